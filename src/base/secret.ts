@@ -1,0 +1,31 @@
+import { inspect } from 'node:util'
+
+/**
+ * Holds a value that must not be printed. Every usual way of turning it into text gives `***`; only `reveal` gives the value,
+ * so that a search for `.reveal()` lists every place that sees a secret.
+ */
+export class Secret<T> {
+  readonly #value: T
+
+  constructor(value: T) {
+    this.#value = value
+  }
+
+  reveal(): T {
+    return this.#value
+  }
+
+  toString(): string {
+    return '***'
+  }
+
+  toJSON(): string {
+    return '***'
+  }
+
+  [inspect.custom](): string {
+    return '***'
+  }
+}
+
+export const secret = <T>(value: T): Secret<T> => new Secret(value)

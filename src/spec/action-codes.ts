@@ -1,0 +1,41 @@
+/**
+ * Action codes of field 39, ISO 8583:1993, with the text a merchant reads as `error-message` when the reply brings none of its
+ * own. 165 is ours, outside the codes ISO assigns.
+ */
+// oxfmt-ignore
+export const actionCodes: ReadonlyMap<string, string> = new Map([
+  ['000', 'Approved'],
+  ['100', 'Do not honour'],
+  ['101', 'Expired card'],
+  ['102', 'Suspected fraud'],
+  ['104', 'Restricted card'],
+  ['106', 'Allowable PIN tries exceeded'],
+  ['107', 'Refer to card issuer'],
+  ['109', 'Invalid merchant'],
+  ['110', 'Invalid amount'],
+  ['111', 'Invalid card number'],
+  ['115', 'Requested function not supported'],
+  ['116', 'Not sufficient funds'],
+  ['118', 'No card record'],
+  ['119', 'Transaction not permitted to cardholder'],
+  ['120', 'Transaction not permitted to terminal'],
+  ['121', 'Exceeds withdrawal amount limit'],
+  ['122', 'Security violation'],
+  ['123', 'Exceeds withdrawal frequency limit'],
+  ['125', 'Card not effective'],
+  ['129', 'Suspected counterfeit card'],
+  ['165', 'Cardholder authentication required'],
+  ['200', 'Do not honour, pick up card'],
+  ['208', 'Lost card'],
+  ['209', 'Stolen card'],
+  ['400', 'Reversal accepted'],
+  ['800', 'Network message accepted'],
+  ['904', 'Format error'],
+  ['907', 'Card issuer or switch inoperative'],
+  ['908', 'Transaction destination cannot be found for routing'],
+  ['909', 'System malfunction'],
+  ['911', 'Card issuer timed out'],
+  ['912', 'Card issuer unavailable'],
+  ['913', 'Duplicate transmission'],
+  ['914', 'Not able to trace back to original transaction'],
+])

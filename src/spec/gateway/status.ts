@@ -1,0 +1,84 @@
+import { table, type Values } from '../field.ts'
+import { checksum, givenId, matching, text } from '../kinds.ts'
+
+const serial = matching(36, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'serial number', 'it is not a serial number')
+
+/** Request of `status`. */
+// oxfmt-ignore
+export const statusRequest = table({
+  login:           { is: text(20),     need: 'mandatory', guard: 'open', means: "the merchant's login" },
+  client_orderid:  { is: text(128),    need: 'mandatory', guard: 'open', means: "the merchant's order identifier", alias: 'client-order-id' },
+  orderid:         { is: givenId(128), need: 'optional',  guard: 'open', means: "the gateway's order id; without it the newest order of client_orderid is meant" },
+  'by-request-sn': { is: serial,       need: 'optional',  guard: 'open', means: 'serial number of the request whose transaction is asked for' },
+  control:         { is: checksum,     need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
+})
+
+export type StatusRequest = Values<typeof statusRequest>
+
+export interface ReplyField {
+  means: string
+  guard: 'open' | 'personal' | 'card'
+}
+
+/** Reply of `status` (docs/choices.md, "Status"), in the order it is written. A field without a value is left out. */
+// oxfmt-ignore
+export const statusReply = {
+  type:                     { guard: 'open',     means: 'status-response' },
+  'serial-number':          { guard: 'open',     means: 'of this request' },
+  'merchant-order-id':      { guard: 'open',     means: 'client_orderid of the order' },
+  'gateway-order-id':       { guard: 'open',     means: 'order id given by the gateway' },
+  'by-request-sn':          { guard: 'open',     means: 'echo of the request' },
+  'end-point-id':           { guard: 'open',     means: 'endpoint that served the order' },
+  status:                   { guard: 'open',     means: 'processing, unknown, approved, declined, error or filtered' },
+  'order-stage':            { guard: 'open',     means: 'where the transaction stands' },
+  'transaction-type':       { guard: 'open',     means: 'kind of the transaction' },
+  amount:                   { guard: 'open',     means: 'amount of the initial transaction, as it was sent' },
+  'initial-amount':         { guard: 'open',     means: 'amount of the initiating request; never changes' },
+  currency:                 { guard: 'open',     means: 'currency of the initial transaction' },
+  'first-name':             { guard: 'personal', means: "the customer's first name" },
+  'last-name':              { guard: 'personal', means: "the customer's last name" },
+  name:                     { guard: 'personal', means: 'first and last name' },
+  'cardholder-name':        { guard: 'personal', means: 'the name printed on the card' },
+  email:                    { guard: 'personal', means: "the customer's e-mail address" },
+  phone:                    { guard: 'personal', means: "the customer's telephone number" },
+  country:                  { guard: 'personal', means: 'country of the address' },
+  state:                    { guard: 'personal', means: 'state of the address' },
+  city:                     { guard: 'personal', means: 'city of the address' },
+  zip_code:                 { guard: 'personal', means: 'postal code of the address' },
+  address1:                 { guard: 'personal', means: 'street and number' },
+  bin:                      { guard: 'card',     means: 'first six digits of the card number' },
+  'last-four-digits':       { guard: 'card',     means: 'last four digits of the card number' },
+  'card-type':              { guard: 'open',     means: 'card network' },
+  'card-exp-month':         { guard: 'card',     means: 'month of expiry' },
+  'card-exp-year':          { guard: 'card',     means: 'year of expiry, four digits' },
+  'card-hash-id':           { guard: 'open',     means: 'one id for each card number of this merchant' },
+  'bank-name':              { guard: 'open',     means: 'issuer of the card, where known' },
+  'card-country-alpha-three-code': { guard: 'open', means: 'country of the issuer, where known' },
+  'gate-partial-reversal':  { guard: 'open',     means: 'enabled or disabled' },
+  'gate-partial-capture':   { guard: 'open',     means: 'enabled or disabled' },
+  'processor-tx-id':        { guard: 'open',     means: "the processor's transaction id" },
+  'processor-rrn':          { guard: 'open',     means: 'retrieval reference number' },
+  'approval-code':          { guard: 'open',     means: 'approval code of the issuer' },
+  'terminal-id':            { guard: 'open',     means: 'terminal at the acquirer' },
+  'receipt-id':             { guard: 'open',     means: 'id of the receipt page' },
+  'gateway-processing-date': { guard: 'open',    means: 'when the acquirer processed it' },
+  'transaction-date':       { guard: 'open',     means: 'when the final status was given' },
+  descriptor:               { guard: 'open',     means: "the recipient as it stands on the cardholder's statement" },
+  'original-gate-descriptor': { guard: 'open',   means: 'descriptor set for the gate' },
+  'error-code':             { guard: 'open',     means: 'reason of declined, error or filtered' },
+  'error-message':          { guard: 'open',     means: 'its text' },
+  'motivational-message':   { guard: 'open',     means: "the acquirer's longer reason of a decline" },
+  'verified-3d-status':     { guard: 'open',     means: '3-D Secure status' },
+  eci:                      { guard: 'open',     means: 'electronic commerce indicator' },
+  'ips-src-payment-product-code': { guard: 'open', means: 'card product, code of the network' },
+  'ips-src-payment-product-name': { guard: 'open', means: 'card product, its name' },
+  'ips-src-payment-type-code':    { guard: 'open', means: 'card type, code of the network' },
+  'ips-src-payment-type-name':    { guard: 'open', means: 'card type, its name' },
+  merchantdata:             { guard: 'personal', means: 'merchant_data of the initial request' },
+  'loyalty-balance':        { guard: 'open',     means: 'loyalty balance, where the acquirer has one' },
+  'loyalty-message':        { guard: 'open',     means: 'loyalty message' },
+  'loyalty-bonus':          { guard: 'open',     means: 'loyalty bonus' },
+  'loyalty-program':        { guard: 'open',     means: 'loyalty program' },
+} as const satisfies Record<string, ReplyField>
+
+export type StatusReply = { [K in keyof typeof statusReply]?: string | undefined }

@@ -1,0 +1,156 @@
+/** The kinds of fields the gateway API has. Each says what fits; lengths count Unicode code points. */
+import ipaddr from 'ipaddr.js'
+import countries from 'i18n-iso-countries'
+import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
+import { checkDigitHolds } from '../base/luhn.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import { unfit, type Kind } from './field.ts'
+
+export const text = (max: number, min?: number): Kind<string> => ({
+  name: 'text',
+  max,
+  ...(min === undefined ? {} : { min }),
+  read: (t) => t,
+})
+
+/** A checksum: whatever does not match is refused as such, of whatever shape it is. */
+export const checksum: Kind<string> = text(Infinity)
+
+/** 64k of the specification. */
+export const long: Kind<string> = text(65_536)
+
+const digits = (min: number, max: number): Kind<string> => ({
+  name: 'digits',
+  min,
+  max,
+  read: (t) => (/^[0-9]+$/.test(t) ? t : unfit('it has other characters than digits')),
+})
+
+export const secretDigits = (min: number, max: number): Kind<Secret<string>> => ({
+  name: 'digits',
+  min,
+  max,
+  read: (t) => (/^[0-9]+$/.test(t) ? secret(t) : unfit('it has other characters than digits')),
+})
+
+export const flag: Kind<boolean> = {
+  name: 'boolean',
+  max: 5,
+  read: (t) => (t.toLowerCase() === 'true' ? true : t.toLowerCase() === 'false' ? false : unfit('it is neither true nor false')),
+}
+
+export interface Amount {
+  /** As the merchant spelled it; replies and callbacks spell it the same way. */
+  text: string
+  /** Minor units of the request's currency; absent only when that currency is not readable, which is refused on its own. */
+  minor?: bigint
+}
+
+/** In the highest unit, "." as delimiter, above zero; as many decimals as the currency has, zeros beyond. */
+export const amount = (max: number): Kind<Amount> => ({
+  name: 'amount',
+  max,
+  read(t, neighbours) {
+    if (!/^[0-9]+(\.[0-9]+)?$/.test(t)) return unfit('it is not a number with "." as delimiter')
+    if (!/[1-9]/.test(t)) return unfit('it is not above zero')
+    const currency = currencyOf(neighbours('currency') ?? '')
+    if (!currency) return { text: t }
+    const minor = decimalToMinor(t, currency.exponent)
+    return minor === undefined ? unfit(`${currency.code} has ${currency.exponent} decimals`) : { text: t, minor }
+  },
+})
+
+export const currency: Kind<Currency> = {
+  name: 'currency',
+  min: 3,
+  max: 3,
+  read: (t) => currencyOf(t) ?? unfit('it is not a currency code of ISO 4217'),
+}
+
+/** Codes that older lists have and ISO 3166 no longer, or not yet: kept because integrators send them. */
+const elderCountries = new Set(['AN', 'XK', 'EU', 'AP', 'A1', 'A2'])
+
+export const country: Kind<string> = {
+  name: 'country',
+  min: 2,
+  max: 2,
+  read: (t) =>
+    /^[A-Z][A-Z0-9]$/.test(t) && (countries.isValid(t) || elderCountries.has(t))
+      ? t
+      : unfit('it is not a two-letter country code'),
+}
+
+/** States of the three countries whose addresses need one. */
+// oxfmt-ignore
+const states: Readonly<Record<string, ReadonlySet<string>>> = {
+  AU: new Set('ACT NSW NT QLD SA TAS VIC WA'.split(' ')),
+  CA: new Set('AB BC MB NB NL NS NT NU ON PE QC SK YT'.split(' ')),
+  US: new Set(('AA AE AP AK AL AR AS AZ CA CO CT DC DE FL GA GU HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA ' +
+    'PR RI SC SD TN TX UT VA VI VT WA WI WV WY').split(' ')),
+}
+export const countryHasStates = (code: string | undefined): boolean => code !== undefined && Object.hasOwn(states, code)
+
+export const state: Kind<string> = {
+  name: 'state',
+  min: 2,
+  max: 3,
+  read(t, neighbours) {
+    const home = neighbours('country')
+    if (home === undefined || !countryHasStates(home) || states[home]!.has(t)) return t
+    return unfit(`it is not a state of ${home}`)
+  },
+}
+
+export const email: Kind<string> = {
+  name: 'e-mail address',
+  max: 50,
+  read: (t) => (/^[^\s@]+@[^\s@]+$/.test(t) ? t : unfit('it is not an e-mail address')),
+}
+
+export const ipAddress: Kind<string> = {
+  name: 'IP address',
+  max: 45,
+  read: (t) =>
+    ipaddr.IPv4.isValidFourPartDecimal(t) || (ipaddr.IPv6.isValid(t) && !t.includes('%')) ? t : unfit('it is not an IP address'),
+}
+
+/** 9–19 digits with a valid check digit (ISO/IEC 7812-1, annex B). */
+export const cardNumber: Kind<Secret<string>> = {
+  name: 'card number',
+  min: 9,
+  max: 19,
+  read: (t) => (/^[0-9]+$/.test(t) && checkDigitHolds(t) ? secret(t) : unfit('it is not a card number')),
+}
+
+export const month: Kind<number> = {
+  name: 'month',
+  max: 2,
+  read: (t) => (/^(0?[1-9]|1[0-2])$/.test(t) ? Number(t) : unfit('it is not a month from 1 to 12')),
+}
+
+/** Two digits mean the years 2000 to 2099. */
+export const year: Kind<number> = {
+  name: 'year',
+  max: 4,
+  read: (t) =>
+    /^[0-9]{2}$/.test(t) ? 2000 + Number(t) : /^[0-9]{4}$/.test(t) ? Number(t) : unfit('it is not a year of two or four digits'),
+}
+
+/** Date of birth, eight digits; the order of day, month and year is the merchant's. */
+export const birthday: Kind<string> = digits(8, 8)
+
+/** Only the form is checked here; scheme, port and credentials by the rules of http/address, where the request is. */
+export const url: Kind<string> = { ...text(1024), name: 'URL' }
+
+export const matching = (max: number, pattern: RegExp, name: string, why: string): Kind<string> => ({
+  name,
+  max,
+  read: (t) => (pattern.test(t) ? t : unfit(why)),
+})
+
+/** An id the gateway gave out: digits that fit a bigint column. */
+export const givenId = (max: number): Kind<bigint> => ({
+  name: 'id',
+  max,
+  read: (t) => (/^[0-9]{1,18}$/.test(t) ? BigInt(t) : unfit('it is not an id')),
+})

@@ -1,0 +1,61 @@
+// Installs what the lock file names, when it changed, and compiles. Needs nothing but Node and npm: it runs before any dependency is there.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const [major, minor] = process.versions.node.split('.').map(Number)
+
+export function build() {
+  if (major < 20 || (major === 20 && minor < 19)) {
+    console.error(`Tollgate needs Node 20.19 or newer; this is ${process.version}.`)
+    process.exit(1)
+  }
+  install()
+  compile()
+}
+
+function install() {
+  const stamp = join(root, 'node_modules', '.tollgate-lock')
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .update(process.version)
+    .digest('hex')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
+  step('Installing dependencies (first time only, about 15 seconds)')
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts'], 'npm ci failed; the lines above say why.')
+  linkCommand()
+  writeFileSync(stamp, lock)
+}
+
+/** `npx tollgate` looks in node_modules/.bin, where npm puts the commands of dependencies but not the project's own. */
+function linkCommand() {
+  const link = join(root, 'node_modules', '.bin', 'tollgate')
+  mkdirSync(dirname(link), { recursive: true })
+  if (!existsSync(link)) symlinkSync(join('..', '..', 'bin', 'tollgate.mjs'), link)
+}
+
+function compile() {
+  step('Compiling')
+  run(
+    process.execPath,
+    [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', root],
+    'The project does not compile; the lines above say why.',
+  )
+}
+
+function run(command, args, complaint) {
+  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  if (result.status !== 0) {
+    console.error(complaint)
+    process.exit(1)
+  }
+}
+
+function step(text) {
+  console.log(`- ${text} …`)
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) build()

@@ -1,0 +1,95 @@
+// npm run simulate -- --seeds N [--from S]   runs N seeds on all cores
+// npm run simulate -- --planted              looks for each planted bug and records the seed that found it
+import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { build, root } from './build.mjs'
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '100' },
+    from: { type: 'string', default: '1' },
+    planted: { type: 'boolean', default: false },
+  },
+})
+for (const name of ['seeds', 'from'])
+  if (!/^[1-9][0-9]{0,8}$/.test(values[name])) {
+    console.error(`--${name} must be a whole number above zero`)
+    process.exit(2)
+  }
+build()
+const program = join(root, 'dist', 'simulation', 'program.js')
+const cores = availableParallelism()
+const began = Date.now()
+if (values.planted) await findPlanted()
+else await runSeeds(Number(values.from), Number(values.seeds))
+
+/** Lines that the program prints, each handed over as it comes; rejects when it ends badly. */
+function run(args, onLine) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    createInterface(child.stdout)
+      .on('line', onLine)
+      .on('close', () => (child.exitCode === null ? undefined : finish(child.exitCode)))
+    const finish = (code) => (code === 0 ? resolve() : reject(new Error(`the simulation ended with ${code}`)))
+    child.once('close', finish)
+  })
+}
+
+async function runSeeds(from, seeds) {
+  const failed = []
+  let done = 0
+  let simulatedMs = 0
+  const workers = Array.from({ length: cores }, (_, core) =>
+    run(['--from', String(from + core), '--to', String(from + seeds - 1), '--step', String(cores)], (line) => {
+      const result = JSON.parse(line)
+      done++
+      simulatedMs += result.simulatedMs
+      if (result.broken) {
+        failed.push(result)
+        console.log(`seed ${result.seed}: ${result.broken.invariant}: ${result.broken.why}`)
+      }
+      if (done % 100 === 0) console.log(`${done} of ${seeds} seeds, ${failed.length} broken, ${seconds()} s`)
+    }),
+  )
+  await Promise.all(workers)
+  const speed = Math.round(simulatedMs / Math.max(1, Date.now() - began))
+  console.log(
+    `${done} seeds, ${(simulatedMs / 3_600_000).toFixed(0)} simulated hours in ${seconds()} s on ${cores} cores: ${speed} times real time. ${failed.length} broke.`,
+  )
+  if (failed.length === 0) return
+  console.log(`To see one: npx tollgate simulate --seed ${failed[0].seed}`)
+  process.exitCode = 1
+}
+
+async function findPlanted() {
+  let names = []
+  await run(['--list-planted'], (line) => (names = JSON.parse(line)))
+  const found = {}
+  const missed = []
+  const waiting = [...names]
+  const look = async () => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      const wanted = name
+      await run(['--planted', wanted, '--from', '1', '--to', '500'], (line) => {
+        const { seed, broken } = JSON.parse(line)
+        if (broken) found[wanted] = { seed, invariant: broken.invariant }
+      })
+      const hit = found[wanted]
+      if (!hit) missed.push(wanted)
+      console.log(hit ? `${wanted}: seed ${hit.seed}, ${hit.invariant}` : `${wanted}: NOT FOUND in 500 seeds`)
+    }
+  }
+  await Promise.all(Array.from({ length: cores }, look))
+  const inOrder = Object.fromEntries(names.filter((name) => found[name]).map((name) => [name, found[name]]))
+  writeFileSync(join(root, 'simulation', 'planted-seeds.json'), `${JSON.stringify(inOrder, null, 2)}\n`)
+  console.log(`${names.length - missed.length} of ${names.length} planted bugs found in ${seconds()} s.`)
+  if (missed.length > 0) process.exitCode = 1
+}
+
+function seconds() {
+  return Math.round((Date.now() - began) / 1000)
+}

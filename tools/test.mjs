@@ -1,0 +1,289 @@
+// npm test: builds, checks the style, and runs every test against one throw-away PostgreSQL. Needs nothing but Node and npm.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { build, root } from './build.mjs'
+
+/** In the order they run: what fails fast comes first. A group without folders is the style of the code itself. */
+// oxfmt-ignore
+const groups = [
+  { name: 'style',      means: 'lint, format and structure',                       folders: [] },
+  { name: 'pure',       means: 'functions and tables, without a world around',     folders: ['tables'] },
+  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true },
+  { name: 'scrub',      means: 'no card data where none may be',                   folders: ['scrub'],               postgres: true },
+  { name: 'browser',    means: 'pages in a real browser',                          folders: ['browser'],             postgres: true },
+  { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true },
+  { name: 'simulation', means: 'years of traffic on a clock that is moved',        folders: ['simulation'],          postgres: true },
+]
+
+const style = [
+  { name: 'lint', command: 'npm', args: ['run', '--silent', 'lint'] },
+  { name: 'format', command: 'npm', args: ['run', '--silent', 'format:check'] },
+  { name: 'tidy', command: process.execPath, args: [join('dist', 'tools', 'tidy.js')] },
+]
+
+const help = `npm test                          everything
+npm test -- --only wire           one group; may be given more than once
+npm test -- refusals 'sale-*'     the test files whose path has this in it; * stands for anything
+
+Groups, in the order they run:
+${groups.map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
+
+Each run has a PostgreSQL of its own, in a temporary directory; DATABASE_URL is not read.
+`
+
+const postgresWithinMs = 120_000
+/** A file that takes longer hangs. */
+const fileWithinMs = 600_000
+const stopWithinMs = 5_000
+
+/** Every process group that was started and may still run. */
+const running = new Set()
+let interruptedBy = ''
+let told = false
+let workplace = ''
+let cluster
+const rows = []
+
+// Whatever ends the run, its last line says how it went; a build that fails ends it from within.
+process.on('exit', (code) => {
+  for (const child of running) signalGroup(child, 'SIGKILL')
+  if (workplace !== '') rmSync(workplace, { recursive: true, force: true })
+  if (!told) tell(code === 0 ? 0 : 1)
+})
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupt(signal))
+watchNpm()
+const chosen = choose(readArguments())
+build()
+workplace = mkdtempSync(join(tmpdir(), 'tollgate-tests-'))
+try {
+  for (const group of chosen) {
+    if (interruptedBy) break
+    heading(group)
+    if (group.folders.length === 0) await runStyle(group)
+    else await runTests(group)
+  }
+} finally {
+  await stopCluster()
+}
+const failed = rows.reduce((sum, row) => sum + row.failed, 0)
+printTable()
+if (interruptedBy) console.log(`\nInterrupted by ${interruptedBy}.`)
+tell(failed)
+process.exitCode = interruptedBy ? 130 : failed > 0 ? 1 : 0
+
+function readArguments() {
+  const { values, positionals } = parsed()
+  if (values.help) {
+    console.log(help)
+    told = true
+    process.exit(0)
+  }
+  const names = groups.map(({ name }) => name)
+  const unknown = values.only.find((name) => !names.includes(name))
+  if (unknown !== undefined) refuse(`There is no group ${unknown}; there are ${names.join(', ')}.`)
+  return { only: values.only, patterns: positionals }
+}
+
+function parsed() {
+  const only = { type: 'string', multiple: true, default: [] }
+  const asked = { type: 'boolean', short: 'h', default: false }
+  try {
+    return parseArgs({ options: { only, help: asked }, allowPositionals: true })
+  } catch (thrown) {
+    return refuse(`${thrown.message}\n\n${help}`)
+  }
+}
+
+/** The groups to run with their files, as paths from the root without `.ts`. Patterns leave the style out. */
+function choose({ only: names, patterns: wanted }) {
+  const forms = wanted.map((text) => new RegExp(text.split('*').map(literal).join('.*')))
+  const fits = (file) => forms.length === 0 || forms.some((form) => form.test(file))
+  const found = groups
+    .filter(({ name }) => names.length === 0 || names.includes(name))
+    .map((group) => Object.assign({ files: group.folders.flatMap(testsIn).filter(fits) }, group))
+    .filter(({ files, folders }) => files.length > 0 || (folders.length === 0 && forms.length === 0))
+  if (found.length === 0)
+    refuse(wanted.length > 0 ? `No test file has ${wanted.join(' or ')} in its path.` : `No tests in ${names.join(', ')}.`)
+  return found
+}
+
+function literal(text) {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
+
+/** By their sources: a compiled test whose source is gone stays in dist. */
+function testsIn(folder) {
+  const full = join(root, 'test', folder)
+  if (!existsSync(full)) return []
+  return readdirSync(full, { recursive: true })
+    .map((file) => relative(root, join(full, file)))
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => file.slice(0, -'.ts'.length))
+    .sort()
+}
+
+function refuse(text) {
+  told = true
+  console.error(text)
+  process.exit(2)
+}
+
+async function runStyle(group) {
+  const row = startRow(group)
+  for (const { name, command, args } of style) {
+    if (interruptedBy) break
+    const { code } = await ended(start(command, args, {}))
+    row.tests++
+    if (code === 0) row.passed++
+    else row.failed++
+    console.log(`${code === 0 ? '✔' : '✖'} ${name}`)
+  }
+  finishRow(row)
+}
+
+async function runTests(group) {
+  const row = startRow(group)
+  const url = group.postgres ? await postgres() : undefined
+  if (group.postgres && url === undefined) {
+    row.failed = 1
+    console.log('✖ PostgreSQL for the tests did not start; the lines above say why.')
+    return finishRow(row)
+  }
+  const report = join(workplace, `${group.name}.tap`)
+  const reporters = [
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=tap',
+    `--test-reporter-destination=${report}`,
+  ]
+  const files = group.files.map((file) => join('dist', `${file}.js`))
+  const limits = ['--test-concurrency=2', `--test-timeout=${fileWithinMs}`, '--enable-source-maps']
+  const child = start(
+    process.execPath,
+    ['--test', ...limits, ...reporters, ...files],
+    url === undefined ? {} : { TOLLGATE_TEST_POSTGRES: url },
+  )
+  const { code } = await ended(child)
+  // What a test left behind must not disturb the next ones, nor outlive the run.
+  signalGroup(child, 'SIGKILL')
+  Object.assign(row, countsIn(report))
+  if (code !== 0 && row.failed === 0) row.failed = 1
+  finishRow(row)
+}
+
+/** What was neither passed nor failed (cancelled, left out) did not keep its promise either, so it counts as failed. */
+function countsIn(report) {
+  const text = existsSync(report) ? readFileSync(report, 'utf8') : ''
+  const last = (name) => Number([...text.matchAll(new RegExp(`^# ${name} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
+  return { tests: last('tests'), passed: last('pass'), failed: last('tests') - last('pass') }
+}
+
+/** Starts the server at the first need; undefined when it does not come up. */
+async function postgres() {
+  if (cluster) return cluster.url
+  console.log('- Starting PostgreSQL for the tests …')
+  const child = start(process.execPath, [join('dist', 'test', 'harness', 'test-cluster.js')], {}, ['pipe', 'pipe', 'inherit'])
+  const exit = ended(child)
+  cluster = { child, exit, url: undefined }
+  const line = once(createInterface(child.stdout), 'line').then(([text]) => JSON.parse(text).url)
+  cluster.url = await Promise.race([line, exit.then(() => undefined), after(postgresWithinMs)])
+  return cluster.url
+}
+
+/** Its standard input ends, and it takes everything down by itself. */
+async function stopCluster() {
+  if (!cluster) return
+  cluster.child.stdin.end()
+  await Promise.race([cluster.exit, after(4 * stopWithinMs)])
+  signalGroup(cluster.child, 'SIGKILL')
+}
+
+/** A process group of its own: Ctrl-C comes to this script alone, which then ends what it started, in order. */
+function start(command, args, env, stdio = ['ignore', 'inherit', 'inherit']) {
+  const child = spawn(command, args, { cwd: root, env: { ...cleanEnvironment(), ...env }, stdio, detached: true })
+  running.add(child)
+  child.once('close', () => running.delete(child))
+  return child
+}
+
+/** No test may find the database, the sandbox or the ports of whoever runs it. */
+function cleanEnvironment() {
+  const foreign = /^(?:DATABASE_URL|PORT|PG[A-Z]+|TOLLGATE_.*|MERCHANT_SERVER_CONFIG|NODE_TEST_CONTEXT)$/
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
+}
+
+/** Resolves when the process is gone, also when it could not be started. */
+function ended(child) {
+  return new Promise((resolve) => {
+    child.once('error', (error) => {
+      console.error(error.message)
+      resolve({ code: 1 })
+    })
+    child.once('close', (code) => resolve({ code }))
+  })
+}
+
+function interrupt(signal) {
+  // The second time nothing is waited for.
+  if (interruptedBy) process.exit(130)
+  interruptedBy = signal
+  for (const child of running) {
+    if (child === cluster?.child) continue
+    signalGroup(child, 'SIGTERM')
+    void after(stopWithinMs).then(() => signalGroup(child, 'SIGKILL'))
+  }
+}
+
+/** npm passes a signal on to its shell, which dies of it and leaves this script to itself. */
+function watchNpm() {
+  const parent = process.ppid
+  if (process.env.npm_lifecycle_event === undefined) return
+  setInterval(() => {
+    if (process.ppid !== parent && interruptedBy === '') interrupt('the end of npm')
+  }, 500).unref()
+}
+
+function signalGroup(child, signal) {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, signal)
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error
+  }
+}
+
+function after(ms) {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref())
+}
+
+function startRow(group) {
+  const row = { group: group.name, tests: 0, passed: 0, failed: 0, startedMs: performance.now(), seconds: '' }
+  rows.push(row)
+  return row
+}
+
+function finishRow(row) {
+  row.seconds = ((performance.now() - row.startedMs) / 1_000).toFixed(1)
+}
+
+function heading({ name, means }) {
+  console.log(`\n── ${name}: ${means} ${'─'.repeat(Math.max(2, 70 - name.length - means.length))}\n`)
+}
+
+function printTable() {
+  const columns = ['tests', 'passed', 'failed', 'seconds']
+  const all = [['group', ...columns], ...rows.map((row) => [row.group, ...columns.map((column) => String(row[column]))])]
+  console.log()
+  for (const [first, ...cells] of all) console.log(first.padEnd(12) + cells.map((cell) => cell.padStart(9)).join(''))
+}
+
+function tell(failures) {
+  told = true
+  const passed = rows.reduce((sum, row) => sum + row.passed, 0)
+  console.log(`\n${passed} passed, ${failures} failed`)
+}

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { everyMatch, lineOf, type Tree, type Violation } from './tree.ts'
+
+const mostLines = 330
+
+/** Purity shows in the file name: only these touch the world, and the command line. */
+const worldly =
+  /^src\/(?:cli\/.*|.*\/(?:(?:store|embedded)(?:-[\w-]+)?|pool|migrate|transaction|batch|locator|server|outgoing|send|link|directory|inbound|merchant-calls|steps|advance))\.ts$/
+const world = /^(?:(?:node:)?(?:net|http|http2|https|tls|dgram|child_process|fs|dns)(?:\/.*)?|pg|undici|fastify)$/
+
+export function onlyNamedFilesTouchTheWorld({ sources }: Tree): Violation[] {
+  return [...sources.values()].flatMap(({ path, text, imports }) =>
+    !path.startsWith('src/') || worldly.test(path)
+      ? []
+      : imports
+          .filter(({ from }) => world.test(from))
+          .map(({ from, at }) => ({ file: path, line: lineOf(text, at), says: `a file of this name may not import ${from}` })),
+  )
+}
+
+const ambient =
+  /(?<![.\w$])(?:Date\.now|new Date\(\s*\)|performance\.now|process\.hrtime|Math\.random|set(?:Timeout|Interval|Immediate)|(?:crypto\.)?random(?:UUID|Bytes|Int|FillSync)|crypto\.getRandomValues)(?![\w$])/g
+
+export function timeAndChanceAreArguments({ sources }: Tree): Violation[] {
+  return [...sources.values()].flatMap(({ path, source }) =>
+    !path.startsWith('src/') || /^src\/(?:cli\/|base\/(?:clock|random)\.ts$)/.test(path)
+      ? []
+      : everyMatch(path, source.bare, ambient, ([what]) => `${what}: take a Clock or Random instead`),
+  )
+}
+
+export function filesAreSmallAndNamed({ sources, folders }: Tree): Violation[] {
+  const named = folders
+    .filter((path) => /(?:^|\/)(?:common|utils?|helpers?)$/.test(path))
+    .map((file) => ({ file, line: 1, says: 'a folder is called after what is in it' }))
+  const long = [...sources.values()].flatMap(({ path, text }) => {
+    const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+    return lines > mostLines ? [{ file: path, line: mostLines + 1, says: `${lines} lines; at most ${mostLines}` }] : []
+  })
+  const barrels = [...sources.keys()]
+    .filter((path) => /(?:^|\/)index\.(?:ts|mjs)$/.test(path))
+    .map((file) => ({ file, line: 1, says: 'no barrels: import the file that is meant' }))
+  return [...named, ...long, ...barrels]
+}
+
+// The patterns are written so that they do not match themselves.
+const marks = /@ts-(?:ignore|expect-error|nocheck)|(?:ox|es)lint-disable|\b(?:TO[D]O|FIX[M]E|X[X]X)\b/g
+const spared = /(?<![.\w$])(?:test|it|describe|suite|t|context)\s*\.\s*(?:only|skip|todo)\b/g
+const sparedByOption = /(?<![.\w$])(?:test|it|describe|suite)\s*\(\s*(['"`])[^'"`]*\1\s*,\s*\{[^}]*\b(?:only|skip|todo)\b/g
+
+export function nothingIsPutOff({ sources }: Tree): Violation[] {
+  return [...sources.values()].flatMap(({ path, source }) => {
+    const put = everyMatch(path, source.comments, marks, ([mark]) => `${mark}: do it or leave it`)
+    const forms = path.startsWith('test/') ? [spared, sparedByOption] : []
+    return put.concat(forms.flatMap((form) => everyMatch(path, source.bare, form, () => 'every test runs, always')))
+  })
+}
+
+const link = /\]\(\s*<?(?<target>[^)\s>]+)>?[^)]*\)|^\[[^\]]+\]:\s*(?<defined>\S+)/gm
+const mention = /(?<![\w./-])docs\/[\w./-]+\.md\b/g
+const outside = /(?:\.\.|\/work)\/sh[a]red\b/g
+
+export function linksLeadSomewhere({ root, texts }: Tree): Violation[] {
+  const missing = (from: string, target: string) => !existsSync(join(root, target.startsWith('/') ? '' : from, target))
+  return texts.flatMap(({ path, text }) => {
+    const folder = path.endsWith('.md') ? dirname(path) : ''
+    const prose = text.replaceAll(/^(```|~~~)[^]*?^\1|`[^`\n]*`/gm, (code) => code.replaceAll(/[^\n]/g, ' '))
+    const links = path.endsWith('.md') ? [...prose.matchAll(link)] : [...text.matchAll(mention)]
+    const broken = links.flatMap((match) => {
+      const target = (match.groups?.['target'] ?? match.groups?.['defined'] ?? match[0]).replace(/#.*$/, '')
+      if (target === '' || /^[a-z][a-z+.-]*:/i.test(target) || !missing(folder, target)) return []
+      return [{ file: path, line: lineOf(text, match.index), says: `leads to ${target}, which is not there` }]
+    })
+    return [...broken, ...everyMatch(path, text, outside, ([what]) => `${what} is not part of the project`)]
+  })
+}

@@ -1,0 +1,137 @@
+import { exportsOf } from './source.ts'
+import { lineOf, type SourceFile, type Tree, type Violation } from './tree.ts'
+
+/** The rooms of src/, each of which may import only itself and those before it. */
+// oxfmt-ignore
+const rooms = [
+  'base', 'spec', 'storage', 'http', 'merchant', 'card', 'risk', 'three-d-secure', 'acquirer', 'delivery', 'order',
+  'gateway-api', 'mobile-api', 'pages', 'operator', 'cli',
+]
+const forSimulators = /^src\/(?:base|spec|http)\/|^src\/storage\/(?:pool|migrate)\.ts$/
+
+const roomOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1]
+const isTest = (path: string): boolean => /^test\/.*\.test\.ts$/.test(path)
+
+export function roomsImportUpwards({ sources }: Tree): Violation[] {
+  return [...sources.values()].flatMap((file) => {
+    if (!file.path.startsWith('src/')) return []
+    const room = roomOf(file.path)
+    const rank = rooms.indexOf(room ?? '')
+    if (rank < 0) return [{ file: file.path, line: 1, says: `${room ?? 'src itself'} is not one of the rooms` }]
+    return file.imports.flatMap((one) => {
+      const other = roomOf(one.file ?? '')
+      if (other === undefined || rooms.indexOf(other) <= rank) return []
+      return [
+        { file: file.path, line: lineOf(file.text, one.at), says: `${room} may not import ${other}: rooms import upwards only` },
+      ]
+    })
+  })
+}
+
+export function programsKeepApart({ sources }: Tree): Violation[] {
+  return [...sources.values()].flatMap((file) =>
+    file.imports.flatMap(({ file: other = '', at }) => {
+      const says = file.path.startsWith('src/')
+        ? !other.startsWith('src/') && other !== '' && `src may not import ${other}`
+        : file.path.startsWith('simulators/')
+          ? (other.startsWith('src/') || other.startsWith('test/')) &&
+            !forSimulators.test(other) &&
+            `a simulator may not import ${other}`
+          : false
+      return says ? [{ file: file.path, line: lineOf(file.text, at), says }] : []
+    }),
+  )
+}
+
+export function nothingImportsInCircles({ sources }: Tree): Violation[] {
+  const violations: Violation[] = []
+  const finished = new Set<string>()
+  const way: string[] = []
+  const visit = (file: SourceFile) => {
+    way.push(file.path)
+    for (const { file: next, at } of file.imports) {
+      const other = sources.get(next ?? '')
+      if (other === undefined || finished.has(other.path)) continue
+      const start = way.indexOf(other.path)
+      if (start < 0) visit(other)
+      else
+        violations.push({
+          file: file.path,
+          line: lineOf(file.text, at),
+          says: `imports in a circle: ${[...way.slice(start), other.path].join(' > ')}`,
+        })
+    }
+    way.pop()
+    finished.add(file.path)
+  }
+  for (const file of sources.values()) if (!finished.has(file.path)) visit(file)
+  return violations
+}
+
+/**
+ * Every source must be reached from something that is run: the command line, a simulator's program, a tool, a bench or a test helper that a script or
+ * test starts by its name, or a test. What the gateway itself does not use but a test does is dead as well.
+ */
+export function nothingIsDead({ sources }: Tree): Violation[] {
+  const paths = [...sources.keys()]
+  const started = (path: string) => startedByName(path, [...sources.values()])
+  const run = paths.filter(
+    (path) =>
+      path.endsWith('.mjs') || path === 'src/cli/main.ts' || /^simulators\/[^/]+\/program\.ts$/.test(path) ||
+      /^tools\/[^/]+\.ts$/.test(path) || (path.startsWith('bench/') && started(path)),
+  ) // oxfmt-ignore
+  const used = reachedFrom(run, sources)
+  const tested = reachedFrom(
+    paths.filter((path) => isTest(path) || (path.startsWith('test/') && started(path))),
+    sources,
+  )
+  return paths.flatMap((path) => {
+    if (!/^(?:src|simulators|bench|tools|test)\/.*\.ts$/.test(path) || used.has(path)) return []
+    if (!tested.has(path)) return [{ file: path, line: 1, says: 'nothing that is run reaches this file' }]
+    return path.startsWith('src/') ? [{ file: path, line: 1, says: 'only tests reach this file' }] : []
+  })
+}
+
+/** Whether a script, bench or test names the compiled file in a string. */
+function startedByName(path: string, sources: SourceFile[]): boolean {
+  const name = path.split('/').at(-1)!.replace(/\.ts$/, '.js')
+  return sources.some(
+    ({ path: by, source }) =>
+      by !== path && /\.mjs$|^(?:bench|test)\//.test(by) && [`/${name}`, `'${name}`].some((named) => source.code.includes(named)),
+  )
+}
+
+function reachedFrom(entries: string[], sources: Tree['sources']): Set<string> {
+  const reached = new Set<string>()
+  const pending = [...entries]
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    const file = sources.get(path)
+    if (file === undefined || reached.has(path)) continue
+    reached.add(path)
+    for (const { file: next } of file.imports) if (next !== undefined) pending.push(next)
+  }
+  return reached
+}
+
+/** A type that its own file uses may be exported unimported: it is there for whoever reads or names what a function takes and gives. */
+export function everyExportIsImported({ sources }: Tree): Violation[] {
+  const imported = new Map<string, Set<string>>()
+  for (const { imports } of sources.values()) {
+    for (const { file, names } of imports) {
+      if (file === undefined) continue
+      const known = imported.get(file) ?? new Set()
+      for (const name of names) known.add(name)
+      imported.set(file, known)
+    }
+  }
+  return [...sources.values()].flatMap(({ path, text, source }) => {
+    const used = imported.get(path)
+    if (used?.has('*')) return []
+    return exportsOf(source)
+      .filter(({ name, isType }) => !used?.has(name) && !(isType && usedWithin(source.bare, name)))
+      .map(({ name, at }) => ({ file: path, line: lineOf(text, at), says: `nobody imports ${name}: do not export it` }))
+  })
+}
+
+const usedWithin = (bare: string, name: string): boolean =>
+  bare.split(new RegExp(`(?<![\\w$])${name.replaceAll('$', '\\$')}(?![\\w$])`)).length > 2
