@@ -1,0 +1,36 @@
+/** What a card number says by itself. Source of the ranges: the networks' public issuer identification numbers. */
+
+// oxfmt-ignore
+const networks: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ['VISA',       /^4/],
+  ['MASTERCARD', /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/],
+  ['MIR',        /^220[0-4]/],
+  ['AMEX',       /^3[47]/],
+  ['JCB',        /^35(2[89]|[3-8])/],
+  ['DINERS',     /^(30[0-5]|3095|36|3[89])/],
+  ['UNIONPAY',   /^62/],
+  ['DISCOVER',   /^(6011|64[4-9]|65)/],
+  ['MAESTRO',    /^(50|5[6-9]|6)/],
+]
+
+/** The network's name, or undefined for a range nobody here knows. */
+export const networkOf = (pan: string): string | undefined => networks.find(([, pattern]) => pattern.test(pan))?.[0]
+
+/** Length of `bin` on the wire; shops and lists of this family of gateways use six digits. */
+const binLength = 6
+
+/** Empty for a number of fewer than 13 digits: with the last four it would give too much of it away. */
+export const binOf = (pan: string): string => (pan.length < 13 ? '' : pan.slice(0, binLength))
+export const lastFourOf = (pan: string): string => pan.slice(-4)
+
+/** What may be shown of an order's card, kept beside the order in clear. */
+export interface ShownCard {
+  bin: string
+  lastFour: string
+  network?: string
+  expiryMonth: number
+  expiryYear: number
+  printedName: string
+  /** `card-hash-id`: one for each card number of a merchant, of no use without the vault's key. */
+  hashId: string
+}

@@ -1,0 +1,76 @@
+import { hmacSha256 } from '../base/digest.ts'
+import type { Random } from '../base/random.ts'
+import { seal, unseal } from '../base/seal.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+
+/** A card as an order needs it to authorise; only in memory. */
+export interface Card {
+  pan: Secret<string>
+  cvv2?: Secret<string>
+}
+
+/** A card as it is stored: see `sealed_card`, and docs/choices.md, "Card data". */
+export interface SealedCard {
+  panSealed: Buffer
+  panKey: bigint
+  fingerprint: Buffer
+  cvv2Sealed?: Buffer
+  cvv2Key?: bigint
+}
+
+/** Order the sealed values belong to; sealed for one, they open for no other. */
+export interface Place {
+  merchantId: bigint
+  orderId: bigint
+}
+
+/** Seals the number for one order. */
+export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
+  const panKey = keys.current('pan')
+  return {
+    panSealed: seal(panKey.key, Buffer.from(card.pan.reveal()), panContext(place), random),
+    panKey: panKey.version,
+    fingerprint: fingerprint(card.pan, place.merchantId, keys),
+  }
+}
+
+/** Adds the CVV2, sealed under the key of the hour: to be stored only while a further authorisation is owed. */
+export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
+  if (!card.cvv2) return sealed
+  const cvv2Key = keys.current('cvv2')
+  return {
+    ...sealed,
+    cvv2Sealed: seal(cvv2Key.key, Buffer.from(card.cvv2.reveal()), cvv2Context(place), random),
+    cvv2Key: cvv2Key.version,
+  }
+}
+
+export const withoutCvv2 = ({ panSealed, panKey, fingerprint: print }: SealedCard): SealedCard => ({
+  panSealed,
+  panKey,
+  fingerprint: print,
+})
+
+/** Opens what was sealed. A CVV2 whose hourly key is gone is simply absent; a number that does not open is a defect and throws. */
+export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card {
+  const panKey = keys.version('pan', sealed.panKey)
+  if (!panKey) throw new Error(`the vault has no key ${sealed.panKey} for the card of order ${place.orderId}`)
+  const card: Card = { pan: secret(unseal(panKey, sealed.panSealed, panContext(place)).toString()) }
+  const cvv2Key = sealed.cvv2Key === undefined ? undefined : keys.version('cvv2', sealed.cvv2Key)
+  if (!sealed.cvv2Sealed || !cvv2Key) return card
+  return { ...card, cvv2: secret(unseal(cvv2Key, sealed.cvv2Sealed, cvv2Context(place)).toString()) }
+}
+
+/** Equal for equal numbers of one merchant, whatever the expiry; says nothing without the key. 32 bytes. */
+const fingerprint = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>
+  hmacSha256(keys.current('fingerprint').key, `${merchantId}:${pan.reveal()}`)
+
+/** `card-hash-id`: 128 bits of another hash of the fingerprint, so that it never gives the stored fingerprint away. */
+export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
+  hmacSha256(keys.current('fingerprint').key, Buffer.concat([Buffer.from('card-hash-id:'), print]))
+    .subarray(0, 16)
+    .toString('hex')
+
+const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`
+const cvv2Context = (place: Place) => `cvv2:${place.merchantId}:${place.orderId}`

@@ -1,0 +1,143 @@
+import type { Secret } from '../base/secret.ts'
+
+export interface Merchant {
+  merchantId: bigint
+  login: string
+  name: string
+  enabled: boolean
+  /** The control key, and for a while after a rotation the one before it. */
+  controlKeys: readonly Secret<string>[]
+}
+
+/** How a gate reaches its acquirer and what the acquirer allows. */
+export interface Gate {
+  gateId: bigint
+  name: string
+  enabled: boolean
+  settings: GateRow
+}
+
+export interface GateRow {
+  host: string
+  port: number
+  terminalId: string
+  cardAcceptorId: string
+  cardAcceptorName: string
+  acquirerId: string
+  mcc: string
+  descriptor: string
+  /** How long an answer is waited for, from the moment a message was sent. */
+  answerTimeoutMs: number
+  partialCapture: boolean
+  partialReversal: boolean
+  recognisesRepeats: boolean
+  /** Open authorisations beyond this are refused with code 20. */
+  maxOpen: number
+}
+
+export type Operation = 'sale' | 'status'
+
+export interface EndpointSettings {
+  threeDSecure: boolean
+  /** Told every outcome of this endpoint's orders, besides the URLs of the request. */
+  callbackUrl?: string
+  /** Base URL of the merchant's server, which the mobile API calls. */
+  merchantServerUrl?: string
+  /** Names of fields that are mandatory here beyond the table's own. */
+  mandatoryFields: string[]
+  /** Operations switched off. */
+  disabledOperations: Operation[]
+  /** How amounts are spelled in control strings: by the currency's exponent, or ×100 whatever it is. */
+  controlMinorUnits: 'iso4217' | 'hundredths'
+  plainHttpCallbacks: boolean
+}
+
+export interface Endpoint {
+  endpointId: bigint
+  merchantId: bigint
+  name: string
+  enabled: boolean
+  currency: string
+  gateIds: readonly bigint[]
+  settings: EndpointSettings
+}
+
+export interface EndpointGroup {
+  groupId: bigint
+  merchantId: bigint
+  name: string
+  enabled: boolean
+  endpointIds: readonly bigint[]
+}
+
+/** What an id in a path names: one endpoint, or a group whose member is chosen by currency. */
+export interface Entry {
+  pathId: bigint
+  merchant: Merchant
+  enabled: boolean
+  endpoints: readonly Endpoint[]
+}
+
+/** Merchants, endpoints, groups and gates as they stood at one moment; a change makes a new one. */
+export interface Registry {
+  version: bigint
+  /** From then on it says too much although nothing was changed: a control key before a rotation is accepted no longer. */
+  staleAt: number
+  merchantByLogin(login: string): Merchant | undefined
+  merchant(merchantId: bigint): Merchant | undefined
+  endpoint(endpointId: bigint): Endpoint | undefined
+  gate(gateId: bigint): Gate | undefined
+  gates(): Iterable<Gate>
+  /** By the id of a single path; with `group` by the id of a group path. */
+  entry(pathId: bigint, group: boolean): Entry | undefined
+}
+
+export interface RegistryRows {
+  version: bigint
+  staleAt: number
+  merchants: readonly Merchant[]
+  endpoints: readonly Endpoint[]
+  groups: readonly EndpointGroup[]
+  gates: readonly Gate[]
+}
+
+export function registryOf(rows: RegistryRows): Registry {
+  const byLogin = new Map(rows.merchants.map((m) => [m.login, m]))
+  const merchants = new Map(rows.merchants.map((m) => [m.merchantId, m]))
+  const endpoints = new Map(rows.endpoints.map((e) => [e.endpointId, e]))
+  const gates = new Map(rows.gates.map((g) => [g.gateId, g]))
+  const entries = new Map<string, Entry>()
+  for (const endpoint of rows.endpoints) {
+    const merchant = merchants.get(endpoint.merchantId)!
+    entries.set(`${endpoint.endpointId}`, {
+      pathId: endpoint.endpointId,
+      merchant,
+      enabled: endpoint.enabled && merchant.enabled,
+      endpoints: [endpoint],
+    })
+  }
+  for (const group of rows.groups) {
+    const merchant = merchants.get(group.merchantId)!
+    const members = group.endpointIds.map((id) => endpoints.get(id)).filter((e) => e !== undefined)
+    entries.set(`group/${group.groupId}`, {
+      pathId: group.groupId,
+      merchant,
+      enabled: group.enabled && merchant.enabled,
+      endpoints: members,
+    })
+  }
+  return {
+    version: rows.version,
+    staleAt: rows.staleAt,
+    merchantByLogin: (login) => byLogin.get(login),
+    merchant: (id) => merchants.get(id),
+    endpoint: (id) => endpoints.get(id),
+    gate: (id) => gates.get(id),
+    gates: () => gates.values(),
+    entry: (pathId, group) => entries.get(group ? `group/${pathId}` : `${pathId}`),
+  }
+}
+
+/** The member of an entry that takes this currency; the first one that is switched on. */
+export const memberFor = (entry: Entry, currency: string): Endpoint | undefined =>
+  entry.endpoints.find((e) => e.currency === currency && e.enabled) ?? entry.endpoints.find((e) => e.currency === currency)

@@ -1,0 +1,223 @@
+import { reasonOf, type Log } from '../base/log.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import { seal, unseal } from '../base/seal.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { registryOf, type Endpoint, type EndpointGroup, type Gate, type Registry } from './merchant.ts'
+
+interface MerchantRow {
+  merchant_id: bigint
+  login: string
+  name: string
+  enabled: boolean
+  control_key_sealed: Buffer
+  previous_key_sealed: Buffer | null
+  previous_key_until: number | null
+}
+
+const version = statement<{ version: bigint }>(`select version from config_version`)
+const bump = statement<object>(`update config_version set version = version + 1`)
+const merchants = statement<MerchantRow>(
+  `select merchant_id, login, name, enabled, control_key_sealed, previous_key_sealed, previous_key_until from merchant`,
+)
+const endpoints = statement<{
+  endpoint_id: bigint
+  merchant_id: bigint
+  name: string
+  enabled: boolean
+  currency: string
+  gate_ids: string[]
+  settings: Endpoint['settings']
+}>(`select endpoint_id, merchant_id, name, enabled, currency, gate_ids, settings from endpoint`)
+const groups = statement<{ group_id: bigint; merchant_id: bigint; name: string; enabled: boolean; endpoint_ids: string[] }>(
+  `select group_id, merchant_id, name, enabled, endpoint_ids from endpoint_group`,
+)
+const gates = statement<{ gate_id: bigint; name: string; enabled: boolean; settings: Gate['settings'] }>(
+  `select gate_id, name, enabled, settings from gate`,
+)
+
+/** Reads all of it. It is small (rows an operator wrote) and read only when the version rose. */
+export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
+  const [[at], m, e, g, t] = await Promise.all([
+    pool.run(version),
+    pool.run(merchants),
+    pool.run(endpoints),
+    pool.run(groups),
+    pool.run(gates),
+  ])
+  return registryOf({
+    version: at!.version,
+    staleAt: Math.min(...m.map((row) => row.previous_key_until ?? Infinity).filter((until) => until > now)),
+    merchants: m.map((row) => ({
+      merchantId: row.merchant_id,
+      login: row.login,
+      name: row.name,
+      enabled: row.enabled,
+      controlKeys: [
+        row.control_key_sealed,
+        ...(row.previous_key_sealed && (row.previous_key_until ?? 0) > now ? [row.previous_key_sealed] : []),
+      ].map((sealed) => openControlKey(sealed, row.merchant_id, keys)),
+    })),
+    endpoints: e.map((row) => ({
+      endpointId: row.endpoint_id,
+      merchantId: row.merchant_id,
+      name: row.name,
+      enabled: row.enabled,
+      currency: row.currency,
+      gateIds: row.gate_ids.map(BigInt),
+      settings: row.settings,
+    })),
+    groups: g.map((row) => ({
+      groupId: row.group_id,
+      merchantId: row.merchant_id,
+      name: row.name,
+      enabled: row.enabled,
+      endpointIds: row.endpoint_ids.map(BigInt),
+    })),
+    gates: t.map((row) => ({ gateId: row.gate_id, name: row.name, enabled: row.enabled, settings: row.settings })),
+  })
+}
+
+export interface LiveRegistry {
+  current(): Registry
+  stop(): void
+}
+
+/** Keeps a registry fresh: the version is read every second, the rest when it rose. A failed reading keeps the old one. */
+export async function watchRegistry(
+  pool: Pool,
+  keys: KeyRing,
+  clock: Clock,
+  log: Log,
+  changed: (now: Registry) => void,
+): Promise<LiveRegistry> {
+  let registry = await loadRegistry(pool, keys, clock.now())
+  changed(registry)
+  let cancel = clock.after(1_000, tick)
+  let stopped = false
+
+  function tick() {
+    void look()
+      .catch((error) => log.warn({ reason: reasonOf(error) }, 'the configuration could not be read again'))
+      .finally(() => {
+        if (!stopped) cancel = clock.after(1_000, tick)
+      })
+  }
+
+  async function look() {
+    const [at] = await pool.run(version)
+    if (at!.version === registry.version && clock.now() < registry.staleAt) return
+    registry = await loadRegistry(pool, keys, clock.now())
+    changed(registry)
+  }
+
+  return {
+    current: () => registry,
+    stop() {
+      stopped = true
+      cancel()
+    },
+  }
+}
+
+const addMerchant = statement<object>(
+  `insert into merchant (merchant_id, login, name, enabled, control_key_sealed, created_at) values ($1, $2, $3, true, $4, $5)`,
+)
+const addEndpoint = statement<object>(
+  `insert into endpoint (endpoint_id, merchant_id, name, enabled, currency, gate_ids, settings, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+)
+const addGroup = statement<object>(
+  `insert into endpoint_group (group_id, merchant_id, name, enabled, endpoint_ids, created_at) values ($1, $2, $3, $4, $5, $6)`,
+)
+const addGate = statement<object>(`insert into gate (gate_id, name, enabled, settings, created_at) values ($1, $2, $3, $4, $5)`)
+const setGate = statement<object>(`update gate set settings = $2, enabled = $3 where gate_id = $1`)
+const setEndpoint = statement<object>(
+  `update endpoint set name = $2, enabled = $3, gate_ids = $4, settings = $5 where endpoint_id = $1`,
+)
+const enableGroup = statement<object>(`update endpoint_group set enabled = $2 where group_id = $1`)
+const enableMerchant = statement<object>(`update merchant set enabled = $2 where merchant_id = $1`)
+/** The key in use becomes the one before it. */
+const rotateKey = statement<object>(`
+  update merchant set control_key_sealed = $2, previous_key_sealed = control_key_sealed, previous_key_until = $3
+  where merchant_id = $1`)
+
+/** Tells every process to read the configuration again; belongs in the transaction of the change. */
+export const touchConfig = (runner: Runner): Promise<object[]> => runner.run(bump)
+
+export interface NewMerchant {
+  merchantId: bigint
+  login: string
+  name: string
+  controlKey: Secret<string>
+}
+
+export async function insertMerchant(
+  runner: Runner,
+  merchant: NewMerchant,
+  keys: KeyRing,
+  random: Random,
+  now: number,
+): Promise<void> {
+  const sealed = sealControlKey(merchant.controlKey, merchant.merchantId, keys, random)
+  await runner.run(addMerchant, [merchant.merchantId, merchant.login, merchant.name, bytea(sealed), timestamp(now)])
+}
+
+/** Gives a merchant a new control key; the one in use is accepted beside it until `keepUntil`. */
+export async function replaceControlKey(
+  runner: Runner,
+  merchant: Pick<NewMerchant, 'merchantId' | 'controlKey'>,
+  keepUntil: number,
+  keys: KeyRing,
+  random: Random,
+): Promise<void> {
+  const sealed = sealControlKey(merchant.controlKey, merchant.merchantId, keys, random)
+  await runner.run(rotateKey, [merchant.merchantId, bytea(sealed), timestamp(keepUntil)])
+}
+
+export async function switchMerchant(runner: Runner, merchantId: bigint, enabled: boolean): Promise<void> {
+  await runner.run(enableMerchant, [merchantId, enabled])
+}
+
+export async function insertEndpoint(runner: Runner, e: Endpoint, now: number): Promise<void> {
+  await runner.run(addEndpoint, [
+    e.endpointId,
+    e.merchantId,
+    e.name,
+    e.enabled,
+    e.currency,
+    e.gateIds,
+    JSON.stringify(e.settings),
+    timestamp(now),
+  ])
+}
+
+/** Writes what may change of an endpoint: everything but its merchant and its currency. */
+export async function updateEndpoint(runner: Runner, e: Endpoint): Promise<void> {
+  await runner.run(setEndpoint, [e.endpointId, e.name, e.enabled, e.gateIds, JSON.stringify(e.settings)])
+}
+
+export async function switchGroup(runner: Runner, groupId: bigint, enabled: boolean): Promise<void> {
+  await runner.run(enableGroup, [groupId, enabled])
+}
+
+export async function insertGroup(runner: Runner, g: EndpointGroup, now: number): Promise<void> {
+  await runner.run(addGroup, [g.groupId, g.merchantId, g.name, g.enabled, g.endpointIds, timestamp(now)])
+}
+
+export async function insertGate(runner: Runner, g: Gate, now: number): Promise<void> {
+  await runner.run(addGate, [g.gateId, g.name, g.enabled, JSON.stringify(g.settings), timestamp(now)])
+}
+
+export async function updateGate(runner: Runner, g: Gate): Promise<void> {
+  await runner.run(setGate, [g.gateId, JSON.stringify(g.settings), g.enabled])
+}
+
+const controlContext = (merchantId: bigint) => `control:${merchantId}`
+
+const sealControlKey = (key: Secret<string>, merchantId: bigint, keys: KeyRing, random: Random): Buffer =>
+  seal(keys.current('control').key, Buffer.from(key.reveal()), controlContext(merchantId), random)
+
+const openControlKey = (sealed: Buffer, merchantId: bigint, keys: KeyRing): Secret<string> =>
+  secret(unseal(keys.current('control').key, sealed, controlContext(merchantId)).toString())

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Log } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import { type Secret, secret } from '../base/secret.ts'
+import type { Binaries } from './embedded-binaries.ts'
+import { leaveNote, type Place, syncDirectory, writeDurably } from './embedded-place.ts'
+import { run, type Traces } from './embedded-process.ts'
+
+/** The one role and the one database of the gateway. */
+export const roleName = 'tollgate'
+export const databaseName = 'tollgate'
+
+const passwordFile = (directory: string): string => join(directory, 'postgres-password')
+
+/** How the processes of the server on this data directory are recognised. */
+export const tracesOf = (data: string): Traces => ({
+  data,
+  clusterName: `tollgate ${createHash('sha256').update(data).digest('hex').slice(0, 12)}`,
+})
+
+/** Whether there is a database; a directory that is missing or empty has none. Throws when there is something that is no whole database. */
+export async function holdsDatabase(data: string, binaries: Binaries): Promise<boolean> {
+  if (!existsSync(data) || (await readdir(data)).length === 0) return false
+  if (!existsSync(join(data, 'PG_VERSION')) || !existsSync(join(data, 'global', 'pg_control'))) {
+    throw new Error(
+      `${data} is not empty and is not a complete PostgreSQL database either. Tollgate never leaves one half made under this name, ` +
+        `so it does not touch it: bring it back from a backup, or move it away to start with an empty database.`,
+    )
+  }
+  const found = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim()
+  if (found === String(binaries.major)) return true
+  throw new Error(
+    `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ${binaries.version}, which cannot read it. ` +
+      `Either name a directory with the programs of PostgreSQL ${found}; or, with them, take a dump (pg_dump), move ${data} away, ` +
+      `start Tollgate once so that it makes an empty database, and load the dump.`,
+  )
+}
+
+export interface ClusterParts {
+  place: Place
+  binaries: Binaries
+  durable: boolean
+  random: Random
+  log: Log
+}
+
+/**
+ * Makes the database beside its final name and gives it that name once it is complete and on the disk: whatever stops us half way
+ * leaves only a directory named `….new-…`, which the next start removes.
+ */
+export async function createCluster({ place, binaries, durable, random, log }: ClusterParts): Promise<void> {
+  const { data, user } = place
+  const password = await ensurePassword(place.directory, random)
+  const growing = `${data}.new-${random.bytes(8).toString('hex')}`
+  await mkdir(growing, { mode: 0o700 })
+  try {
+    // initdb reads the password from a file, as the user that it runs as.
+    const word = join(growing, 'password')
+    await writeFile(word, password.reveal(), { mode: 0o600 })
+    if (user) for (const path of [word, growing]) await chown(path, user.uid, user.gid)
+    const options = initOptions(binaries.major, durable)
+    const made = await run(binaries.initdb, ['-D', join(growing, 'data'), `--pwfile=${word}`, ...options], user)
+    if (made.failure !== undefined) throw new Error(`PostgreSQL could not make a database in ${data}: ${made.failure}`)
+    await rename(join(growing, 'data'), data)
+    await syncDirectory(dirname(data))
+  } finally {
+    await rm(growing, { recursive: true, force: true, maxRetries: 5 })
+  }
+  if (place.moved !== undefined) await leaveNote(place, log)
+  log.info({ data, version: binaries.version }, 'A new PostgreSQL database was made')
+}
+
+/** Texts compare by code point on every machine and in every version: the collations of the C library and of ICU change with updates and spoil indexes. */
+function initOptions(major: number, durable: boolean): string[] {
+  return [
+    `--username=${roleName}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    // Since 17 upper and lower know Unicode without any library.
+    ...(major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
+    '--data-checksums',
+    '--no-instructions',
+    ...(durable ? [] : ['--no-sync']),
+  ]
+}
+
+/** Removes what a start that was killed left of a database in the making. */
+export async function sweepUnfinished(data: string): Promise<void> {
+  const above = dirname(data)
+  // Where we may not look, beside data that the operator linked to, we made nothing.
+  const left = (await readdir(above).catch(() => [])).filter((name) => name.startsWith(`${basename(data)}.new-`))
+  // An initdb that outlived its parent may still be writing; it fails soon, as its directory goes.
+  for (const name of left) await rm(join(above, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+}
+
+/** The password is made before the database, so that no database exists without it. */
+async function ensurePassword(directory: string, random: Random): Promise<Secret<string>> {
+  if (!existsSync(passwordFile(directory))) {
+    await writeDurably(passwordFile(directory), `${random.bytes(24).toString('hex')}\n`, 0o600)
+  }
+  return readPassword(directory)
+}
+
+export async function readPassword(directory: string): Promise<Secret<string>> {
+  const path = passwordFile(directory)
+  if (!existsSync(path)) {
+    throw new Error(`The password of the database is gone: ${path} is missing. Bring it back from where the database came from.`)
+  }
+  return secret((await readFile(path, 'utf8')).trim())
+}

@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync, type Stats } from 'node:fs'
+import { basename } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
+import { type Clock, sleep } from '../base/clock.ts'
+
+/** The user a child runs as, when we are root and it must not be. */
+export interface User {
+  name: string
+  uid: number
+  gid: number
+}
+
+/** Where Linux shows its processes. Systems without it (macOS) are judged by signal 0 and by a connection. */
+export const systemProc = '/proc'
+
+/**
+ * Names one life of one process, so that a pid that was given to somebody else is noticed. Undefined: nobody lives under this pid;
+ * a zombie counts as nobody, although signal 0 reaches it. Without /proc all lives of a pid look the same.
+ */
+export function incarnationOf(pid: number, proc = systemProc): string | undefined {
+  const stat = textOf(`${proc}/${pid}/stat`)
+  if (stat === undefined) return hasProc(proc) || !answersSignal(pid) ? undefined : 'alive'
+  // The second field, the program's name in brackets, may hold spaces and brackets itself: count from its end.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, startTicks] = [fields[0], fields[19]]
+  if (state === undefined || 'ZXx'.includes(state)) return undefined
+  return `${textOf(`${proc}/sys/kernel/random/boot_id`)?.trim()}:${startTicks}`
+}
+
+export const hasProc = (proc: string): boolean => existsSync(`${proc}/self`)
+
+/** What is looked for among the processes: the working directory of a server and the name that its children show. */
+export interface Traces {
+  data: string
+  clusterName: string
+}
+
+/**
+ * Whether this process is a postmaster or a child of one that works on `traces.data`. PostgreSQL's processes all make the data
+ * directory their working directory. Root in a container without CAP_SYS_PTRACE may not look at the working directory of another
+ * user's process; there the command line decides, which everybody may read.
+ */
+export function isServerOf(traces: Traces, pid: number, proc = systemProc): boolean {
+  if (incarnationOf(pid, proc) === undefined) return false
+  const words = textOf(`${proc}/${pid}/cmdline`)?.split('\0') ?? []
+  const program = words[0] ?? ''
+  if (basename(program) !== 'postgres' && !program.startsWith('postgres: ')) return false
+  try {
+    return sameFile(statSync(`${proc}/${pid}/cwd`), statSync(traces.data))
+  } catch {
+    return words.includes(traces.data) || program.startsWith(`postgres: ${traces.clusterName}: `)
+  }
+}
+
+/** All processes that work on this data directory; none are found without /proc. */
+export function serversOf(traces: Traces, proc = systemProc): number[] {
+  if (!hasProc(proc)) return []
+  return readdirSync(proc)
+    .filter((name) => /^[0-9]+$/.test(name))
+    .map(Number)
+    .filter((pid) => isServerOf(traces, pid, proc))
+}
+
+export const sameFile = (a: Stats, b: Stats): boolean => a.dev === b.dev && a.ino === b.ino
+
+/** Sends a signal; false when nobody is there any more. */
+export function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name)
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ESRCH') return false
+    throw thrown
+  }
+}
+
+/** Polls until `met` gives something other than undefined or false, or the bound passes, which gives undefined. */
+export async function until<T>(
+  clock: Clock,
+  boundMs: number,
+  met: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T | undefined> {
+  const end = clock.monotonic() + boundMs
+  for (;;) {
+    const result = await met()
+    if (result !== undefined && result !== false) return result
+    if (clock.monotonic() >= end) return undefined
+    await sleep(clock, 15)
+  }
+}
+
+/** Keeps the process from ending while `work` is under way: the clock's timers alone do not, and a server in its own session neither. */
+export async function holdingOpen<T>(work: () => Promise<T>): Promise<T> {
+  const { port1 } = new MessageChannel()
+  port1.on('message', () => undefined)
+  try {
+    return await work()
+  } finally {
+    port1.close()
+  }
+}
+
+/**
+ * The environment of everything that is started here: none of ours, which may hold secrets and PG… variables; messages in English,
+ * because some are recognised.
+ */
+export const plainEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+
+export const asUser = (user: User | undefined): { uid?: number; gid?: number } => (user ? { uid: user.uid, gid: user.gid } : {})
+
+/** Runs a program to its end. `failure` is undefined when it ended with 0, else what it said on stderr, or why it could not run. */
+export function run(command: string, args: string[], user: User | undefined): Promise<{ output: string; failure?: string }> {
+  return new Promise((resolve) => {
+    // The working directory of ours may be closed to the other user; '/' is open to everybody.
+    const child = execFile(command, args, { cwd: '/', env: plainEnvironment, ...asUser(user) }, (error, output, errors) =>
+      resolve(error ? { output, failure: errors.trim() || error.message } : { output }),
+    )
+    child.stdin?.end()
+  })
+}
+
+/** The code of a system error such as ENOENT, or of a database error such as 57P03. */
+export function codeOf(thrown: unknown): string | undefined {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+/** Whether there is something under this pid, if only a zombie or another user's process. */
+export function answersSignal(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0)
+  } catch (thrown) {
+    return codeOf(thrown) === 'EPERM'
+  }
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}

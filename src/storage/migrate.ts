@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { reasonOf, type Log } from '../base/log.ts'
+import { statement, type Pool, type Runner } from './pool.ts'
+import { transaction } from './transaction.ts'
+
+export interface Migration {
+  name: string
+  sql: string
+}
+
+/** The SQL files beside the sources, in order; the build does not copy them. */
+export function migrations(): Migration[] {
+  const folder = join(packageRoot(), 'src', 'storage', 'migrations')
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => ({ name, sql: readFileSync(join(folder, name), 'utf8') }))
+}
+
+function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  while (!readdirSync(folder).includes('package.json')) folder = dirname(folder)
+  return folder
+}
+
+const createLedger = `create table if not exists migration (name text primary key, sha256 text not null, applied_at timestamptz not null)`
+const claim = statement<{ name: string }>(
+  `insert into migration (name, sha256, applied_at) values ($1, $2, $3) on conflict (name) do nothing returning name`,
+)
+const applied = statement<{ name: string; sha256: string }>(`select name, sha256 from migration`)
+
+/**
+ * Brings the database to this version; answers the names of what it applied. Each file is one transaction that first inserts its own name, so of two
+ * processes that migrate at once one waits and then finds it done. Refuses a database whose applied migrations are not the ones it knows.
+ */
+export async function migrate(pool: Pool, now: number, log: Log): Promise<string[]> {
+  await plain(pool, createLedger).catch((error) =>
+    log.debug({ reason: reasonOf(error) }, 'another process creates the migration table'),
+  )
+  const known = migrations()
+  await refuseForeign(pool, known)
+  const done: string[] = []
+  for (const { name, sql } of known) {
+    const ran = await transaction(pool, async (runner) => {
+      const [mine] = await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
+      if (!mine) return false
+      for (const part of sql.split(/;\s*\n/)) if (part.replace(/--.*$/gm, '').trim() !== '') await runner.run(unprepared(part))
+      return true
+    })
+    if (ran) done.push(name)
+  }
+  await ensurePartitions(pool)
+  if (done.length > 0) await plain(pool, 'analyze')
+  return done
+}
+
+/** Names of migrations that this database lacks; all of them when it is not Tollgate's yet. Refuses a database of a newer version. */
+export async function pendingMigrations(pool: Pool): Promise<string[]> {
+  const known = migrations()
+  try {
+    await refuseForeign(pool, known)
+  } catch (error) {
+    const undefinedTable = '42P01'
+    if ((error as { code?: string }).code === undefinedTable) return known.map((m) => m.name)
+    throw error
+  }
+  const done = new Set((await pool.run(applied)).map((row) => row.name))
+  return known.map((m) => m.name).filter((name) => !done.has(name))
+}
+
+async function refuseForeign(pool: Pool, known: Migration[]): Promise<void> {
+  const byName = new Map(known.map((m) => [m.name, sha256(m.sql)]))
+  for (const row of await pool.run(applied)) {
+    const mine = byName.get(row.name)
+    if (mine === undefined)
+      throw new Error(
+        `the database has the migration ${row.name}, which this version does not know: it was made by a newer Tollgate`,
+      )
+    if (mine !== row.sha256) throw new Error(`the migration ${row.name} was changed after it had been applied to this database`)
+  }
+}
+
+/** The tables whose rows live in partitions by order id. */
+const partitioned = [
+  'orders',
+  'order_facts',
+  'transaction',
+  'attempt',
+  'order_event',
+  'request',
+  'sealed_card',
+  'delivery',
+  'delivery_attempt',
+]
+const partitionWidth = 10_000_000n
+/** Percent of a page that inserts fill. The rest is for the one or two times a row is written again, so that it stays in its page. */
+const fillfactors: Readonly<Record<string, number>> = { orders: 45, attempt: 50, delivery: 50 }
+const nextOrderId = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
+
+/** Makes the partition that order ids are drawn from now, and the one after it. Cheap when both are there; call it now and then. */
+export async function ensurePartitions(pool: Pool): Promise<void> {
+  const [row] = await pool.run(nextOrderId)
+  const current = row!.next_id / partitionWidth
+  for (const number of [current, current + 1n]) {
+    const [from, to] = [number * partitionWidth, (number + 1n) * partitionWidth]
+    for (const name of partitioned) {
+      const room = fillfactors[name] === undefined ? '' : ` with (fillfactor = ${fillfactors[name]})`
+      const sql = `create table if not exists ${name}_p${number} partition of ${name} for values from (${from}) to (${to})${room}`
+      await plain(pool, sql).catch((error: { code?: string }) => {
+        // Two processes at once: the other one made it.
+        if (error.code !== '42P07' && error.code !== '23505') throw error
+      })
+    }
+  }
+}
+
+const addTransition = statement<object>(
+  `insert into legal_transition (from_state, to_state) values ($1, $2) on conflict do nothing`,
+)
+
+/** Writes the machine's moves where `order_event` refers to them. */
+export async function declareTransitions(pool: Pool, moves: readonly (readonly [from: string, to: string])[]): Promise<void> {
+  await transaction(pool, async (runner) => {
+    for (const [from, to] of moves) await runner.run(addTransition, [from, to])
+  })
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+const unprepared = (text: string) => ({ name: '', text })
+const plain = (runner: Runner, text: string) => runner.run(unprepared(text))

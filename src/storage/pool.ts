@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import type { Log } from '../base/log.ts'
+
+/** One SQL statement with its row type. It is prepared once a connection under a name derived from its text. */
+export interface Statement<Row> {
+  readonly name: string
+  readonly text: string
+  readonly row?: Row
+}
+
+export const statement = <Row>(text: string): Statement<Row> => ({
+  name: `t${createHash('sha1').update(text).digest('hex').slice(0, 20)}`,
+  text,
+})
+
+/** Something statements run on: the pool, or one connection inside a transaction. */
+export interface Runner {
+  run<Row>(sql: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>
+}
+
+export interface Pool extends Runner {
+  connect(): Promise<Connection>
+  close(): Promise<void>
+}
+
+export interface Connection extends Runner {
+  /** Sends plain SQL such as `begin`; answers the command tag of the server. */
+  command(sql: string): Promise<string>
+  /** Gives the connection back; a broken one is thrown away. */
+  release(broken: boolean): void
+}
+
+export interface PoolSettings {
+  url: string
+  connections: number
+  /** `oltp` serves orders, with planner settings that keep every look-up on its primary key; `search` serves operators; `admin` changes the schema and may take its time. */
+  use: 'oltp' | 'search' | 'admin'
+  log: Log
+}
+
+/**
+ * Planner settings of the OLTP pool. On new tables, until the first autoanalyze, `update … from` a list of rows is planned as a hash join over a
+ * sequential scan and stays so as the generic plan: 3–5 times slower. Batches always look up by primary key, so the other ways are closed.
+ */
+const oltpOptions = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'enable_seqscan=off',
+  'jit=off',
+]
+
+const usualParser = pg.types.getTypeParser as (oid: number) => (text: string) => unknown
+const int8 = 20
+const timestamptz = 1184
+const parsers = new Map<number, (text: string) => unknown>([
+  [int8, (text) => BigInt(text)],
+  [timestamptz, (text) => Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))],
+])
+
+export function openPool(settings: PoolSettings): Pool {
+  const options = { oltp: oltpOptions.map((o) => `-c ${o}`).join(' '), search: '-c statement_timeout=15000', admin: '' }[
+    settings.use
+  ]
+  const pool = new pg.Pool({
+    connectionString: settings.url,
+    max: settings.connections,
+    idleTimeoutMillis: 0,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    // A server that fell silent for good is left for a new connection.
+    ...(settings.use === 'oltp' ? { query_timeout: 20_000 } : {}),
+    pipeline: true,
+    options: `${options} -c timezone=UTC -c idle_in_transaction_session_timeout=30000`,
+    application_name: `tollgate ${settings.use}`,
+    types: {
+      getTypeParser: (oid: number, format: string) => (format === 'text' && parsers.get(oid)) || usualParser(oid),
+    },
+  } as pg.PoolConfig)
+  // For the connection's life, besides what its query says: an error between two owners would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('error', (error) => settings.log.warn({ reason: error.message }, 'an idle database connection broke'))
+  return {
+    run: (sql, values) => pool.query(queryOf(sql, values)).then((result) => result.rows),
+    async connect() {
+      const client = await pool.connect()
+      return {
+        run: (sql, values) => client.query(queryOf(sql, values)).then((result) => result.rows),
+        command: (text) => client.query(text).then((result) => result.command),
+        release: (broken) => client.release(broken),
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+const queryOf = (sql: Statement<unknown>, values: readonly unknown[] = []) => ({
+  name: sql.name,
+  text: sql.text,
+  values: [...values],
+})
+
+/** Rows as one JSON parameter for `json_to_recordset`: one value to send however many rows, and no escaping of arrays in JavaScript. */
+export const asJson = (rows: readonly object[]): string => JSON.stringify(rows)
+
+let lastMs = NaN
+let lastText = ''
+
+/** A time in milliseconds as PostgreSQL reads it; absent stays absent. The rows of a batch share their times, so the last one is kept. */
+export function timestamp(ms: number | undefined): string | null {
+  if (ms === undefined) return null
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString()
+    lastMs = ms
+  }
+  return lastText
+}
+
+export const bytea = (bytes: Buffer | undefined): string | null => (bytes === undefined ? null : `\\x${bytes.toString('hex')}`)
+
+export type Failure = 'retry' | 'connection' | 'data'
+
+/**
+ * What a thrown database error means for whoever ran a transaction: `retry` (serialisation failure, deadlock), `connection` (gone, or about to go: the
+ * outcome of a commit in flight is not known), or `data` (this work will fail again).
+ */
+export function failureOf(error: unknown): Failure {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+  if (code === '40001' || code === '40P01' || code === '55P03') return 'retry'
+  if (/^(08|57P|53)/.test(code) || code === '25P03' || socketCodes.has(code)) return 'connection'
+  return error instanceof Error && driverSentences.test(error.message) ? 'connection' : 'data'
+}
+
+const socketCodes = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ECONNABORTED',
+])
+/** What the driver says, without a code, when a connection is gone or was not to be had. */
+const driverSentences =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|Cannot use a pool after|Query read timeout|The server closed)/

@@ -1,0 +1,267 @@
+-- The tables as all migrations together make them. Not a migration: nothing runs this file.
+-- Written by `npm run schema` from the catalogs of a migrated database; a test compares the two. Partitions are left out, since they
+-- come and go with the order ids.
+
+create table attempt (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  attempt_no integer not null,
+  transaction_no integer not null,
+  gate_id bigint not null,
+  terminal_id text not null,
+  stan text not null,
+  rrn text not null,
+  started_at timestamp with time zone not null,
+  deadline_at timestamp with time zone not null,
+  outcome text,
+  action_code text,
+  why text,
+  ended_at timestamp with time zone,
+  constraint attempt_pkey PRIMARY KEY (merchant_id, order_id, attempt_no)
+) partition by RANGE (order_id);
+
+create table audit (
+  audit_id uuid not null,
+  at timestamp with time zone not null,
+  who text not null,
+  action text not null,
+  subject text not null,
+  details jsonb not null,
+  constraint audit_pkey PRIMARY KEY (audit_id)
+);
+
+create table config_version (
+  only_row boolean not null default true,
+  version bigint not null,
+  constraint config_version_pkey PRIMARY KEY (only_row),
+  constraint config_version_only_row_check CHECK (only_row)
+);
+
+create table delivery (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  delivery_no integer not null,
+  transaction_no integer not null,
+  kind text not null,
+  url text not null,
+  origin text not null,
+  state text not null,
+  due_at timestamp with time zone,
+  lease bigint,
+  tries integer not null,
+  created_at timestamp with time zone not null,
+  done_at timestamp with time zone,
+  constraint delivery_pkey PRIMARY KEY (merchant_id, order_id, delivery_no),
+  constraint delivery_check CHECK (((state = 'due'::text) = (due_at IS NOT NULL))),
+  constraint delivery_state_check CHECK ((state = ANY (ARRAY['due'::text, 'delivered'::text, 'given up'::text])))
+) partition by RANGE (order_id);
+CREATE INDEX delivery_by_time ON delivery USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX delivery_given_up ON delivery USING btree (created_at) WHERE (state = 'given up'::text);
+
+create table delivery_attempt (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  delivery_no integer not null,
+  try_no integer not null,
+  at timestamp with time zone not null,
+  duration_ms integer not null,
+  http_status integer,
+  failure text,
+  constraint delivery_attempt_pkey PRIMARY KEY (merchant_id, order_id, delivery_no, try_no)
+) partition by RANGE (order_id);
+
+create table endpoint (
+  endpoint_id bigint not null,
+  merchant_id bigint not null,
+  name text not null,
+  enabled boolean not null,
+  currency text not null,
+  gate_ids bigint[] not null,
+  settings jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint endpoint_pkey PRIMARY KEY (endpoint_id),
+  constraint endpoint_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(merchant_id)
+);
+
+create table endpoint_group (
+  group_id bigint not null,
+  merchant_id bigint not null,
+  name text not null,
+  enabled boolean not null,
+  endpoint_ids bigint[] not null,
+  created_at timestamp with time zone not null,
+  constraint endpoint_group_pkey PRIMARY KEY (group_id),
+  constraint endpoint_group_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(merchant_id)
+);
+
+create table gate (
+  gate_id bigint not null,
+  name text not null,
+  enabled boolean not null,
+  settings jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint gate_pkey PRIMARY KEY (gate_id),
+  constraint gate_name_key UNIQUE (name)
+);
+
+create table heartbeat (
+  process_id bigint not null,
+  instance text not null,
+  started_at timestamp with time zone not null,
+  beat_at timestamp with time zone not null,
+  constraint heartbeat_pkey PRIMARY KEY (process_id)
+) with (fillfactor=50);
+
+create table id_block (
+  name text not null,
+  next_id bigint not null,
+  constraint id_block_pkey PRIMARY KEY (name)
+);
+
+create table key_version (
+  purpose text not null,
+  version bigint not null,
+  wrapped bytea not null,
+  created_at timestamp with time zone not null,
+  constraint key_version_pkey PRIMARY KEY (purpose, version)
+);
+
+create table legal_transition (
+  from_state text not null,
+  to_state text not null,
+  constraint legal_transition_pkey PRIMARY KEY (from_state, to_state)
+);
+
+create table locator (
+  key text not null,
+  merchant_id bigint not null,
+  order_id bigint not null,
+  constraint locator_pkey PRIMARY KEY (key)
+);
+
+create table merchant (
+  merchant_id bigint not null,
+  login text not null,
+  name text not null,
+  enabled boolean not null,
+  control_key_sealed bytea not null,
+  previous_key_sealed bytea,
+  previous_key_until timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint merchant_pkey PRIMARY KEY (merchant_id),
+  constraint merchant_login_key UNIQUE (login)
+);
+
+create table migration (
+  name text not null,
+  sha256 text not null,
+  applied_at timestamp with time zone not null,
+  constraint migration_pkey PRIMARY KEY (name)
+);
+
+create table order_event (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  event_no integer not null,
+  transaction_no integer not null,
+  event text not null,
+  from_state text not null,
+  to_state text not null,
+  facts jsonb,
+  at timestamp with time zone not null,
+  constraint order_event_pkey PRIMARY KEY (merchant_id, order_id, event_no),
+  constraint order_event_from_state_to_state_fkey FOREIGN KEY (from_state, to_state) REFERENCES legal_transition(from_state, to_state)
+) partition by RANGE (order_id);
+
+create table order_facts (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  request jsonb not null,
+  card jsonb not null,
+  constraint order_facts_pkey PRIMARY KEY (merchant_id, order_id)
+) partition by RANGE (order_id);
+CREATE INDEX orders_by_card ON order_facts USING btree (((card ->> 'hashId'::text)));
+
+create table order_key (
+  merchant_id bigint not null,
+  client_orderid text not null,
+  order_id bigint not null,
+  live boolean not null,
+  digest bytea not null,
+  created_at timestamp with time zone not null,
+  constraint order_key_pkey PRIMARY KEY (merchant_id, client_orderid)
+) with (fillfactor=80);
+
+create table orders (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  version integer not null,
+  kind text not null,
+  client_orderid text not null,
+  path_id bigint not null,
+  endpoint_id bigint not null,
+  currency text not null,
+  amount_minor bigint not null,
+  amount_text text not null,
+  status text not null,
+  events integer not null,
+  deliveries integer not null,
+  created_at timestamp with time zone not null,
+  final_at timestamp with time zone,
+  constraint orders_pkey PRIMARY KEY (merchant_id, order_id),
+  constraint orders_amount_minor_check CHECK ((amount_minor >= 0))
+) partition by RANGE (order_id);
+CREATE INDEX orders_by_name ON orders USING btree (client_orderid, merchant_id);
+CREATE INDEX orders_by_time ON orders USING btree (created_at, merchant_id);
+CREATE INDEX orders_unusual ON orders USING btree (status, created_at) WHERE (status = ANY (ARRAY['unknown'::text, 'error'::text, 'filtered'::text]));
+
+create table request (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  serial_number uuid not null,
+  operation text not null,
+  transaction_no integer not null,
+  at timestamp with time zone not null,
+  constraint request_pkey PRIMARY KEY (merchant_id, order_id, serial_number)
+) partition by RANGE (order_id);
+
+create table sealed_card (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  pan_sealed bytea not null,
+  pan_key bigint not null,
+  fingerprint bytea not null,
+  cvv2_sealed bytea,
+  cvv2_key bigint,
+  constraint sealed_card_pkey PRIMARY KEY (merchant_id, order_id),
+  constraint sealed_card_check CHECK (((cvv2_sealed IS NULL) = (cvv2_key IS NULL)))
+) partition by RANGE (order_id);
+
+create table transaction (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  transaction_no integer not null,
+  kind text not null,
+  origin text not null,
+  serial_number uuid,
+  parent_no integer,
+  state text not null,
+  amount_minor bigint not null,
+  amount_text text not null,
+  result jsonb not null,
+  step text,
+  due_at timestamp with time zone,
+  lease bigint,
+  tries integer not null,
+  alarm text,
+  created_at timestamp with time zone not null,
+  final_at timestamp with time zone,
+  constraint transaction_pkey PRIMARY KEY (merchant_id, order_id, transaction_no),
+  constraint transaction_amount_minor_check CHECK ((amount_minor >= 0)),
+  constraint transaction_check CHECK (((serial_number IS NULL) = (origin = 'gateway'::text))),
+  constraint transaction_check1 CHECK (((step IS NULL) = (due_at IS NULL))),
+  constraint transaction_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'gateway'::text])))
+) partition by RANGE (order_id);
+CREATE INDEX transaction_due ON transaction USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX transaction_parked ON transaction USING btree (order_id) WHERE (alarm IS NOT NULL);

@@ -1,0 +1,50 @@
+import { statement, type Pool } from './pool.ts'
+
+export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'process'
+
+/** Rising ids, drawn from the database in blocks so that processes never give out the same one; across processes they rise only roughly. */
+export interface Ids {
+  take(): Promise<bigint>
+}
+
+const reserve = statement<{ first: bigint }>(
+  `update id_block set next_id = next_id + $2 where name = $1 returning next_id - $2 as first`,
+)
+
+/** `block` ids are reserved at a time; what a process has left when it ends is never used. The next block is fetched before this one is out. */
+export const openIds = (pool: Pool, name: IdName, block = 1000): Ids =>
+  drawIds(() => pool.run(reserve, [name, block]).then(([row]) => row!.first), block)
+
+/** The same from any source of blocks: `fetch` reserves the next `block` ids and answers the first. */
+export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
+  let next = 0n
+  let end = 0n
+  let coming: Promise<bigint> | undefined
+
+  return {
+    async take() {
+      while (next >= end) {
+        coming ??= fetch()
+        const mine = coming
+        try {
+          const first = await mine
+          if (coming === mine) {
+            next = first
+            end = first + BigInt(block)
+            coming = undefined
+          }
+        } catch (error) {
+          if (coming === mine) coming = undefined
+          throw error
+        }
+      }
+      const id = next++
+      if (end - next < BigInt(block) / 5n && coming === undefined && block > 1) {
+        coming = fetch()
+        // Whoever needs the block awaits it and sees the failure; here it only must not count as unhandled.
+        coming.catch(() => {})
+      }
+      return id
+    },
+  }
+}
