@@ -1,0 +1,196 @@
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { reasonOf, type Log } from '../../src/base/log.ts'
+import type { Desk } from './desk.ts'
+import { isRecord, type FaultScripts } from './faults.ts'
+import type { Ledger, LedgerQuery, State } from './ledger.ts'
+import type { LineServer } from './server.ts'
+
+/** The HTTP side for people and tests: look at the books, script faults, trouble the line. It listens on loopback alone. */
+
+interface Parts {
+  ledger: Ledger
+  faults: FaultScripts
+  desk: Desk
+  line: LineServer
+  log: Log
+}
+
+/** A request that cannot be followed; its message is for the one who asked. */
+class Refused extends Error {
+  readonly statusCode: 400 | 409
+
+  constructor(statusCode: 400 | 409, message: string) {
+    super(message)
+    this.statusCode = statusCode
+  }
+}
+
+const overview = `The simulated acquirer of Tollgate.
+
+Look
+  GET    /health              is it there, does it accept connections
+  GET    /ledger              entries, oldest first: ?order_id= ?state=approved|declined|reversed ?since=<ISO time or ms> ?limit=1000
+  GET    /ledger/summary      counts and sums per currency, kind and state; messages by type, repeats, duplicates (since the start)
+  GET    /ledger/balances     per currency: charged, returned, balance, held, reversed
+  GET    /messages            the last messages, newest first, card data masked: ?limit=100
+
+Script faults (the first that matches takes the message)
+  GET    /faults              all, with their hits
+  POST   /faults              {"match": {"card": "1111", "times": 1}, "do": {"no_answer": true}}
+  DELETE /faults              forget all; /faults/<id> one
+    match: card (last four, first one to six, or masked), amount_minor, order_id, probability with seed, times,
+           message "authorisation" (the default), "reversal" or "any"
+    do:    decline "116" | delay_ms 2000 | no_answer | duplicate | answer_after_reversal | wrong_stan | garbage | half_frame | close (each true)
+
+Trouble the line
+  GET    /line                as it is
+  POST   /line                {"refuse": true|false, "latency_ms": 120, "close_now": true, "slow_reversal_ms": 30000}
+
+CVV2 decides: 123, 1234, 111, 321 approved; 101, 116, 119, 209 declined with that code; 165 declined unless a challenge was passed;
+217 approved but never answered, its reversal answered late; none: approved up to 1,000.00, then 116; any other declined 100.
+`
+
+export async function openAdmin(parts: Parts, port: number): Promise<{ app: FastifyInstance; url: string }> {
+  const app = fastify({ forceCloseConnections: true, bodyLimit: 65_536 })
+  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status >= 500) parts.log.error({ reason: reasonOf(error), stack: error.stack }, 'a defect in the admin port')
+    return reply.code(status).send({ error: status >= 500 ? 'The simulator failed; its log says why.' : error.message })
+  })
+  app.setNotFoundHandler((request, reply) =>
+    reply.code(404).send({ error: `There is no ${request.method} ${request.url.split('?')[0]}; GET / lists what there is.` }),
+  )
+  app.get('/', (_request, reply) => reply.type('text/plain; charset=utf-8').send(overview))
+  app.get('/health', () => ({ status: 'ok', accepts: !parts.line.refuses, connections: parts.line.connections }))
+  ledgerRoutes(app, parts)
+  faultRoutes(app, parts)
+  lineRoutes(app, parts)
+  return { app, url: await app.listen({ host: '127.0.0.1', port }) }
+}
+
+function ledgerRoutes(app: FastifyInstance, { ledger, desk }: Parts): void {
+  app.get('/ledger', (request) => ledger.search(readLedgerQuery(request)))
+  app.get('/ledger/summary', () => ({
+    entries: ledger.size,
+    sums: ledger.summary(),
+    messages: Object.fromEntries(desk.byType),
+    ...desk.counts,
+  }))
+  app.get('/ledger/balances', () => ({ balances: ledger.balances() }))
+  app.get('/messages', (request) => {
+    const { limit } = readQuery(request, ['limit'])
+    return { messages: desk.messages(readLimit(limit, 100, 1000)) }
+  })
+}
+
+function faultRoutes(app: FastifyInstance, { faults, log }: Parts): void {
+  app.get('/faults', () => ({ faults: faults.list() }))
+  app.post('/faults', (request, reply) => {
+    const added = faults.add(request.body)
+    if (typeof added === 'string') throw new Refused(400, added)
+    log.info({ fault: added }, 'a fault was scripted')
+    return reply.code(201).send(added)
+  })
+  app.delete('/faults', () => ({ removed: faults.remove() }))
+  app.delete('/faults/:id', (request: FastifyRequest<{ Params: { id: string } }>, reply: FastifyReply) => {
+    const removed = faults.remove(Number(request.params.id))
+    return removed === 0 ? reply.code(404).send({ error: 'There is no fault with this id.' }) : reply.send({ removed })
+  })
+}
+
+interface LineWish {
+  refuse?: boolean
+  close_now?: boolean
+  latency_ms?: number
+  slow_reversal_ms?: number
+}
+
+const lineState = ({ desk, line }: Parts) => ({
+  refuse: line.refuses,
+  latency_ms: desk.latencyMs,
+  slow_reversal_ms: desk.slowReversalMs,
+  connections: line.connections,
+})
+
+function lineRoutes(app: FastifyInstance, parts: Parts): void {
+  app.get('/line', () => lineState(parts))
+  app.post('/line', (request) => changeLine(parts, readLineWish(request.body)))
+}
+
+async function changeLine(parts: Parts, wish: LineWish): Promise<object> {
+  const { desk, line, log } = parts
+  log.info({ ...wish }, 'the line is changed')
+  if (wish.latency_ms !== undefined) desk.latencyMs = wish.latency_ms
+  if (wish.slow_reversal_ms !== undefined) desk.slowReversalMs = wish.slow_reversal_ms
+  if (wish.refuse === true) line.refuse()
+  if (wish.refuse === false) {
+    try {
+      await line.accept()
+    } catch (error) {
+      throw new Refused(409, `The line cannot accept again: ${reasonOf(error)}.`)
+    }
+  }
+  const closed = wish.close_now === true ? line.closeConnections() : 0
+  return { ...lineState(parts), closed }
+}
+
+function readLineWish(body: unknown): LineWish {
+  if (!isRecord(body)) throw new Refused(400, 'The line takes an object.')
+  const wish: LineWish = {}
+  for (const [name, value] of Object.entries(body)) {
+    if (name === 'refuse' || name === 'close_now') {
+      if (typeof value !== 'boolean') throw new Refused(400, `"${name}" must be true or false.`)
+      wish[name] = value
+    } else if (name === 'latency_ms' || name === 'slow_reversal_ms') {
+      const most = name === 'latency_ms' ? 60_000 : 3_600_000
+      if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > most) {
+        throw new Refused(400, `"${name}" must be a whole number up to ${most}.`)
+      }
+      wish[name] = value
+    } else {
+      throw new Refused(
+        400,
+        `The line knows refuse, latency_ms, close_now and slow_reversal_ms, but not ${JSON.stringify(name)}.`,
+      )
+    }
+  }
+  return wish
+}
+
+const queryOf = ({ query }: FastifyRequest): Record<string, unknown> => (isRecord(query) ? query : {})
+
+function readQuery<Name extends string>(request: FastifyRequest, known: Name[]): Partial<Record<Name, string>> {
+  const read: Partial<Record<Name, string>> = {}
+  for (const [key, value] of Object.entries(queryOf(request))) {
+    const name = known.find((candidate) => candidate === key)
+    if (name === undefined) throw new Refused(400, `The query knows ${known.join(', ')}, but not ${JSON.stringify(key)}.`)
+    if (typeof value !== 'string') throw new Refused(400, `"${name}" may be given once.`)
+    read[name] = value
+  }
+  return read
+}
+
+const states: State[] = ['approved', 'declined', 'reversed']
+
+function readLedgerQuery(request: FastifyRequest): LedgerQuery {
+  const { order_id: orderId, state: stateText, since, limit } = readQuery(request, ['order_id', 'state', 'since', 'limit'])
+  const state = states.find((candidate) => candidate === stateText)
+  if (stateText !== undefined && state === undefined) throw new Refused(400, `"state" must be one of ${states.join(', ')}.`)
+  const sinceMs = since === undefined ? undefined : /^[0-9]{1,15}$/.test(since) ? Number(since) : Date.parse(since)
+  if (Number.isNaN(sinceMs))
+    throw new Refused(400, '"since" must be a time like 2030-01-31T12:00:00Z or milliseconds since 1970.')
+  return {
+    ...(orderId === undefined ? {} : { orderId }),
+    ...(state === undefined ? {} : { state }),
+    ...(sinceMs === undefined ? {} : { since: sinceMs }),
+    limit: readLimit(limit, 1000, 1_000_000),
+  }
+}
+
+function readLimit(text: string | undefined, usual: number, most: number): number {
+  if (text === undefined) return usual
+  const limit = Number(text)
+  if (!/^[0-9]{1,9}$/.test(text) || limit < 1 || limit > most)
+    throw new Refused(400, `"limit" must be a whole number from 1 to ${most}.`)
+  return limit
+}

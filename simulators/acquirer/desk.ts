@@ -1,0 +1,225 @@
+import type { Clock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import { declinedWith, firstType, isRepeat, judge, judgeReversal, namesOf, replyType } from './behaviour.ts'
+import { seeded, type Effect, type Facts, type FaultScripts } from './faults.ts'
+import type { Entry, Ledger, Names } from './ledger.ts'
+import { masked, replyFor, replyWith } from './reply.ts'
+import { encode, readTags, type Message } from './wire.ts'
+
+/** A connection as the desk sees it. Sending on a closed line does nothing. */
+export interface Line {
+  readonly id: number
+  readonly isOpen: boolean
+  /** Set by sign-on, cleared by sign-off; without it everything but network messages is refused. */
+  signedOn: boolean
+  send(frame: Buffer): void
+  /** Sends what is given and closes. */
+  hangUp(last?: Buffer): void
+}
+
+export interface LoggedMessage {
+  at: string
+  line: number
+  direction: 'in' | 'out'
+  type: string
+  fields: Record<string, string>
+}
+
+const messagesKept = 1000
+
+/** Takes messages from lines, keeps the ledger, follows the scripts, and answers in its own time. */
+export class Desk {
+  /** Added to every answer. */
+  latencyMs = 0
+  /** From the arrival of the first reversal of a CVV2 217 payment to its answer. */
+  slowReversalMs: number
+  readonly counts = { repeats: 0, duplicates: 0, format_errors: 0, forestalled: 0, reversals_without_original: 0, unreadable: 0 }
+  readonly byType = new Map<string, number>()
+  readonly #ledger: Ledger
+  readonly #faults: FaultScripts
+  /** Runs what it is given once the ledger's lines are safe: no answer overtakes its entry. */
+  readonly #whenWritten: (fn: () => void) => void
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #messages: LoggedMessage[] = []
+  #messageCount = 0
+  /** Answers that wait for the reversal of their message. */
+  readonly #withheld = new Map<Entry, { line: Line; reply: Message }>()
+
+  constructor(parts: {
+    ledger: Ledger
+    faults: FaultScripts
+    whenWritten: (fn: () => void) => void
+    clock: Clock
+    log: Log
+    slowReversalMs: number
+  }) {
+    this.#ledger = parts.ledger
+    this.#faults = parts.faults
+    this.#whenWritten = parts.whenWritten
+    this.#clock = parts.clock
+    this.#log = parts.log
+    this.slowReversalMs = parts.slowReversalMs
+  }
+
+  receive(line: Line, request: Message): void {
+    this.#record(line, 'in', request)
+    const { type } = request
+    this.byType.set(type, (this.byType.get(type) ?? 0) + 1)
+    if (replyType(type) === undefined) this.#log.warn({ line: line.id, type }, 'an answer came that nobody asked for')
+    else if (type === '1804') this.#network(line, request)
+    else if (!line.signedOn) this.#refuse(line, request, '904', 'sign on first')
+    else if (firstType(type) === '1420') this.#reversal(line, request)
+    else this.#money(line, request)
+  }
+
+  /** The last messages, newest first. */
+  messages(limit: number): LoggedMessage[] {
+    const kept = Math.min(this.#messageCount, messagesKept, limit)
+    return Array.from({ length: kept }, (_, back) => this.#messages[(this.#messageCount - 1 - back) % messagesKept]!)
+  }
+
+  #network(line: Line, request: Message): void {
+    const wanted = request.fields[24]
+    const lacking = [7, 11, 12].find((number) => !request.fields[number])
+    if (lacking !== undefined) return this.#refuse(line, request, '904', `field ${lacking} is missing`)
+    if (wanted !== '801' && wanted !== '802' && wanted !== '831') {
+      return this.#refuse(line, request, '904', 'field 24 of a network message is 801, 802 or 831')
+    }
+    if (wanted === '801') line.signedOn = true
+    if (wanted === '802') line.signedOn = false
+    this.#later(this.latencyMs, () => this.#put(line, replyWith(request, '800')))
+  }
+
+  #money(line: Line, request: Message): void {
+    const verdict = judge(request, this.#ledger, this.#clock.now())
+    if (verdict.does === 'refuse') return this.#refuse(line, request, verdict.actionCode, verdict.text)
+    const isNew = verdict.does === 'book'
+    if (!isNew) this.counts[isRepeat(request.type) ? 'repeats' : 'duplicates']++
+    const { card, amountMinor, orderId, mute } = verdict.entry
+    const effect = this.#faults.meet({ card, amountMinor, orderId, message: 'authorisation' }, (candidate) => {
+      if ('decline' in candidate) return isNew
+      return !mute && !('answer_after_reversal' in candidate && verdict.entry.state === 'reversed')
+    })
+    const entry = effect && 'decline' in effect ? declinedWith(verdict.entry, effect.decline) : verdict.entry
+    const reply = replyFor(request, entry)
+    const delayMs = this.#delay(effect)
+    const atOnce = delayMs === 0 && !entry.mute && isUsable(effect)
+    if (isNew) this.#ledger.book({ ...entry, answered: atOnce })
+    const booked = this.#ledger.find(entry)!
+    if (effect && 'answer_after_reversal' in effect) this.#withheld.set(booked, { line, reply })
+    else if (!entry.mute) {
+      this.#later(delayMs, () => {
+        if (line.isOpen && isUsable(effect)) this.#ledger.markAnswered(booked)
+        this.#deliver(line, reply, effect)
+      })
+    }
+  }
+
+  #reversal(line: Line, request: Message): void {
+    const verdict = judgeReversal(request, this.#ledger)
+    if (verdict.does === 'refuse') return this.#refuse(line, request, verdict.actionCode, verdict.text)
+    const { by, of, entry } = verdict
+    this.#countReversal(request.type, by, entry)
+    const facts: Facts = {
+      card: entry?.card ?? '',
+      amountMinor: BigInt(request.fields[4]!),
+      orderId: readTags(request.fields[48]!)?.get('OI') ?? '',
+      message: 'reversal',
+    }
+    const effect = this.#faults.meet(facts, (candidate) => !('answer_after_reversal' in candidate))
+    const now = this.#clock.now()
+    if (effect && 'decline' in effect) {
+      return this.#later(this.latencyMs, () => this.#put(line, replyWith(request, effect.decline)))
+    }
+    this.#ledger.reverse(by, of, entry, now)
+    const slowMs = entry?.mute ? Math.max(0, (entry.reversedAt ?? now) + this.slowReversalMs - now) : 0
+    this.#later(slowMs + this.#delay(effect), () => {
+      this.#deliver(line, replyWith(request, '400'), effect)
+      if (entry) this.#release(entry, line)
+    })
+  }
+
+  #countReversal(type: string, by: Names, entry: Entry | undefined): void {
+    if (this.#ledger.knowsReversal(by)) this.counts[isRepeat(type) ? 'repeats' : 'duplicates']++
+    if (entry) return
+    this.counts.reversals_without_original++
+    this.#log.info({ ...by }, 'a reversal names no message that was booked')
+  }
+
+  /** Sends the answer that waited for the reversal, where it belongs or, that line gone, where the reversal came in. */
+  #release(entry: Entry, line: Line): void {
+    const waiting = this.#withheld.get(entry)
+    if (!waiting) return
+    this.#withheld.delete(entry)
+    const to = waiting.line.isOpen ? waiting.line : line
+    if (to.isOpen) this.#ledger.markAnswered(entry)
+    this.#put(to, waiting.reply)
+  }
+
+  #refuse(line: Line, request: Message, actionCode: string, text: string): void {
+    if (actionCode === '904') this.counts.format_errors++
+    if (actionCode === '909') this.counts.forestalled++
+    this.#log.info({ line: line.id, type: request.type, ...namesOf(request), actionCode, text }, 'a message was refused')
+    this.#later(this.latencyMs, () => this.#put(line, replyWith(request, actionCode, text)))
+  }
+
+  #delay(effect: Effect | undefined): number {
+    return this.latencyMs + (effect && 'delay_ms' in effect ? effect.delay_ms : 0)
+  }
+
+  #later(delayMs: number, fn: () => void): void {
+    if (delayMs === 0) fn()
+    else this.#clock.after(delayMs, fn)
+  }
+
+  #deliver(line: Line, reply: Message, effect: Effect | undefined): void {
+    if (effect === undefined || 'delay_ms' in effect || 'decline' in effect) return this.#put(line, reply)
+    if ('no_answer' in effect) return
+    if ('duplicate' in effect) {
+      this.#put(line, reply)
+      this.#put(line, reply)
+    } else if ('wrong_stan' in effect) {
+      this.#put(line, {
+        ...reply,
+        fields: reply.fields.with(11, String((Number(reply.fields[11]) % 999_999) + 1).padStart(6, '0')),
+      })
+    } else if ('garbage' in effect) this.#whenWritten(() => line.send(garbage(Number(reply.fields[11]))))
+    else if ('half_frame' in effect) {
+      const frame = encode(reply)
+      this.#whenWritten(() => line.hangUp(frame.subarray(0, frame.length >> 1)))
+    } else this.#whenWritten(() => line.hangUp())
+  }
+
+  #put(line: Line, reply: Message): void {
+    if (!line.isOpen) return
+    this.#record(line, 'out', reply)
+    const frame = encode(reply)
+    this.#whenWritten(() => line.send(frame))
+  }
+
+  #record(line: Line, direction: 'in' | 'out', message: Message): void {
+    const at = new Date(this.#clock.now()).toISOString()
+    this.#messages[this.#messageCount++ % messagesKept] = {
+      at,
+      line: line.id,
+      direction,
+      type: message.type,
+      fields: masked(message),
+    }
+  }
+}
+
+/** Whether the gateway gets an answer out of it that it can use. */
+function isUsable(effect: Effect | undefined): boolean {
+  return effect === undefined || 'delay_ms' in effect || 'decline' in effect || 'duplicate' in effect
+}
+
+/** A frame of honest length with bytes that are no message: its first byte is no digit. */
+function garbage(seed: number): Buffer {
+  const draw = seeded(seed)
+  const frame = Buffer.from(Array.from({ length: 42 }, () => Math.floor(draw() * 256)))
+  frame.writeUInt16BE(40)
+  frame[2] = 0xfe
+  return frame
+}

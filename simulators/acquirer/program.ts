@@ -1,0 +1,76 @@
+import { parseArgs } from 'node:util'
+import { openLog, reasonOf } from '../../src/base/log.ts'
+import { startAcquirer, type AcquirerOptions } from './start.ts'
+
+const usage = `usage: program.js --port N --admin-port N [--ledger FILE] [--host 127.0.0.1] [--slow-reversal-ms 30000] [--die-with-parent]
+
+  --port, --admin-port   0 takes a free port; what was taken is printed as one line of JSON
+  --ledger               keeps the books over restarts
+  --die-with-parent      stops when standard input ends
+`
+
+/** Past this a stop is no longer waited for. */
+const stopWithinMs = 900
+
+const log = openLog({ level: 'info', destination: process.stderr })
+
+function readOptions(): Omit<AcquirerOptions, 'log'> & { dieWithParent: boolean } {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string' },
+      'admin-port': { type: 'string' },
+      ledger: { type: 'string' },
+      host: { type: 'string' },
+      'slow-reversal-ms': { type: 'string' },
+      'die-with-parent': { type: 'boolean' },
+    },
+  })
+  return {
+    port: whole('--port', values.port, 65_535),
+    adminPort: whole('--admin-port', values['admin-port'], 65_535),
+    ...(values.ledger === undefined ? {} : { ledgerFile: values.ledger }),
+    ...(values.host === undefined ? {} : { host: values.host }),
+    slowReversalMs: whole('--slow-reversal-ms', values['slow-reversal-ms'] ?? '30000', 3_600_000),
+    dieWithParent: values['die-with-parent'] ?? false,
+  }
+}
+
+function whole(name: string, text: string | undefined, most: number): number {
+  if (text === undefined) throw new Error(`${name} is missing`)
+  if (!/^[0-9]{1,9}$/.test(text) || Number(text) > most) throw new Error(`${name} must be a whole number up to ${most}`)
+  return Number(text)
+}
+
+async function main(): Promise<void> {
+  const { dieWithParent, ...options } = readOptions()
+  const acquirer = await startAcquirer({ ...options, log, onFailure: () => process.exit(1) })
+  let stopping = false
+  const stop = (why: string) => {
+    if (stopping) return
+    stopping = true
+    log.info({ why }, 'the simulated acquirer stops')
+    setTimeout(() => process.exit(1), stopWithinMs)
+    acquirer.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ reason: reasonOf(error) }, 'the simulated acquirer could not stop cleanly')
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', () => stop('SIGTERM'))
+  process.on('SIGINT', () => stop('SIGINT'))
+  if (dieWithParent) {
+    process.stdin.on('end', () => stop('standard input ended'))
+    process.stdin.on('error', () => stop('standard input broke'))
+    process.stdin.resume()
+  }
+  process.stdout.write(JSON.stringify({ ready: true, port: acquirer.port, admin_url: acquirer.adminUrl }) + '\n')
+}
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`${reasonOf(error)}\n${usage}`)
+  process.exitCode = 2
+}

@@ -1,0 +1,89 @@
+import { currencyOfNumeric } from '../../src/base/money.ts'
+import { replyType } from './behaviour.ts'
+import { cardFacts, loyaltyOf, maskCard } from './cards.ts'
+import type { Entry } from './ledger.ts'
+import { readTags, writeTags, type Message } from './wire.ts'
+
+/** What the simulated acquirer says: pure, and built from the request and its ledger entry alone, so that a repeat hears the same words. */
+
+const echoed = [3, 4, 7, 11, 12, 32, 37, 41, 42, 49]
+
+// oxfmt-ignore
+const texts: Record<string, string> = {
+  '100': 'Do not honour',
+  '101': 'Expired card',
+  '116': 'Not sufficient funds',
+  '119': 'Not permitted to the cardholder',
+  '121': 'Exceeds limit',
+  '165': 'Cardholder authentication required',
+  '208': 'Lost card',
+  '209': 'Stolen card',
+  '904': 'Format error',
+  '909': 'System malfunction',
+  '911': 'Issuer timed out',
+  '914': 'Original not found',
+}
+
+/** The answer with this action code; `text` replaces the usual words for the code. */
+export function replyWith(request: Message, actionCode: string, text?: string): Message {
+  const fields: Message['fields'] = []
+  for (const number of echoed) {
+    const value = request.fields[number]
+    if (value !== undefined) fields[number] = value
+  }
+  fields[39] = actionCode
+  const words = text ?? texts[actionCode]
+  if (words !== undefined) fields[44] = words
+  return { type: replyType(request.type)!, fields }
+}
+
+/** The answer that this entry stands for, with all that only an acquirer knows. */
+export function replyFor(request: Message, entry: Entry): Message {
+  const reply = replyWith(request, entry.actionCode)
+  if (entry.approvalCode !== undefined) reply.fields[38] = entry.approvalCode
+  const additional = additionalData(entry)
+  if (additional !== '') reply.fields[62] = additional
+  return reply
+}
+
+/**
+ * Field 62. TX is `SIM-` and the order id; NR, for approvals of a card, the day of the message and the last nine of its RRN; MM comes with 116
+ * for a card alone; loyalty with approved sales, preauthorisations and debits of the loyalty BIN.
+ */
+function additionalData(entry: Entry): string {
+  const approved = entry.actionCode === '000'
+  const facts = entry.card === '' ? undefined : cardFacts(entry.card)
+  const pays = approved && (entry.kind === 'sale' || entry.kind === 'preauth' || entry.kind === 'debit')
+  const unit = 10n ** BigInt(currencyOfNumeric(entry.currency)?.exponent ?? 0)
+  return writeTags({
+    TX: entry.orderId === '' ? undefined : `SIM-${entry.orderId}`,
+    NR: approved && facts ? entry.time12.slice(0, 6) + entry.rrn.slice(-9) : undefined,
+    PC: facts?.productCode,
+    PN: facts?.productName,
+    TC: facts?.typeCode,
+    TN: facts?.typeName,
+    IC: facts?.issuerCountry,
+    IB: facts?.issuerName,
+    ...(pays ? loyaltyOf(entry.card, entry.amountMinor / unit) : undefined),
+    MM:
+      entry.actionCode === '116' && entry.original === undefined
+        ? 'The amount is above what is available on this card'
+        : undefined,
+  })
+}
+
+/** The fields of a message for people: the card number by its ends, expiry and CVV2 not at all. */
+export function masked({ fields }: Message): Record<string, string> {
+  const shown: Record<string, string> = {}
+  for (const [number, value] of fields.entries()) {
+    if (value !== undefined)
+      shown[number] = number === 2 ? maskCard(value) : number === 14 ? '****' : number === 48 ? maskTags(value) : value
+  }
+  return shown
+}
+
+function maskTags(text: string): string {
+  const tags = readTags(text)
+  if (!tags) return '***'
+  return [...tags].map(([tag, value]) => `${tag}=${tag === '92' ? '***' : value}`).join(' ')
+}

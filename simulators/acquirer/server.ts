@@ -1,0 +1,142 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { reasonOf, type Log } from '../../src/base/log.ts'
+import type { Desk, Line } from './desk.ts'
+import { decode, FrameReader, Unreadable } from './wire.ts'
+
+/** A peer that reads nothing while answers pile up is cut off at this many bytes. */
+const mostUnreadBytes = 8 * 1024 * 1024
+
+/** The TCP side: accepts connections, cuts frames, hands messages to the desk, and gathers the answers of one tick into one write. */
+export class LineServer {
+  readonly #desk: Desk
+  readonly #log: Log
+  readonly #host: string
+  readonly #lines = new Set<SocketLine>()
+  #server: Server | undefined
+  #port: number
+  #opened = 0
+
+  constructor(desk: Desk, log: Log, host: string, port: number) {
+    this.#desk = desk
+    this.#log = log
+    this.#host = host
+    this.#port = port
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  get connections(): number {
+    return this.#lines.size
+  }
+
+  get refuses(): boolean {
+    return this.#server === undefined
+  }
+
+  /** Starts to accept, on the same port as before. Rejects when the port is taken. */
+  async accept(): Promise<void> {
+    if (this.#server) return
+    const server = createServer({ noDelay: true }, (socket) => this.#open(socket))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(this.#port, this.#host, () => {
+        server.removeListener('error', reject)
+        resolve()
+      })
+    })
+    server.on('error', (error) => this.#log.error({ reason: error.message }, 'the line could not accept a connection'))
+    const address = server.address()
+    if (typeof address === 'object' && address) this.#port = address.port
+    this.#server = server
+  }
+
+  /** From here on new connections are refused by the operating system; open ones go on. */
+  refuse(): void {
+    this.#server?.close()
+    this.#server = undefined
+  }
+
+  /** Cuts all open connections off, answered or not; returns how many. */
+  closeConnections(): number {
+    const count = this.#lines.size
+    for (const line of this.#lines) line.cut()
+    return count
+  }
+
+  #open(socket: Socket): void {
+    const line = new SocketLine(++this.#opened, socket)
+    const reader = new FrameReader()
+    this.#lines.add(line)
+    this.#log.info({ line: line.id }, 'a connection was opened')
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        for (const body of reader.push(chunk)) {
+          if (!line.isOpen) return
+          this.#desk.receive(line, decode(body))
+        }
+      } catch (error) {
+        this.#drop(line, error)
+      }
+    })
+    socket.on('error', (error) => this.#log.info({ line: line.id, reason: error.message }, 'a connection broke'))
+    socket.on('close', () => {
+      this.#lines.delete(line)
+      this.#log.info({ line: line.id }, 'a connection was closed')
+    })
+  }
+
+  #drop(line: SocketLine, error: unknown): void {
+    if (error instanceof Unreadable) {
+      this.#desk.counts.unreadable++
+      this.#log.warn({ line: line.id, reason: error.message }, 'a frame could not be read; the connection ends')
+    } else {
+      this.#log.error(
+        { line: line.id, reason: reasonOf(error), stack: error instanceof Error ? error.stack : undefined },
+        'a defect',
+      )
+    }
+    line.cut()
+  }
+}
+
+class SocketLine implements Line {
+  readonly id: number
+  signedOn = false
+  readonly #socket: Socket
+  #corked = false
+
+  constructor(id: number, socket: Socket) {
+    this.id = id
+    this.#socket = socket
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.writable
+  }
+
+  send(frame: Buffer): void {
+    if (!this.isOpen) return
+    if (!this.#corked) {
+      this.#corked = true
+      this.#socket.cork()
+      process.nextTick(() => {
+        this.#corked = false
+        this.#socket.uncork()
+      })
+    }
+    this.#socket.write(frame)
+    if (this.#socket.writableLength > mostUnreadBytes) this.cut()
+  }
+
+  hangUp(last?: Buffer): void {
+    if (!this.isOpen) return
+    if (last) this.#socket.write(last)
+    this.#socket.destroySoon()
+  }
+
+  cut(): void {
+    this.#socket.destroy()
+  }
+}

@@ -1,0 +1,74 @@
+import { systemClock, type Clock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import { openAdmin } from './admin.ts'
+import { Desk } from './desk.ts'
+import { FaultScripts } from './faults.ts'
+import { Journal } from './journal.ts'
+import { Ledger } from './ledger.ts'
+import { LineServer } from './server.ts'
+
+export interface AcquirerOptions {
+  log: Log
+  /** Where the gateway connects; 0 or nothing is a free port. */
+  port?: number
+  host?: string
+  /** Always on loopback; 0 or nothing is a free port. */
+  adminPort?: number
+  /** Keeps the books over restarts. Without it they are in memory only. */
+  ledgerFile?: string
+  /** How late the reversal of a CVV2 217 payment is answered: 30 s unless said otherwise. */
+  slowReversalMs?: number
+  clock?: Clock
+  /** Called once when the ledger file cannot be written any more; from then on nothing is answered. */
+  onFailure?: (reason: Error) => void
+}
+
+export interface Acquirer {
+  port: number
+  adminUrl: string
+  /** Cuts all connections and writes the rest of the ledger. */
+  close(): Promise<void>
+}
+
+/** Starts the simulated acquirer inside this process. Rejects when a port is taken or the ledger file cannot be read. */
+export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer> {
+  const { log, ledgerFile } = options
+  let journal: Journal | undefined
+  const ledger = new Ledger((line) => journal?.append(line))
+  const faults = new FaultScripts()
+  const whenWritten = (fn: () => void) => (journal ? journal.whenWritten(fn) : fn())
+  const clock = options.clock ?? systemClock
+  const desk = new Desk({ ledger, faults, whenWritten, clock, log, slowReversalMs: options.slowReversalMs ?? 30_000 })
+  const line = new LineServer(desk, log, options.host ?? '127.0.0.1', options.port ?? 0)
+  if (ledgerFile !== undefined) {
+    journal = await Journal.open(
+      ledgerFile,
+      (text) => ledger.replay(text),
+      (reason) => {
+        log.fatal({ reason: reason.message, ledgerFile }, 'the ledger cannot be written; the line is down')
+        line.refuse()
+        line.closeConnections()
+        options.onFailure?.(reason)
+      },
+    )
+  }
+  try {
+    await line.accept()
+    const admin = await openAdmin({ ledger, faults, desk, line, log }, options.adminPort ?? 0)
+    log.info({ port: line.port, adminUrl: admin.url, entries: ledger.size }, 'the simulated acquirer serves')
+    return {
+      port: line.port,
+      adminUrl: admin.url,
+      async close() {
+        line.refuse()
+        line.closeConnections()
+        await admin.app.close()
+        await journal?.close()
+      },
+    }
+  } catch (error) {
+    line.refuse()
+    await journal?.close()
+    throw error
+  }
+}

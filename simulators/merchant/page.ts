@@ -1,0 +1,280 @@
+import { signedParts, type Callback, type CallbackFilter } from './callbacks.ts'
+import { html, verbatim, type Markup } from '../../src/http/page.ts'
+import { pageScript } from './page-script.ts'
+import { pageStyle } from './page-style.ts'
+
+interface CallbacksPage {
+  /** Of this one reply; the content security policy names it. */
+  nonce: string
+  /** Changes whenever a callback comes. */
+  revision: string
+  login: string
+  gatewayBaseUrl: string
+  callbackUrl: string
+  filter: CallbackFilter
+  /** Shows only callbacks with a lower number. */
+  before: number | undefined
+  /** Newest first, filtered. */
+  callbacks: Callback[]
+  counts: { received: number; wrong: number }
+  now: number
+}
+
+const rowsOfPage = 50
+/** Longer values are cut on the page; `/callbacks.json` has all of them. */
+const shownCharacters = 600
+
+export function callbacksPage(page: CallbacksPage): string {
+  const { nonce } = page
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>Callbacks · ${page.login}</title>
+        <link
+          rel="icon"
+          href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e99'/%3E%3Cpath d='M4 8.5l2.6 2.6L12 5.5' stroke='white' stroke-width='2' fill='none'/%3E%3C/svg%3E"
+        />
+        <noscript><meta http-equiv="refresh" content="10" /></noscript>
+        <style nonce="${nonce}">
+          ${verbatim(pageStyle)}
+        </style>
+      </head>
+      <body>
+        <header>
+          <h1>Merchant server</h1>
+          <p class="lead">What the gateway told merchant <strong>${page.login}</strong> about its payments.</p>
+          <dl class="facts">
+            <div>
+              <dt>Callbacks come to</dt>
+              <dd>${copyable(page.callbackUrl)}</dd>
+            </div>
+            <div>
+              <dt>Gateway</dt>
+              <dd>${copyable(page.gatewayBaseUrl)}</dd>
+            </div>
+          </dl>
+        </header>
+        <main>
+          ${filterForm(page.filter)}
+          <div id="live" data-revision="${page.revision}" data-now="${page.now}">
+            ${summaryLine(page)} ${page.callbacks.length > 0 ? table(page) : emptyState(page)}
+          </div>
+        </main>
+        <footer>
+          <p id="state" role="status">
+            Newest first. The last 1,000 are kept until this program ends; also as
+            <a href="/callbacks.json${queryFor(page.filter)}">JSON</a>.
+          </p>
+        </footer>
+        <script nonce="${nonce}">
+          ${verbatim(pageScript)}
+        </script>
+      </body>
+    </html> `.text
+}
+
+function filterForm({ clientOrderid, orderid }: CallbackFilter): Markup {
+  const clear = clientOrderid !== undefined || orderid !== undefined ? html`<a href="/">Show all</a>` : undefined
+  return html`<form method="get" action="/" role="search">
+    <label>Client order id <input name="client_orderid" value="${clientOrderid}" autocomplete="off" spellcheck="false" /></label>
+    <label>Order id <input name="orderid" value="${orderid}" inputmode="numeric" autocomplete="off" size="12" /></label>
+    <button>Find</button>${clear}
+  </form>`
+}
+
+function summaryLine({ counts, callbacks, filter }: CallbacksPage): Markup {
+  if (counts.received === 0) return html``
+  const filtered = filter.clientOrderid !== undefined || filter.orderid !== undefined
+  const found = filtered ? html`<strong>${counted(callbacks.length)}</strong> found of ` : undefined
+  const wrong =
+    counts.wrong > 0
+      ? html`<strong class="bad">${counted(counts.wrong)} with a wrong control</strong>`
+      : html`every control valid`
+  return html`<p class="summary">${found}<strong>${counted(counts.received)}</strong> received, ${wrong}</p>`
+}
+
+function table({ callbacks, before, filter, now }: CallbacksPage): Markup {
+  const from = before === undefined ? callbacks : callbacks.filter(({ number }) => number < before)
+  const shown = from.slice(0, rowsOfPage)
+  const decimals = Math.max(0, ...shown.map(({ fields }) => amountOf(fields.get('amount'))?.fraction.length ?? 0))
+  const last = from.length > shown.length ? shown.at(-1) : undefined
+  const older = last && html`<a rel="next" href="/${queryFor(filter, last.number)}">Older</a>`
+  const newest = before === undefined ? undefined : html`<a href="/${queryFor(filter)}">Newest</a>`
+  return html`<table class="decimals-${Math.min(decimals, 4)}">
+      <thead>
+        <tr>
+          <th>Received</th>
+          <th>Status</th>
+          <th>Type</th>
+          <th class="amount">Amount</th>
+          <th>Client order id</th>
+          <th>Order id</th>
+          <th>Control</th>
+          <th><span class="unseen">Fields</span></th>
+        </tr>
+      </thead>
+      ${shown.map((callback) => row(callback, now))}
+    </table>
+    <nav>${newest} ${older}</nav>`
+}
+
+function row(callback: Callback, now: number): Markup {
+  const { number, fields, valid } = callback
+  return html`<tbody id="callback-${number}" ${valid ? undefined : html` class="wrong"`}>
+    <tr>
+      <td class="when">${time(callback.receivedAt, now)}</td>
+      <td class="status">${statusMark(fields.get('status'))}</td>
+      <td class="type">${fields.get('type')}</td>
+      <td class="amount">${amount(fields.get('amount'), fields.get('currency'))}</td>
+      <td class="client-order">${copyable(fields.get('client_orderid'))}</td>
+      <td class="order">${copyable(fields.get('orderid'))}</td>
+      <td class="control" title="control">${controlMark(valid)}</td>
+      <td></td>
+    </tr>
+    <tr class="more">
+      <td colspan="8">
+        <details>
+          <summary><span class="unseen">Fields (${fields.size})</span></summary>
+          ${details(callback)}
+        </details>
+      </td>
+    </tr>
+  </tbody> `
+}
+
+function details(callback: Callback): Markup {
+  const { fields, method, receivedAt, valid } = callback
+  const parts = signedParts(fields).map((part, i) => html`<span class="part" title="${signedNames[i]}">${cut(part)}</span>`)
+  return html`<div class="inside">
+    <section>
+      <h2>Signed text</h2>
+      <p class="signed">
+        <code>${parts}<span class="part key" title="control key">***</span></code>
+      </p>
+      <p class="note">
+        status, orderid, client_orderid and the control key, one after the other; its SHA-1 in hex is the control.
+        ${verdict(fields.get('control'), valid)}
+      </p>
+    </section>
+    <section>
+      <h2>Fields</h2>
+      <dl class="fields">
+        ${[...fields].map(
+          ([name, value]) =>
+            html`<div>
+              <dt>${cut(name)}</dt>
+              <dd>${value === '' ? html`<i>empty</i>` : copyable(value)}</dd>
+            </div>`,
+        )}
+      </dl>
+      <p class="note">${method} on ${exactTime(receivedAt)}</p>
+    </section>
+  </div>`
+}
+
+const signedNames = ['status', 'orderid', 'client_orderid'] as const
+
+/** The expected control is not shown: the page would hand out valid controls for whatever somebody sends it. */
+function verdict(control: string | undefined, valid: boolean): Markup {
+  if (valid) return html`The one received is valid.`
+  if (control === undefined || control === '') return html`<strong class="bad">This callback has none.</strong>`
+  if (!/^[0-9a-f]{40}$/i.test(control)) return html`<strong class="bad">The one received is not 40 hex digits.</strong>`
+  return html`<strong class="bad">The one received is not it:</strong> a value was changed on the way, or the two sides hold
+    different control keys.`
+}
+
+function emptyState({ filter, gatewayBaseUrl, counts }: CallbacksPage): Markup {
+  if (counts.received > 0 && (filter.clientOrderid !== undefined || filter.orderid !== undefined)) {
+    return html`<section class="empty">
+      <h2>None of the callbacks has these ids</h2>
+      <p>It may be still to come, or older than the last 1,000. <a href="/">Show all</a></p>
+    </section>`
+  }
+  return html`<section class="empty first">
+    <h2>No callback yet</h2>
+    <p>
+      The gateway calls back when a payment has its outcome. To get the first one, paste the <code>curl</code> command that the
+      sandbox printed when it started: its control is already computed. It looks like this:
+    </p>
+    <pre><code>curl ${gatewayBaseUrl}/api/v2/sale/<i>endpoint</i> \\
+  -d client_orderid=first-1 -d amount=10.50 -d currency=USD … \\
+  -d control=<i>SHA-1 of endpoint, client_orderid, 1050, email and control key</i></code></pre>
+    <p>The callback appears here a moment later, by itself.</p>
+  </section>`
+}
+
+const check = '<path class="cut" d="M4.8 8.3l2.2 2.2 4.2-4.6"/>'
+const cross = '<path class="cut" d="M5.8 5.8l4.4 4.4m0-4.4l-4.4 4.4"/>'
+// Each outcome has a word, a colour and a shape (drawn on a field of 16 × 16), so that none of them is needed to tell it.
+// oxfmt-ignore
+const marks = new Map<string | undefined, [tone: string, shape: string]>([
+  ['approved', ['good',    `<circle cx="8" cy="8" r="7"/>${check}`]],
+  ['declined', ['bad',     `<path d="M8 .6L15.4 8 8 15.4.6 8z"/>${cross}`]],
+  ['filtered', ['warning', '<path d="M8 1.2l7.4 13.3H.6z"/><path class="cut" d="M8 6v4.2M8 12v.4"/>']],
+  ['error',    ['bad',     '<rect x="1" y="1" width="14" height="14" rx="2"/><path class="cut" d="M8 4v5M8 11.4v.6"/>']],
+])
+const notFinal: [tone: string, shape: string] = ['open', '<circle class="ring" cx="8" cy="8" r="5.8"/>']
+
+function mark([tone, shape]: [tone: string, shape: string], word: string): Markup {
+  return html`<span class="mark ${tone}"><svg viewBox="0 0 16 16" aria-hidden="true">${verbatim(shape)}</svg>${cut(word)}</span>`
+}
+
+const statusMark = (status: string | undefined): Markup => mark(marks.get(status) ?? notFinal, status || 'none')
+
+const controlMark = (valid: boolean): Markup =>
+  valid
+    ? mark(['open', '<path class="line" d="M2.5 8.5l3.8 3.8 7.2-8"/>'], 'valid')
+    : mark(['bad', `<circle cx="8" cy="8" r="7"/>${cross}`], 'wrong')
+
+function amountOf(text: string | undefined): { whole: string; fraction: string } | undefined {
+  const match = /^(\d{1,20})(\.\d{1,10})?$/.exec(text ?? '')
+  return match ? { whole: match[1]!, fraction: match[2]?.slice(1) ?? '' } : undefined
+}
+
+/** Whole and fraction stand in boxes of their own, so that the points of a column are below each other whatever the currency. */
+function amount(text: string | undefined, currency: string | undefined): Markup {
+  const read = amountOf(text)
+  const number = read
+    ? html`<span class="number"
+        >${read.whole}<span class="fraction">${read.fraction === '' ? '' : `.${read.fraction}`}</span></span
+      >`
+    : html`<span class="number">${cut(text ?? '')}</span>`
+  return html`${number} <span class="currency">${cut(currency ?? '')}</span>`
+}
+
+/** One click selects the whole of it; where the script runs, it is copied as well. What is cut short cannot be copied whole, so it is plain text. */
+function copyable(text: string | undefined): Markup {
+  if (text === undefined || text === '') return html``
+  return text.length > shownCharacters ? html`${cut(text)}` : html`<span class="copy" title="${text}">${text}</span>`
+}
+
+function cut(text: string): string | Markup {
+  if (text.length <= shownCharacters) return text
+  return html`${text.slice(0, shownCharacters)}<i> … ${counted(text.length)} characters, all of them in the JSON</i>`
+}
+
+const exactTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')
+
+const time = (ms: number, now: number): Markup =>
+  html`<time datetime="${new Date(ms).toISOString()}" title="${exactTime(ms)}">${relative(now - ms)}</time>`
+
+/** The script on the page says the same, to keep it true while the page is open. */
+function relative(elapsedMs: number): string {
+  const seconds = Math.max(0, Math.floor(elapsedMs / 1_000))
+  if (seconds < 60) return `${seconds} s ago`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
+  return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} d ago`
+}
+
+const counted = (count: number): string => count.toLocaleString('en')
+
+function queryFor({ clientOrderid, orderid }: CallbackFilter, before?: number): string {
+  const query = new URLSearchParams()
+  if (clientOrderid !== undefined) query.set('client_orderid', clientOrderid)
+  if (orderid !== undefined) query.set('orderid', orderid)
+  if (before !== undefined) query.set('before', String(before))
+  return query.size === 0 ? '' : `?${query.toString()}`
+}

@@ -1,0 +1,101 @@
+// The reference merchant server as a program of its own: program.js --port N [--host 127.0.0.1] [--die-with-parent]
+// With --die-with-parent it stops when its standard input ends.
+import { parseArgs } from 'node:util'
+import { systemClock } from '../../src/base/clock.ts'
+import { openLog, reasonOf } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { secret, type Secret } from '../../src/base/secret.ts'
+import { startMerchantServer } from './server.ts'
+
+const variable = 'MERCHANT_SERVER_CONFIG'
+const keys = ['login', 'control_key', 'gateway_base_url'] as const
+const stopWithinMs = 900
+
+interface Configuration {
+  login: string
+  controlKey: Secret<string>
+  gatewayBaseUrl: string
+}
+
+const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
+try {
+  const { host, port, dieWithParent } = readArguments()
+  const server = await startMerchantServer({
+    ...readConfiguration(),
+    host,
+    port,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  })
+  const stop = stopOnce(() => server.close())
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  if (dieWithParent) watchParent(stop)
+  process.stdout.write(`${JSON.stringify({ ready: true, port: server.port, url: server.url })}\n`)
+} catch (thrown) {
+  process.stderr.write(`The merchant server cannot start: ${reasonOf(thrown)}\n`)
+  process.exitCode = 2
+}
+
+function readArguments(): { host: string; port: number; dieWithParent: boolean } {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string' },
+      host: { type: 'string', default: '127.0.0.1' },
+      'die-with-parent': { type: 'boolean', default: false },
+    },
+  })
+  if (!values.port || !/^\d{1,5}$/.test(values.port)) throw new Error('--port needs a number; 0 takes a free port')
+  return { host: values.host, port: Number(values.port), dieWithParent: values['die-with-parent'] }
+}
+
+/** Reads the one variable and takes it out of the environment, so that nothing started from here inherits the key. */
+function readConfiguration(): Configuration {
+  const text = process.env[variable]
+  delete process.env[variable]
+  if (text === undefined) throw new Error(`${variable} is not set; it is a JSON object of ${keys.join(', ')}`)
+  const given = objectIn(text)
+  const missing = keys.filter((key) => typeof given[key] !== 'string' || given[key] === '')
+  if (missing.length > 0) throw new Error(`${variable} lacks ${missing.join(', ')}`)
+  return {
+    login: String(given['login']),
+    controlKey: secret(String(given['control_key'])),
+    gatewayBaseUrl: String(given['gateway_base_url']).replace(/\/+$/, ''),
+  }
+}
+
+/** The message of JSON.parse quotes its input, and that holds the key: it must not be printed. */
+function objectIn(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    value = undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${variable} is not a JSON object`)
+  return { ...value }
+}
+
+function stopOnce(close: () => Promise<void>): () => void {
+  let stopping = false
+  return () => {
+    if (stopping) return
+    stopping = true
+    systemClock.after(stopWithinMs, () => process.exit(1))
+    close().then(
+      () => process.exit(0),
+      (thrown: unknown) => {
+        log.error({ reason: reasonOf(thrown) }, 'The merchant server did not close cleanly.')
+        process.exit(1)
+      },
+    )
+  }
+}
+
+/** The parent keeps a pipe to our standard input; when the parent dies, however it dies, the pipe ends. */
+function watchParent(stop: () => void) {
+  process.stdin.on('end', stop)
+  process.stdin.on('error', stop)
+  process.stdin.resume()
+}

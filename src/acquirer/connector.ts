@@ -1,0 +1,97 @@
+import type { Secret } from '../base/secret.ts'
+import type { GateRow } from '../merchant/merchant.ts'
+
+/** What a line to an acquirer needs of its gate. Amounts everywhere here are minor units of the currency. */
+export interface GateSettings extends Pick<
+  GateRow,
+  'host' | 'port' | 'terminalId' | 'cardAcceptorId' | 'cardAcceptorName' | 'acquirerId' | 'mcc' | 'answerTimeoutMs'
+> {
+  gateId: bigint
+}
+
+/** The names under which an attempt is known on both sides; recorded before anything is sent. */
+export interface AttemptNames {
+  stan: string
+  rrn: string
+  /** Wall time of the attempt; becomes field 12, to the second. */
+  startedAt: number
+}
+
+export interface Authorisation extends AttemptNames {
+  kind: 'sale' | 'preauth' | 'account-verification'
+  orderId: bigint
+  amountMinor: bigint
+  currencyNumeric: string
+  pan: Secret<string>
+  /** `YYMM`. */
+  expiry: string
+  cvv2?: Secret<string>
+  /** Result of 3-D Secure, where it ran. */
+  authentication?: {
+    eci?: string
+    authenticationValue?: string
+    dsTransId?: string
+    version?: string
+    method?: 'challenge' | 'frictionless' | 'attempt'
+  }
+  /** Sent again under the same names; only for gates that recognise repeats. */
+  repeat: boolean
+}
+
+export interface Reversal extends AttemptNames {
+  orderId: bigint
+  reason: 'no answer' | 'cancelled' | 'unusable answer'
+  amountMinor: bigint
+  currencyNumeric: string
+  /** Message type and processing code of the original, and the names it was sent under. */
+  original: AttemptNames & { kind: Authorisation['kind'] }
+  repeat: boolean
+}
+
+/** What only the acquirer knows about a payment; each is absent unless the reply had it. */
+export interface ProcessorData {
+  rrn?: string
+  processorTxId?: string
+  approvalCode?: string
+  terminalId?: string
+  networkReference?: string
+  productCode?: string
+  productName?: string
+  typeCode?: string
+  typeName?: string
+  issuerCountry?: string
+  issuerName?: string
+  loyaltyBalance?: string
+  loyaltyMessage?: string
+  loyaltyBonus?: string
+  loyaltyProgram?: string
+  motivationalMessage?: string
+}
+
+/**
+ * What became of a message to the acquirer. `waitedMs` is how long an answer was waited for, absent when an answer came that could not be used. `not sent` is certain: no byte of it left this process. `unknown` is everything else without
+ * a usable answer, so money may have moved.
+ */
+export type Outcome =
+  | { is: 'approved'; actionCode: string; data: ProcessorData }
+  | { is: 'declined'; actionCode: string; text?: string; data: ProcessorData }
+  | { is: 'unknown'; why: string; waitedMs?: number }
+  | { is: 'not sent'; why: string }
+
+export type ReversalOutcome =
+  | { is: 'acknowledged'; actionCode: string }
+  | { is: 'unknown'; why: string }
+  | { is: 'not sent'; why: string }
+
+/**
+ * A line to one gate. `authorise` and `reverse` always resolve, at the latest at `deadline` (monotonic milliseconds of the clock that was
+ * passed to the connector): they wait for the line to come up, send at most once, and never send after `mayStillSend` turned false, which they ask right before the socket
+ * write.
+ */
+export interface Connector {
+  authorise(ask: Authorisation, deadline: number, mayStillSend: () => boolean): Promise<Outcome>
+  reverse(ask: Reversal, deadline: number, mayStillSend: () => boolean): Promise<ReversalOutcome>
+  /** Open requests on the line, and whether it is signed on. */
+  state(): { up: boolean; open: number }
+  close(): Promise<void>
+}

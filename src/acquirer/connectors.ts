@@ -1,0 +1,31 @@
+import type { Gate, Registry } from '../merchant/merchant.ts'
+import type { Connector } from './connector.ts'
+
+/** One open line for each gate that is switched on, kept in step with the configuration. */
+export interface Connectors {
+  connector(gateId: bigint): Connector | undefined
+  follow(registry: Registry): void
+  states(): { gate: string; up: boolean; open: number }[]
+  close(): Promise<void>
+}
+
+export function openConnectors(open: (gate: Gate) => Connector, onClosed: (done: Promise<void>) => void): Connectors {
+  const lines = new Map<bigint, { settings: string; connector: Connector }>()
+  return {
+    connector: (gateId) => lines.get(gateId)?.connector,
+    follow(registry) {
+      for (const gate of registry.gates()) {
+        const settings = JSON.stringify(gate.settings)
+        const line = lines.get(gate.gateId)
+        if (gate.enabled && line?.settings === settings) continue
+        lines.delete(gate.gateId)
+        if (line) onClosed(line.connector.close())
+        if (gate.enabled) lines.set(gate.gateId, { settings, connector: open(gate) })
+      }
+    },
+    states: () => [...lines].map(([gateId, { connector }]) => ({ gate: String(gateId), ...connector.state() })),
+    async close() {
+      await Promise.all([...lines.values()].map((line) => line.connector.close()))
+    },
+  }
+}

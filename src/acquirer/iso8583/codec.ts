@@ -1,0 +1,228 @@
+import { mask, maskCardNumbers } from '../../base/log.ts'
+import { Secret } from '../../base/secret.ts'
+import { isoFields, type Format, type Guard, type Message, type Row } from '../../spec/iso8583.ts'
+
+/** Bytes of a message at the most, its length prefix not counted. */
+const longestBody = 4096
+
+export type Unpacked = { is: 'message'; message: Message } | { is: 'refused'; why: string }
+
+type Text = string | Secret<string>
+type Tags = Record<string, Text | undefined>
+type Content = Record<string, Text | Tags | undefined>
+
+/** The rows of the table by field number; holes are fields that this dialect does not have. */
+const rows: (Row | undefined)[] = []
+for (const [number, row] of Object.entries(isoFields)) rows[Number(number)] = row
+
+const alphabet: Record<Format['kind'], RegExp> = { n: /^[0-9]*$/, an: /^[0-9A-Za-z]*$/, ans: /^[\x20-\x7e]*$/ }
+const version1993 = /^1[0-9]{3}$/
+const typeLength = 4
+const bitmapLength = 8
+
+/**
+ * What a message or field cannot be; thrown inside this file only while reading, and by `pack` for a message that fits no frame.
+ */
+class Refusal extends Error {}
+
+/**
+ * The frame of a message: two bytes of length, then type, bitmap and fields. Digits of fixed length are padded left with zeros,
+ * text of fixed length right with spaces. Throws on a value that its row does not allow, naming the field and never the value.
+ */
+export function pack(message: Message): Buffer {
+  if (!version1993.test(message.type)) throw new Refusal('the type is not one of ISO 8583:1993')
+  const bitmap = Buffer.alloc(bitmapLength)
+  let body = ''
+  for (const [key, value] of Object.entries(message.fields as Content)) {
+    if (value === undefined) continue
+    const number = Number(key)
+    const row = rows[number]
+    if (!row) throw new Refusal(`field ${key} is not in the table`)
+    body += packField(number, row, isText(value) ? reveal(value) : packTags(number, row.tags ?? {}, value))
+    bitmap[(number - 1) >> 3]! |= 0x80 >> ((number - 1) & 7)
+  }
+  const frame = Buffer.allocUnsafe(2 + typeLength + bitmapLength + body.length)
+  frame.writeUInt16BE(frame.length - 2, 0)
+  frame.write(message.type, 2, 'latin1')
+  bitmap.copy(frame, 2 + typeLength)
+  frame.write(body, 2 + typeLength + bitmapLength, 'latin1')
+  return frame
+}
+
+function packField(number: number, row: Row, text: string): string {
+  const { kind, length, prefix } = row.is
+  if (text.length > length) throw new Refusal(`field ${number} is longer than ${length}`)
+  if (!alphabet[kind].test(text)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
+  if (text === '' && kind === 'n') throw new Refusal(`field ${number} is empty`)
+  if (prefix > 0) return String(text.length).padStart(prefix, '0') + text
+  if (kind === 'n') return text.padStart(length, '0')
+  if (kind === 'ans') return text.padEnd(length, ' ')
+  if (text.length < length) throw new Refusal(`field ${number} is shorter than ${length}`)
+  return text
+}
+
+function packTags(number: number, known: NonNullable<Row['tags']>, tags: Tags): string {
+  let text = ''
+  for (const [tag, value] of Object.entries(tags)) {
+    if (value === undefined) continue
+    if (!Object.hasOwn(known, tag)) throw new Refusal(`field ${number} has no tag ${tag}`)
+    const shown = reveal(value)
+    if (shown.length > 999) throw new Refusal(`tag ${tag} of field ${number} is longer than 999`)
+    text += tag + String(shown.length).padStart(3, '0') + shown
+  }
+  return text
+}
+
+/**
+ * Reads the body of a frame, its length prefix taken off. Refuses whatever is not exactly a message of the table: what follows a
+ * field that cannot be read cannot be read either. An element of field 48 or 62 with an unknown tag is skipped, since its length
+ * is known.
+ */
+export function unpack(body: Buffer): Unpacked {
+  try {
+    return { is: 'message', message: read(body) }
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return { is: 'refused', why: thrown.message }
+    throw thrown
+  }
+}
+
+function read(body: Buffer): Message {
+  if (body.length > longestBody) throw new Refusal(`longer than ${longestBody} bytes`)
+  const text = body.toString('latin1')
+  const reader = { text, at: 0 }
+  const type = take(reader, typeLength, 'the type')
+  if (!version1993.test(type)) throw new Refusal('the type is not one of ISO 8583:1993')
+  take(reader, bitmapLength, 'the bitmap')
+  const hasSecondary = (body[typeLength]! & 0x80) !== 0
+  if (hasSecondary) take(reader, bitmapLength, 'the secondary bitmap')
+  const fields: Content = {}
+  const last = hasSecondary ? 2 * bitmapLength * 8 : bitmapLength * 8
+  for (let number = 2; number <= last; number++) {
+    if ((body[typeLength + ((number - 1) >> 3)]! & (0x80 >> ((number - 1) & 7))) === 0) continue
+    const row = rows[number]
+    if (!row) throw new Refusal(`field ${number} is not in the table`)
+    const value = readField(reader, number, row.is)
+    fields[number] = row.tags ? readTags(number, row.tags, value) : guard(row.guard, value)
+  }
+  if (reader.at !== text.length) throw new Refusal(`${text.length - reader.at} bytes after the last field`)
+  return { type, fields }
+}
+
+interface Reader {
+  readonly text: string
+  at: number
+}
+
+function take(reader: Reader, length: number, what: string): string {
+  const end = reader.at + length
+  if (end > reader.text.length) throw new Refusal(`the message ends within ${what}`)
+  const taken = reader.text.slice(reader.at, end)
+  reader.at = end
+  return taken
+}
+
+function readField(reader: Reader, number: number, format: Format): string {
+  const { kind, length, prefix } = format
+  const wanted = prefix === 0 ? length : readLength(reader, prefix, `field ${number}`)
+  if (wanted > length) throw new Refusal(`field ${number} is longer than ${length}`)
+  const value = take(reader, wanted, `field ${number}`)
+  if (!alphabet[kind].test(value)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
+  if (value === '' && kind === 'n') throw new Refusal(`field ${number} is empty`)
+  return prefix === 0 && kind === 'ans' ? value.trimEnd() : value
+}
+
+function readLength(reader: Reader, digits: number, what: string): number {
+  const prefix = take(reader, digits, `the length of ${what}`)
+  if (!alphabet.n.test(prefix)) throw new Refusal(`the length of ${what} is not a number`)
+  return Number(prefix)
+}
+
+function readTags(number: number, known: NonNullable<Row['tags']>, text: string): Tags {
+  const tags: Tags = {}
+  const reader = { text, at: 0 }
+  while (reader.at < text.length) {
+    const tag = take(reader, 2, `a tag of field ${number}`)
+    const value = take(reader, readLength(reader, 3, `a tag of field ${number}`), `a tag of field ${number}`)
+    if (!Object.hasOwn(known, tag)) continue
+    if (Object.hasOwn(tags, tag)) throw new Refusal(`field ${number} has tag ${tag} twice`)
+    tags[tag] = guard(known[tag]!.guard, value)
+  }
+  return tags
+}
+
+const isText = (value: Text | Tags): value is Text => typeof value === 'string' || value instanceof Secret
+const guard = (how: Guard, text: string): Text => (how === 'open' ? text : new Secret(text))
+const reveal = (value: Text): string => (value instanceof Secret ? value.reveal() : value)
+
+/**
+ * A message in one line for logs: type, then `number=value` for each field, elements in brackets. Guarded values are masked as
+ * their row says; a card number that an acquirer put into a text is masked too.
+ */
+export function describe(message: Message): string {
+  const parts = [message.type]
+  for (const [key, value] of Object.entries(message.fields as Content)) {
+    const row = rows[Number(key)]
+    if (!row || value === undefined) continue
+    parts.push(`${key}=${isText(value) ? masked(row.guard, reveal(value), row.is) : describeTags(row.tags ?? {}, value)}`)
+  }
+  return parts.join(' ')
+}
+
+function describeTags(known: NonNullable<Row['tags']>, tags: Tags): string {
+  const parts: string[] = []
+  for (const [tag, value] of Object.entries(tags)) {
+    if (value !== undefined) parts.push(`${tag}=${masked(known[tag]?.guard ?? 'secret', reveal(value))}`)
+  }
+  return `[${parts.join(' ')}]`
+}
+
+/** First six and last four of a number too short for a card would be most or all of it, so below 13 digits nothing shows. */
+function masked(how: Guard, text: string, format?: Format): string {
+  if (how === 'secret') return '*'.repeat(format?.prefix === 0 ? format.length : 3)
+  if (how === 'card') return text.length < 13 ? '***' : mask(text)
+  return maskCardNumbers(text)
+}
+
+export type FrameReader = (chunk: Buffer) => { bodies: Buffer[]; refused?: string }
+
+/**
+ * Cuts a stream of bytes into the bodies of frames. Each call takes the next bytes, however they were cut on the way, and returns
+ * the bodies that are complete by now. A length that cannot be is `refused`: the stream is lost, and nothing after it is read.
+ */
+export function frameReader(): FrameReader {
+  let rest: Buffer = Buffer.alloc(0)
+  let refused: string | undefined
+  return (chunk) => {
+    const bodies: Buffer[] = []
+    if (refused !== undefined) return { bodies, refused }
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let at = 0
+    while (bytes.length - at >= 2) {
+      const length = bytes.readUInt16BE(at)
+      if (length === 0 || length > longestBody) {
+        refused = `a frame of ${length} bytes`
+        rest = Buffer.alloc(0)
+        return { bodies, refused }
+      }
+      if (bytes.length - at - 2 < length) break
+      bodies.push(bytes.subarray(at + 2, at + 2 + length))
+      at += 2 + length
+    }
+    rest = bytes.subarray(at)
+    return { bodies }
+  }
+}
+
+const twoDigits = (n: number): string => String(n).padStart(2, '0')
+
+/** Field 12: UTC, `YYMMDDhhmmss`, from milliseconds since 1970. */
+export function localTime(at: number): string {
+  return `${twoDigits(new Date(at).getUTCFullYear() % 100)}${transmissionTime(at)}`
+}
+
+/** Field 7: UTC, `MMDDhhmmss`, from milliseconds since 1970. */
+export function transmissionTime(at: number): string {
+  const d = new Date(at)
+  return [d.getUTCMonth() + 1, d.getUTCDate(), d.getUTCHours(), d.getUTCMinutes(), d.getUTCSeconds()].map(twoDigits).join('')
+}

@@ -1,0 +1,315 @@
+import { connect as connectTcp } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Cancel, Clock } from '../../base/clock.ts'
+import { reasonOf, type Log } from '../../base/log.ts'
+import { below, type Random } from '../../base/random.ts'
+import { replyTypeOf, type Message } from '../../spec/iso8583.ts'
+import { describe, frameReader, localTime, pack, transmissionTime, unpack } from './codec.ts'
+
+/**
+ * One persistent connection to an acquirer, many requests in flight. It moves messages and knows nothing of money.
+ *
+ * | Mode | Means | Entered from | Left |
+ * |---|---|---|---|
+ * | connecting | a connection is being opened | the start, down | connected: signing on; refused or too slow: down |
+ * | signing on | connected, 1804/801 sent | connecting | 1814 with 800: up; any other answer, or none in time: down |
+ * | up | requests are written; silence is broken by echoes | signing on | connection lost, bad frame, echo unanswered: down |
+ * | down | no connection; waiting to try again, longer each time | the three above | the wait is over: connecting |
+ * | closed | `close` was called; nothing is accepted any more | any | never |
+ *
+ * A request waits (`held`) until it is written, then (`open`) for its reply. It is written once at the most, and from then on
+ * every failure is `lost`: its bytes may have left.
+ */
+export type Mode = 'connecting' | 'signing on' | 'up' | 'down' | 'closed'
+
+/** `waitedMs`: since the request was written. */
+export type Answer =
+  | { is: 'reply'; message: Message }
+  | { is: 'lost'; why: string; waitedMs: number }
+  | { is: 'not sent'; why: string }
+
+/** Times in milliseconds. */
+export interface LinkLimits {
+  /** How long a connection may take to open, and a sign-on, sign-off or echo to be answered. */
+  answerNetworkMs: number
+  /** Silence after which an echo is sent. */
+  echoMs: number
+  /** First and longest wait before connecting again; it doubles in between. */
+  backoffFirstMs: number
+  backoffLongestMs: number
+  /** How long a request may be held back for the line to come up. */
+  sendWithinMs: number
+  /** How long an answer is waited for, from the moment the request was written; the deadline ends it earlier. */
+  answerMs: number
+  /** Requests held and open together; beyond them nothing is sent. */
+  maxOpen: number
+}
+
+export const usualLimits: LinkLimits = {
+  answerNetworkMs: 5_000,
+  echoMs: 30_000,
+  backoffFirstMs: 100,
+  backoffLongestMs: 5_000,
+  sendWithinMs: 30_000,
+  answerMs: Infinity,
+  maxOpen: 4_096,
+}
+
+export interface LinkOptions {
+  host: string
+  port: number
+  clock: Clock
+  random: Random
+  log: Log
+  limits: LinkLimits
+  /** Opens the transport; it emits `connect` once it carries bytes. */
+  connect?: (host: string, port: number) => Duplex
+  /** Gets a readable message that nobody waits for: late, doubled, or under a wrong name. */
+  onStray: (message: Message) => void
+}
+
+interface Ask {
+  key: string
+  frame: Buffer
+  /** Monotonic times: the last moment to be written, and to be answered. */
+  sendBy: number
+  deadline: number
+  sentAt: number
+  mayStillSend: () => boolean
+  cancelTimer: Cancel
+  settle: (answer: Answer) => void
+}
+
+const connectPlainly = (host: string, port: number): Duplex => connectTcp({ host, port, noDelay: true, keepAlive: true })
+
+/** A reply belongs to the request with the same STAN, time and terminal. */
+const keyOf = ({ fields }: Message): string => `${fields[11]} ${fields[12]} ${fields[41] ?? ''}`
+
+export class Link {
+  readonly #options: LinkOptions
+  #mode: Mode = 'down'
+  #modeTimer: Cancel = () => {}
+  #socket: Duplex | undefined
+  #held = new Map<string, Ask>()
+  #open = new Map<string, Ask>()
+  #network: { key: string; type: string; answered: (actionCode: string | undefined) => void } | undefined
+  #networkStan = 0
+  #failures = 0
+  #heardAt = 0
+  #flushing = false
+  #closing: Promise<void> | undefined
+
+  /** Begins to connect at once. */
+  constructor(options: LinkOptions) {
+    this.#options = options
+    this.#enter('connecting', 'started')
+  }
+
+  state(): { mode: Mode; held: number; open: number } {
+    return { mode: this.#mode, held: this.#held.size, open: this.#open.size }
+  }
+
+  /**
+   * Sends a request, once at the most, and resolves with what became of it, at the latest at `deadline` (monotonic). `not sent`
+   * is certain; `lost` means that it may have arrived. `mayStillSend` is asked right before the write. The message names itself
+   * by fields 11, 12 and 41, spelled as on the wire.
+   */
+  ask(message: Message, deadline: number, mayStillSend: () => boolean): Promise<Answer> {
+    const { clock, limits } = this.#options
+    const key = keyOf(message)
+    const now = clock.monotonic()
+    const sendBy = Math.min(deadline, now + limits.sendWithinMs)
+    if (this.#mode === 'closed') return notSent('the line is closed')
+    if (now >= deadline) return notSent('the deadline has passed')
+    if (this.#held.size + this.#open.size >= limits.maxOpen) return notSent(`${limits.maxOpen} requests are open`)
+    if (this.#held.has(key) || this.#open.has(key)) return notSent('a request of this name is open')
+    let frame: Buffer
+    try {
+      frame = pack(message)
+    } catch (thrown) {
+      return notSent(`the message cannot be packed: ${reasonOf(thrown)}`)
+    }
+    return new Promise((settle) => {
+      const ask: Ask = { key, frame, sendBy, deadline, sentAt: 0, mayStillSend, settle, cancelTimer: () => {} }
+      ask.cancelTimer = clock.after(sendBy - now, () => this.#finish(ask, tooLate))
+      this.#held.set(key, ask)
+      this.#flushSoon()
+    })
+  }
+
+  /** Signs off if it can, and ends. Open requests become `lost`, held ones `not sent`. */
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve) => {
+      const wasUp = this.#mode === 'up'
+      const socket = this.#socket
+      this.#enter('closed', 'closing')
+      if (!socket || socket.destroyed) return resolve()
+      const cancel = this.#options.clock.after(this.#options.limits.answerNetworkMs, () => socket.destroy())
+      socket.once('close', () => {
+        cancel()
+        resolve()
+      })
+      if (!wasUp) return void socket.destroy()
+      this.#sendNetwork('802', () => {})
+      socket.end()
+    })
+    return this.#closing
+  }
+
+  /** The only place that changes the mode: ends what belonged to the old one, begins what belongs to the new one. */
+  #enter(mode: Mode, why: string): void {
+    const { clock, log, limits, random } = this.#options
+    this.#modeTimer()
+    this.#modeTimer = () => {}
+    this.#network = undefined
+    this.#mode = mode
+    log.debug({ mode, why }, 'acquirer line')
+    switch (mode) {
+      case 'connecting':
+        this.#modeTimer = clock.after(limits.answerNetworkMs, () => this.#drop('no connection in time'))
+        this.#openSocket()
+        break
+      case 'signing on':
+        this.#modeTimer = clock.after(limits.answerNetworkMs, () => this.#drop('no answer to the sign-on'))
+        this.#sendNetwork('801', (code) =>
+          code === '800' ? this.#enter('up', 'signed on') : this.#drop(`sign-on refused with ${code}`),
+        )
+        break
+      case 'up':
+        this.#failures = 0
+        log.info({ host: this.#options.host, port: this.#options.port }, 'acquirer line is up')
+        this.#watchSilence()
+        this.#flushSoon()
+        break
+      case 'down': {
+        const longest = Math.min(limits.backoffLongestMs, limits.backoffFirstMs * 2 ** Math.min(this.#failures, 30))
+        const waitMs = Math.ceil(longest / 2) + below(random, Math.floor(longest / 2) + 1)
+        this.#failures++
+        log.warn({ why, lost: this.#open.size, waitMs }, 'acquirer line is down')
+        this.#modeTimer = clock.after(waitMs, () => this.#enter('connecting', 'trying again'))
+        this.#loseOpen(why)
+        break
+      }
+      case 'closed':
+        this.#loseOpen('the line was closed')
+        for (const ask of this.#held.values()) this.#finish(ask, { is: 'not sent', why: 'the line was closed' })
+    }
+  }
+
+  #openSocket(): void {
+    const socket = (this.#options.connect ?? connectPlainly)(this.#options.host, this.#options.port)
+    const isMine = () => this.#socket === socket && this.#mode !== 'closed'
+    const read = frameReader()
+    this.#socket = socket
+    socket.once('connect', () => isMine() && this.#enter('signing on', 'connected'))
+    socket.on('drain', () => isMine() && this.#flushSoon())
+    socket.on('data', (chunk: Buffer) => {
+      const { bodies, refused } = read(chunk)
+      for (const body of bodies) if (isMine()) this.#receive(body)
+      if (refused !== undefined && isMine()) this.#drop(refused)
+    })
+    socket.on('end', () => isMine() && this.#drop('the acquirer ended the connection'))
+    socket.on('error', (thrown) => isMine() && this.#drop(reasonOf(thrown) || 'no connection'))
+    socket.on('close', () => isMine() && this.#drop('the connection closed'))
+  }
+
+  #drop(why: string): void {
+    const socket = this.#socket
+    this.#socket = undefined
+    this.#enter('down', why)
+    socket?.destroy()
+  }
+
+  #receive(body: Buffer): void {
+    const unpacked = unpack(body)
+    if (unpacked.is === 'refused') return this.#drop(`unreadable message: ${unpacked.why}`)
+    const { message } = unpacked
+    this.#heardAt = this.#options.clock.monotonic()
+    const key = keyOf(message)
+    const network = this.#network
+    if (network?.key === key && network.type === message.type) {
+      this.#network = undefined
+      return network.answered(message.fields[39])
+    }
+    const ask = this.#open.get(key)
+    if (ask) this.#finish(ask, { is: 'reply', message })
+    else this.#options.onStray(message)
+  }
+
+  /** Everything asked in one tick leaves in one write. */
+  #flushSoon(): void {
+    if (this.#flushing || this.#mode !== 'up') return
+    this.#flushing = true
+    process.nextTick(() => {
+      this.#flushing = false
+      const socket = this.#socket
+      if (this.#mode !== 'up' || !socket) return
+      socket.cork()
+      for (const ask of this.#held.values()) {
+        // What an acquirer does not read yet stays here, where it can still be taken back.
+        if (this.#mode !== 'up' || socket.writableNeedDrain) break
+        this.#write(ask, socket)
+      }
+      socket.uncork()
+    })
+  }
+
+  #write(ask: Ask, socket: Duplex): void {
+    const { clock, limits } = this.#options
+    const now = clock.monotonic()
+    if (now >= ask.sendBy) return this.#finish(ask, tooLate)
+    if (!ask.mayStillSend()) return this.#finish(ask, { is: 'not sent', why: 'it may no longer be sent' })
+    ask.cancelTimer()
+    ask.sentAt = now
+    ask.cancelTimer = clock.after(Math.min(ask.deadline - now, limits.answerMs), () => this.#lose(ask, 'no answer in time'))
+    this.#held.delete(ask.key)
+    this.#open.set(ask.key, ask)
+    socket.write(ask.frame)
+  }
+
+  #loseOpen(why: string): void {
+    for (const ask of this.#open.values()) this.#lose(ask, why)
+  }
+
+  #lose(ask: Ask, why: string): void {
+    this.#finish(ask, { is: 'lost', why, waitedMs: this.#options.clock.monotonic() - ask.sentAt })
+  }
+
+  #finish(ask: Ask, answer: Answer): void {
+    ask.cancelTimer()
+    this.#held.delete(ask.key)
+    this.#open.delete(ask.key)
+    ask.settle(answer)
+  }
+
+  /** A network message has no terminal, so its name is never that of a payment, whatever its STAN. */
+  #sendNetwork(functionCode: '801' | '802' | '831', answered: (actionCode: string | undefined) => void): void {
+    const at = this.#options.clock.now()
+    this.#networkStan = (this.#networkStan % 999_999) + 1
+    const stan = String(this.#networkStan).padStart(6, '0')
+    const message: Message = { type: '1804', fields: { 7: transmissionTime(at), 11: stan, 12: localTime(at), 24: functionCode } }
+    this.#network = { key: keyOf(message), type: replyTypeOf(message.type), answered }
+    this.#options.log.debug({ message: describe(message) }, 'network message sent')
+    this.#socket?.write(pack(message))
+  }
+
+  /** Looks again when the line could have been silent for `echoMs`, rather than move a timer with every message. */
+  #watchSilence(): void {
+    const { clock, limits } = this.#options
+    const silentMs = clock.monotonic() - this.#heardAt
+    if (silentMs < limits.echoMs) {
+      this.#modeTimer = clock.after(limits.echoMs - silentMs, () => this.#watchSilence())
+      return
+    }
+    const sentAt = clock.monotonic()
+    // Any message shows that the other side is alive; only silence after an echo ends the connection.
+    this.#modeTimer = clock.after(limits.answerNetworkMs, () => {
+      if (this.#heardAt < sentAt) this.#drop('no answer to an echo')
+      else this.#watchSilence()
+    })
+    this.#sendNetwork('831', () => {})
+  }
+}
+
+const tooLate: Answer = { is: 'not sent', why: 'it could not be sent in time' }
+const notSent = (why: string): Promise<Answer> => Promise.resolve({ is: 'not sent', why })
