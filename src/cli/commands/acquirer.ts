@@ -1,0 +1,241 @@
+import type { Command } from 'commander'
+import { reasonOf } from '../../base/log.ts'
+import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { findInstallation } from './installation.ts'
+import { aNumber, aSpan, fitting, jsonOption, oneOf } from './options.ts'
+import { facts, onOff, printJson, table } from './present.ts'
+
+/** What the simulated acquirer answers; its admin port documents itself. */
+interface Fault {
+  id: number
+  match: Record<string, string | number>
+  do: Record<string, string | number | true>
+  hits: number
+}
+
+interface Line {
+  refuse: boolean
+  latency_ms: number
+  slow_reversal_ms: number
+  connections: number
+}
+
+interface AddOptions {
+  card?: string
+  amountMinor?: number
+  order?: string
+  message?: string
+  probability?: number
+  seed?: number
+  times?: number
+  decline?: string
+  delay?: number
+  /** The option is --no-answer, which commander reads as answer: false. */
+  answer?: false
+  duplicate?: true
+  answerAfterReversal?: true
+  wrongStan?: true
+  garbage?: true
+  halfFrame?: true
+  close?: true
+  json?: true
+}
+
+export function addAcquirerCommands(program: Command): void {
+  const fault = program
+    .command('acquirer')
+    .description("play with the sandbox's simulated acquirer")
+    .command('fault')
+    .description('lost, late, wrong and broken answers, on purpose')
+  addAdd(fault)
+  fault
+    .command('list')
+    .description('the faults there are, in the order in which they are tried, with how often each was met')
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate acquirer fault list')
+    .action(list)
+  fault
+    .command('clear')
+    .description('forgets one fault, or all')
+    .argument('[id]', 'number of the fault', aNumber(1, 1_000_000_000))
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate acquirer fault clear\n  npx tollgate acquirer fault clear 3')
+    .action(clear)
+  fault
+    .command('line')
+    .description('shows the line between gateway and acquirer, or troubles it')
+    .option('--refuse <on|off>', 'whether connections are refused', oneOf('on', 'off'))
+    .option('--latency <span>', 'every answer takes this much longer', aSpan)
+    .option('--slow-reversal <span>', 'how late the reversal of an unanswered sale (CVV2 217) is answered', aSpan)
+    .option('--close', 'drops the open connections now')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nExamples\n  npx tollgate acquirer fault line\n  npx tollgate acquirer fault line --latency 380ms\n  npx tollgate acquirer fault line --refuse on --close\n  npx tollgate acquirer fault line --refuse off --latency 0',
+    )
+    .action(line)
+}
+
+const addAdd = (fault: Command) =>
+  fault
+    .command('add')
+    .description('scripts one fault; the first that matches takes a message')
+    .option('--card <digits>', 'last four digits, or one to six digits (not four) that the number begins with')
+    .option('--amount-minor <number>', 'amount in minor units: 1042 is 10.42', aNumber(0, 999_999_999_999))
+    .option('--order <id>', 'order id of the gateway')
+    .option(
+      '--message <which>',
+      'authorisation (unless said otherwise), reversal or any',
+      oneOf('authorisation', 'reversal', 'any'),
+    )
+    .option('--probability <share>', 'only this share of the messages that match, from 0 to 1', fitting(readShare))
+    .option('--seed <number>', 'makes the share the same ones every time', aNumber(0, 4_294_967_295))
+    .option('--times <number>', 'only the first so many', aNumber(1, 1_000_000_000))
+    .option('--decline <code>', 'declined with this action code, three digits')
+    .option('--delay <span>', 'answered this much later', aSpan)
+    .option('--no-answer', 'booked, but never answered')
+    .option('--duplicate', 'answered twice')
+    .option('--answer-after-reversal', 'answered when the reversal has come')
+    .option('--wrong-stan', 'answered under another number')
+    .option('--garbage', 'answered with bytes that are no message')
+    .option('--half-frame', 'half an answer, then the connection ends')
+    .option('--close', 'the connection ends instead of an answer')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+Exactly one effect, from --decline to --close; all that is said before it must match.
+
+Examples
+  npx tollgate acquirer fault add --card 1111 --no-answer --times 1
+  npx tollgate acquirer fault add --decline 116 --amount-minor 1042
+  npx tollgate acquirer fault add --delay 2s --probability 0.1 --seed 7
+  npx tollgate acquirer fault add --message reversal --no-answer --times 2`,
+    )
+    .action(add)
+
+function readShare(text: string): number | string {
+  const share = Number(text)
+  return /^[01](\.[0-9]+)?$/.test(text) && share <= 1 ? share : 'Say a number from 0 to 1, such as 0.1.'
+}
+
+async function add(o: AddOptions): Promise<void> {
+  const effects = {
+    ...(o.decline === undefined ? {} : { decline: o.decline }),
+    ...(o.delay === undefined ? {} : { delay_ms: o.delay }),
+    ...(o.answer === false ? { no_answer: true } : {}),
+    ...(o.duplicate ? { duplicate: true } : {}),
+    ...(o.answerAfterReversal ? { answer_after_reversal: true } : {}),
+    ...(o.wrongStan ? { wrong_stan: true } : {}),
+    ...(o.garbage ? { garbage: true } : {}),
+    ...(o.halfFrame ? { half_frame: true } : {}),
+    ...(o.close ? { close: true } : {}),
+  }
+  if (Object.keys(effects).length !== 1)
+    throw new WrongUsage('Say exactly one effect, such as --no-answer. See: npx tollgate acquirer fault add --help')
+  const match = {
+    ...(o.card === undefined ? {} : { card: o.card }),
+    ...(o.amountMinor === undefined ? {} : { amount_minor: o.amountMinor }),
+    ...(o.order === undefined ? {} : { order_id: o.order }),
+    ...(o.message === undefined ? {} : { message: o.message }),
+    ...(o.probability === undefined ? {} : { probability: o.probability }),
+    ...(o.seed === undefined ? {} : { seed: o.seed }),
+    ...(o.times === undefined ? {} : { times: o.times }),
+  }
+  const fault = (await ask('POST', '/faults', { match, do: effects })) as Fault
+  if (o.json) return printJson(fault)
+  console.log(
+    `Fault ${fault.id}: ${effectOf(fault)} for ${matchOf(fault)}.\nTo forget it: npx tollgate acquirer fault clear ${fault.id}`,
+  )
+}
+
+async function list(options: { json?: true }): Promise<void> {
+  const { faults } = (await ask('GET', '/faults')) as { faults: Fault[] }
+  if (options.json) return printJson({ faults })
+  if (faults.length === 0)
+    return console.log(
+      'No faults: the acquirer behaves. Add one: npx tollgate acquirer fault add --card 1111 --no-answer --times 1',
+    )
+  console.log(
+    table(
+      [
+        { title: 'ID', of: (f) => String(f.id), align: 'right' },
+        { title: 'EFFECT', of: effectOf },
+        {
+          title: 'MET',
+          of: (f) => (f.match.times === undefined ? String(f.hits) : `${f.hits} of ${f.match.times}`),
+          align: 'right',
+        },
+        { title: 'FOR', of: matchOf },
+      ],
+      faults,
+    ),
+  )
+}
+
+const effectOf = (fault: Fault) =>
+  Object.entries(fault.do)
+    .map(
+      ([name, value]) =>
+        `${name.replace(/_ms$/, '').replaceAll('_', ' ')}${value === true ? '' : ` ${value}${name.endsWith('_ms') ? ' ms' : ''}`}`,
+    )
+    .join(', ')
+
+function matchOf({ match }: Fault): string {
+  const { message, times: _times, ...rest } = match
+  const about = message === 'any' ? 'any message' : `${message ?? 'authorisation'}s`
+  return [about, ...Object.entries(rest).map(([name, value]) => `${name.replaceAll('_', ' ')} ${value}`)].join(', ')
+}
+
+async function clear(id: number | undefined, options: { json?: true }): Promise<void> {
+  const { removed } = (await ask('DELETE', id === undefined ? '/faults' : `/faults/${id}`)) as { removed: number }
+  if (options.json) printJson({ removed })
+  else console.log(removed === 0 ? 'There were no faults.' : `${removed} forgotten.`)
+}
+
+async function line(o: {
+  refuse?: 'on' | 'off'
+  latency?: number
+  slowReversal?: number
+  close?: true
+  json?: true
+}): Promise<void> {
+  const wish = {
+    ...(o.refuse === undefined ? {} : { refuse: o.refuse === 'on' }),
+    ...(o.latency === undefined ? {} : { latency_ms: o.latency }),
+    ...(o.slowReversal === undefined ? {} : { slow_reversal_ms: o.slowReversal }),
+    ...(o.close ? { close_now: true } : {}),
+  }
+  const now = (await (Object.keys(wish).length === 0 ? ask('GET', '/line') : ask('POST', '/line', wish))) as Line
+  if (o.json) return printJson(now)
+  console.log(
+    facts([
+      ['Refuses connections', onOff(now.refuse)],
+      ['Added latency', `${now.latency_ms} ms`],
+      ['Slow reversals', `answered after ${now.slow_reversal_ms} ms`],
+      ['Connections', String(now.connections)],
+    ]),
+  )
+}
+
+const patienceMs = 5_000
+
+/** Asks the admin port of the running sandbox's acquirer. */
+async function ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
+  const { sandbox } = findInstallation(process.env)
+  if (!sandbox) throw new Refused('Only a sandbox has a simulated acquirer. Start one (npm start), or name it with TOLLGATE_DIR.')
+  const content = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  const reply = await fetch(`${sandbox.acquirerAdminUrl}${path}`, {
+    method,
+    ...content,
+    signal: AbortSignal.timeout(patienceMs),
+  }).catch((error: Error) => {
+    throw new Refused(
+      `The simulated acquirer of ${sandbox.directory} does not answer (${reasonOf(error.cause ?? error)}). Is the sandbox running?`,
+    )
+  })
+  const said: unknown = await reply.json()
+  if (reply.ok) return said
+  const why = typeof said === 'object' && said !== null && 'error' in said ? String(said.error) : `status ${reply.status}`
+  throw reply.status === 404 ? new Refused(`${why} See: npx tollgate acquirer fault list`) : new WrongUsage(why)
+}

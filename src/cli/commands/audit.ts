@@ -1,0 +1,99 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { agoText, timeText } from '../../operator/moments.ts'
+import { listAudit, type AuditEntry } from '../../operator/store-audit.ts'
+import { atOffice } from './installation.ts'
+import { aLimit, aMoment, jsonOption } from './options.ts'
+import { isoTime, printJson, table } from './present.ts'
+
+interface ListOptions {
+  about?: string
+  from?: number
+  to?: number
+  limit: number
+  after?: string
+  json?: true
+}
+
+export function addAuditCommands(program: Command): void {
+  program
+    .command('audit')
+    .description('who changed what')
+    .command('list')
+    .description('changes that operators made, newest first')
+    .option('--about <text>', 'only those whose action or subject has this in it')
+    .option('--from <time>', 'at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment)
+    .option('--to <time>', 'before', aMoment)
+    .option('--limit <number>', 'entries on a page', aLimit, 20)
+    .option('--after <id>', 'the next page: after this entry', anAuditId)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nSecrets are never in it.\n\nExamples\n  npx tollgate audit list\n  npx tollgate audit list --about "merchant shop"\n  npx tollgate audit list --from 7d --json',
+    )
+    .action(list)
+}
+
+function anAuditId(text: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text))
+    throw new InvalidArgumentError('It is not an id of this list; --json shows them.')
+  return text.toLowerCase()
+}
+
+async function list({ json, ...query }: ListOptions): Promise<void> {
+  await atOffice(async ({ pool, clock }) => {
+    const rows = await listAudit(pool, { ...query, limit: query.limit + 1 })
+    const entries = rows.slice(0, query.limit)
+    const next = rows.length > query.limit ? entries.at(-1)!.auditId : undefined
+    if (json)
+      return printJson({
+        entries: entries.map((e) => ({
+          audit_id: e.auditId,
+          at: isoTime(e.at),
+          who: e.who,
+          action: e.action,
+          subject: e.subject,
+          details: e.details,
+        })),
+        next: next ?? null,
+      })
+    if (entries.length === 0)
+      return console.log(
+        Object.keys(query).length > 1
+          ? 'Nothing fits. See all: npx tollgate audit list'
+          : 'Nothing yet. Every change made with these commands is written here.',
+      )
+    const now = clock.now()
+    console.log(
+      table(
+        [
+          { title: 'TIME (UTC)', of: (e) => timeText(e.at) },
+          { title: '', of: (e) => agoText(e.at, now) },
+          { title: 'WHO', of: (e) => e.who },
+          { title: 'ACTION', of: (e) => e.action },
+          { title: 'SUBJECT', of: (e) => e.subject },
+          { title: 'DETAILS', of: detailsOf },
+        ],
+        entries,
+      ),
+    )
+    if (next !== undefined) console.log(`\nThere are more: add --after ${next}`)
+  })
+}
+
+/** Of a change only what changed. */
+function detailsOf({ details }: AuditEntry): string {
+  const { before, after } = details as { before?: Record<string, unknown>; after?: Record<string, unknown> }
+  if (before === undefined || after === undefined) return pairs(details as Record<string, unknown>)
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((name) => said(before[name]) !== said(after[name]))
+    .map((name) => `${name}: ${said(before[name])} → ${said(after[name])}`)
+    .join(', ')
+}
+
+const pairs = (details: Record<string, unknown>) =>
+  Object.entries(details)
+    .map(([name, value]) => `${name}: ${said(value)}`)
+    .join(', ')
+
+const said = (value: unknown): string =>
+  value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,0 +1,167 @@
+import type { Command } from 'commander'
+import { agoText } from '../../operator/moments.ts'
+import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { merchantNamed } from '../../operator/store-config.ts'
+import {
+  countDeliveries,
+  listDeliveries,
+  resendDeliveries,
+  type DeliveryLine,
+  type DeliveryPlace,
+  type DeliveryQuery,
+  type DeliveryState,
+} from '../../operator/store-deliveries.ts'
+import { InvalidArgumentError } from 'commander'
+import type { Pool } from '../../storage/pool.ts'
+import { atOffice } from './installation.ts'
+import { aLimit, aMoment, anId, aNumber, jsonOption, oneOf } from './options.ts'
+import { counted, isoTime, paint, printJson, statusColour, table } from './present.ts'
+
+interface Filter {
+  state?: 'due' | 'delivered' | 'given-up'
+  order?: bigint
+  merchant?: string
+  from?: number
+  to?: number
+  json?: true
+}
+
+const filters = (command: Command): Command =>
+  command
+    .option('--state <state>', 'due, delivered or given-up', oneOf('due', 'delivered', 'given-up'))
+    .option('--order <id>', 'only of this order', anId)
+    .option('--merchant <login>', 'only of this merchant')
+    .option('--from <time>', 'owed at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment)
+    .option('--to <time>', 'owed before', aMoment)
+    .option(...jsonOption)
+
+export function addDeliveryCommands(program: Command): void {
+  const delivery = program.command('delivery').description('callbacks to merchants: see what arrived, send again')
+  filters(delivery.command('list').description('callbacks with what their last try came to, newest first'))
+    .option('--limit <number>', 'callbacks on a page', aLimit, 20)
+    .option('--after <order/number>', 'the next page: after this one', aPlace)
+    .addHelpText(
+      'after',
+      '\nExamples\n  npx tollgate delivery list --state due\n  npx tollgate delivery list --merchant shop --from 2h\n  npx tollgate delivery list --order 1000001',
+    )
+    .action(list)
+  filters(delivery.command('resend').description('sends callbacks again: due now, with all their tries before them'))
+    .argument('[order]', "the gateway's order id", anId)
+    .argument('[number]', 'number of the callback within the order; all of the order if left out', aNumber(1, 1_000_000))
+    .option('--yes', 'send more than one without being asked')
+    .addHelpText(
+      'after',
+      `
+Merchants may get an outcome again that they have. What is being sent at the moment is left alone. The record of earlier tries is kept.
+
+Examples
+  npx tollgate delivery resend 1000001 1
+  npx tollgate delivery resend 1000001 --yes
+  npx tollgate delivery resend --state given-up --merchant shop --yes
+  npx tollgate delivery resend --merchant shop --from 2030-01-31T10:00 --to 2030-01-31T12:00 --yes`,
+    )
+    .action(resend)
+}
+
+function aPlace(text: string): DeliveryPlace {
+  const match = /^([1-9][0-9]{0,17})\/([1-9][0-9]{0,8})$/.exec(text)
+  if (!match) throw new InvalidArgumentError('Say order/number, such as 1000001/1.')
+  return { orderId: BigInt(match[1]!), deliveryNo: Number(match[2]) }
+}
+
+async function queryOf(pool: Pool, f: Filter): Promise<DeliveryQuery> {
+  return {
+    ...(f.state === undefined ? {} : { state: stored(f.state) }),
+    ...(f.order === undefined ? {} : { orderId: f.order }),
+    ...(f.merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, f.merchant)).merchantId }),
+    ...(f.from === undefined ? {} : { from: f.from }),
+    ...(f.to === undefined ? {} : { to: f.to }),
+  }
+}
+
+const stored = (state: NonNullable<Filter['state']>): DeliveryState => (state === 'given-up' ? 'given up' : state)
+const spoken = (state: DeliveryState) => (state === 'given up' ? 'given-up' : state)
+
+async function list(options: Filter & { limit: number; after?: DeliveryPlace }): Promise<void> {
+  await atOffice(async ({ pool, clock }) => {
+    const query = await queryOf(pool, options)
+    const rows = await listDeliveries(pool, {
+      ...query,
+      limit: options.limit + 1,
+      ...(options.after ? { after: options.after } : {}),
+    })
+    const page = rows.slice(0, options.limit)
+    const last = rows.length > options.limit ? page.at(-1)! : undefined
+    const next = last && `${last.orderId}/${last.deliveryNo}`
+    if (options.json) return printJson({ deliveries: page.map(lineJson), next: next ?? null })
+    if (page.length === 0)
+      return console.log(
+        Object.keys(query).length > 0
+          ? 'No callback fits. See all: npx tollgate delivery list'
+          : 'No callbacks yet. They are owed when an order is final and its request or endpoint names a callback URL.',
+      )
+    const now = clock.now()
+    console.log(
+      table(
+        [
+          { title: 'ORDER', of: (d) => String(d.orderId), align: 'right' },
+          { title: 'NO', of: (d) => String(d.deliveryNo), align: 'right' },
+          { title: 'MERCHANT', of: (d) => d.login },
+          { title: 'STATE', of: (d) => spoken(d.state), colour: (d) => statusColour(d.state) },
+          { title: 'TRIES', of: (d) => String(d.tries), align: 'right' },
+          { title: 'LAST TRY', of: lastOf },
+          { title: 'NEXT', of: (d) => (d.dueAt === undefined ? '' : agoText(Math.max(d.dueAt, now), now)) },
+          { title: 'OWED', of: (d) => agoText(d.createdAt, now) },
+          { title: 'URL', of: (d) => d.url },
+        ],
+        page,
+      ),
+    )
+    if (next !== undefined) console.log(`\nThere are more: add --after ${next}`)
+  })
+}
+
+const lastOf = ({ last }: DeliveryLine) => (last === undefined ? 'none yet' : (last.failure ?? `answered ${last.httpStatus}`))
+
+async function resend(
+  order: bigint | undefined,
+  deliveryNo: number | undefined,
+  options: Filter & { yes?: true },
+): Promise<void> {
+  if (order !== undefined && options.order !== undefined && order !== options.order)
+    throw new WrongUsage('Two orders are named. Name one.')
+  await atOffice(async (office) => {
+    const query: DeliveryQuery = {
+      ...(await queryOf(office.pool, order === undefined ? options : { ...options, order })),
+      ...(deliveryNo === undefined ? {} : { deliveryNo }),
+    }
+    if (Object.keys(query).length === 0)
+      throw new WrongUsage('Say which: an order, or a filter such as --state given-up. See: npx tollgate delivery resend --help')
+    const count = await countDeliveries(office.pool, query)
+    if (count === 0) throw new Refused('No callback fits. See what there is: npx tollgate delivery list')
+    if (count > 1 && !options.yes)
+      throw new WrongUsage(`That is ${count} callbacks. Look at them with delivery list and the same filters, then add --yes.`)
+    const done = await resendDeliveries(office, query)
+    if (options.json) return printJson({ resent: done.resent, in_hand: done.inHand })
+    console.log(
+      `${paint(counted(done.resent, 'callback'), 'bold')} sent again${done.inHand > 0 ? `; ${done.inHand} being sent at this moment were left alone` : ''}.`,
+    )
+    console.log('A running gateway takes them up within a second. See: npx tollgate delivery list --state due')
+  })
+}
+
+const lineJson = (d: DeliveryLine) => ({
+  order_id: d.orderId,
+  delivery: d.deliveryNo,
+  merchant: d.login,
+  kind: d.kind,
+  url: d.url,
+  state: spoken(d.state),
+  tries: d.tries,
+  created_at: isoTime(d.createdAt),
+  due_at: isoTime(d.dueAt),
+  last_try:
+    d.last === undefined
+      ? null
+      : { at: isoTime(d.last.at), http_status: d.last.httpStatus ?? null, failure: d.last.failure ?? null },
+})

@@ -1,0 +1,145 @@
+import { connect } from 'node:net'
+import type { Command } from 'commander'
+import { systemClock } from '../../base/clock.ts'
+import { openLog, reasonOf } from '../../base/log.ts'
+import { migrationFinding, ok, problem, serverFindings, warning, workFindings, type Finding } from '../../operator/doctor.ts'
+import { spanText } from '../../operator/moments.ts'
+import { listGates, type GateEntry } from '../../operator/store-config.ts'
+import { keysOpen, migrationFacts, serverFacts, workFacts } from '../../operator/store-doctor.ts'
+import { openPool, type Pool } from '../../storage/pool.ts'
+import { findInstallation, inWords, type Installation } from './installation.ts'
+import { jsonOption } from './options.ts'
+import { counted, paint, printable, printJson, statusColour } from './present.ts'
+
+export function addDoctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('checks the configuration and the running installation, and says what to do')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+Looks at the database and its clock, migrations, keys, running gateways, overdue and parked work, callbacks that wait, gates, partitions.
+It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.
+
+Examples
+  npx tollgate doctor
+  npx tollgate doctor --json`,
+    )
+    .action(examine)
+}
+
+async function examine(options: { json?: true }): Promise<void> {
+  const findings: Finding[] = []
+  const tell = (...found: Finding[]) => {
+    findings.push(...found)
+    if (!options.json) for (const finding of found) console.log(lineOf(finding))
+  }
+  const installation = findInstallation(process.env)
+  tell(...sandboxFindings(installation))
+  const pool = openPool({
+    url: installation.databaseUrl,
+    connections: 10,
+    use: 'search',
+    log: openLog({ level: 'fatal', destination: process.stderr }),
+  })
+  try {
+    await look(pool, installation, tell)
+  } finally {
+    await pool.close().catch(() => {})
+  }
+  const problems = findings.filter((f) => f.is === 'problem').length
+  const warnings = findings.filter((f) => f.is === 'warning').length
+  if (options.json)
+    printJson({ healthy: problems === 0, problems, warnings, checks: findings.map((f) => ({ ...f, advice: f.advice ?? null })) })
+  else
+    console.log(
+      `\n${problems + warnings === 0 ? 'All is well.' : `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`}`,
+    )
+  if (problems > 0) process.exitCode = 1
+}
+
+/** In the order in which one thing rests on another: what cannot be looked at without the one before is left out. */
+async function look(pool: Pool, installation: Installation, tell: (...found: Finding[]) => void): Promise<void> {
+  try {
+    tell(...serverFindings(await serverFacts(pool, systemClock)))
+  } catch (error) {
+    const said = inWords(error)
+    return tell(problem('database', reasonOf(said), 'start it, or correct DATABASE_URL'))
+  }
+  const migrated = migrationFinding(await migrationFacts(pool))
+  tell(migrated)
+  if (migrated.is === 'problem') return
+  const facts = await workFacts(pool)
+  tell(await keyFinding(pool, installation, facts.keys), ...workFindings(facts, systemClock.now()))
+  const gates = await listGates(pool)
+  tell(...(gates.some((g) => g.enabled) ? await Promise.all(gates.filter((g) => g.enabled).map(gateFinding)) : [noGate]))
+}
+
+const noGate = warning('gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help')
+
+function sandboxFindings({ sandbox, databaseUrl }: Installation): Finding[] {
+  const { host, pathname } = new URL(databaseUrl)
+  if (!sandbox) return [ok('installation', `database ${pathname.slice(1)} at ${host}, by DATABASE_URL`)]
+  if (isAlive(sandbox.pid))
+    return [ok('installation', `sandbox in ${sandbox.directory}, process ${sandbox.pid}, ${sandbox.baseUrl}`)]
+  return [
+    problem(
+      'installation',
+      `sandbox.json in ${sandbox.directory} names process ${sandbox.pid}, which is gone`,
+      'the sandbox was killed; start it again, its data is kept',
+    ),
+  ]
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // Another user's process is alive all the same.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+async function keyFinding(pool: Pool, installation: Installation, keys: bigint): Promise<Finding> {
+  const advice = 'set TOLLGATE_KEY to the key this installation was begun with; without it no card and no control key can be read'
+  let kek
+  try {
+    kek = installation.kek()
+  } catch (error) {
+    return problem('keys', reasonOf(error), advice)
+  }
+  if (keys === 0n) return ok('keys', 'none made yet; the first start of the gateway makes them')
+  if (await keysOpen(pool, kek)) return ok('keys', `the key-encryption key opens all ${keys}`)
+  return problem('keys', 'the key-encryption key does not open the keys of this database', advice)
+}
+
+const reachMs = 3_000
+
+async function gateFinding({ gateId, name, settings: { host, port } }: GateEntry): Promise<Finding> {
+  const began = performance.now()
+  const failed = await new Promise<string | undefined>((resolve) => {
+    const socket = connect({ host, port, timeout: reachMs })
+    const end = (why?: string) => {
+      socket.destroy()
+      resolve(why)
+    }
+    socket.once('connect', () => end())
+    socket.once('timeout', () => end(`no connection within ${spanText(reachMs)}`))
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message))
+  })
+  const where = `gate ${gateId} (${name}) at ${host}:${port}`
+  return failed === undefined
+    ? ok('gates', `${where} takes connections, ${spanText(performance.now() - began)}`)
+    : problem(
+        'gates',
+        `${where} cannot be reached: ${failed}`,
+        `check network and address, or switch it off: npx tollgate gate disable ${gateId}`,
+      )
+}
+
+function lineOf({ is, what, says, advice }: Finding): string {
+  const first = `${paint(is.padEnd(7), statusColour(is))}  ${what.padEnd(12)}  ${printable(says)}`
+  return advice === undefined ? first : `${first}\n${' '.repeat(23)}→ ${printable(advice)}`
+}

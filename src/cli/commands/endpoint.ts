@@ -1,0 +1,222 @@
+import { Option, type Command } from 'commander'
+import { loadRegistry } from '../../merchant/store.ts'
+import type { EndpointSettings, Operation } from '../../merchant/merchant.ts'
+import { WrongUsage } from '../../operator/refused.ts'
+import { nameComplaint, readMandatoryFields, readOperations, type EndpointWish } from '../../operator/settings.ts'
+import { endpointOf, listEndpoints, merchantNamed, type EndpointEntry } from '../../operator/store-config.ts'
+import { addEndpoint, setEndpoint, setEndpointEnabled, type EndpointRules } from '../../operator/store-endpoints.ts'
+import { atOffice, type Office } from './installation.ts'
+import { aCurrency, anId, aSwitch, fitting, judged, jsonOption, someTexts } from './options.ts'
+import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
+
+interface Settable {
+  name?: string
+  gate?: string[]
+  threeDSecure?: boolean
+  callbackUrl?: string | false
+  merchantServerUrl?: string | false
+  mandatoryFields?: string[]
+  operations?: Map<Operation, boolean>
+  controlMinorUnits?: EndpointSettings['controlMinorUnits']
+  plainHttpCallbacks?: boolean
+  json?: true
+}
+
+const settable = (command: Command): Command =>
+  command
+    .option('--name <name>', 'for people', judged(nameComplaint))
+    .option('--gate <gates>', 'gates to acquirers by id or name, the preferred first, by comma or given several times', someTexts)
+    .option('--three-d-secure <on|off>', 'whether cardholders are authenticated', aSwitch)
+    .option('--callback-url <url>', 'told every outcome, besides the URLs of each request')
+    .option('--no-callback-url', 'takes it away')
+    .option('--merchant-server-url <url>', "the merchant's server, which the mobile API calls")
+    .option('--no-merchant-server-url', 'takes it away')
+    .option(
+      '--mandatory-fields <fields>',
+      'fields of a sale that are mandatory here beyond the usual ones, by comma, or none',
+      fitting(readMandatoryFields),
+    )
+    .option('--operations <changes>', 'operations switched on or off, such as sale=off', fitting(readOperations))
+    .addOption(
+      new Option(
+        '--control-minor-units <how>',
+        "how amounts are spelled in checksums: by the currency's decimals, or always times a hundred",
+      ).choices(['iso4217', 'hundredths']),
+    )
+    .option('--plain-http-callbacks <on|off>', 'whether callbacks may go by http', aSwitch)
+    .option(...jsonOption)
+
+export function addEndpointCommands(program: Command): void {
+  const endpoint = program.command('endpoint').description('where a merchant takes payments: currency, gate and rules')
+  settable(
+    endpoint
+      .command('add')
+      .description('makes an endpoint; 3-D Secure is off and every operation on unless said otherwise')
+      .requiredOption('--merchant <login>', 'whose it is')
+      .requiredOption('--currency <code>', 'of ISO 4217; it cannot be changed later', aCurrency),
+  )
+    .addHelpText(
+      'after',
+      '\nWithout --gate the only gate there is; without --name the currency in lower case.\n\nExamples\n  npx tollgate endpoint add --merchant shop --currency USD\n  npx tollgate endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid',
+    )
+    .action(add)
+  endpoint
+    .command('list')
+    .description('all endpoints')
+    .option('--merchant <login>', 'only of this merchant')
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate endpoint list\n  npx tollgate endpoint list --merchant shop --json')
+    .action(list)
+  endpoint
+    .command('show')
+    .description('one endpoint with all its settings')
+    .argument('<id>', 'number of the endpoint', anId)
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate endpoint show 101')
+    .action(show)
+  settable(
+    endpoint
+      .command('set')
+      .description('changes settings; what is not named stays as it is')
+      .argument('<id>', 'number of the endpoint', anId),
+  )
+    .addHelpText(
+      'after',
+      '\nExamples\n  npx tollgate endpoint set 101 --callback-url https://shop.example/paid\n  npx tollgate endpoint set 101 --mandatory-fields phone,address1 --operations sale=off\n  npx tollgate endpoint set 101 --no-callback-url --mandatory-fields none',
+    )
+    .action(set)
+  for (const [verb, enabled] of [
+    ['disable', false],
+    ['enable', true],
+  ] as const)
+    // oxfmt-ignore
+    endpoint
+      .command(verb)
+      .description(enabled ? 'new payments are taken again' : 'no new payments are taken; status is answered and callbacks go on')
+      .argument('<id>', 'number of the endpoint', anId)
+      .option(...jsonOption)
+      .addHelpText('after', `\nExamples\n  npx tollgate endpoint ${verb} 101`)
+      .action((endpointId: bigint, options: { json?: true }) =>
+        atOffice(async (office) => {
+          await setEndpointEnabled(office, endpointId, enabled)
+          if (options.json) printJson({ endpoint_id: endpointId, enabled })
+          else console.log(`Endpoint ${endpointId} is ${onOff(enabled)}.`)
+        }),
+      )
+}
+
+const wishOf = (o: Settable): EndpointWish => ({
+  ...(o.threeDSecure === undefined ? {} : { threeDSecure: o.threeDSecure }),
+  ...(o.callbackUrl === undefined ? {} : { callbackUrl: o.callbackUrl === false ? null : o.callbackUrl }),
+  ...(o.merchantServerUrl === undefined ? {} : { merchantServerUrl: o.merchantServerUrl === false ? null : o.merchantServerUrl }),
+  ...(o.mandatoryFields === undefined ? {} : { mandatoryFields: o.mandatoryFields }),
+  ...(o.operations === undefined ? {} : { operations: o.operations }),
+  ...(o.controlMinorUnits === undefined ? {} : { controlMinorUnits: o.controlMinorUnits }),
+  ...(o.plainHttpCallbacks === undefined ? {} : { plainHttpCallbacks: o.plainHttpCallbacks }),
+})
+
+const rulesOf = (office: Office): EndpointRules => ({
+  policy: office.installation.callbackPolicy,
+  registry: async () => loadRegistry(office.pool, await office.keys(), office.clock.now()),
+})
+
+async function add(options: Settable & { merchant: string; currency: string }): Promise<void> {
+  await atOffice(async (office) => {
+    const { merchant: login, currency, gate: gates = [] } = options
+    const name = options.name ?? currency.toLowerCase()
+    const made = await addEndpoint(office, { login, name, currency, gates, wish: wishOf(options) }, rulesOf(office))
+    if (options.json) return printJson(endpointJson(made))
+    console.log(
+      `Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.\n\n${endpointFacts(made)}`,
+    )
+    console.log(`\nIts path: /api/v2/sale/${made.endpointId}`)
+  })
+}
+
+async function set(endpointId: bigint, options: Settable): Promise<void> {
+  const wish = wishOf(options)
+  if (Object.keys(wish).length === 0 && options.name === undefined && options.gate === undefined)
+    throw new WrongUsage('Nothing to set. See: npx tollgate endpoint set --help')
+  await atOffice(async (office) => {
+    const asked = {
+      wish,
+      ...(options.name === undefined ? {} : { name: options.name }),
+      ...(options.gate === undefined ? {} : { gates: options.gate }),
+    }
+    const after = await setEndpoint(office, endpointId, asked, rulesOf(office))
+    if (options.json) return printJson(endpointJson(after))
+    console.log(`Endpoint ${endpointId} is changed.\n\n${endpointFacts(after)}`)
+  })
+}
+
+async function list(options: { merchant?: string; json?: true }): Promise<void> {
+  await atOffice(async ({ pool }) => {
+    const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
+    const endpoints = (await listEndpoints(pool)).filter((e) => of === undefined || e.merchantId === of.merchantId)
+    if (options.json) return printJson({ endpoints: endpoints.map(endpointJson) })
+    if (endpoints.length === 0)
+      return console.log(
+        `No endpoints yet. Make one: npx tollgate endpoint add --merchant ${options.merchant ?? 'shop'} --currency USD`,
+      )
+    console.log(endpointTable(endpoints))
+  })
+}
+
+async function show(endpointId: bigint, options: { json?: true }): Promise<void> {
+  await atOffice(async ({ pool }) => {
+    const endpoint = await endpointOf(pool, endpointId)
+    if (options.json) return printJson(endpointJson(endpoint))
+    console.log(`Endpoint ${endpointId}\n\n${endpointFacts(endpoint)}`)
+  })
+}
+
+export const endpointTable = (endpoints: readonly EndpointEntry[]): string =>
+  table(
+    [
+      { title: 'ID', of: (e) => String(e.endpointId), align: 'right' },
+      { title: 'MERCHANT', of: (e) => e.login },
+      { title: 'NAME', of: (e) => e.name },
+      { title: 'STATE', of: (e) => onOff(e.enabled), colour: (e) => statusColour(onOff(e.enabled)) },
+      { title: 'CURRENCY', of: (e) => e.currency },
+      { title: 'GATES', of: (e) => e.gateIds.join(', ') },
+      { title: '3-D SECURE', of: (e) => onOff(e.settings.threeDSecure) },
+      { title: 'CALLBACK URL', of: (e) => e.settings.callbackUrl ?? 'by request' },
+    ],
+    endpoints,
+  )
+
+const endpointFacts = (e: EndpointEntry) =>
+  facts([
+    ['Merchant', e.login],
+    ['Name', e.name],
+    ['State', onOff(e.enabled), statusColour(onOff(e.enabled))],
+    ['Currency', e.currency],
+    ['Gates', e.gateIds.join(', ')],
+    ['3-D Secure', onOff(e.settings.threeDSecure)],
+    ['Callback URL', e.settings.callbackUrl ?? 'none; each request may name its own'],
+    ['Merchant server', e.settings.merchantServerUrl ?? 'none (mobile API)'],
+    ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
+    ['Mandatory fields', e.settings.mandatoryFields.join(', ') || 'the usual ones'],
+    ['Operations off', e.settings.disabledOperations.join(', ') || 'none'],
+    [
+      'Amounts in checksums',
+      e.settings.controlMinorUnits === 'iso4217' ? "by the currency's decimals (iso4217)" : 'times a hundred (hundredths)',
+    ],
+  ])
+
+export const endpointJson = (e: EndpointEntry) => ({
+  endpoint_id: e.endpointId,
+  merchant: e.login,
+  name: e.name,
+  enabled: e.enabled,
+  currency: e.currency,
+  gate_ids: e.gateIds,
+  three_d_secure: e.settings.threeDSecure,
+  callback_url: e.settings.callbackUrl ?? null,
+  merchant_server_url: e.settings.merchantServerUrl ?? null,
+  mandatory_fields: e.settings.mandatoryFields,
+  disabled_operations: e.settings.disabledOperations,
+  control_minor_units: e.settings.controlMinorUnits,
+  plain_http_callbacks: e.settings.plainHttpCallbacks,
+  created_at: isoTime(e.createdAt),
+})

@@ -1,0 +1,192 @@
+import type { Command } from 'commander'
+import type { GateRow } from '../../merchant/merchant.ts'
+import { spanText } from '../../operator/moments.ts'
+import { WrongUsage } from '../../operator/refused.ts'
+import { nameComplaint } from '../../operator/settings.ts'
+import { gateNamed, listGates, type GateEntry } from '../../operator/store-config.ts'
+import { addGate, setGate, setGateEnabled } from '../../operator/store-gates.ts'
+import { atOffice } from './installation.ts'
+import { aNumber, aSpan, aSwitch, judged, jsonOption } from './options.ts'
+import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
+
+type Settings = Partial<Omit<GateRow, 'answerTimeoutMs'>> & { answerTimeout?: number }
+
+/** What a new gate has unless it is said; the rest only its acquirer can tell. */
+const usual = { answerTimeoutMs: 30_000, partialCapture: true, partialReversal: true, recognisesRepeats: false, maxOpen: 2_000 }
+
+const settings = (command: Command): Command =>
+  command
+    .option('--host <host>', 'host name or address of the acquirer')
+    .option('--port <port>', 'its port', aNumber(1, 65_535))
+    .option('--terminal-id <id>', 'field 41, at most 8 characters')
+    .option('--card-acceptor-id <id>', 'field 42: the merchant at the acquirer, at most 15 characters')
+    .option('--card-acceptor-name <name>', 'field 43: name and place, at most 99 characters')
+    .option('--acquirer-id <digits>', 'field 32, at most 11 digits')
+    .option('--mcc <digits>', 'field 26: the merchant category code, four digits')
+    .option('--descriptor <text>', "what the cardholder's statement says")
+    .option('--answer-timeout <span>', `how long an answer is waited for (${spanText(usual.answerTimeoutMs)})`, aSpan)
+    .option('--partial-capture <on|off>', 'whether parts may be captured (on)', aSwitch)
+    .option('--partial-reversal <on|off>', 'whether parts may be returned (on)', aSwitch)
+    .option(
+      '--recognises-repeats <on|off>',
+      'whether the acquirer knows a repeat by STAN and RRN, so that a lost answer may be asked for again (off)',
+      aSwitch,
+    )
+    .option('--max-open <number>', `authorisations open at once; beyond, code 20 (${usual.maxOpen})`, aNumber(1, 100_000))
+    .option(...jsonOption)
+
+export function addGateCommands(program: Command): void {
+  const gate = program.command('gate').description('lines to acquirers')
+  settings(
+    gate
+      .command('add')
+      .description('adds a gate')
+      .requiredOption('--name <name>', 'for people, and to name it in commands', judged(nameComplaint)),
+  )
+    .addHelpText(
+      'after',
+      `
+Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gave you, and all of them are needed.
+
+Examples
+  npx tollgate gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 --card-acceptor-id 000000000012345 \\
+    --card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --descriptor "THE SHOP"`,
+    )
+    .action(add)
+  gate
+    .command('list')
+    .description('all gates')
+    .option(...jsonOption)
+    .addHelpText('after', '\nWhether they can be reached says: npx tollgate doctor\n\nExamples\n  npx tollgate gate list')
+    .action(list)
+  gate
+    .command('show <gate>')
+    .description('one gate with all its settings, by id or name')
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate gate show acme')
+    .action(show)
+  settings(gate.command('set <gate>').description('changes settings; what is not named stays as it is'))
+    .addHelpText(
+      'after',
+      '\nA changed gate gets a new line; what is under way on the old one is answered or reversed.\n\nExamples\n  npx tollgate gate set acme --answer-timeout 20s --max-open 500',
+    )
+    .action(set)
+  for (const [verb, enabled] of [
+    ['disable', false],
+    ['enable', true],
+  ] as const)
+    // oxfmt-ignore
+    gate
+      .command(`${verb} <gate>`)
+      .description(enabled ? 'payments go to it again' : 'no payments go to it; endpoints use the next of their gates')
+      .option(...jsonOption)
+      .addHelpText('after', `\nExamples\n  npx tollgate gate ${verb} acme`)
+      .action((name: string, options: { json?: true }) =>
+        atOffice(async (office) => {
+          const after = await setGateEnabled(office, name, enabled)
+          if (options.json) printJson({ gate_id: after.gateId, enabled })
+          else console.log(`Gate ${after.gateId} (${after.name}) is ${onOff(enabled)}.`)
+        }),
+      )
+}
+
+const wishOf = ({ answerTimeout, ...rest }: Settings): Partial<GateRow> => ({
+  ...rest,
+  ...(answerTimeout === undefined ? {} : { answerTimeoutMs: answerTimeout }),
+})
+
+const needed = ['host', 'port', 'terminalId', 'cardAcceptorId', 'cardAcceptorName', 'acquirerId', 'mcc', 'descriptor'] as const
+
+async function add({ name, json, ...options }: Settings & { name: string; json?: true }): Promise<void> {
+  const asked = { ...usual, ...wishOf(options) }
+  const missing = needed.filter((option) => asked[option] === undefined)
+  if (missing.length > 0)
+    throw new WrongUsage(`A gate needs ${missing.map(optionName).join(', ')} as well. See: npx tollgate gate add --help`)
+  await atOffice(async (office) => {
+    const gateId = await addGate(office, name, asked as GateRow)
+    if (json) return printJson(gateJson(await gateNamed(office.pool, String(gateId))))
+    console.log(
+      `Gate ${gateId} (${name}) is added. Whether it can be reached says: npx tollgate doctor\n\nEndpoints use it by: npx tollgate endpoint add --gate ${gateId} …`,
+    )
+  })
+}
+
+const optionName = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+async function set(name: string, { json, ...options }: Settings & { json?: true }): Promise<void> {
+  const wish = wishOf(options)
+  if (Object.keys(wish).length === 0) throw new WrongUsage('Nothing to set. See: npx tollgate gate set --help')
+  await atOffice(async (office) => {
+    const after = await setGate(office, name, wish)
+    if (json) return printJson(gateJson(after))
+    console.log(`Gate ${after.gateId} (${after.name}) is changed.\n\n${gateFacts(after)}`)
+  })
+}
+
+async function list(options: { json?: true }): Promise<void> {
+  await atOffice(async ({ pool }) => {
+    const gates = await listGates(pool)
+    if (options.json) return printJson({ gates: gates.map(gateJson) })
+    if (gates.length === 0) return console.log('No gates yet. Add the first: npx tollgate gate add --help')
+    console.log(
+      table(
+        [
+          { title: 'ID', of: (g) => String(g.gateId), align: 'right' },
+          { title: 'NAME', of: (g) => g.name },
+          { title: 'STATE', of: (g) => onOff(g.enabled), colour: (g) => statusColour(onOff(g.enabled)) },
+          { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
+          { title: 'TERMINAL', of: (g) => g.settings.terminalId },
+          { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
+          { title: 'MAX OPEN', of: (g) => String(g.settings.maxOpen), align: 'right' },
+          { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
+        ],
+        gates,
+      ),
+    )
+  })
+}
+
+async function show(name: string, options: { json?: true }): Promise<void> {
+  await atOffice(async ({ pool }) => {
+    const gate = await gateNamed(pool, name)
+    if (options.json) return printJson(gateJson(gate))
+    console.log(`Gate ${gate.gateId}\n\n${gateFacts(gate)}`)
+  })
+}
+
+const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name' | 'enabled' | 'settings'>) =>
+  facts([
+    ['Name', name],
+    ['State', onOff(enabled), statusColour(onOff(enabled))],
+    ['Address', `${s.host}:${s.port}`],
+    ['Terminal', s.terminalId],
+    ['Card acceptor', `${s.cardAcceptorId} (${s.cardAcceptorName})`],
+    ['Acquirer', s.acquirerId],
+    ['MCC', s.mcc],
+    ['Descriptor', s.descriptor],
+    ['Answer timeout', spanText(s.answerTimeoutMs)],
+    ['Parts captured', onOff(s.partialCapture)],
+    ['Parts returned', onOff(s.partialReversal)],
+    ['Recognises repeats', onOff(s.recognisesRepeats)],
+    ['Most open at once', String(s.maxOpen)],
+  ])
+
+const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => ({
+  gate_id: g.gateId,
+  name: g.name,
+  enabled: g.enabled,
+  host: g.settings.host,
+  port: g.settings.port,
+  terminal_id: g.settings.terminalId,
+  card_acceptor_id: g.settings.cardAcceptorId,
+  card_acceptor_name: g.settings.cardAcceptorName,
+  acquirer_id: g.settings.acquirerId,
+  mcc: g.settings.mcc,
+  descriptor: g.settings.descriptor,
+  answer_timeout_ms: g.settings.answerTimeoutMs,
+  partial_capture: g.settings.partialCapture,
+  partial_reversal: g.settings.partialReversal,
+  recognises_repeats: g.settings.recognisesRepeats,
+  max_open: g.settings.maxOpen,
+  created_at: isoTime(g.createdAt),
+})

@@ -1,0 +1,90 @@
+import type { Command } from 'commander'
+import { nameComplaint } from '../../operator/settings.ts'
+import { listGroups, merchantNamed, type GroupEntry } from '../../operator/store-config.ts'
+import { addGroup, setGroupEnabled } from '../../operator/store-endpoints.ts'
+import { atOffice } from './installation.ts'
+import { anId, judged, jsonOption, someIds } from './options.ts'
+import { isoTime, onOff, printJson, statusColour, table } from './present.ts'
+
+export function addGroupCommands(program: Command): void {
+  const group = program.command('group').description('endpoint groups: one id for endpoints in several currencies')
+  group
+    .command('add')
+    .description('makes a group of endpoints of one merchant')
+    .requiredOption('--merchant <login>', 'whose it is')
+    .requiredOption('--name <name>', 'for people', judged(nameComplaint))
+    .requiredOption('--endpoint <ids>', 'its endpoints, by comma or given several times', someIds)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nA payment goes to the first member of its currency that is on.\n\nExamples\n  npx tollgate group add --merchant shop --name all --endpoint 101,102',
+    )
+    .action(add)
+  group
+    .command('list')
+    .description('all groups')
+    .option('--merchant <login>', 'only of this merchant')
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate group list\n  npx tollgate group list --merchant shop --json')
+    .action(list)
+  for (const [verb, enabled] of [
+    ['disable', false],
+    ['enable', true],
+  ] as const)
+    // oxfmt-ignore
+    group
+      .command(verb)
+      .description(enabled ? 'payments are taken by its path again' : 'no new payments are taken by its path; its endpoints go on by theirs')
+      .argument('<id>', 'number of the group', anId)
+      .option(...jsonOption)
+      .addHelpText('after', `\nExamples\n  npx tollgate group ${verb} 103`)
+      .action((groupId: bigint, options: { json?: true }) =>
+        atOffice(async (office) => {
+          await setGroupEnabled(office, groupId, enabled)
+          if (options.json) printJson({ group_id: groupId, enabled })
+          else console.log(`Group ${groupId} is ${onOff(enabled)}.`)
+        }),
+      )
+}
+
+async function add(options: { merchant: string; name: string; endpoint: bigint[]; json?: true }): Promise<void> {
+  await atOffice(async (office) => {
+    const groupId = await addGroup(office, options.merchant, options.name, options.endpoint)
+    if (options.json)
+      return printJson({ group_id: groupId, name: options.name, merchant: options.merchant, endpoint_ids: options.endpoint })
+    console.log(`Group ${groupId} (${options.name}) is made. Its path: /api/v2/sale/group/${groupId}`)
+  })
+}
+
+async function list(options: { merchant?: string; json?: true }): Promise<void> {
+  await atOffice(async ({ pool }) => {
+    const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
+    const groups = (await listGroups(pool)).filter((g) => of === undefined || g.merchantId === of.merchantId)
+    if (options.json)
+      return printJson({
+        groups: groups.map((g) => ({
+          group_id: g.groupId,
+          merchant: g.login,
+          name: g.name,
+          enabled: g.enabled,
+          endpoint_ids: g.endpointIds,
+          created_at: isoTime(g.createdAt),
+        })),
+      })
+    if (groups.length === 0)
+      return console.log('No endpoint groups. Make one: npx tollgate group add --merchant shop --name all --endpoint 101,102')
+    console.log(groupTable(groups))
+  })
+}
+
+export const groupTable = (groups: readonly GroupEntry[]): string =>
+  table(
+    [
+      { title: 'ID', of: (g) => String(g.groupId), align: 'right' },
+      { title: 'MERCHANT', of: (g) => g.login },
+      { title: 'NAME', of: (g) => g.name },
+      { title: 'STATE', of: (g) => onOff(g.enabled), colour: (g) => statusColour(onOff(g.enabled)) },
+      { title: 'ENDPOINTS', of: (g) => g.endpointIds.join(', ') },
+    ],
+    groups,
+  )

@@ -1,0 +1,156 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
+import { systemClock } from '../../base/clock.ts'
+import { openLog, reasonOf } from '../../base/log.ts'
+import { systemRandom } from '../../base/random.ts'
+import { secret, type Secret } from '../../base/secret.ts'
+import type { TargetPolicy } from '../../http/address.ts'
+import type { Desk } from '../../operator/desk.ts'
+import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { openPool } from '../../storage/pool.ts'
+import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
+import { ConfigError, serveConfig } from '../config.ts'
+
+/** The running sandbox as its sandbox.json tells. */
+export interface SandboxFacts {
+  directory: string
+  pid: number
+  baseUrl: string
+  acquirerAdminUrl: string
+  /** Of its own merchant. */
+  login: string
+}
+
+/** What the commands work on, found through the environment. */
+export interface Installation {
+  databaseUrl: string
+  kek: () => Secret<Buffer>
+  sandbox?: SandboxFacts
+  callbackPolicy: TargetPolicy
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Finds the installation: the sandbox of TOLLGATE_DIR if that is set, else the database of DATABASE_URL, else the sandbox of ./.tollgate. What was named
+ * outright goes before what merely lies there; two that contradict each other are refused.
+ */
+export function findInstallation(env: Environment): Installation {
+  const named = env.TOLLGATE_DIR ? readSandbox(resolve(env.TOLLGATE_DIR)) : undefined
+  if (env.TOLLGATE_DIR && !named)
+    throw new WrongUsage(
+      `No sandbox is running in ${resolve(env.TOLLGATE_DIR)}. Start it: TOLLGATE_DIR=${env.TOLLGATE_DIR} npx tollgate sandbox`,
+    )
+  if (named && env.DATABASE_URL && named.databaseUrl !== env.DATABASE_URL)
+    throw new WrongUsage('TOLLGATE_DIR names a sandbox with another database than DATABASE_URL. Unset the one you do not mean.')
+  if (named) return named
+  if (env.DATABASE_URL) {
+    if (!/^postgres(ql)?:\/\//.test(env.DATABASE_URL) || !URL.canParse(env.DATABASE_URL))
+      throw new WrongUsage('DATABASE_URL is not a postgres:// URL, such as postgres://user:password@host:5432/database')
+    return { databaseUrl: env.DATABASE_URL, kek: () => kekOf(env), callbackPolicy: { plainHttp: false, loopbackAnyPort: false } }
+  }
+  const here = readSandbox(resolve('.tollgate'))
+  if (here) return here
+  throw new WrongUsage(`Nothing to work on. Either start the sandbox here (npm start), or name what you mean:
+  TOLLGATE_DIR=…                   a running sandbox elsewhere
+  DATABASE_URL=… TOLLGATE_KEY=…    an installation`)
+}
+
+function kekOf(env: Environment): Secret<Buffer> {
+  try {
+    return serveConfig({ DATABASE_URL: env.DATABASE_URL, TOLLGATE_KEY: env.TOLLGATE_KEY }).kek
+  } catch (error) {
+    throw error instanceof ConfigError ? new WrongUsage(error.message) : error
+  }
+}
+
+function readSandbox(directory: string): Installation | undefined {
+  const file = join(directory, 'sandbox.json')
+  if (!existsSync(file)) return undefined
+  const read: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  if (!isSandboxFile(read))
+    throw new Refused(`${file} was written by another version of Tollgate. Stop that sandbox and start it again.`)
+  return {
+    databaseUrl: read.database_url,
+    kek: () => secret(Buffer.from(readFileSync(join(directory, 'keys', 'master.key'), 'utf8'), 'base64')),
+    sandbox: {
+      directory,
+      pid: read.pid,
+      baseUrl: read.base_url,
+      acquirerAdminUrl: read.simulators.acquirer_admin_url,
+      login: read.merchant.login,
+    },
+    callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
+  }
+}
+
+interface SandboxFile {
+  database_url: string
+  pid: number
+  base_url: string
+  simulators: { acquirer_admin_url: string }
+  merchant: { login: string }
+}
+
+const isSandboxFile = (read: unknown): read is SandboxFile =>
+  typeof read === 'object' &&
+  read !== null &&
+  ['database_url', 'pid', 'base_url', 'simulators', 'merchant'].every((name) => name in read)
+
+/** A desk at an installation, with its keys at hand for the few commands that need them. */
+export interface Office extends Desk {
+  installation: Installation
+  /** Opens the keys of the installation; refuses a key-encryption key that is not theirs. */
+  keys: () => Promise<KeyRing>
+}
+
+/** Runs a command at the installation of the environment; whatever the database says is told in words. */
+export async function atOffice(work: (office: Office) => Promise<void>): Promise<void> {
+  const installation = findInstallation(process.env)
+  const log = openLog({ level: 'fatal', destination: process.stderr })
+  const pool = openPool({ url: installation.databaseUrl, connections: 3, use: 'search', log })
+  try {
+    await work({
+      pool,
+      clock: systemClock,
+      random: systemRandom,
+      who: osUser(),
+      installation,
+      keys: () =>
+        openKeyRing(pool, installation.kek(), systemClock, systemRandom).catch((error) => {
+          if (error instanceof Error && /key-encryption key/.test(error.message))
+            throw new Refused(`TOLLGATE_KEY does not open the keys of this database: ${error.message}.`)
+          throw error
+        }),
+    })
+  } catch (error) {
+    throw inWords(error)
+  } finally {
+    await pool.close().catch(() => {})
+  }
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user id without a name, as containers have.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+/** What an operator can do about the usual failures of a database. */
+export function inWords(error: unknown): unknown {
+  if (error instanceof Refused || !(error instanceof Error)) return error
+  const code = 'code' in error ? String(error.code) : ''
+  if (code === '42P01' || code === '42703') return new Refused('The database is not at this version. Run: npx tollgate migrate')
+  if (code === '57014') return new Refused('The search took longer than 15 s. Narrow it with --from, --to or --merchant.')
+  if (code.startsWith('28') || code === '3D000')
+    return new Refused(`The database refuses the connection: ${reasonOf(error)}. Check user, password and name in DATABASE_URL.`)
+  if (/^E[A-Z]+$|^08|^57P/.test(code) || /connection|timeout/i.test(error.message))
+    return new Refused(
+      `The database cannot be reached: ${reasonOf(error) || code}. Is it running, and does DATABASE_URL name it?`,
+    )
+  return error
+}

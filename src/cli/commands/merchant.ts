@@ -1,0 +1,205 @@
+import type { Command } from 'commander'
+import { secret, type Secret } from '../../base/secret.ts'
+import { keyComplaint, newControlKey, servesMobile } from '../../operator/control-key.ts'
+import { agoText, spanText, timeText } from '../../operator/moments.ts'
+import { WrongUsage } from '../../operator/refused.ts'
+import { loginComplaint, nameComplaint } from '../../operator/settings.ts'
+import { listEndpoints, listGroups, listMerchants, merchantNamed, type MerchantEntry } from '../../operator/store-config.ts'
+import { addMerchant, rotateKey, setMerchantEnabled } from '../../operator/store-merchants.ts'
+import { endpointJson, endpointTable } from './endpoint.ts'
+import { groupTable } from './group.ts'
+import { atOffice } from './installation.ts'
+import { aSpan, judged, jsonOption } from './options.ts'
+import { counted, facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
+
+const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
+const keyRules = `
+Control keys
+  Without --control-key an upper-case UUID is made, which serves the gateway API and the mobile API. A key given by hand has 16 to 128
+  printable characters for the gateway API; for the mobile API it must be 32 hexadecimal digits (dashes do not count).
+  A key on the command line can be read by other users of this machine: give - and write it to standard input.`
+
+export function addMerchantCommands(program: Command): void {
+  const merchant = program.command('merchant').description('merchants and their control keys')
+  merchant
+    .command('add')
+    .description('registers a merchant and prints its control key, this once')
+    .requiredOption('--login <login>', 'what the merchant signs in with, at most 20 characters', judged(loginComplaint))
+    .option('--name <name>', 'for people; the login if left out', judged(nameComplaint))
+    .option('--control-key <key>', keyHelp)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `${keyRules}\n\nExamples\n  npx tollgate merchant add --login shop --name "The Shop"\n  npx tollgate merchant add --login shop --control-key - < key.txt`,
+    )
+    .action(add)
+  merchant
+    .command('list')
+    .description('all merchants')
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate merchant list\n  npx tollgate merchant list --json')
+    .action(list)
+  merchant
+    .command('show <login>')
+    .description('one merchant with its endpoints and groups')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nControl keys are never shown again; a lost one is replaced by merchant rotate-key.\n\nExamples\n  npx tollgate merchant show shop',
+    )
+    .action(show)
+  merchant
+    .command('rotate-key <login>')
+    .description('gives a merchant a new control key; the old one is accepted for a while')
+    .option('--control-key <key>', keyHelp)
+    .option('--keep-old <span>', 'how long the key in use is accepted beside the new one; 0 ends it at once', aSpan, 86_400_000)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `${keyRules}\n\nOnly one old key is kept: of two rotations within the span the first key ends with the second.\n\nExamples\n  npx tollgate merchant rotate-key shop\n  npx tollgate merchant rotate-key shop --keep-old 7d\n  npx tollgate merchant rotate-key shop --keep-old 0     the old key was stolen`,
+    )
+    .action(rotate)
+  for (const [verb, enabled, effect] of [
+    ['disable', false, 'no new payments are taken for any of its endpoints; status is answered and callbacks go on'],
+    ['enable', true, 'payments are taken again'],
+  ] as const)
+    merchant
+      .command(`${verb} <login>`)
+      .description(effect)
+      .option(...jsonOption)
+      .addHelpText('after', `\nExamples\n  npx tollgate merchant ${verb} shop`)
+      .action((login: string, options: { json?: true }) =>
+        atOffice(async (office) => {
+          await setMerchantEnabled(office, login, enabled)
+          if (options.json) printJson({ login, enabled })
+          else console.log(`Merchant ${login} is ${enabled ? 'on' : 'off'}: ${effect}.`)
+        }),
+      )
+}
+
+async function add(options: { login: string; name?: string; controlKey?: string; json?: true }): Promise<void> {
+  const given = await keyGiven(options.controlKey)
+  await atOffice(async (office) => {
+    const controlKey = given ?? newControlKey(office.random)
+    const wish = { login: options.login, name: options.name ?? options.login, controlKey }
+    const merchantId = await addMerchant(office, await office.keys(), wish)
+    if (options.json)
+      return printJson({ merchant_id: merchantId, login: wish.login, name: wish.name, control_key: controlKey.reveal() })
+    console.log(`Merchant ${wish.login} is registered.\n`)
+    console.log(
+      facts([
+        ['Login', wish.login],
+        ['Control key', controlKey.reveal()],
+      ]),
+    )
+    console.log(
+      `\n${onceNote(given)}${mobileNote(controlKey)}\nNext, an endpoint: npx tollgate endpoint add --merchant ${wish.login} --currency USD`,
+    )
+  })
+}
+
+async function rotate(login: string, options: { controlKey?: string; keepOld: number; json?: true }): Promise<void> {
+  const given = await keyGiven(options.controlKey)
+  await atOffice(async (office) => {
+    const controlKey = given ?? newControlKey(office.random)
+    const until = await rotateKey(office, await office.keys(), login, controlKey, options.keepOld)
+    const kept = options.keepOld > 0
+    if (options.json)
+      return printJson({ login, control_key: controlKey.reveal(), previous_key_until: kept ? isoTime(until) : null })
+    console.log(`Merchant ${login} has a new control key.\n`)
+    console.log(
+      facts([
+        ['Control key', controlKey.reveal()],
+        [
+          'The old one',
+          kept ? `is accepted until ${timeText(until)} UTC (${spanText(options.keepOld)})` : 'is accepted no longer',
+        ],
+      ]),
+    )
+    console.log(`\n${onceNote(given)}${mobileNote(controlKey)}Callbacks are signed with the new key from now on.`)
+    if (office.installation.sandbox?.login === login)
+      console.log("sandbox.json and the sandbox's merchant server have it after the next start of the sandbox.")
+  })
+}
+
+const onceNote = (given: Secret<string> | undefined) => (given ? '' : 'Write the key down: it is not shown again.\n')
+const mobileNote = (key: Secret<string>) =>
+  servesMobile(key) ? '' : 'The mobile API cannot use this key, which is not 32 hexadecimal digits.\n'
+
+async function keyGiven(option: string | undefined): Promise<Secret<string> | undefined> {
+  if (option === undefined) return undefined
+  const key = secret(option === '-' ? await standardInput() : option)
+  const complaint = keyComplaint(key)
+  if (complaint !== undefined) throw new WrongUsage(`--control-key: ${complaint}. Leave it out to have one made.`)
+  return key
+}
+
+async function standardInput(): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8').trim()
+}
+
+async function list(options: { json?: true }): Promise<void> {
+  await atOffice(async ({ pool, clock }) => {
+    const [merchants, endpoints] = await Promise.all([listMerchants(pool), listEndpoints(pool)])
+    if (options.json) return printJson({ merchants: merchants.map(merchantJson) })
+    if (merchants.length === 0) return console.log('No merchants yet. Register the first: npx tollgate merchant add --login shop')
+    const now = clock.now()
+    const own = (m: MerchantEntry) => endpoints.filter((e) => e.merchantId === m.merchantId)
+    console.log(
+      table(
+        [
+          { title: 'LOGIN', of: (m) => m.login },
+          { title: 'NAME', of: (m) => m.name },
+          { title: 'STATE', of: (m) => onOff(m.enabled), colour: (m) => statusColour(onOff(m.enabled)) },
+          { title: 'ENDPOINTS', of: (m) => own(m).map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none' }, // oxfmt-ignore
+          { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
+        ],
+        merchants,
+      ),
+    )
+  })
+}
+
+async function show(login: string, options: { json?: true }): Promise<void> {
+  await atOffice(async ({ pool, clock }) => {
+    const merchant = await merchantNamed(pool, login)
+    const endpoints = (await listEndpoints(pool)).filter((e) => e.merchantId === merchant.merchantId)
+    const groups = (await listGroups(pool)).filter((g) => g.merchantId === merchant.merchantId)
+    if (options.json)
+      return printJson({
+        ...merchantJson(merchant),
+        endpoints: endpoints.map(endpointJson),
+        groups: groups.map((g) => ({ group_id: g.groupId, name: g.name, enabled: g.enabled, endpoint_ids: g.endpointIds })),
+      })
+    const now = clock.now()
+    const until = merchant.previousKeyUntil ?? 0
+    console.log(`Merchant ${merchant.login}\n`)
+    console.log(
+      facts([
+        ['Name', merchant.name],
+        ['Number', String(merchant.merchantId)],
+        ['State', onOff(merchant.enabled), statusColour(onOff(merchant.enabled))],
+        ['Registered', `${timeText(merchant.createdAt)} UTC (${agoText(merchant.createdAt, now)})`],
+        ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
+      ]),
+    )
+    console.log(`\n${counted(endpoints.length, 'endpoint')}\n`)
+    console.log(
+      endpoints.length === 0
+        ? `None yet: npx tollgate endpoint add --merchant ${login} --currency USD`
+        : endpointTable(endpoints),
+    )
+    if (groups.length > 0) console.log(`\n${counted(groups.length, 'group')}\n\n${groupTable(groups)}`)
+  })
+}
+
+const merchantJson = (m: MerchantEntry) => ({
+  merchant_id: m.merchantId,
+  login: m.login,
+  name: m.name,
+  enabled: m.enabled,
+  previous_key_until: isoTime(m.previousKeyUntil),
+  created_at: isoTime(m.createdAt),
+})

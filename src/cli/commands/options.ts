@@ -1,0 +1,83 @@
+/** Readers of arguments and options. What does not fit is refused by name with exit code 2. */
+import { InvalidArgumentError } from 'commander'
+import { systemClock } from '../../base/clock.ts'
+import { currencyOf } from '../../base/money.ts'
+import { readMoment, readSpan } from '../../operator/moments.ts'
+
+export const jsonOption = ['--json', 'print JSON for machines'] as const
+
+export function anId(text: string): bigint {
+  if (!/^[1-9][0-9]{0,17}$/.test(text)) throw new InvalidArgumentError('It is not an id, which is a whole number.')
+  return BigInt(text)
+}
+
+export const someIds = (text: string, before: bigint[] = []): bigint[] => [
+  ...before,
+  ...text.split(',').map((part) => anId(part.trim())),
+]
+
+export const someTexts = (text: string, before: string[] = []): string[] => [
+  ...before,
+  ...text.split(',').map((part) => part.trim()),
+]
+
+export function aSwitch(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('Say on or off.')
+  return text === 'on'
+}
+
+export function aCurrency(text: string): string {
+  const found = currencyOf(text.toUpperCase())
+  if (!found) throw new InvalidArgumentError('It is not a currency of ISO 4217, such as USD, EUR or JPY.')
+  return found.code
+}
+
+export function aMoment(text: string): number {
+  const at = readMoment(text, systemClock.now())
+  if (at === undefined)
+    throw new InvalidArgumentError('Say a date (2030-01-31), a time in UTC (2030-01-31T12:00) or how long ago (2h, 7d).')
+  return at
+}
+
+export function aSpan(text: string): number {
+  const span = readSpan(text)
+  if (span === undefined) throw new InvalidArgumentError('Say a span such as 500ms, 30s, 10min, 24h or 7d.')
+  return span
+}
+
+export const aNumber =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const number = Number(text)
+    if (!/^[0-9]{1,12}$/.test(text) || number < least || number > most)
+      throw new InvalidArgumentError(`It is not a whole number from ${least} to ${most}.`)
+    return number
+  }
+
+/** A reader out of one that answers a complaint for what does not fit. */
+export const fitting =
+  <T>(read: (text: string) => T | string) =>
+  (text: string): T => {
+    const value = read(text)
+    if (typeof value === 'string') throw new InvalidArgumentError(value)
+    return value
+  }
+
+/** A text that a judge finds no fault with. */
+export const judged =
+  (complaint: (text: string) => string | undefined) =>
+  (text: string): string => {
+    const why = complaint(text)
+    if (why !== undefined) throw new InvalidArgumentError(`${why[0]!.toUpperCase()}${why.slice(1)}.`)
+    return text
+  }
+
+export const oneOf =
+  <T extends string>(...words: readonly T[]) =>
+  (text: string): T => {
+    const word = words.find((w) => w === text)
+    if (word === undefined) throw new InvalidArgumentError(`Say ${words.join(', ')}.`)
+    return word
+  }
+
+export const aLimit = aNumber(1, 1_000)

@@ -1,0 +1,163 @@
+import type { Command } from 'commander'
+import { minorToDecimal, currencyOf } from '../../base/money.ts'
+import { agoText } from '../../operator/moments.ts'
+import { merchantNamed } from '../../operator/store-config.ts'
+import { findOrders, orderWithLife, resumeOrder, type OrderLine } from '../../operator/store-orders.ts'
+import { atOffice } from './installation.ts'
+import { aCurrency, aLimit, aMoment, anId, fitting, jsonOption } from './options.ts'
+import { orderJson, orderStory } from './order-story.ts'
+import { counted, isoTime, printJson, statusColour, table } from './present.ts'
+
+interface FindOptions {
+  merchant?: string
+  clientOrderid?: string
+  cardHashId?: string
+  status?: string[]
+  amount?: string
+  currency?: string
+  from?: number
+  to?: number
+  parked?: true
+  after?: bigint
+  limit: number
+  json?: true
+}
+
+export function addOrderCommands(program: Command): void {
+  const order = program.command('order').description('payments: search them, see their life, take up parked ones')
+  order
+    .command('show')
+    .description('the life of an order as a time line: requests, states, attempts at the acquirer, callbacks with every try')
+    .argument('<id>', "the gateway's order id", anId)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nTimes are UTC. The card is masked always.\n\nExamples\n  npx tollgate order show 1000001\n  npx tollgate order show 1000001 --json',
+    )
+    .action(show)
+  order
+    .command('find')
+    .description('searches orders, newest first')
+    .option('--merchant <login>', 'only of this merchant')
+    .option('--client-orderid <id>', "the merchant's own name of the order; exactly as it was sent")
+    .option('--card-hash-id <hash>', 'card-hash-id of status and order show: all orders of one card at one merchant')
+    .option(
+      '--status <list>',
+      'approved, declined, error, filtered, processing or unknown; several by comma',
+      fitting(readStatuses),
+    )
+    .option('--amount <decimal>', 'such as 10.42')
+    .option('--currency <code>', 'of ISO 4217', aCurrency)
+    .option('--from <time>', 'made at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment)
+    .option('--to <time>', 'made before', aMoment)
+    .option('--parked', 'only those that wait for an operator')
+    .option('--limit <number>', 'orders on a page', aLimit, 20)
+    .option('--after <id>', 'the next page: after this order', anId)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+All that is given must hold. A search that takes longer than 15 s is ended; dates and --merchant make it quicker.
+
+Examples
+  npx tollgate order find
+  npx tollgate order find --client-orderid invoice-17
+  npx tollgate order find --status unknown,error --from 24h
+  npx tollgate order find --amount 10.42 --currency USD --from 2030-01-01 --to 2030-02-01
+  npx tollgate order find --parked`,
+    )
+    .action(find)
+  order
+    .command('resume')
+    .description('takes the parked work of an order up again, at once and as if never tried')
+    .argument('<id>', "the gateway's order id", anId)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nAn order that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with order show,\nmend the cause, then resume it. An authorisation whose outcome is open is never sent a second time by this.\n\nExamples\n  npx tollgate order find --parked\n  npx tollgate order resume 1000001',
+    )
+    .action(resume)
+}
+
+const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown']
+
+function readStatuses(text: string): string[] | string {
+  const asked = text.split(',').map((part) => part.trim())
+  const stray = asked.find((status) => !statuses.includes(status))
+  return stray === undefined ? asked : `${JSON.stringify(stray)} is not a status. There are: ${statuses.join(', ')}.`
+}
+
+async function show(orderId: bigint, options: { json?: true }): Promise<void> {
+  await atOffice(async ({ pool, clock }) => {
+    const told = await orderStory(pool, await orderWithLife(pool, orderId))
+    if (options.json) printJson(orderJson(told))
+    else console.log(told.text(clock.now()))
+  })
+}
+
+async function find({ merchant, json, ...query }: FindOptions): Promise<void> {
+  await atOffice(async ({ pool, clock }) => {
+    const of = merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, merchant)).merchantId }
+    const rows = await findOrders(pool, { ...query, ...of, limit: query.limit + 1 })
+    const orders = rows.slice(0, query.limit)
+    const next = rows.length > query.limit ? orders.at(-1)!.orderId : undefined
+    if (json) return printJson({ orders: orders.map(lineJson), next: next ?? null })
+    if (orders.length === 0) return console.log(nothingFound(query, merchant !== undefined))
+    const now = clock.now()
+    console.log(
+      table(
+        [
+          { title: 'ORDER', of: (o) => String(o.orderId), align: 'right' },
+          { title: 'MERCHANT', of: (o) => o.login },
+          { title: 'CLIENT ORDERID', of: (o) => o.clientOrderid },
+          { title: 'AMOUNT', of: amountOf, align: 'point' },
+          { title: 'CUR', of: (o) => o.currency },
+          { title: 'STATUS', of: (o) => `${o.status}${o.parked ? ' (parked)' : ''}`, colour: (o) => statusColour(o.status) },
+          { title: 'CARD', of: (o) => `${o.card.bin}…${o.card.lastFour}` },
+          { title: 'MADE', of: (o) => agoText(o.createdAt, now) },
+        ],
+        orders,
+      ),
+    )
+    if (next !== undefined) console.log(`\nThere are more: add --after ${next}`)
+  })
+}
+
+async function resume(orderId: bigint, options: { json?: true }): Promise<void> {
+  await atOffice(async (office) => {
+    const resumed = await resumeOrder(office, orderId)
+    if (options.json)
+      return printJson({
+        order_id: orderId,
+        resumed: resumed.map((r) => ({ transaction: r.transactionNo, step: r.step ?? null, alarm: r.alarm })),
+      })
+    console.log(`${counted(resumed.length, 'transaction')} of order ${orderId} taken up again:`)
+    for (const r of resumed)
+      console.log(`  #${r.transactionNo}${r.step === undefined ? '' : `, next: ${r.step}`}; it was parked because: ${r.alarm}`)
+    console.log(`\nSee what comes of it: npx tollgate order show ${orderId}`)
+  })
+}
+
+function nothingFound(query: object, ofMerchant: boolean): string {
+  const asked = Object.keys(query).filter((name) => name !== 'limit')
+  if (asked.join() === 'parked') return 'Nothing is parked.'
+  if (asked.length > 0 || ofMerchant)
+    return 'No order fits. Leave something out of the search, or see all: npx tollgate order find'
+  return 'No orders yet. The banner of the sandbox and the README show how to send the first sale.'
+}
+
+const amountOf = (o: OrderLine) => minorToDecimal(o.amountMinor, currencyOf(o.currency)?.exponent ?? 0)
+
+const lineJson = (o: OrderLine) => ({
+  order_id: o.orderId,
+  merchant: o.login,
+  client_orderid: o.clientOrderid,
+  amount: amountOf(o),
+  amount_minor: o.amountMinor,
+  currency: o.currency,
+  status: o.status,
+  parked: o.parked,
+  card: { bin: o.card.bin, last_four: o.card.lastFour, network: o.card.network ?? null, hash_id: o.card.hashId },
+  created_at: isoTime(o.createdAt),
+  final_at: isoTime(o.finalAt),
+})

@@ -1,0 +1,100 @@
+/** How results look: tables for people, JSON for machines. */
+
+export type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
+const codes: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, green: 32, yellow: 33, red: 31 }
+
+/** Colour only where a person looks at it (https://no-color.org). */
+const coloured = process.stdout.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
+
+export const paint = (text: string, colour: Colour | undefined): string =>
+  coloured && colour !== undefined ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text
+
+/** What merchants and customers sent must not move the cursor or turn the writing direction of a terminal. */
+export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
+
+export interface Column<Row> {
+  title: string
+  of: (row: Row) => string
+  /** Numbers to the right, amounts on their decimal point. */
+  align?: 'right' | 'point'
+  colour?: (row: Row) => Colour | undefined
+}
+
+/** Rows under headings; the last column is as long as it likes. */
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const cells = columns.map((column) =>
+    alignPoints(
+      column,
+      rows.map((row) => printable(column.of(row))),
+    ),
+  )
+  const widths = columns.map((column, i) => Math.max(length(column.title), ...cells[i]!.map(length)))
+  const line = (texts: string[], colours: (Colour | undefined)[]) =>
+    texts
+      .map((text, i) => {
+        const pad = ' '.repeat(widths[i]! - length(text))
+        const right = columns[i]!.align !== undefined
+        const last = i === texts.length - 1
+        return right ? pad + paint(text, colours[i]) : paint(text, colours[i]) + (last ? '' : pad)
+      })
+      .join('  ')
+      .trimEnd()
+  const head = line(
+    columns.map((c) => c.title),
+    columns.map(() => 'bold'),
+  )
+  const body = rows.map((row, r) =>
+    line(
+      cells.map((column) => column[r]!),
+      columns.map((c) => c.colour?.(row)),
+    ),
+  )
+  return [head, ...body].join('\n')
+}
+
+function alignPoints<Row>(column: Column<Row>, cells: string[]): string[] {
+  if (column.align !== 'point') return cells
+  const behind = Math.max(0, ...cells.map((cell) => decimals(cell)))
+  return cells.map((cell) => cell + ' '.repeat(behind - decimals(cell)))
+}
+
+/** Characters from the decimal point on; without one, none. */
+const decimals = (cell: string) => (cell.includes('.') ? cell.length - cell.indexOf('.') : 0)
+
+/** In code points, which is what most terminals give a column each. */
+const length = (text: string) => Array.from(text).length
+
+/** Names and what they are, one below the other. */
+export function facts(
+  pairs: readonly (readonly [name: string, value: string | undefined, colour?: Colour | undefined])[],
+): string {
+  const told = pairs.filter(([, value]) => value !== undefined)
+  const width = Math.max(0, ...told.map(([name]) => length(name)))
+  return told
+    .map(([name, value, colour]) => `  ${paint(name.padEnd(width), 'dim')}  ${paint(printable(value!), colour)}`)
+    .join('\n')
+}
+
+export const statusColour = (status: string): Colour | undefined => {
+  if (/^(approved|delivered|ok|on)$/.test(status)) return 'green'
+  if (/^(declined|filtered|processing|due|warning)$/.test(status)) return 'yellow'
+  return /^(error|unknown|given up|problem|off)/.test(status) ? 'red' : undefined
+}
+
+export const onOff = (on: boolean): string => (on ? 'on' : 'off')
+
+/** Prints for a machine: field names as given, times as ISO 8601, 64-bit numbers as text once they are beyond what JSON keeps exact. */
+export function printJson(value: object): void {
+  console.log(
+    JSON.stringify(
+      value,
+      (_, v: unknown) => (typeof v !== 'bigint' ? v : v <= Number.MAX_SAFE_INTEGER ? Number(v) : v.toString()),
+      2,
+    ),
+  )
+}
+
+export const isoTime = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString())
+
+/** One or many. */
+export const counted = (n: number, thing: string): string => `${n} ${thing}${n === 1 ? '' : 's'}`

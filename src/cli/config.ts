@@ -1,0 +1,62 @@
+import { secret, type Secret } from '../base/secret.ts'
+
+/** What `serve` needs from the environment, with everything that is missing or weak said at once. */
+export interface ServeConfig {
+  databaseUrl: string
+  kek: Secret<Buffer>
+  host: string
+  port: number
+  logLevel: string
+}
+
+export class ConfigError extends Error {
+  readonly complaints: readonly string[]
+
+  constructor(complaints: readonly string[]) {
+    super(complaints.join('\n'))
+    this.complaints = complaints
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads the environment of `serve`. Throws a ConfigError that lists every complaint. */
+export function serveConfig(env: Environment): ServeConfig {
+  const complaints: string[] = []
+  const kek = readKek(env.TOLLGATE_KEY, complaints)
+  const databaseUrl = env.DATABASE_URL ?? ''
+  if (databaseUrl === '')
+    complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
+  else if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
+    complaints.push('DATABASE_URL is not a postgres:// URL')
+  const port = readPort(env.PORT, complaints)
+  if (complaints.length > 0) throw new ConfigError(complaints)
+  return { databaseUrl, kek: kek!, host: env.HOST ?? '127.0.0.1', port, logLevel: env.LOG_LEVEL ?? 'info' }
+}
+
+/** 8080 unless said otherwise; 0 takes a free one. */
+export function readPort(text: string | undefined, complaints: string[]): number {
+  if (text === undefined || text === '') return 8080
+  if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  complaints.push(`PORT is ${JSON.stringify(text)}, not a port from 0 to 65535`)
+  return 0
+}
+
+function readKek(text: string | undefined, complaints: string[]): Secret<Buffer> | undefined {
+  if (text === undefined || text === '') {
+    complaints.push(
+      'TOLLGATE_KEY is missing: 32 random bytes in base64, for example from `openssl rand -base64 32`. Keep it apart from the database: without it no card can be read again',
+    )
+    return undefined
+  }
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length !== 32 || bytes.toString('base64').replace(/=+$/, '') !== text.trim().replace(/=+$/, '')) {
+    complaints.push('TOLLGATE_KEY is not 32 bytes in base64')
+    return undefined
+  }
+  if (new Set(bytes).size < 16) {
+    complaints.push('TOLLGATE_KEY is weak: its bytes hardly differ')
+    return undefined
+  }
+  return secret(bytes)
+}

@@ -1,0 +1,282 @@
+import { sleep, type Cancel, type Clock } from '../base/clock.ts'
+import { hostname } from 'node:os'
+import { reasonOf, type Log } from '../base/log.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import type { Random } from '../base/random.ts'
+import { openConnectors } from '../acquirer/connectors.ts'
+import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
+import { withCvv2 } from '../card/vault.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import { openSender, type Rendered } from '../delivery/send.ts'
+import { openDeliveryStore } from '../delivery/store.ts'
+import type { World } from '../gateway-api/asked.ts'
+import { callbackPairs, renderCallback } from '../gateway-api/callback.ts'
+import { gatewayRoutes } from '../gateway-api/serve.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import { openOutgoing } from '../http/outgoing.ts'
+import { openServer, type Route } from '../http/server.ts'
+import { watchRegistry } from '../merchant/store.ts'
+import { openDoor, type Door } from '../order/advance.ts'
+import { legalTransitions } from '../order/machine.ts'
+import type { Order } from '../order/order.ts'
+import { performersOf } from '../order/perform.ts'
+import { openReader } from '../order/read.ts'
+import { openSteps } from '../order/steps.ts'
+import { openOrderStore } from '../order/store.ts'
+import { receiptRoutes } from '../pages/receipt.ts'
+import { declareTransitions, ensurePartitions, pendingMigrations } from '../storage/migrate.ts'
+import { openPool, statement } from '../storage/pool.ts'
+import { openHeartbeat } from '../storage/store-heartbeat.ts'
+import { openIds } from '../storage/store-ids.ts'
+import { openKeyRing } from '../storage/store-keys.ts'
+import { openWatch } from './observe.ts'
+
+export interface GatewayOptions {
+  databaseUrl: string
+  kek: Secret<Buffer>
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  /** Where merchants' servers may be called. */
+  callbackPolicy: TargetPolicy
+  clock: Clock
+  random: Random
+  log: Log
+  tuning: Tuning
+}
+
+/** For the bench, which also measures what batching and the hand-over in memory are worth. */
+export interface Tuning {
+  /** Changes of orders that share a commit at most. */
+  maxBatch: number
+  /** Orders in memory at once. */
+  maxHeld: number
+  /** Off: every step is a row that is swept, in a transaction of its own. */
+  handOver: boolean
+  lanes: number
+  sweepMs: number
+}
+
+export const usualTuning: Tuning = { maxBatch: 256, maxHeld: 3_000, handOver: true, lanes: 1, sweepMs: 100 }
+
+export interface Gateway {
+  port: number
+  /** Resolves when the process lost its lease and must go. */
+  lost: Promise<void>
+  counts(): { orders: ReturnType<Door['counts']>; deliveries: { delivered: number; failed: number; inHand: number } }
+  stop(): Promise<void>
+}
+
+export const basePath = '/gateway'
+const bodyLimitBytes = 2 * 1024 * 1024
+/** All bodies under way together; what comes beyond is refused for load. */
+const maxBodiesBytes = 64 * 1024 * 1024
+const maxConnections = 5_000
+const callbackTimeoutMs = 10_000
+/** A stop takes at most 10 s: this much for requests under way, this much for the acquirer's answers, this much for callbacks. */
+const drain = { requestsMs: 1_500, stepsMs: 6_000, deliveriesMs: 1_000 }
+const anything = statement<object>('select 1')
+
+/** Puts the rooms together and serves. The database has to be migrated. */
+export async function startGateway(o: GatewayOptions): Promise<Gateway> {
+  const { clock, random, log } = o
+  const pool = openPool({ url: o.databaseUrl, connections: 10, use: 'oltp', log })
+  const pending = await pendingMigrations(pool)
+  if (pending.length > 0) {
+    await pool.close()
+    throw new Error(`The database lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
+  }
+  await declareTransitions(pool, legalTransitions())
+  await ensurePartitions(pool)
+  const keys = await openKeyRing(pool, o.kek, clock, random)
+
+  let open = () => {}
+  const ready = new Promise<void>((resolve) => (open = resolve))
+  const routes: Route[] = []
+  const later = (route: Route): Route => ({
+    ...route,
+    handle: async (request) => {
+      await ready
+      return routes.find((r) => r.path === route.path && r.method === route.method)!.handle(request)
+    },
+  })
+
+  const orders = openOrderStore(pool)
+  const reader = openReader(orders, clock, log)
+  const world = {} as World
+  const watch = openWatch({
+    orders: () => door.counts(),
+    waiting: () => door.load(0n, 0n).waiting,
+    deliveries: () => sender.counts(),
+    gates: () => connectors.states(),
+    holding: () => heartbeat.holding(),
+    database: () => pool.run(anything),
+  })
+  routes.push(
+    ...watch.routes,
+    ...gatewayRoutes(basePath, world),
+    ...receiptRoutes(basePath, {
+      random,
+      locate: (key) => orders.locate(key),
+      order: (place) => reader.byId(place),
+      merchantName: (id) => world.registry().merchant(id)?.name,
+    }),
+  )
+  const server = await openServer(
+    { host: o.host, port: o.port, bodyLimitBytes, maxBodiesBytes, maxConnections, random, log },
+    routes.map(later),
+  )
+
+  const processId = await openIds(pool, 'process', 1).take()
+  const heartbeat = await openHeartbeat(pool, processId, `${hostname()}:${server.port}`, clock, log)
+  const connectors = openConnectors(
+    (gate) =>
+      openIso8583Connector({
+        gate: { ...gate.settings, gateId: gate.gateId },
+        clock,
+        random,
+        log,
+        limits: { maxOpen: gate.settings.maxOpen },
+      }),
+    (closed) => void closed,
+  )
+  const registry = await watchRegistry(pool, keys, clock, log, (now) => connectors.follow(now))
+
+  const policyFor = (order: Order): TargetPolicy => ({
+    ...o.callbackPolicy,
+    plainHttp: o.callbackPolicy.plainHttp || registry.current().endpoint(order.endpointId)?.settings.plainHttpCallbacks === true,
+  })
+  const renderFor = (delivery: Delivery, order: Order): Rendered | undefined => {
+    const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)
+    const merchant = registry.current().merchant(order.merchantId)
+    if (!merchant) throw new Error(`merchant ${order.merchantId} is not in the configuration`)
+    return transaction && renderCallback(delivery.url, callbackPairs(order, transaction, merchant), policyFor(order))
+  }
+  const outgoing = openOutgoing({ policy: o.callbackPolicy, clock, perOrigin: 32 })
+  const sender = openSender({
+    store: openDeliveryStore(pool),
+    outgoing,
+    kinds: {
+      callback: {
+        async render(delivery) {
+          const [order] = await orders.load([delivery])
+          return order && renderFor(delivery, order)
+        },
+        received: (reply) => reply.is === 'answered' && reply.status === 200,
+      },
+    },
+    clock,
+    random,
+    heartbeat,
+    log,
+    timeoutMs: callbackTimeoutMs,
+    maxInHand: o.tuning.maxHeld,
+    sweepMs: o.tuning.sweepMs * 2,
+  })
+
+  const steps = openSteps({
+    door: () => door,
+    store: orders,
+    keys,
+    performers: performersOf({
+      clock,
+      random,
+      gate: (id) => registry.current().gate(id),
+      connector: (id) => connectors.connector(id),
+      holding: heartbeat.holding,
+      processId,
+    }),
+    heartbeat,
+    clock,
+    log,
+    sweepMs: o.tuning.sweepMs,
+    sweepLimit: 200,
+  })
+  const door = openDoor({
+    store: orders,
+    attempts: openIds(pool, 'attempt'),
+    clock,
+    log,
+    heartbeat,
+    registry: registry.current,
+    maxHeld: o.tuning.maxHeld,
+    handOver: o.tuning.handOver,
+    maxBatch: o.tuning.maxBatch,
+    lanes: o.tuning.lanes,
+    sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
+    onStep: steps.start,
+    deliveryRoom: () => (o.tuning.handOver ? sender.room() : 0),
+    onDeliveries: (deliveries, order) =>
+      sender.take(deliveries.map((delivery) => ({ delivery, render: () => Promise.resolve(renderFor(delivery, order)) }))),
+  })
+
+  Object.assign(world, {
+    registry: registry.current,
+    door,
+    orders: reader,
+    keys,
+    orderIds: openIds(pool, 'order'),
+    clock,
+    random,
+    log,
+    limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
+    callbackPolicy: o.callbackPolicy,
+    answered: watch.answered,
+    decoyKey: secret(random.bytes(16).toString('hex')),
+  } satisfies World)
+  steps.sweep()
+  sender.sweep()
+  const stopDuties = startDuties(clock, log, [
+    { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
+    { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool) },
+  ])
+  open()
+
+  return {
+    port: server.port,
+    lost: heartbeat.lost,
+    counts: () => ({ orders: door.counts(), deliveries: sender.counts() }),
+    async stop() {
+      stopDuties()
+      await server.close(drain.requestsMs)
+      await steps.stop(drain.stepsMs)
+      await door.close()
+      await sender.stop(drain.deliveriesMs)
+      await connectors.close()
+      registry.stop()
+      await outgoing.close()
+      await reader.close()
+      await heartbeat.stop()
+      await Promise.race([pool.close(), sleep(clock, 1_000)])
+    },
+  }
+}
+
+interface Periodic {
+  name: string
+  everyMs: number
+  run: () => Promise<void>
+}
+
+/** Work that every process does for itself and that is harmless to do twice. */
+function startDuties(clock: Clock, log: Log, duties: readonly Periodic[]): () => void {
+  const cancels = new Map<string, Cancel>()
+  const plan = (duty: Periodic) =>
+    cancels.set(
+      duty.name,
+      clock.after(duty.everyMs, () => {
+        duty.run().then(
+          () => cancels.has(duty.name) && plan(duty),
+          (error) => {
+            log.warn({ duty: duty.name, reason: reasonOf(error) }, 'a duty failed; it is done again later')
+            if (cancels.has(duty.name)) plan(duty)
+          },
+        )
+      }),
+    )
+  duties.forEach(plan)
+  return () => {
+    for (const cancel of cancels.values()) cancel()
+    cancels.clear()
+  }
+}

@@ -1,0 +1,119 @@
+import { Command } from 'commander'
+import { systemClock } from '../base/clock.ts'
+import { openLog, reasonOf } from '../base/log.ts'
+import { systemRandom } from '../base/random.ts'
+import { WrongUsage } from '../operator/refused.ts'
+import { migrate } from '../storage/migrate.ts'
+import { openPool } from '../storage/pool.ts'
+import { addAcquirerCommands } from './commands/acquirer.ts'
+import { addAuditCommands } from './commands/audit.ts'
+import { addDeliveryCommands } from './commands/delivery.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
+import { addEndpointCommands } from './commands/endpoint.ts'
+import { addGateCommands } from './commands/gate.ts'
+import { addGroupCommands } from './commands/group.ts'
+import { addMerchantCommands } from './commands/merchant.ts'
+import { addOrderCommands } from './commands/order.ts'
+import { addSimulateCommand } from './commands/simulate.ts'
+import { ConfigError, serveConfig } from './config.ts'
+import { startGateway, usualTuning } from './gateway.ts'
+import { runSandbox } from './sandbox.ts'
+import { endOnDefect, untilSignal } from './signals.ts'
+
+const program = new Command('tollgate')
+  .description('An open, self-hosted card payment gateway.')
+  .configureHelp({ sortSubcommands: false })
+  .showHelpAfterError('(add --help for what there is)')
+  .showSuggestionAfterError()
+  // Wrong usage ends with 2, what could not be done with 1.
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  .addHelpText(
+    'after',
+    `
+The commands from merchant on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of DATABASE_URL and
+TOLLGATE_KEY. Each has --help with examples, and --json for machines. They end with 0 when done, 1 when not, 2 on wrong usage.`,
+  )
+
+program
+  .command('sandbox')
+  .description('everything on this machine, offline: gateway, database, simulated acquirer, reference merchant server')
+  .addHelpText(
+    'after',
+    `
+Environment
+  PORT           of the gateway (8080; 0 takes a free one); the other parts take free ports
+  TOLLGATE_DIR   where data, keys and sandbox.json are kept (./.tollgate)
+  DATABASE_URL   use this PostgreSQL 15 or newer instead of the embedded one
+
+Examples
+  npm start
+  PORT=8090 TOLLGATE_DIR=/tmp/second npx tollgate sandbox`,
+  )
+  .action(() => runSandbox(process.env))
+
+program
+  .command('serve')
+  .description('the gateway alone, configured by the environment')
+  .addHelpText(
+    'after',
+    `
+Environment
+  DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate)
+  TOLLGATE_KEY   the key-encryption key: 32 bytes in base64
+  HOST, PORT     where to listen (127.0.0.1, 8080)
+  LOG_LEVEL      debug, info, warn, error (info)`,
+  )
+  .action(async () => {
+    const config = serveConfig(process.env)
+    const log = openLog({ level: config.logLevel, destination: process.stdout })
+    endOnDefect(log)
+    const gateway = await startGateway({
+      ...config,
+      callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      tuning: usualTuning,
+    })
+    log.info({ port: gateway.port }, 'the gateway serves')
+    const why = await Promise.race([untilSignal(), gateway.lost.then(() => 'lease lost')])
+    log.info({ why }, 'the gateway stops')
+    await gateway.stop()
+    process.exitCode = why === 'lease lost' ? 1 : 0
+  })
+
+program
+  .command('migrate')
+  .description('brings the database of DATABASE_URL to this version')
+  .action(async () => {
+    const url = process.env.DATABASE_URL
+    if (!url) throw new ConfigError(['DATABASE_URL is missing: the PostgreSQL to migrate'])
+    const log = openLog({ level: process.env.LOG_LEVEL ?? 'warn', destination: process.stderr })
+    const pool = openPool({ url, connections: 2, use: 'admin', log })
+    try {
+      const applied = await migrate(pool, systemClock.now(), log)
+      console.log(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`)
+    } finally {
+      await pool.close()
+    }
+  })
+
+for (const add of [
+  addMerchantCommands,
+  addEndpointCommands,
+  addGroupCommands,
+  addGateCommands,
+  addOrderCommands,
+  addDeliveryCommands,
+  addDoctorCommand,
+  addAuditCommands,
+  addAcquirerCommands,
+  addSimulateCommand,
+])
+  add(program)
+
+program.parseAsync().catch((error) => {
+  if (error instanceof ConfigError) console.error(`Cannot start:\n${error.complaints.map((c) => `  - ${c}`).join('\n')}`)
+  else console.error(reasonOf(error))
+  process.exit(error instanceof ConfigError || error instanceof WrongUsage ? 2 : 1)
+})

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { openSync, closeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** A simulator that runs as a process of its own. */
+export interface Program {
+  name: string
+  /** The one line it printed when it served. */
+  ready: Readonly<Record<string, unknown>>
+  /** Resolves when it ends, asked or not. */
+  ended: Promise<string>
+  stop: () => Promise<void>
+}
+
+const startWithinMs = 15_000
+const stopWithinMs = 3_000
+
+/** Starts `simulators/<name>/program` and waits for its ready line. Its log goes to <directory>/log/<name>.log; it ends when this process does. */
+export async function startProgram(
+  name: string,
+  args: string[],
+  directory: string,
+  env: Record<string, string>,
+): Promise<Program> {
+  const program = fileURLToPath(new URL(`../../simulators/${name}/program.js`, import.meta.url))
+  const logFile = join(directory, 'log', `${name}.log`)
+  const log = openSync(logFile, 'a', 0o600)
+  const child = spawn(process.execPath, [program, '--die-with-parent', ...args], {
+    // A session of its own: Ctrl-C in the terminal reaches the sandbox alone, which stops everybody in order.
+    detached: true,
+    stdio: ['pipe', 'pipe', log],
+    env: { ...process.env, ...env },
+  })
+  closeSync(log)
+  const ended = new Promise<string>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`)))
+  const line = new Promise<string>((resolve) => createInterface(child.stdout!).once('line', resolve))
+  const late = AbortSignal.timeout(startWithinMs)
+  const said = await Promise.race([
+    line,
+    ended.then((how) => Promise.reject(new Error(`The ${name} program did not start (${how}); see ${logFile}`))),
+    new Promise<never>((_, reject) =>
+      late.addEventListener('abort', () =>
+        reject(new Error(`The ${name} program did not start in ${startWithinMs / 1000} s; see ${logFile}`)),
+      ),
+    ),
+  ])
+  return {
+    name,
+    ready: JSON.parse(said),
+    ended,
+    async stop() {
+      child.kill('SIGTERM')
+      const kill = setTimeout(() => child.kill('SIGKILL'), stopWithinMs)
+      await ended
+      clearTimeout(kill)
+    },
+  }
+}

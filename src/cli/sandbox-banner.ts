@@ -1,0 +1,80 @@
+import { controlOf } from '../merchant/control.ts'
+import { secret } from '../base/secret.ts'
+
+export interface SandboxFile {
+  base_url: string
+  merchant: { login: string; control_key: string }
+  endpoints: Record<string, number>
+  endpoint_groups: Record<string, number>
+  merchant_server_url: string
+  simulators: { acquirer_admin_url: string }
+  database_url: string
+}
+
+export const step = (text: string): void => console.log(`- ${text} …`)
+
+/** What a newcomer reads first: where things are, and a payment to paste. */
+export function banner(file: SandboxFile, directory: string, now: number): string {
+  const { login, control_key: controlKey } = file.merchant
+  const key = secret(controlKey)
+  const clientOrderid = `first-${now.toString(36)}`
+  const endpoint = String(file.endpoints.plain)
+  const email = 'jane@example.com'
+  const sale = [
+    ['client_orderid', clientOrderid],
+    ['order_desc', 'A first sale'],
+    ['amount', '10.42'],
+    ['currency', 'USD'],
+    ['email', email],
+    ['ipaddress', '203.0.113.7'],
+    ['credit_card_number', '4111111111111111'],
+    ['card_printed_name', 'JANE DOE'],
+    ['expire_month', '12'],
+    ['expire_year', '2030'],
+    ['cvv2', '123'],
+    ['server_callback_url', `${file.merchant_server_url}/callback`],
+    ['control', controlOf([endpoint, clientOrderid, '1042', email], key)],
+  ]
+  const status = [
+    ['login', login],
+    ['client_orderid', clientOrderid],
+    ['control', controlOf([login, clientOrderid], key)],
+  ]
+  return `
+Tollgate is ready. Everything runs on this machine; no money moves.
+
+  Base URL         ${file.base_url}
+  Merchant login   ${login}
+  Control key      ${controlKey}
+  Endpoints        ${list(file.endpoints)}
+  Endpoint groups  ${list(file.endpoint_groups)}
+
+  Callbacks as your server would see them   ${file.merchant_server_url}/
+  The simulated acquirer                    ${file.simulators.acquirer_admin_url}/
+  All of this for programs                  ${directory}/sandbox.json
+  Logs                                      ${directory}/log/
+
+1. Paste a sale:
+
+${curl(`${file.base_url}/api/v2/sale/${endpoint}`, sale)}
+
+2. Ask what became of it:
+
+${curl(`${file.base_url}/api/v2/status/${endpoint}`, status)}
+
+3. See the callback:  ${file.merchant_server_url}/
+
+The CVV2 decides: 123 approves, 116 lacks funds, 217 is never answered; the README has the table. Ctrl-C stops everything and keeps the data.
+`
+}
+
+const list = (ids: Record<string, number>) =>
+  Object.entries(ids)
+    .map(([name, id]) => `${name} ${id}`)
+    .join(', ')
+
+const curl = (url: string, pairs: string[][]) =>
+  [
+    `curl ${url}`,
+    ...pairs.map(([name, value]) => (/[ :/@?&]/.test(value!) ? `--data-urlencode '${name}=${value}'` : `-d ${name}=${value}`)),
+  ].join(' \\\n  ')

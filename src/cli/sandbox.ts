@@ -1,0 +1,159 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync, existsSync, createWriteStream, renameSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { systemClock } from '../base/clock.ts'
+import { openLog, type Log } from '../base/log.ts'
+import { systemRandom } from '../base/random.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import { startEmbedded } from '../storage/embedded.ts'
+import { migrate } from '../storage/migrate.ts'
+import { openPool } from '../storage/pool.ts'
+import { ConfigError, readPort } from './config.ts'
+import { basePath, startGateway, usualTuning, type Tuning } from './gateway.ts'
+import { startProgram, type Program } from './programs.ts'
+import { banner, step } from './sandbox-banner.ts'
+import { settleWorld } from './sandbox-world.ts'
+import { endOnDefect, untilSignal } from './signals.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Runs the whole world until a signal: database, simulators and gateway. Resolves when all of it has stopped. */
+export async function runSandbox(env: Environment): Promise<void> {
+  const complaints: string[] = []
+  const port = readPort(env.PORT, complaints)
+  if (complaints.length > 0) throw new ConfigError(complaints)
+  const directory = resolve(env.TOLLGATE_DIR || '.tollgate')
+  const stops: { what: string; stop: () => Promise<void> }[] = []
+  const asked = untilSignal()
+  let why = ''
+  void asked.then((name) => (why = name))
+  try {
+    const stopped = await start(directory, port, env, stops, () => why !== '')
+    const reason = stopped === undefined ? '' : await Promise.race([asked.then(() => ''), ...stopped])
+    if (reason) {
+      console.error(`\n${reason}`)
+      process.exitCode = 1
+    }
+  } finally {
+    if (why) console.log('\nStopping …')
+    for (const { what, stop } of stops.reverse()) await stop().catch((error: Error) => console.error(`${what}: ${error.message}`))
+    if (why) console.log('Everything is stopped. Your data is kept for the next start.')
+  }
+}
+
+/** Starts the parts in order. Answers what ends the sandbox besides a signal; undefined when a signal came during the start. */
+async function start(
+  directory: string,
+  port: number,
+  env: Environment,
+  stops: { what: string; stop: () => Promise<void> }[],
+  interrupted: () => boolean,
+): Promise<Promise<string>[] | undefined> {
+  mkdirSync(join(directory, 'log'), { recursive: true })
+  const log = fileLog(directory, env.LOG_LEVEL ?? 'info')
+  endOnDefect(log)
+
+  step(env.DATABASE_URL ? 'Connecting to the database of DATABASE_URL' : 'Starting PostgreSQL')
+  const database = env.DATABASE_URL
+    ? undefined
+    : await startEmbedded({ directory, log, clock: systemClock, random: systemRandom })
+  if (database) stops.push({ what: 'PostgreSQL', stop: () => database.stop() })
+  const databaseUrl = database?.url ?? env.DATABASE_URL!
+  if (interrupted()) return undefined
+
+  step('Preparing the database')
+  const kek = masterKey(directory)
+  const pool = openPool({ url: databaseUrl, connections: 2, use: 'admin', log })
+  try {
+    await migrate(pool, systemClock.now(), log)
+
+    step('Starting the simulated acquirer')
+    const acquirer = await startProgram(
+      'acquirer',
+      ['--port', '0', '--admin-port', '0', '--ledger', join(directory, 'acquirer-ledger.jsonl')],
+      directory,
+      {},
+    )
+    stops.push({ what: 'acquirer', stop: acquirer.stop })
+    const world = await settleWorld(pool, kek, Number(acquirer.ready.port), log)
+    if (interrupted()) return undefined
+
+    step('Starting the gateway')
+    const gateway = await startGateway({
+      databaseUrl,
+      kek,
+      host: env.HOST ?? '127.0.0.1',
+      port,
+      callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      tuning: tuningOf(env),
+    }).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'EADDRINUSE' ? new Error(`Port ${port} is taken. Choose another: PORT=8090 npm start`) : error
+    })
+    stops.push({ what: 'gateway', stop: gateway.stop })
+    const baseUrl = `http://127.0.0.1:${gateway.port}${basePath}`
+
+    step('Starting the reference merchant server')
+    const merchant = await startProgram('merchant', ['--port', '0'], directory, {
+      MERCHANT_SERVER_CONFIG: JSON.stringify({
+        login: world.login,
+        control_key: world.controlKey.reveal(),
+        gateway_base_url: baseUrl,
+      }),
+    })
+    stops.push({ what: 'merchant server', stop: merchant.stop })
+
+    const file = {
+      base_url: baseUrl,
+      pid: process.pid,
+      merchant: { login: world.login, control_key: world.controlKey.reveal() },
+      endpoints: world.endpoints,
+      endpoint_groups: world.groups,
+      merchant_server_url: String(merchant.ready.url),
+      simulators: { acquirer_admin_url: String(acquirer.ready.admin_url) },
+      database_url: databaseUrl,
+    }
+    const sandboxFile = join(directory, 'sandbox.json')
+    writeFileSync(`${sandboxFile}.new`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+    renameSync(`${sandboxFile}.new`, sandboxFile)
+    stops.push({ what: 'sandbox.json', stop: async () => rmSync(sandboxFile, { force: true }) })
+    if (interrupted()) return undefined
+    console.log(banner(file, directory, systemClock.now()))
+    return [
+      gateway.lost.then(() => 'The gateway lost its lease; another process took its place.'),
+      endOf(acquirer),
+      endOf(merchant),
+    ]
+  } finally {
+    await pool.close()
+  }
+}
+
+const endOf = (program: Program): Promise<string> =>
+  program.ended.then((how) => `The ${program.name} program ended by itself (${how}); its log says why.`)
+
+/** The key-encryption key of the sandbox: made once, kept in a file of its own, never in the database. */
+function masterKey(directory: string): Secret<Buffer> {
+  const folder = join(directory, 'keys')
+  const file = join(folder, 'master.key')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.new`, `${systemRandom.bytes(32).toString('base64')}\n`, { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+  }
+  return secret(Buffer.from(readFileSync(file, 'utf8'), 'base64'))
+}
+
+function fileLog(directory: string, level: string): Log {
+  const file = createWriteStream(join(directory, 'log', 'gateway.log'), { flags: 'a', mode: 0o600 })
+  return openLog({ level, destination: file })
+}
+
+/** The bench turns these to show what batching and the hand-over in memory are worth. */
+const tuningOf = (env: Environment): Tuning => ({
+  ...usualTuning,
+  ...(env.TOLLGATE_MAX_BATCH ? { maxBatch: Number(env.TOLLGATE_MAX_BATCH) } : {}),
+  ...(env.TOLLGATE_HAND_OVER === 'off' ? { handOver: false } : {}),
+  ...(env.TOLLGATE_LANES ? { lanes: Number(env.TOLLGATE_LANES) } : {}),
+})

@@ -1,0 +1,29 @@
+import { inspect } from 'node:util'
+import { maskCardNumbers, type Log } from '../base/log.ts'
+
+/**
+ * An exception that nobody caught is a defect: it is written down whole, in the log and on the terminal, and the process ends. What it had in hand is found by the
+ * next one, as after any crash.
+ */
+export function endOnDefect(log: Log): void {
+  const end = (what: string) => (thrown: unknown) => {
+    const stack = inspect(thrown)
+    log.fatal({ stack }, what)
+    console.error(`${what}: ${maskCardNumbers(stack)}`)
+    process.exit(1)
+  }
+  process.on('uncaughtException', end('an exception nobody caught'))
+  process.on('unhandledRejection', end('a rejection nobody handled'))
+}
+
+/** Resolves with the name of the first signal that asks this process to stop; a second Ctrl-C ends it at once. */
+export function untilSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(name, () => {
+        process.once(name, () => process.exit(130))
+        resolve(name)
+      })
+    }
+  })
+}

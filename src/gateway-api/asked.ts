@@ -1,0 +1,59 @@
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import type { Endpoint, Entry, Merchant, Operation, Registry } from '../merchant/merchant.ts'
+import type { Door } from '../order/advance.ts'
+import type { Order } from '../order/order.ts'
+import type { Place } from '../order/store.ts'
+import type { Pairs, Values, Table } from '../spec/field.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import type { Ids } from '../storage/store-ids.ts'
+import type { Secret } from '../base/secret.ts'
+
+/** What the operations work with, passed in by main. */
+export interface World {
+  registry: () => Registry
+  door: Door
+  orders: OrderReader
+  keys: KeyRing
+  orderIds: Ids
+  clock: Clock
+  random: Random
+  log: Log
+  limits: { maxWaiting: number; maxOfMerchant: number }
+  /** Which callback URLs may be given; an endpoint may allow plain http on top. */
+  callbackPolicy: TargetPolicy
+  /** Counts an answered request: `ok`, or the name of the refusal. */
+  answered: (operation: Operation, outcome: string) => void
+  /** Stands in for the control key of a merchant who does not exist, so that refusing takes the same work. */
+  decoyKey: Secret<string>
+}
+
+/** Orders as they are stored, many reads sharing a round trip. */
+export interface OrderReader {
+  byId(place: Place): Promise<Order | undefined>
+  newest(merchantId: bigint, clientOrderid: string): Promise<Order | undefined>
+  transactionOfRepeat(place: Place, serialNumber: string): Promise<number | undefined>
+}
+
+/** One request on its way through the checks; each check adds what it found out. */
+export interface Asked {
+  world: World
+  operation: Operation
+  path: { id: string; group: boolean }
+  /** The server had no room for the body. */
+  overloaded: boolean
+  serialNumber: string
+  now: number
+  registry: Registry
+  /** Absent when the body is no form. */
+  pairs?: Pairs
+  merchantOrderId?: string
+  entry?: Entry
+  values?: Values<Table>
+  raw?: Readonly<Record<string, string>>
+  merchant?: Merchant
+  endpoint?: Endpoint
+  order?: Order
+}

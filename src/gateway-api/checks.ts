@@ -1,0 +1,157 @@
+/** The checks of the matrix. Each answers a refusal or nothing, and adds to `asked` what it found out. */
+import { chooseGate } from '../acquirer/choose.ts'
+import { decimalToMinor, type Currency } from '../base/money.ts'
+import { judgeRedirectUrl, judgeTarget } from '../http/address.ts'
+import { controlHolds as holds, type Parts } from '../merchant/control.ts'
+import { memberFor, type Operation } from '../merchant/merchant.ts'
+import { readFields, type Table } from '../spec/field.ts'
+import { readForm } from '../spec/form.ts'
+import type { Amount } from '../spec/kinds.ts'
+import { refuse, type Refusal } from '../spec/refusals.ts'
+import { saleRequest } from '../spec/gateway/sale.ts'
+import { statusRequest, type StatusRequest } from '../spec/gateway/status.ts'
+import type { Asked } from './asked.ts'
+import type { Reply } from './reply.ts'
+
+export type Check = (asked: Asked) => Refusal | undefined | Promise<Refusal | undefined>
+export type Performer = (asked: Asked) => Promise<Reply | Refusal>
+
+const tables: Readonly<Record<Operation, Table>> = { sale: saleRequest, status: statusRequest }
+
+/** What is accepted is carried in memory first; a service that has its hands full says so before it takes more. */
+export function serviceHasRoom({ world, operation, overloaded }: Asked): Refusal | undefined {
+  const full = world.door.load(0n, 0n).waiting >= world.limits.maxWaiting || (operation !== 'status' && world.door.room() === 0)
+  return overloaded || full ? refuse('too many requests') : undefined
+}
+
+export function endpointExists(asked: Asked): Refusal | undefined {
+  const entry = /^[1-9][0-9]{0,17}$/.test(asked.path.id)
+    ? asked.registry.entry(BigInt(asked.path.id), asked.path.group)
+    : undefined
+  if (!entry) return refuse('endpoint not found')
+  asked.entry = entry
+  return undefined
+}
+
+/** Open work of one merchant, or at one gate, does not grow without end: the acquirer behind it may have stopped answering. */
+export function merchantHasRoom({ world, registry, entry }: Asked): Refusal | undefined {
+  const full = entry!.endpoints.every((endpoint) => {
+    const gate = chooseGate(endpoint, registry)
+    const load = world.door.load(entry!.merchant.merchantId, gate?.gateId ?? 0n)
+    return load.ofMerchant >= world.limits.maxOfMerchant || (gate !== undefined && load.ofGate >= gate.settings.maxOpen)
+  })
+  return full && entry!.endpoints.length > 0 ? refuse('too many requests') : undefined
+}
+
+export const bodyIsForm = ({ pairs }: Asked): Refusal | undefined => (pairs ? undefined : refuse('body is invalid'))
+
+/** Names beyond it are refused, and not given back either. */
+const longestName = 256
+
+/** The pairs of a form, and the name that every reply gives back; before any check, since refusals give it too. */
+export function readBody(body: Buffer | undefined, contentType: string | undefined): Pick<Asked, 'pairs' | 'merchantOrderId'> {
+  const isForm = body?.length === 0 || /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
+  const pairs = body && isForm ? readForm(body) : undefined
+  if (!pairs) return {}
+  const name = pairs
+    .map(([n, value]) => (n === 'client_orderid' || n === 'client-order-id' ? value.trim() : ''))
+    .find((value) => value !== '')
+  return name === undefined || name.length > longestName ? { pairs } : { pairs, merchantOrderId: name }
+}
+
+export function fieldsCanBeRead(asked: Asked): Refusal | undefined {
+  const read = readFields(tables[asked.operation], asked.pairs!, asked.operation === 'sale' ? requiredHere(asked) : undefined)
+  if ('refused' in read) return read
+  asked.values = read.values
+  asked.raw = read.raw
+  return undefined
+}
+
+/** Fields that the endpoint makes mandatory. In a group it is the member of the currency, as far as the currency can be told. */
+function requiredHere({ entry, pairs }: Asked): Set<string> {
+  const currency = pairs!.find(([name]) => name === 'currency')?.[1].trim() ?? ''
+  const endpoint = memberFor(entry!, currency)
+  return new Set([...(endpoint?.settings.mandatoryFields ?? []), ...(endpoint?.settings.threeDSecure ? ['redirect_url'] : [])])
+}
+
+export function urlsMayBeUsed(asked: Asked): Refusal | undefined {
+  const values = asked.values as Record<string, unknown>
+  const { callbackPolicy } = asked.world
+  const endpoint = memberFor(asked.entry!, (values.currency as Currency).code)
+  const policy = { ...callbackPolicy, plainHttp: callbackPolicy.plainHttp || endpoint?.settings.plainHttpCallbacks === true }
+  const judges = [
+    ['redirect_url', judgeRedirectUrl],
+    ['redirect_success_url', judgeRedirectUrl],
+    ['redirect_fail_url', judgeRedirectUrl],
+    ['server_callback_url', judgeTarget],
+    ['notify_url', judgeTarget],
+  ] as const
+  for (const [name, judge] of judges) {
+    const url = values[name]
+    if (typeof url !== 'string') continue
+    const verdict = judge === judgeRedirectUrl ? judge(url, callbackPolicy) : judge(url, policy)
+    if (!(verdict instanceof URL)) return refuse('field is invalid', `${name} is invalid: ${verdict.refused}`)
+  }
+  return undefined
+}
+
+/** An unknown login, an endpoint of another merchant and a wrong checksum are refused alike, after the same work. */
+export function controlHolds(asked: Asked): Refusal | undefined {
+  const { entry, registry, world } = asked
+  const login = (asked.values as Partial<StatusRequest>).login
+  const merchant = login === undefined || registry.merchantByLogin(login) === entry!.merchant ? entry!.merchant : undefined
+  const accepted = asked.operation === 'sale' ? saleSpellings(asked) : statusSpellings(asked)
+  const control = (asked.values as { control: string }).control
+  if (!holds(control, accepted, merchant?.controlKeys ?? [], world.decoyKey)) return refuse('control does not match')
+  asked.merchant = merchant!
+  return undefined
+}
+
+function saleSpellings({ entry, path, values, raw }: Asked): Parts[] {
+  const { amount, currency } = values as { amount: Amount; currency: Currency }
+  const member = memberFor(entry!, currency.code) ?? entry!.endpoints[0]
+  const minor =
+    member?.settings.controlMinorUnits === 'hundredths' ? (decimalToMinor(amount.text, 2) ?? amount.minor!) : amount.minor!
+  return spellings(values!, raw!, (take) => [path.id, take('client_orderid'), String(minor), take('email')])
+}
+
+const statusSpellings = ({ values, raw }: Asked): Parts[] =>
+  spellings(values!, raw!, (take) => [take('login'), take('client_orderid'), take('orderid')])
+
+/** Checksums accept values trimmed, or as they were sent. */
+function spellings(
+  values: Readonly<Record<string, unknown>>,
+  raw: Readonly<Record<string, string>>,
+  parts: (take: (name: string) => string) => Parts,
+): Parts[] {
+  const asSent = parts((name) => raw[name] ?? '')
+  const trimmed = parts((name) => (values[name] === undefined ? '' : (raw[name] ?? '').trim()))
+  return asSent.join('') === trimmed.join('') ? [trimmed] : [trimmed, asSent]
+}
+
+export function operationIsEnabled({ entry, operation, values }: Asked): Refusal | undefined {
+  if (operation === 'status') return undefined
+  const endpoint = memberFor(entry!, (values as { currency: Currency }).currency.code)
+  const off = !entry!.enabled || (endpoint && (!endpoint.enabled || endpoint.settings.disabledOperations.includes(operation)))
+  return off ? refuse('operation not enabled') : undefined
+}
+
+export async function orderIsThisMerchants(asked: Asked): Promise<Refusal | undefined> {
+  const { client_orderid, orderid } = asked.values as StatusRequest
+  const { merchantId } = asked.merchant!
+  const order =
+    orderid === undefined
+      ? await asked.world.orders.newest(merchantId, client_orderid)
+      : await asked.world.orders.byId({ merchantId, orderId: orderid })
+  if (!order || order.clientOrderid !== client_orderid) return refuse('order not found')
+  asked.order = order
+  return undefined
+}
+
+export function currencyIsTaken(asked: Asked): Refusal | undefined {
+  const endpoint = memberFor(asked.entry!, (asked.values as { currency: Currency }).currency.code)
+  if (!endpoint) return refuse('currency not supported')
+  if (!chooseGate(endpoint, asked.registry)) return refuse('operation not enabled')
+  asked.endpoint = endpoint
+  return undefined
+}

@@ -1,0 +1,45 @@
+import type { Operation } from '../merchant/merchant.ts'
+import * as check from './checks.ts'
+import { performSale } from './sale.ts'
+import { performStatus } from './status.ts'
+
+/** One line of the matrix: what must hold, the code of the refusal when it does not, and the operations it is asked of. */
+interface CheckRow {
+  promise: string
+  codes: string
+  holds: check.Check
+  of: ReadonlySet<Operation>
+}
+
+const operations: readonly Operation[] = ['sale', 'status']
+
+function row(promise: string, codes: string, holds: check.Check, marks: string): CheckRow {
+  const asked = marks.trim().split(/\s+/)
+  return { promise, codes, holds, of: new Set(operations.filter((_, i) => asked[i] === 'x')) }
+}
+
+/** Every check in the order of refusals (spec/refusals), a column an operation. */
+// oxfmt-ignore
+const matrix: readonly CheckRow[] = [
+  //                                            codes   check                      sale status
+  row('the service has room',                   '20',   check.serviceHasRoom,      'x    x'),
+  row('the path names an endpoint or group',    '4',    check.endpointExists,      'x    x'),
+  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,     'x    .'),
+  row('the body is a form',                     '3',    check.bodyIsForm,          'x    x'),
+  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,     'x    x'),
+  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,       'x    .'),
+  row('the control holds',                      '2',    check.controlHolds,        'x    x'),
+  row('the operation is enabled',               '5',    check.operationIsEnabled,  'x    x'),
+  row("the order is this merchant's",           '6',    check.orderIsThisMerchants, '.   x'),
+  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,     'x    .'),
+]
+
+const columns = new Map(operations.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
+
+export const checksOf = (operation: Operation): readonly check.Check[] => columns.get(operation)!.map((line) => line.holds)
+
+/** What is done once every check holds. */
+export const performers: Readonly<Record<Operation, check.Performer>> = {
+  sale: performSale,
+  status: performStatus,
+}

@@ -1,0 +1,25 @@
+import { shownTransaction, statusView } from '../order/view.ts'
+import { statusReply, type StatusRequest } from '../spec/gateway/status.ts'
+import { refuse, type Refusal } from '../spec/refusals.ts'
+import type { Asked } from './asked.ts'
+import type { Reply } from './reply.ts'
+
+/** Answers where an order stands; with `by-request-sn` where the transaction stands that this request made or belonged to. */
+export async function performStatus(asked: Asked): Promise<Reply | Refusal> {
+  const order = asked.order!
+  const serial = (asked.values as StatusRequest)['by-request-sn']?.toLowerCase()
+  const number =
+    serial === undefined
+      ? shownTransaction(order).no
+      : (order.transactions.find((t) => t.serialNumber === serial && t.origin === 'request')?.no ??
+        (await asked.world.orders.transactionOfRepeat(order, serial)))
+  const transaction = order.transactions.find((t) => t.no === number)
+  if (!transaction) return refuse('order not found')
+  const view: Record<string, string | undefined> = {
+    ...statusView(order, transaction),
+    type: 'status-response',
+    'serial-number': asked.serialNumber,
+    'by-request-sn': serial,
+  }
+  return Object.fromEntries(Object.keys(statusReply).map((name) => [name, view[name]]))
+}

@@ -1,0 +1,153 @@
+/** What the doctor makes of what it finds: a line each, good or not, with what to do. */
+import { agoText, spanText } from './moments.ts'
+import type { MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
+
+export interface Finding {
+  is: 'ok' | 'warning' | 'problem'
+  /** What was looked at, in a word or two. */
+  what: string
+  says: string
+  /** What to do about it. */
+  advice?: string
+}
+
+export const ok = (what: string, says: string): Finding => ({ is: 'ok', what, says })
+export const warning = (what: string, says: string, advice: string): Finding => ({ is: 'warning', what, says, advice })
+export const problem = (what: string, says: string, advice: string): Finding => ({ is: 'problem', what, says, advice })
+
+const oldestServer = 150_000
+
+export function serverFindings(f: ServerFacts): Finding[] {
+  const off = Math.abs(f.aheadMs)
+  const side = f.aheadMs > 0 ? 'ahead of' : 'behind'
+  return [
+    f.versionNumber >= oldestServer
+      ? ok('database', `PostgreSQL ${f.version}, answers in ${spanText(f.roundTripMs)}`)
+      : problem('database', `PostgreSQL ${f.version} is too old`, 'use PostgreSQL 15 or newer'),
+    off < 1_000
+      ? ok('clocks', 'database and this machine agree')
+      : (off < 5_000 ? warning : problem)(
+          'clocks',
+          `the database is ${spanText(off)} ${side} this machine`,
+          'let both follow a time server (NTP): leases and schedules are judged by these clocks',
+        ),
+    f.fsync && f.synchronousCommit
+      ? ok('durability', 'commits are on disk before they are acknowledged')
+      : warning(
+          'durability',
+          `${f.fsync ? 'synchronous_commit' : 'fsync'} is off: a crash can lose acknowledged payments`,
+          `set ${f.fsync ? 'synchronous_commit' : 'fsync'} = on in postgresql.conf, unless nothing here matters`,
+        ),
+  ]
+}
+
+export function migrationFinding(f: MigrationFacts): Finding {
+  if (f.changed.length > 0)
+    return problem(
+      'migrations',
+      `${f.changed.join(', ')} was applied from another text`,
+      'use the version of Tollgate that this database was migrated with, or one after it',
+    )
+  if (f.foreign.length > 0)
+    return problem(
+      'migrations',
+      `the database has ${f.foreign.join(', ')}, unknown to this version`,
+      'a newer Tollgate was here: use that version',
+    )
+  if (f.missing.length > 0) return problem('migrations', `not applied: ${f.missing.join(', ')}`, 'run: npx tollgate migrate')
+  return ok('migrations', 'all applied')
+}
+
+export function workFindings(f: WorkFacts, now: number): Finding[] {
+  return [
+    f.alive.length > 0
+      ? ok(
+          'gateways',
+          `${f.alive.length} running: ${f.alive.map((a) => `${a.instance} (for ${spanText(now - a.startedAt)})`).join(', ')}`,
+        )
+      : problem('gateways', 'no gateway is running', 'start one: npx tollgate serve, or npm start for the sandbox'),
+    ...(f.dead > 0
+      ? [
+          warning(
+            'gateways',
+            `${f.dead} ended without a stop in the last hour`,
+            'look in its log for why; what it had in hand is taken over by the others',
+          ),
+        ]
+      : []),
+    f.merchants > 0n
+      ? ok('merchants', `${f.merchants} registered`)
+      : warning('merchants', 'none is registered', 'add one: npx tollgate merchant add --help'),
+    ...(f.gateless.length > 0
+      ? [
+          warning(
+            'endpoints',
+            `without a gate that is switched on: ${f.gateless.join(', ')}`,
+            'give them one: npx tollgate endpoint set <id> --gate <gate>',
+          ),
+        ]
+      : []),
+    ...transactionFindings(f, now),
+    ...deliveryFindings(f, now),
+    partitionFinding(f),
+  ]
+}
+
+function transactionFindings(f: WorkFacts, now: number): Finding[] {
+  const overdue =
+    f.overdue === 0n
+      ? ok('transactions', 'none is overdue')
+      : problem(
+          'transactions',
+          `${f.overdue} overdue, the oldest since ${agoText(f.overdueSince ?? now, now)}`,
+          'see that a gateway is running and reaches its acquirer; its log says what fails',
+        )
+  if (f.parked.length === 0) return [overdue]
+  const ids = f.parked.slice(0, 5).join(', ')
+  const more = f.parked.length > 5 ? ' …' : ''
+  return [
+    overdue,
+    problem(
+      'transactions',
+      `parked for an operator: ${ids}${more}`,
+      `see why: npx tollgate order show ${f.parked[0]}; then: npx tollgate order resume ${f.parked[0]}`,
+    ),
+  ]
+}
+
+const patienceMs = 3_600_000
+
+function deliveryFindings(f: WorkFacts, now: number): Finding[] {
+  const age = f.dueSince === undefined ? 0 : now - f.dueSince
+  const due =
+    f.due === 0n
+      ? ok('callbacks', 'none is waiting')
+      : age < patienceMs
+        ? ok('callbacks', `${f.due} waiting, the oldest for ${spanText(age)}`)
+        : warning(
+            'callbacks',
+            `${f.due} waiting, the oldest for ${spanText(age)}`,
+            'see which and why: npx tollgate delivery list --state due',
+          )
+  if (f.givenUp === 0n) return [due]
+  return [
+    due,
+    warning(
+      'callbacks',
+      `${f.givenUp} given up in the last day`,
+      'see which: npx tollgate delivery list --state given-up; to send them again: npx tollgate delivery resend --state given-up --yes',
+    ),
+  ]
+}
+
+function partitionFinding(f: WorkFacts): Finding {
+  const short = f.partitions.find(({ end }) => end <= f.nextOrderId)
+  if (short || f.partitions.length === 0)
+    return problem(
+      'partitions',
+      `${short?.table ?? 'orders'} has none for the next order id ${f.nextOrderId}`,
+      'run: npx tollgate migrate',
+    )
+  const left = f.partitions.reduce((least, { end }) => (end < least ? end : least), f.partitions[0]!.end) - f.nextOrderId
+  return ok('partitions', `room for ${left} more order ids`)
+}

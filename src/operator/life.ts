@@ -1,0 +1,124 @@
+import type { Order } from '../order/order.ts'
+import { spanText } from './moments.ts'
+
+/** What the tables tell of an order besides the order itself. */
+export interface Life {
+  events: readonly { transactionNo: number; event: string; from: string; to: string; facts: object; at: number }[]
+  /** Requests that came again and were answered with this order. */
+  repeats: readonly { serialNumber: string; operation: string; transactionNo: number; at: number }[]
+  deliveries: readonly LifeDelivery[]
+}
+
+export interface LifeDelivery {
+  deliveryNo: number
+  transactionNo: number
+  kind: string
+  url: string
+  state: string
+  dueAt?: number
+  createdAt: number
+  tries: readonly { at: number; durationMs: number; httpStatus?: number; failure?: string }[]
+}
+
+export interface Moment {
+  at: number
+  what: 'request' | 'owed' | 'state' | 'sent' | 'answer' | 'message'
+  /** How it went, where that can be said: for colour. */
+  went?: 'well' | 'badly'
+  says: string
+}
+
+/** The life of an order as one story, oldest first; what has the same time stays in the order of cause and effect. */
+export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) => string): Moment[] {
+  const moments: Moment[] = [...requests(order, life), ...states(order, life), ...attempts(order, gateName), ...messages(life)]
+  return moments
+    .map((moment, i) => ({ moment, i }))
+    .sort((a, b) => a.moment.at - b.moment.at || rank(a.moment) - rank(b.moment) || a.i - b.i)
+    .map(({ moment }) => moment)
+}
+
+const ranks = { request: 0, answer: 1, owed: 2, state: 3, sent: 4, message: 5 }
+const rank = (moment: Moment) => ranks[moment.what]
+
+const requests = (order: Order, life: Life): Moment[] => [
+  ...order.transactions.map((t): Moment =>
+    t.origin === 'request'
+      ? { at: t.createdAt, what: 'request', says: `${t.kind} asked for, serial ${t.serialNumber}` }
+      : { at: t.createdAt, what: 'owed', says: `#${t.no} ${t.kind}, by the gateway itself` },
+  ),
+  ...life.repeats.map((r): Moment => ({
+    at: r.at,
+    what: 'request',
+    says: `the same ${r.operation} again, serial ${r.serialNumber}: answered with this order`,
+  })),
+]
+
+/** Steps of bookkeeping that follow from the one before at the same instant are told as one line; where a state stays what it is, the event is named. */
+function states(order: Order, life: Life): Moment[] {
+  const several = order.transactions.length > 1
+  const told: Moment[] = []
+  let chain: { transactionNo: number; at: number; names: string[]; to: string } | undefined
+  const close = () => {
+    if (chain)
+      told.push({
+        at: chain.at,
+        what: 'state',
+        ...goodOrBad(chain.to),
+        says: `${several ? `#${chain.transactionNo} ` : ''}${chain.names.join(' → ')}`,
+      })
+    chain = undefined
+  }
+  for (const e of life.events) {
+    const why = reasonOf(e.facts)
+    const to = why === undefined ? e.to : `${e.to} (${why})`
+    if (chain && chain.at === e.at && chain.transactionNo === e.transactionNo && e.from !== e.to) {
+      chain.names.push(to)
+      chain.to = e.to
+      continue
+    }
+    close()
+    const names = e.from === e.to ? [`${e.from}: ${e.event}${why === undefined ? '' : ` (${why})`}`] : [e.from, to]
+    chain = { transactionNo: e.transactionNo, at: e.at, names, to: e.to }
+  }
+  close()
+  return told
+}
+
+const reasonOf = (facts: object): string | undefined => ('why' in facts && typeof facts.why === 'string' ? facts.why : undefined)
+
+const goodOrBad = (state: string): Pick<Moment, 'went'> => {
+  if (/^(approved|reversed)/.test(state)) return { went: 'well' }
+  return /^(declined|error|unknown|filtered)/.test(state) ? { went: 'badly' } : {}
+}
+
+const attempts = (order: Order, gateName: (gateId: bigint) => string): Moment[] =>
+  order.attempts.flatMap((a) => {
+    const sent: Moment = {
+      at: a.startedAt,
+      what: 'sent',
+      says: `attempt ${a.no} to gate ${a.gateId} (${gateName(a.gateId)}): terminal ${a.terminalId}, STAN ${a.stan}, RRN ${a.rrn}`,
+    }
+    if (a.outcome === undefined || a.endedAt === undefined) return [{ ...sent, says: `${sent.says}; no outcome yet` }]
+    const code = a.actionCode === undefined ? '' : ` with action code ${a.actionCode}`
+    const why = a.why === undefined ? '' : `: ${a.why}`
+    const answer: Moment = {
+      at: a.endedAt,
+      what: 'answer',
+      went: a.outcome === 'approved' ? 'well' : 'badly',
+      says: `attempt ${a.no} ${a.outcome}${code} after ${spanText(a.endedAt - a.startedAt)}${why}`,
+    }
+    return [sent, answer]
+  })
+
+const messages = (life: Life): Moment[] =>
+  life.deliveries.flatMap((d) => {
+    const name = `${d.kind} ${d.deliveryNo}`
+    const owed: Moment = { at: d.createdAt, what: 'message', says: `${name} owed to ${d.url}` }
+    const tries = d.tries.map((t, i): Moment => ({
+      at: t.at,
+      what: 'message',
+      went: t.failure === undefined && t.httpStatus === 200 ? 'well' : 'badly',
+      says: `${name}, try ${i + 1}: ${t.failure ?? `answered ${t.httpStatus}${t.httpStatus === 200 ? '' : ', not 200'}`}, ${spanText(t.durationMs)}`,
+    }))
+    return [owed, ...tries]
+  })

@@ -1,0 +1,42 @@
+/** Times and spans as an operator writes them. */
+
+const units = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** `500ms`, `30s`, `5min`, `24h`, `14d`, or `0`; in milliseconds. Undefined is a refusal. */
+export function readSpan(text: string): number | undefined {
+  if (text === '0') return 0
+  const match = /^([0-9]{1,9})(ms|s|m|min|h|d)$/.exec(text)
+  return match ? Number(match[1]) * units[match[2] as keyof typeof units] : undefined
+}
+
+/** A date or time of ISO 8601, UTC unless it says otherwise, or a span that is counted back from now (`2h`). Milliseconds since 1970; undefined is a refusal. */
+export function readMoment(text: string, now: number): number | undefined {
+  const span = readSpan(text)
+  if (span !== undefined) return now - span
+  const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text)
+  if (!match) return undefined
+  const at = Date.parse(`${match[1]}T${match[2] ?? '00:00'}${match[3] ?? 'Z'}`)
+  // Date.parse takes the 30th of February for the 1st of March.
+  return Number.isNaN(at) || (match[3] === undefined && new Date(at).toISOString().slice(0, 10) !== match[1]) ? undefined : at
+}
+
+/** `12 ms`, `3 s`, `5 min`, `2 h`, `3 d`: the largest unit that it fills. */
+export function spanText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toString()} s`
+  if (ms < 60_000) return `${Math.floor(ms / 1_000)} s`
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`
+  if (ms < 172_800_000) return `${Math.floor(ms / 3_600_000)} h`
+  return `${Math.floor(ms / 86_400_000)} d`
+}
+
+/** `3 min ago`, `in 5 s`, `now`. */
+export function agoText(at: number, now: number): string {
+  const ms = now - at
+  if (Math.abs(ms) < 1_000) return 'now'
+  const whole = spanText(Math.floor(Math.abs(ms) / 1_000) * 1_000)
+  return ms > 0 ? `${whole} ago` : `in ${whole}`
+}
+
+/** `2030-01-31 12:00:00`, UTC. */
+export const timeText = (at: number): string => new Date(at).toISOString().slice(0, 19).replace('T', ' ')

@@ -1,0 +1,93 @@
+import type { Random } from '../base/random.ts'
+import { touchConfig } from '../merchant/store.ts'
+import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { transaction } from '../storage/transaction.ts'
+import type { Desk } from './desk.ts'
+
+/** What was done, to what. `details` never has a secret. */
+export interface Note {
+  /** For example `merchant add`: the command's own words. */
+  action: string
+  /** For example `merchant shop` or `order 1000001`. */
+  subject: string
+  details?: object
+}
+
+export interface AuditEntry extends Required<Note> {
+  auditId: string
+  at: number
+  who: string
+}
+
+const add = statement<object>(`insert into audit (audit_id, at, who, action, subject, details) values ($1, $2, $3, $4, $5, $6)`)
+
+/** By the key alone, which is in the order of time; `$1` and `$2` are the bounds of the page, newest first. */
+const page = statement<{ audit_id: string; at: number; who: string; action: string; subject: string; details: object }>(`
+  select audit_id, at, who, action, subject, details from audit
+  where audit_id < $1 and audit_id >= $2 and ($3::text is null or strpos(action || ' ' || subject, $3) > 0)
+  order by audit_id desc limit $4`)
+
+/** A UUID of version 7 (RFC 9562): 48 bits of milliseconds, then chance. */
+export function timeOrderedId(at: number, random: Random): string {
+  const bytes = random.bytes(16)
+  bytes.writeUIntBE(at, 0, 6)
+  bytes[6] = (bytes[6]! & 0x0f) | 0x70
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return dashed(bytes.toString('hex'))
+}
+
+const dashed = (hex: string) => [0, 8, 12, 16, 20].map((from, i) => hex.slice(from, [8, 12, 16, 20, 32][i])).join('-')
+
+/** The lowest id of a moment. */
+const lowestId = (at: number) => dashed(at.toString(16).padStart(12, '0').padEnd(32, '0'))
+const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/**
+ * One change of an operator: the body and its line in the audit trail are one transaction. `config`: running gateways read merchants, endpoints and gates again
+ * within a second.
+ */
+export async function change<T>(
+  desk: Desk,
+  touches: 'config' | 'orders',
+  body: (runner: Runner) => Promise<{ note: Note; result: T }>,
+): Promise<T> {
+  return transaction(desk.pool, async (runner) => {
+    const { note, result } = await body(runner)
+    const at = desk.clock.now()
+    const values = [
+      timeOrderedId(at, desk.random),
+      timestamp(at),
+      desk.who,
+      note.action,
+      note.subject,
+      JSON.stringify(note.details ?? {}),
+    ]
+    await runner.run(add, values)
+    if (touches === 'config') await touchConfig(runner)
+    return result
+  })
+}
+
+export interface AuditQuery {
+  /** Only entries whose action or subject has this in it. */
+  about?: string
+  from?: number
+  to?: number
+  /** Goes on after this entry, towards older ones. */
+  after?: string
+  limit: number
+}
+
+/** Newest first. */
+export async function listAudit(pool: Pool, query: AuditQuery): Promise<AuditEntry[]> {
+  const before = [query.after, query.to === undefined ? undefined : lowestId(query.to)].filter((id) => id !== undefined).sort()[0]
+  const rows = await pool.run(page, [before ?? highestId, lowestId(query.from ?? 0), query.about ?? null, query.limit])
+  return rows.map((r) => ({
+    auditId: r.audit_id,
+    at: r.at,
+    who: r.who,
+    action: r.action,
+    subject: r.subject,
+    details: r.details,
+  }))
+}

@@ -1,0 +1,129 @@
+/** Merchants, endpoints, groups and gates as an operator looks at them: no key is opened. */
+import type { Endpoint, EndpointGroup, Gate, GateRow, EndpointSettings } from '../merchant/merchant.ts'
+import { statement, type Runner } from '../storage/pool.ts'
+import { Refused } from './refused.ts'
+
+export interface MerchantEntry {
+  merchantId: bigint
+  login: string
+  name: string
+  enabled: boolean
+  /** Until then the control key before the last rotation is accepted too. */
+  previousKeyUntil?: number
+  createdAt: number
+}
+
+export interface EndpointEntry extends Endpoint {
+  login: string
+  createdAt: number
+}
+
+export interface GroupEntry extends EndpointGroup {
+  login: string
+  createdAt: number
+}
+
+export interface GateEntry extends Gate {
+  createdAt: number
+}
+
+interface Dated {
+  name: string
+  enabled: boolean
+  created_at: number
+}
+
+const merchants = statement<Dated & { merchant_id: bigint; login: string; previous_key_until: number | null }>(
+  `select merchant_id, login, name, enabled, previous_key_until, created_at from merchant order by login`,
+)
+const endpoints = statement<
+  Dated & {
+    endpoint_id: bigint
+    merchant_id: bigint
+    login: string
+    currency: string
+    gate_ids: string[]
+    settings: EndpointSettings
+  }
+>(`
+  select e.endpoint_id, e.merchant_id, m.login, e.name, e.enabled, e.currency, e.gate_ids, e.settings, e.created_at
+  from endpoint e join merchant m on m.merchant_id = e.merchant_id order by e.endpoint_id`)
+const groups = statement<Dated & { group_id: bigint; merchant_id: bigint; login: string; endpoint_ids: string[] }>(`
+  select g.group_id, g.merchant_id, m.login, g.name, g.enabled, g.endpoint_ids, g.created_at
+  from endpoint_group g join merchant m on m.merchant_id = g.merchant_id order by g.group_id`)
+const gates = statement<Dated & { gate_id: bigint; settings: GateRow }>(
+  `select gate_id, name, enabled, settings, created_at from gate order by gate_id`,
+)
+
+export async function listMerchants(runner: Runner): Promise<MerchantEntry[]> {
+  return (await runner.run(merchants)).map((r) => ({
+    merchantId: r.merchant_id,
+    login: r.login,
+    name: r.name,
+    enabled: r.enabled,
+    ...(r.previous_key_until === null ? {} : { previousKeyUntil: r.previous_key_until }),
+    createdAt: r.created_at,
+  }))
+}
+
+export async function listEndpoints(runner: Runner): Promise<EndpointEntry[]> {
+  return (await runner.run(endpoints)).map((r) => ({
+    endpointId: r.endpoint_id,
+    merchantId: r.merchant_id,
+    login: r.login,
+    name: r.name,
+    enabled: r.enabled,
+    currency: r.currency,
+    gateIds: r.gate_ids.map(BigInt),
+    settings: r.settings,
+    createdAt: r.created_at,
+  }))
+}
+
+export async function listGroups(runner: Runner): Promise<GroupEntry[]> {
+  return (await runner.run(groups)).map((r) => ({
+    groupId: r.group_id,
+    merchantId: r.merchant_id,
+    login: r.login,
+    name: r.name,
+    enabled: r.enabled,
+    endpointIds: r.endpoint_ids.map(BigInt),
+    createdAt: r.created_at,
+  }))
+}
+
+export async function listGates(runner: Runner): Promise<GateEntry[]> {
+  return (await runner.run(gates)).map((r) => ({
+    gateId: r.gate_id,
+    name: r.name,
+    enabled: r.enabled,
+    settings: r.settings,
+    createdAt: r.created_at,
+  }))
+}
+
+export async function merchantNamed(runner: Runner, login: string): Promise<MerchantEntry> {
+  const found = (await listMerchants(runner)).find((m) => m.login === login)
+  if (!found) throw new Refused(`There is no merchant ${login}. See: npx tollgate merchant list`)
+  return found
+}
+
+export async function endpointOf(runner: Runner, endpointId: bigint): Promise<EndpointEntry> {
+  const found = (await listEndpoints(runner)).find((e) => e.endpointId === endpointId)
+  if (!found) throw new Refused(`There is no endpoint ${endpointId}. See: npx tollgate endpoint list`)
+  return found
+}
+
+export async function groupOf(runner: Runner, groupId: bigint): Promise<GroupEntry> {
+  const found = (await listGroups(runner)).find((g) => g.groupId === groupId)
+  if (!found) throw new Refused(`There is no endpoint group ${groupId}. See: npx tollgate group list`)
+  return found
+}
+
+/** By id or by name. */
+export async function gateNamed(runner: Runner, name: string): Promise<GateEntry> {
+  const all = await listGates(runner)
+  const found = all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name)
+  if (!found) throw new Refused(`There is no gate ${JSON.stringify(name)}. See: npx tollgate gate list`)
+  return found
+}

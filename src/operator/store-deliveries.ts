@@ -1,0 +1,225 @@
+import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import type { Desk } from './desk.ts'
+import { Refused } from './refused.ts'
+import { change } from './store-audit.ts'
+
+export type DeliveryState = 'due' | 'delivered' | 'given up'
+
+/** A message by its order and its number there. */
+export interface DeliveryPlace {
+  orderId: bigint
+  deliveryNo: number
+}
+
+export interface DeliveryLine extends DeliveryPlace {
+  merchantId: bigint
+  login: string
+  kind: string
+  url: string
+  state: DeliveryState
+  tries: number
+  createdAt: number
+  dueAt?: number
+  /** What the last try came to; absent before the first. */
+  last?: { at: number; httpStatus?: number; failure?: string }
+}
+
+export interface DeliveryQuery {
+  merchantId?: bigint
+  orderId?: bigint
+  deliveryNo?: number
+  state?: DeliveryState
+  from?: number
+  to?: number
+}
+
+/**
+ * Conditions on `delivery d`. Due ones are found by their due time, given-up ones by their partial index, those of an order by the primary key, and the rest by the
+ * blocks of their time; so the text depends on what is asked for.
+ */
+function conditionsOf(query: DeliveryQuery, put: (value: unknown) => string): string[] {
+  return [
+    ...(query.orderId === undefined
+      ? []
+      : [`d.merchant_id = (${orderMerchant(put(query.orderId))})`, `d.order_id = ${put(query.orderId)}`]),
+    ...(query.deliveryNo === undefined ? [] : [`d.delivery_no = ${put(query.deliveryNo)}`]),
+    ...(query.merchantId === undefined ? [] : [`d.merchant_id = ${put(query.merchantId)}`]),
+    ...(query.state === undefined
+      ? []
+      : [query.state === 'due' ? `d.state = 'due' and d.due_at is not null` : `d.state = '${query.state}'`]),
+    ...(query.from === undefined ? [] : [`d.created_at >= ${put(timestamp(query.from))}`]),
+    ...(query.to === undefined ? [] : [`d.created_at < ${put(timestamp(query.to))}`]),
+  ]
+}
+
+const orderMerchant = (orderId: string) =>
+  `select o.merchant_id from merchant m join orders o on o.merchant_id = m.merchant_id and o.order_id = ${orderId}`
+
+interface LineRow {
+  merchant_id: bigint
+  order_id: bigint
+  delivery_no: number
+  login: string
+  kind: string
+  url: string
+  state: DeliveryState
+  tries: number
+  created_at: number
+  due_at: number | null
+  last_at: number | null
+  http_status: number | null
+  failure: string | null
+}
+
+/** Newest first. `after` goes on after that message. */
+export async function listDeliveries(
+  pool: Pool,
+  query: DeliveryQuery & { after?: DeliveryPlace; limit: number },
+): Promise<DeliveryLine[]> {
+  const values: unknown[] = []
+  const put = (value: unknown) => `$${values.push(value)}`
+  const conditions = conditionsOf(query, put)
+  if (query.after) {
+    const [at] = await pool.run(timeOf, [query.after.orderId, query.after.deliveryNo])
+    if (!at)
+      throw new Refused(
+        `There is no message ${query.after.orderId}/${query.after.deliveryNo} to go on from. Begin again without --after.`,
+      )
+    const [time, order, no] = [put(timestamp(at.created_at)), put(query.after.orderId), put(query.after.deliveryNo)]
+    conditions.push(`d.created_at <= ${time} and (d.created_at, d.order_id, d.delivery_no) < (${time}, ${order}, ${no})`)
+  }
+  const page = statement<LineRow>(`
+    select d.*, m.login, t.at as last_at, t.http_status, t.failure
+    from (
+      select d.merchant_id, d.order_id, d.delivery_no, d.kind, d.url, d.state, d.tries, d.created_at, d.due_at
+      from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+      order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${put(query.limit)}) d
+    join merchant m on m.merchant_id = d.merchant_id
+    left join lateral (
+      select at, http_status, failure from delivery_attempt a
+      where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no order by a.try_no desc limit 1) t on true
+    order by d.created_at desc, d.order_id desc, d.delivery_no desc`)
+  return (await pool.run(page, values)).map(lineOf)
+}
+
+const timeOf = statement<{ created_at: number }>(`
+  select d.created_at from merchant m join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
+
+const lineOf = (r: LineRow): DeliveryLine => ({
+  merchantId: r.merchant_id,
+  orderId: r.order_id,
+  deliveryNo: r.delivery_no,
+  login: r.login,
+  kind: r.kind,
+  url: r.url,
+  state: r.state,
+  tries: r.tries,
+  createdAt: r.created_at,
+  ...(r.due_at === null ? {} : { dueAt: r.due_at }),
+  ...(r.last_at === null
+    ? {}
+    : {
+        last: {
+          at: r.last_at,
+          ...(r.http_status === null ? {} : { httpStatus: r.http_status }),
+          ...(r.failure === null ? {} : { failure: r.failure }),
+        },
+      }),
+})
+
+export async function countDeliveries(pool: Pool, query: DeliveryQuery): Promise<number> {
+  const values: unknown[] = []
+  const conditions = conditionsOf(query, (value) => `$${values.push(value)}`)
+  const count = statement<{ n: bigint }>(
+    `select count(*) as n from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}`,
+  )
+  const [row] = await pool.run(count, values)
+  return Number(row!.n)
+}
+
+export interface Resent {
+  resent: number
+  /** Being sent at this moment, and so left alone. */
+  inHand: number
+}
+
+/** Rows a transaction changes at most; a longer list is sent in several, each with its own line in the audit trail. */
+const atOnce = 500
+
+/**
+ * Makes messages due now, as if never tried. The record of earlier tries is kept: their numbers move below zero, since those to come count from one again.
+ * What a process has in hand is left alone: it is being sent.
+ */
+export async function resendDeliveries(desk: Desk, query: DeliveryQuery): Promise<Resent> {
+  const total: Resent = { resent: 0, inHand: 0 }
+  let after: readonly [bigint, bigint, number] = [0n, 0n, 0]
+  for (;;) {
+    const page = await resendSome(desk, query, after)
+    total.resent += page.resent
+    total.inHand += page.inHand
+    if (!page.last) return total
+    after = page.last
+  }
+}
+
+interface KeyRow {
+  merchant_id: bigint
+  order_id: bigint
+  delivery_no: number
+  lease: bigint | null
+}
+
+async function resendSome(desk: Desk, query: DeliveryQuery, after: readonly [bigint, bigint, number]) {
+  return change(desk, 'orders', async (runner) => {
+    const values: unknown[] = []
+    const put = (value: unknown) => `$${values.push(value)}`
+    const conditions = [
+      ...conditionsOf(query, put),
+      `(d.merchant_id, d.order_id, d.delivery_no) > (${after.map(put).join(', ')})`,
+    ]
+    const some = statement<KeyRow>(`
+      select d.merchant_id, d.order_id, d.delivery_no, d.lease from delivery d where ${conditions.join(' and ')}
+      order by d.merchant_id, d.order_id, d.delivery_no limit ${atOnce} for update`)
+    const rows = await runner.run(some, values)
+    const free = rows.filter((r) => r.lease === null)
+    await makeDue(runner, free, desk.clock.now())
+    const last = rows.length < atOnce ? undefined : rows.at(-1)!
+    return {
+      note: { action: 'delivery resend', subject: subjectOf(query), details: { messages: free.length, ...spanOf(query) } },
+      result: {
+        resent: free.length,
+        inHand: rows.length - free.length,
+        ...(last ? { last: [last.merchant_id, last.order_id, last.delivery_no] as const } : {}),
+      },
+    }
+  })
+}
+
+const setTriesAside = statement<object>(`
+  update delivery_attempt a set try_no = a.try_no - 1000000 + (
+    select count(*) from delivery_attempt e
+    where e.merchant_id = a.merchant_id and e.order_id = a.order_id and e.delivery_no = a.delivery_no and e.try_no < 1)
+  from unnest($1::bigint[], $2::bigint[], $3::int[]) as n (merchant_id, order_id, delivery_no)
+  where a.merchant_id = n.merchant_id and a.order_id = n.order_id and a.delivery_no = n.delivery_no and a.try_no > 0`)
+const due = statement<object>(`
+  update delivery d set state = 'due', due_at = $4, tries = 0, lease = null, done_at = null
+  from unnest($1::bigint[], $2::bigint[], $3::int[]) as n (merchant_id, order_id, delivery_no)
+  where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no`)
+
+async function makeDue(runner: Runner, rows: readonly KeyRow[], now: number): Promise<void> {
+  const keys = [rows.map((r) => r.merchant_id), rows.map((r) => r.order_id), rows.map((r) => r.delivery_no)]
+  await runner.run(setTriesAside, keys)
+  await runner.run(due, [...keys, timestamp(now)])
+}
+
+function subjectOf(query: DeliveryQuery): string {
+  if (query.orderId !== undefined)
+    return query.deliveryNo === undefined ? `order ${query.orderId}` : `delivery ${query.orderId}/${query.deliveryNo}`
+  return query.merchantId === undefined ? 'deliveries' : `deliveries of merchant number ${query.merchantId}`
+}
+
+const spanOf = (query: DeliveryQuery): object => ({
+  ...(query.state === undefined ? {} : { state: query.state }),
+  ...(query.from === undefined ? {} : { from: new Date(query.from).toISOString() }),
+  ...(query.to === undefined ? {} : { to: new Date(query.to).toISOString() }),
+})

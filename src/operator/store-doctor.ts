@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import { unseal } from '../base/seal.ts'
+import type { Secret } from '../base/secret.ts'
+import { migrations } from '../storage/migrate.ts'
+import { statement, type Pool } from '../storage/pool.ts'
+import { deadAfterMs } from '../storage/store-heartbeat.ts'
+import type { Clock } from '../base/clock.ts'
+
+export interface ServerFacts {
+  /** As the server says it, such as 18.4; and 180004. */
+  version: string
+  versionNumber: number
+  roundTripMs: number
+  /** Time of the database less time of this machine, at the middle of the round trip. */
+  aheadMs: number
+  fsync: boolean
+  synchronousCommit: boolean
+}
+
+export interface MigrationFacts {
+  /** Known here, not applied there. */
+  missing: readonly string[]
+  /** Applied there, not known here. */
+  foreign: readonly string[]
+  /** Applied there from another text. */
+  changed: readonly string[]
+}
+
+export interface WorkFacts {
+  keys: bigint
+  alive: readonly { instance: string; startedAt: number }[]
+  /** Processes that ended without saying so within the last hour. */
+  dead: number
+  /** Transactions due for more than half a minute. */
+  overdue: bigint
+  overdueSince?: number
+  parked: readonly bigint[]
+  due: bigint
+  dueSince?: number
+  /** Messages given up in the last day. */
+  givenUp: bigint
+  nextOrderId: bigint
+  /** For each partitioned table the end of its last partition. */
+  partitions: readonly { table: string; end: bigint }[]
+  merchants: bigint
+  /** Switched-on endpoints of which no gate is switched on. */
+  gateless: readonly bigint[]
+}
+
+const server = statement<{ version: string; number: string; now: number; fsync: string; commit: string }>(`
+  select current_setting('server_version') as version, current_setting('server_version_num') as number, clock_timestamp() as now,
+    current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`)
+
+export async function serverFacts(pool: Pool, clock: Clock): Promise<ServerFacts> {
+  // The first question also makes the connection, so the second is measured.
+  await pool.run(server)
+  const [began, wall] = [clock.monotonic(), clock.now()]
+  const [row] = await pool.run(server)
+  const roundTripMs = clock.monotonic() - began
+  return {
+    version: row!.version.split(' ')[0]!,
+    versionNumber: Number(row!.number),
+    roundTripMs,
+    aheadMs: row!.now - (wall + roundTripMs / 2),
+    fsync: row!.fsync === 'on',
+    synchronousCommit: row!.commit !== 'off',
+  }
+}
+
+const hasLedger = statement<{ there: boolean }>(`select to_regclass('migration') is not null as there`)
+const ledger = statement<{ name: string; sha256: string }>(`select name, sha256 from migration`)
+
+export async function migrationFacts(pool: Pool): Promise<MigrationFacts> {
+  const known = new Map(migrations().map((m) => [m.name, createHash('sha256').update(m.sql).digest('hex')]))
+  const [there] = await pool.run(hasLedger)
+  const applied = there!.there ? await pool.run(ledger) : []
+  return {
+    missing: [...known.keys()].filter((name) => !applied.some((a) => a.name === name)),
+    foreign: applied.filter((a) => !known.has(a.name)).map((a) => a.name),
+    changed: applied.filter((a) => known.has(a.name) && known.get(a.name) !== a.sha256).map((a) => a.name),
+  }
+}
+
+const wrapped = statement<{ purpose: string; version: bigint; wrapped: Buffer }>(
+  `select purpose, version, wrapped from key_version`,
+)
+
+/** Whether the key-encryption key opens every key there is. Opening the ring would also make and destroy hourly keys, and a doctor only looks. */
+export async function keysOpen(pool: Pool, kek: Secret<Buffer>): Promise<boolean> {
+  const keys = await pool.run(wrapped)
+  try {
+    for (const key of keys) unseal(kek, key.wrapped, `key:${key.purpose}:${key.version}`)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)
+const heartbeats = statement<{ instance: string; started_at: number; alive: boolean }>(`
+  select instance, started_at, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat order by started_at`)
+/** By the index of what is due. A parked transaction is due in the far future or never. */
+const overdue = statement<{ n: bigint; since: number | null }>(`
+  select count(*) as n, min(due_at) as since from transaction where due_at < now() - interval '30 seconds' and alarm is null`)
+const parked = statement<{ order_id: bigint }>(
+  `select distinct order_id from transaction where alarm is not null order by order_id limit 20`,
+)
+const dueDeliveries = statement<{ n: bigint; since: number | null }>(
+  `select count(*) as n, min(created_at) as since from delivery where due_at is not null`,
+)
+const givenUp = statement<{ n: bigint }>(
+  `select count(*) as n from delivery where state = 'given up' and created_at > now() - interval '15 days' and done_at > now() - interval '1 day'`,
+)
+const nextOrder = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
+/** Every table that has partitions, whichever they are; a bound reads FOR VALUES FROM ('0') TO ('10000000'). */
+const partitions = statement<{ name: string; bound: string | null }>(`
+  select t.relname as name, pg_get_expr(p.relpartbound, p.oid) as bound
+  from pg_partitioned_table pt
+  join pg_class t on t.oid = pt.partrelid
+  left join pg_inherits i on i.inhparent = t.oid
+  left join pg_class p on p.oid = i.inhrelid
+  where t.relnamespace = current_schema()::regnamespace`)
+const merchantCount = statement<{ n: bigint }>(`select count(*) as n from merchant`)
+const gateless = statement<{ endpoint_id: bigint }>(`
+  select endpoint_id from endpoint e
+  where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
+
+export async function workFacts(pool: Pool): Promise<WorkFacts> {
+  const [keys, beats, late, stuck, owed, lost, next, parts, merchants, lonely] = await Promise.all([
+    pool.run(keyCount),
+    pool.run(heartbeats, [deadAfterMs]),
+    pool.run(overdue),
+    pool.run(parked),
+    pool.run(dueDeliveries),
+    pool.run(givenUp),
+    pool.run(nextOrder),
+    pool.run(partitions),
+    pool.run(merchantCount),
+    pool.run(gateless),
+  ])
+  return {
+    keys: keys[0]!.n,
+    alive: beats.filter((b) => b.alive).map((b) => ({ instance: b.instance, startedAt: b.started_at })),
+    dead: beats.filter((b) => !b.alive).length,
+    overdue: late[0]!.n,
+    ...(late[0]!.since === null ? {} : { overdueSince: late[0]!.since }),
+    parked: stuck.map((r) => r.order_id),
+    due: owed[0]!.n,
+    ...(owed[0]!.since === null ? {} : { dueSince: owed[0]!.since }),
+    givenUp: lost[0]!.n,
+    nextOrderId: next[0]!.next_id,
+    partitions: endsOf(parts),
+    merchants: merchants[0]!.n,
+    gateless: lonely.map((r) => r.endpoint_id),
+  }
+}
+
+function endsOf(rows: readonly { name: string; bound: string | null }[]): { table: string; end: bigint }[] {
+  const ends = new Map<string, bigint>()
+  for (const { name, bound } of rows) {
+    const end = BigInt(/TO \('?(\d+)'?\)/.exec(bound ?? '')?.[1] ?? 0)
+    if (end >= (ends.get(name) ?? 0n)) ends.set(name, end)
+  }
+  return [...ends].map(([table, end]) => ({ table, end })).sort((a, b) => (a.table < b.table ? -1 : 1))
+}

@@ -1,0 +1,62 @@
+import type { Secret } from '../base/secret.ts'
+import { insertMerchant, replaceControlKey, switchMerchant } from '../merchant/store.ts'
+import { openIds } from '../storage/store-ids.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { servesMobile } from './control-key.ts'
+import type { Desk } from './desk.ts'
+import { Refused } from './refused.ts'
+import { change } from './store-audit.ts'
+import { listEndpoints, listMerchants, merchantNamed } from './store-config.ts'
+
+export interface MerchantWish {
+  login: string
+  name: string
+  controlKey: Secret<string>
+}
+
+export async function addMerchant(desk: Desk, keys: KeyRing, wish: MerchantWish): Promise<bigint> {
+  const merchantId = await openIds(desk.pool, 'merchant', 1).take()
+  return change(desk, 'config', async (runner) => {
+    if ((await listMerchants(runner)).some((m) => m.login === wish.login))
+      throw new Refused(
+        `There is a merchant ${wish.login} already. Choose another login, or see: npx tollgate merchant show ${wish.login}`,
+      )
+    await insertMerchant(runner, { merchantId, ...wish }, keys, desk.random, desk.clock.now())
+    return {
+      note: { action: 'merchant add', subject: `merchant ${wish.login}`, details: { name: wish.name } },
+      result: merchantId,
+    }
+  })
+}
+
+/** The new key counts within a second; the one before it is accepted for `keepMs` more. Answers until when. */
+export async function rotateKey(
+  desk: Desk,
+  keys: KeyRing,
+  login: string,
+  controlKey: Secret<string>,
+  keepMs: number,
+): Promise<number> {
+  return change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, login)
+    const mobile = (await listEndpoints(runner)).find(
+      (e) => e.merchantId === merchantId && e.settings.merchantServerUrl !== undefined,
+    )
+    if (mobile && !servesMobile(controlKey))
+      throw new Refused(
+        `Endpoint ${mobile.endpointId} serves the mobile API, whose control keys are 32 hexadecimal digits. Give such a key, or none to have one made.`,
+      )
+    const until = desk.clock.now() + keepMs
+    await replaceControlKey(runner, { merchantId, controlKey }, until, keys, desk.random)
+    const details = { previous_key_until: new Date(until).toISOString() }
+    return { note: { action: 'merchant rotate-key', subject: `merchant ${login}`, details }, result: until }
+  })
+}
+
+export async function setMerchantEnabled(desk: Desk, login: string, enabled: boolean): Promise<void> {
+  await change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, login)
+    await switchMerchant(runner, merchantId, enabled)
+    return { note: { action: enabled ? 'merchant enable' : 'merchant disable', subject: `merchant ${login}` }, result: undefined }
+  })
+}

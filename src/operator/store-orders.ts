@@ -1,0 +1,252 @@
+import { currencyOf, decimalToMinor } from '../base/money.ts'
+import currencyCodes from 'currency-codes'
+import type { ShownCard } from '../card/number.ts'
+import type { Order } from '../order/order.ts'
+import { openOrderStore, type Place } from '../order/store.ts'
+import { statement, timestamp, type Pool } from '../storage/pool.ts'
+import type { Desk } from './desk.ts'
+import type { Life } from './life.ts'
+import { Refused, WrongUsage } from './refused.ts'
+import { change } from './store-audit.ts'
+
+export interface OrderLine extends Place {
+  login: string
+  clientOrderid: string
+  amountMinor: bigint
+  currency: string
+  status: string
+  card: ShownCard
+  createdAt: number
+  finalAt?: number
+  /** A transaction of it was parked for an operator. */
+  parked: boolean
+}
+
+export interface OrderQuery {
+  merchantId?: bigint
+  clientOrderid?: string
+  cardHashId?: string
+  status?: readonly string[]
+  /** A decimal amount; without a currency in any that can spell it. */
+  amount?: string
+  currency?: string
+  from?: number
+  to?: number
+  parked?: boolean
+  /** The page begins after this order, towards older ones. */
+  after?: bigint
+  limit: number
+}
+
+interface LineRow {
+  merchant_id: bigint
+  order_id: bigint
+  login: string
+  client_orderid: string
+  amount_minor: bigint
+  currency: string
+  status: string
+  card: ShownCard
+  created_at: number
+  final_at: number | null
+  parked: boolean
+}
+
+/**
+ * Newest first, by time and then by id: a walk back along the index by time, narrowed by what is asked for. The text depends on it, so that the planner sees an index
+ * for it; values are parameters always.
+ */
+export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLine[]> {
+  const values: unknown[] = []
+  const put = (value: unknown) => `$${values.push(value)}`
+  const conditions = [
+    ...(query.clientOrderid === undefined ? [] : [`o.client_orderid = ${put(query.clientOrderid)}`]),
+    ...(query.cardHashId === undefined ? [] : [`f.card ->> 'hashId' = ${put(query.cardHashId.toLowerCase())}`]),
+    ...(query.status === undefined ? [] : [statusCondition(query.status, put)]),
+    ...(query.amount === undefined ? [] : [amountCondition(query.amount, query.currency, put)]),
+    ...(query.amount !== undefined || query.currency === undefined ? [] : [`o.currency = ${put(query.currency)}`]),
+    ...(query.from === undefined ? [] : [`o.created_at >= ${put(timestamp(query.from))}`]),
+    ...(query.to === undefined ? [] : [`o.created_at < ${put(timestamp(query.to))}`]),
+    ...(query.parked === true
+      ? [`o.order_id in (select t.order_id from transaction t where t.merchant_id = o.merchant_id and t.alarm is not null)`]
+      : []),
+  ]
+  if (query.after !== undefined) {
+    const [at] = await pool.run(timeOf, [query.after])
+    if (!at) throw new Refused(`There is no order ${query.after} to go on from. Begin again without --after.`)
+    const time = put(timestamp(at.created_at))
+    conditions.push(`o.created_at <= ${time} and (o.created_at < ${time} or o.order_id < ${put(query.after)})`)
+  }
+  const limit = put(query.limit)
+  const where = [...conditions, ...(query.merchantId === undefined ? [] : [`o.merchant_id = ${put(query.merchantId)}`])]
+  const found = statement<LineRow>(`
+    select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at, m.login,
+      exists (select from transaction t where t.merchant_id = o.merchant_id and t.order_id = o.order_id and t.alarm is not null) as parked
+    from orders o
+    join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
+    join merchant m on m.merchant_id = o.merchant_id
+    ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
+    order by o.created_at desc, o.order_id desc limit ${limit}`)
+  return (await pool.run(found, values)).map((r) => ({
+    merchantId: r.merchant_id,
+    orderId: r.order_id,
+    login: r.login,
+    clientOrderid: r.client_orderid,
+    amountMinor: r.amount_minor,
+    currency: r.currency,
+    status: r.status,
+    card: r.card,
+    createdAt: r.created_at,
+    ...(r.final_at === null ? {} : { finalAt: r.final_at }),
+    parked: r.parked,
+  }))
+}
+
+/** Statuses that seldom occur have a partial index, which the planner takes only when the text shows that no other is asked for. */
+function statusCondition(statuses: readonly string[], put: (value: unknown) => string): string {
+  const unusual = new Set(['unknown', 'error', 'filtered'])
+  const condition = `o.status = any (${put([...statuses])})`
+  return statuses.every((s) => unusual.has(s)) ? `${condition} and o.status in ('unknown', 'error', 'filtered')` : condition
+}
+
+/**
+ * An amount is minor units of its currency: 10 is 1000 in dollars and 10 in yen. There is no index by amount, so every row walked over is compared; one list of
+ * currencies for each of the few numbers it can be takes 4 s for 300,000 orders as pairs, and 0.2 s like this.
+ */
+function amountCondition(amount: string, currency: string | undefined, put: (value: unknown) => string): string {
+  const spellings = new Map<bigint, string[]>()
+  for (const code of currency === undefined ? currencyCodes.codes() : [currency]) {
+    const minor = decimalToMinor(amount, currencyOf(code)!.exponent)
+    if (minor !== undefined) spellings.set(minor, [...(spellings.get(minor) ?? []), code])
+  }
+  if (spellings.size === 0)
+    throw new WrongUsage(`${amount} is not an amount${currency === undefined ? '' : ` in ${currency}`}, for example 10.42.`)
+  return `(${[...spellings].map(([minor, codes]) => `o.amount_minor = ${put(minor)} and o.currency = any (${put(codes)})`).join(' or ')})`
+}
+
+const timeOf = statement<{ merchant_id: bigint; created_at: number }>(`
+  select o.merchant_id, o.created_at from merchant m join orders o on o.merchant_id = m.merchant_id and o.order_id = $1`)
+const events = statement<{
+  event_no: number
+  transaction_no: number
+  event: string
+  from_state: string
+  to_state: string
+  facts: object | null
+  at: number
+}>(`
+  select event_no, transaction_no, event, from_state, to_state, facts, at
+  from order_event where merchant_id = $1 and order_id = $2 order by event_no`)
+const repeats = statement<{ serial_number: string; operation: string; transaction_no: number; at: number }>(`
+  select serial_number, operation, transaction_no, at from request where merchant_id = $1 and order_id = $2 order by at`)
+const deliveries = statement<{
+  delivery_no: number
+  transaction_no: number
+  kind: string
+  url: string
+  state: string
+  due_at: number | null
+  created_at: number
+}>(`
+  select delivery_no, transaction_no, kind, url, state, due_at, created_at
+  from delivery where merchant_id = $1 and order_id = $2 order by delivery_no`)
+const tries = statement<{
+  delivery_no: number
+  at: number
+  duration_ms: number
+  http_status: number | null
+  failure: string | null
+}>(`
+  select delivery_no, at, duration_ms, http_status, failure
+  from delivery_attempt where merchant_id = $1 and order_id = $2 order by delivery_no, try_no`)
+
+export interface LivingOrder {
+  order: Order
+  life: Life
+}
+
+/** Everything that is known of an order. */
+export async function orderWithLife(pool: Pool, orderId: bigint): Promise<LivingOrder> {
+  const [row] = await pool.run(timeOf, [orderId])
+  const place = row && { merchantId: row.merchant_id, orderId }
+  const [order] = place ? await openOrderStore(pool).load([place]) : []
+  if (!place || !order) throw new Refused(`There is no order ${orderId}. To search: npx tollgate order find --help`)
+  const key = [place.merchantId, place.orderId]
+  const [e, r, d, t] = await Promise.all([
+    pool.run(events, key),
+    pool.run(repeats, key),
+    pool.run(deliveries, key),
+    pool.run(tries, key),
+  ])
+  return {
+    order,
+    life: {
+      events: e.map((x) => ({
+        transactionNo: x.transaction_no,
+        event: x.event,
+        from: x.from_state,
+        to: x.to_state,
+        facts: x.facts ?? {},
+        at: x.at,
+      })),
+      repeats: r.map((x) => ({
+        serialNumber: x.serial_number,
+        operation: x.operation,
+        transactionNo: x.transaction_no,
+        at: x.at,
+      })),
+      deliveries: d.map((x) => ({
+        deliveryNo: x.delivery_no,
+        transactionNo: x.transaction_no,
+        kind: x.kind,
+        url: x.url,
+        state: x.state,
+        ...(x.due_at === null ? {} : { dueAt: x.due_at }),
+        createdAt: x.created_at,
+        tries: t
+          .filter((y) => y.delivery_no === x.delivery_no)
+          .map((y) => ({
+            at: y.at,
+            durationMs: y.duration_ms,
+            ...(y.http_status === null ? {} : { httpStatus: y.http_status }),
+            ...(y.failure === null ? {} : { failure: y.failure }),
+          })),
+      })),
+    },
+  }
+}
+
+/** A process that still has the order in memory must not write over what is done here. */
+const raiseVersion = statement<object>(`update orders set version = version + 1 where merchant_id = $1 and order_id = $2`)
+const unpark = statement<{ transaction_no: number; step: string | null }>(`
+  update transaction set alarm = null, tries = 0, lease = null, due_at = case when step is null then null else $3::timestamptz end
+  where merchant_id = $1 and order_id = $2 and alarm is not null
+  returning transaction_no, step`)
+const alarms = statement<{ transaction_no: number; alarm: string }>(`
+  select transaction_no, alarm from transaction where merchant_id = $1 and order_id = $2 and alarm is not null`)
+
+export interface Resumed {
+  transactionNo: number
+  step?: string
+  alarm: string
+}
+
+/** Takes the parked transactions of an order up again: due now, as if never tried. */
+export async function resumeOrder(desk: Desk, orderId: bigint): Promise<Resumed[]> {
+  const [row] = await desk.pool.run(timeOf, [orderId])
+  if (!row) throw new Refused(`There is no order ${orderId}. See: npx tollgate order find --parked`)
+  return change(desk, 'orders', async (runner) => {
+    const place = [row.merchant_id, orderId]
+    // In the order in which the gateway writes them, so that nobody waits in a circle.
+    await runner.run(raiseVersion, place)
+    const why = new Map((await runner.run(alarms, place)).map((r) => [r.transaction_no, r.alarm]))
+    const freed = await runner.run(unpark, [...place, timestamp(desk.clock.now())])
+    if (freed.length === 0) throw new Refused(`Nothing of order ${orderId} is parked. See: npx tollgate order show ${orderId}`)
+    const resumed = freed.map((r) => ({
+      transactionNo: r.transaction_no,
+      ...(r.step === null ? {} : { step: r.step }),
+      alarm: why.get(r.transaction_no) ?? '',
+    }))
+    return { note: { action: 'order resume', subject: `order ${orderId}`, details: { transactions: resumed } }, result: resumed }
+  })
+}

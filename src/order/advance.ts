@@ -1,0 +1,291 @@
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Card, SealedCard } from '../card/vault.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import { openBatch } from '../storage/batch.ts'
+import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { Ids } from '../storage/store-ids.ts'
+import type { Refused } from './decide.ts'
+import type { Event } from './event.ts'
+import { openHand, type Held } from './hand.ts'
+import { head, type Order, type Transaction } from './order.ts'
+import { placeKey, type KeyRow, type OrderStore, type Place, type RepeatRow } from './store.ts'
+import { acceptWork, drive, resume, type Deciding, type Work } from './work.ts'
+
+/** A new order, in state `new` with its one transaction, and the card it pays with. */
+export interface Accept {
+  is: 'accept'
+  order: Order
+  digest: Buffer
+  card: Card
+  sealed: SealedCard
+}
+
+/** Something that happened to an order, or (`resume`) a step of it that was found in nobody's hand. */
+export type Happened = ({ is: 'event'; event: Event } & Place) | ({ is: 'resume'; transactionNo: number; card: Card } & Place)
+
+export type Submission = Accept | Happened
+
+export type Advanced =
+  | { is: 'accepted'; orderId: bigint; repeat: boolean }
+  | { is: 'in use' }
+  | { is: 'applied'; order: Order }
+  | { is: 'ignored'; why: string }
+
+export interface Door {
+  submit(submission: Submission): Promise<Advanced>
+  holds(place: Place): boolean
+  /** Lets go of an order whose step could not be done; a sweep takes it up again. */
+  release(place: Place): void
+  /** Orders that may still be taken in hand. */
+  room(): number
+  /** Orders in hand by merchant or gate, and submissions waiting for a batch. */
+  load(merchantId: bigint, gateId: bigint): { ofMerchant: number; ofGate: number; waiting: number }
+  counts(): { batches: number; items: number; held: number }
+  close(): Promise<void>
+}
+
+export interface DoorSettings {
+  store: OrderStore
+  attempts: Ids
+  clock: Clock
+  log: Log
+  heartbeat: Heartbeat
+  registry: () => Registry
+  /** Orders in hand at once; beyond it rows are committed unleased and swept. */
+  maxHeld: number
+  /** Whether a new order is taken in hand by the process that commits it; the bench shows what that is worth. */
+  handOver: boolean
+  maxBatch: number
+  lanes: number
+  /** The sealed card of an order with its CVV2 in it, for one that is not taken in hand. */
+  sealCvv2: (accept: Accept) => SealedCard
+  /** A step outside has to be done for an order in hand. */
+  onStep: (held: Held, transaction: Transaction) => void
+  /** How many new deliveries can be taken in hand; and they, once committed. */
+  deliveryRoom: () => number
+  onDeliveries: (deliveries: Delivery[], order: Order) => void
+}
+
+interface Entry {
+  at: number
+  item: Submission
+}
+
+const patienceMs = 10_000
+
+/** The one door: every change of an order goes through here, in batches that share a commit. */
+export function openDoor(s: DoorSettings): Door {
+  const hand = openHand()
+  /** Submissions that a batch has begun before: their commit may have gone through although the connection broke. */
+  const begun = new WeakSet<Submission>()
+  /** Settled by an earlier round: when a later round fails, the batch runs again without them, so that no step of theirs is started twice. */
+  const answered = new WeakMap<Submission, Advanced>()
+  const me = s.heartbeat.processId
+
+  const batch = openBatch<Submission, Advanced>({
+    name: 'orders',
+    run: async (items) => {
+      const results = items.map((item) => answered.get(item)) as Advanced[]
+      let open: Entry[] = items.map((item, at) => ({ item, at })).filter((e) => !answered.has(e.item))
+      while (open.length > 0) {
+        const moved = await round(open, results)
+        for (const e of open) if (!moved.includes(e)) answered.set(e.item, results[e.at]!)
+        open = moved
+      }
+      return results
+    },
+    maxItems: s.maxBatch,
+    lanes: s.lanes,
+    patienceMs,
+    clock: s.clock,
+    log: s.log,
+  })
+
+  const roomInHand = () => Math.max(0, s.maxHeld - hand.size())
+
+  /** An order in hand is being worked on: what a sweep found of it is not in nobody's hand. */
+  function happen(work: Work, item: Happened, deciding: Deciding): Refused | undefined {
+    if (item.is === 'event') return drive(work, item.event, deciding)
+    if (hand.get(placeKey(item))) return { is: 'stale', why: 'it is in hand' }
+    return resume(work, item.transactionNo, deciding)
+  }
+
+  /** Decides and saves once; answers the entries whose order had moved meanwhile. */
+  async function round(entries: Entry[], results: Advanced[]): Promise<Entry[]> {
+    const now = s.clock.now()
+    const numbers: bigint[] = []
+    for (let i = 0; i < entries.length; i++) numbers.push(await s.attempts.take())
+    let room = s.handOver ? roomInHand() : 0
+    const deciding = (hold: boolean): Deciding => ({
+      now,
+      processId: me,
+      registry: s.registry(),
+      number: () => numbers.pop()!,
+      hold,
+    })
+
+    const works = new Map<string, Work>()
+    const { firsts, twins } = pairUp(entries)
+    for (const [entry, work] of await openHappened(entries, works)) {
+      const refused = happen(work, entry.item as Happened, deciding(true))
+      if (refused) results[entry.at] = { is: 'ignored', why: refused.why }
+      else work.entries.push(entry.at)
+    }
+    for (const { item, at } of firsts) {
+      const hold = room-- > 0
+      works.set(
+        placeKey(item.order),
+        acceptWork(item.order, item.card, hold ? item.sealed : s.sealCvv2(item), at, deciding(hold)),
+      )
+    }
+
+    const wereBegun = new Set(firsts.filter((e) => begun.has(e.item)).map((e) => placeKey(e.item.order)))
+    for (const { item } of entries) begun.add(item)
+    const moved = await store(works, firsts, twins, wereBegun, results)
+    return entries.filter((e) => moved.has(e.at))
+  }
+
+  /** The transaction of a round. Answers the entries that must be decided again. */
+  async function store(
+    works: Map<string, Work>,
+    firsts: AcceptEntry[],
+    twins: AcceptEntry[],
+    wereBegun: Set<string>,
+    results: Advanced[],
+  ): Promise<Set<number>> {
+    const leased = [...works.values()].reduce((sum, w) => sum + w.deliveries.length, 0) <= s.deliveryRoom()
+    const { saved, committed } = await s.store.transaction(async (tables) => {
+      const claims = firsts.map(({ item }) => ({
+        merchantId: item.order.merchantId,
+        orderId: item.order.orderId,
+        clientOrderid: item.order.clientOrderid,
+        digest: item.digest,
+        at: item.order.createdAt,
+      }))
+      const holders = claims.length === 0 ? [] : await tables.claimKeys(claims)
+      const byName = new Map(holders.map((h) => [nameKey(h), h]))
+      const repeats: RepeatRow[] = []
+      const done = new Map(
+        (await tables.load(firsts.map((e) => e.item.order).filter((o) => wereBegun.has(placeKey(o))))).map((o) => [
+          placeKey(o),
+          o,
+        ]),
+      )
+      for (const entry of [...firsts, ...twins]) {
+        const key = placeKey(entry.item.order)
+        const holder = byName.get(nameKey(entry.item.order))!
+        const own = holder.orderId === entry.item.order.orderId
+        if (own && !done.has(key)) continue
+        if (!own) works.delete(key)
+        results[entry.at] = answerTo(entry.item, holder, own)
+        if (!own && results[entry.at]!.is === 'accepted') repeats.push(repeatRow(entry.item.order, holder))
+      }
+      const changes = [...works.entries()].filter(([key, w]) => w.entries.length > 0 && !done.has(key)).map(([, w]) => w)
+      const [kept] = await Promise.all([tables.save(changes, leased ? me : undefined), tables.insertRepeats(repeats)])
+      return { saved: kept, committed: done }
+    })
+    const moved = new Set<number>()
+    for (const [key, work] of works) {
+      const earlier = committed.get(key)
+      if (earlier) settle({ ...work, after: earlier, deliveries: [] }, results, false)
+      else if (saved.has(key)) settle(work, results, leased)
+      else if (work.entries.length > 0) {
+        hand.release(key)
+        for (const at of work.entries) moved.add(at)
+      }
+    }
+    return moved
+  }
+
+  function settle(work: Work, results: Advanced[], leased: boolean): void {
+    const { before, after, card } = work
+    const key = placeKey(after)
+    for (const at of work.entries)
+      results[at] = before ? { is: 'applied', order: after } : { is: 'accepted', orderId: after.orderId, repeat: false }
+    const mine = after.transactions.filter((t) => t.step !== undefined && t.lease === me)
+    hand.release(key)
+    if (mine.length > 0 && card) {
+      const now: Held = { order: after, card }
+      hand.take(key, now)
+      for (const t of mine) if (t !== before?.transactions[t.no - 1]) s.onStep(now, t)
+    }
+    if (leased && work.deliveries.length > 0)
+      s.onDeliveries(
+        work.deliveries.map((d) => ({ ...d, merchantId: after.merchantId, orderId: after.orderId, tries: 0 })),
+        after,
+      )
+  }
+
+  /** Finds the order of each event: in hand, or read. An order that is not there fails alone: the batch is halved until it is found. */
+  async function openHappened(entries: Entry[], works: Map<string, Work>): Promise<[Entry, Work][]> {
+    const happened = entries.filter((e) => e.item.is !== 'accept')
+    const absent = new Map<string, Place>()
+    for (const { item } of happened) if (!hand.get(placeKey(placeOf(item)))) absent.set(placeKey(placeOf(item)), placeOf(item))
+    const read = new Map((await s.store.load([...absent.values()])).map((o) => [placeKey(o), o]))
+    const opened: [Entry, Work][] = []
+    for (const entry of happened) {
+      const key = placeKey(placeOf(entry.item))
+      const inHand = hand.get(key)
+      const order = inHand?.order ?? read.get(key)
+      if (!order) throw new Error(`there is no order ${key}`)
+      const card = inHand?.card ?? (entry.item.is === 'resume' ? entry.item.card : undefined)
+      const work = works.get(key) ?? {
+        before: order,
+        after: order,
+        rows: [],
+        deliveries: [],
+        eraseCvv2: false,
+        card,
+        entries: [],
+      }
+      works.set(key, work)
+      opened.push([entry, work])
+    }
+    return opened
+  }
+
+  return {
+    submit: (submission) => batch.submit(submission),
+    holds: (place) => hand.get(placeKey(place)) !== undefined,
+    release: (place) => hand.release(placeKey(place)),
+    room: roomInHand,
+    load: (merchantId, gateId) => ({ ...hand.load(merchantId, gateId), waiting: batch.waiting() }),
+    counts: () => ({ ...batch.counts(), held: hand.size() }),
+    close: () => batch.close(),
+  }
+}
+
+interface AcceptEntry extends Entry {
+  item: Accept
+}
+
+/** New orders of one batch by name: the first of a name claims it, its twins are answered by whoever holds the name then. */
+function pairUp(entries: Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
+  const firsts = new Map<string, AcceptEntry>()
+  const twins: AcceptEntry[] = []
+  for (const entry of entries) {
+    if (entry.item.is !== 'accept') continue
+    const key = nameKey(entry.item.order)
+    if (firsts.has(key)) twins.push(entry as AcceptEntry)
+    else firsts.set(key, entry as AcceptEntry)
+  }
+  return { firsts: [...firsts.values()], twins }
+}
+
+const nameKey = (o: { merchantId: bigint; clientOrderid: string }) => `${o.merchantId}/${o.clientOrderid}`
+
+const placeOf = (item: Submission): Place => (item.is === 'accept' ? item.order : item)
+
+const answerTo = (item: Accept, holder: KeyRow, own: boolean): Advanced =>
+  own || holder.digest.equals(item.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }
+
+const repeatRow = (order: Order, holder: KeyRow): RepeatRow => ({
+  merchantId: order.merchantId,
+  orderId: holder.orderId,
+  serialNumber: head(order).serialNumber!,
+  operation: order.kind,
+  transactionNo: 1,
+  at: order.createdAt,
+})

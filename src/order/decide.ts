@@ -1,0 +1,231 @@
+import { originOf, type NewDelivery } from '../delivery/delivery.ts'
+import { finalStatuses } from '../spec/words.ts'
+import type { Event } from './event.ts'
+import { moveFor, type Move } from './machine.ts'
+import { statusOfState, type Attempt, type Order, type State, type Transaction } from './order.ts'
+
+export interface OrderEventRow {
+  eventNo: number
+  transactionNo: number
+  event: Event['is']
+  from: State
+  to: State
+  facts?: object
+  at: number
+}
+
+export interface Decided {
+  is: 'decided'
+  order: Order
+  /** What happened, for the order's life story. */
+  row: OrderEventRow
+  deliveries: NewDelivery[]
+  /** What follows from it for other transactions of the order, to be decided next. */
+  follow: Event[]
+}
+
+/** Why an event changes nothing. `stale`: it answers an attempt that is no longer open. `impossible`: the machine has no such move. */
+export interface Refused {
+  is: 'stale' | 'impossible'
+  why: string
+}
+
+/**
+ * Applies one event to an order, purely: looks the move up, takes the facts of the event over, and says what the order is then, what tells it, who must
+ * hear of it and what follows. The version rises by one.
+ */
+export function decide(order: Order, event: Event, now: number): Decided | Refused {
+  const transaction = order.transactions.find((t) => t.no === event.transactionNo)
+  if (!transaction) return { is: 'impossible', why: `order ${order.orderId} has no transaction ${event.transactionNo}` }
+  if ('attemptNo' in event) {
+    const attempt = order.attempts.find((a) => a.no === event.attemptNo)
+    if (!attempt || attempt.outcome !== undefined) return { is: 'stale', why: `attempt ${event.attemptNo} is not open` }
+  }
+  const move = moveFor(transaction.state, event.is)
+  if (!move) return { is: 'impossible', why: `${event.is} in state ${transaction.state}` }
+
+  const next = transactionAfter(transaction, event, move, now)
+  const final = next.finalAt !== undefined
+  const owed = event.is === 'answer lost' || event.is === 'lease lost' ? reversalOf(order, next, now) : undefined
+  const facts = factsOf(event)
+  const row: OrderEventRow = {
+    eventNo: order.events + 1,
+    transactionNo: next.no,
+    event: event.is,
+    from: transaction.state,
+    to: move.to,
+    at: now,
+  }
+  if (facts !== undefined) row.facts = facts
+  const changed: Order = {
+    ...order,
+    version: order.version + 1,
+    events: order.events + 1,
+    transactions: [...order.transactions.map((t) => (t === transaction ? next : t)), ...(owed ? [owed] : [])],
+    attempts: attemptsAfter(order, event, now),
+  }
+  if (final && next.no === 1) changed.finalAt = now
+  const deliveries = final && next.origin === 'request' ? callbacksOf(changed, next) : []
+  if (deliveries.length > 0) changed.deliveries += deliveries.length
+  return {
+    is: 'decided',
+    order: changed,
+    row,
+    deliveries,
+    follow: followOf(event, next, owed?.no),
+  }
+}
+
+function transactionAfter(transaction: Transaction, event: Event, move: Move, now: number): Transaction {
+  const next: Transaction = {
+    no: transaction.no,
+    kind: transaction.kind,
+    origin: transaction.origin,
+    state: move.to,
+    amountMinor: transaction.amountMinor,
+    amountText: transaction.amountText,
+    result: resultAfter(transaction.result, event, now),
+    tries: triesAfter(transaction, event),
+    createdAt: transaction.createdAt,
+  }
+  if (transaction.serialNumber !== undefined) next.serialNumber = transaction.serialNumber
+  if (transaction.parentNo !== undefined) next.parentNo = transaction.parentNo
+  if (move.asks !== undefined) {
+    next.step = move.asks
+    next.dueAt = now
+    if ('lease' in event) {
+      next.lease = event.lease
+      next.dueAt = event.leaseDueAt
+    } else if (event.is === 'reversal unanswered' || event.is === 'owed') next.dueAt = Math.max(now, event.dueAt)
+  }
+  if (finalStatuses.has(statusOfState(move.to))) next.finalAt = now
+  return next
+}
+
+function triesAfter(transaction: Transaction, event: Event): number {
+  if (event.is === 'taken up') return transaction.tries
+  return event.is === 'answer awaited' || event.is === 'reversal unanswered' ? transaction.tries + 1 : 0
+}
+
+/** The reversal advice owed for a payment whose answer was lost: a transaction of its own, of the whole amount. */
+const reversalOf = (order: Order, of: Transaction, now: number): Transaction => ({
+  no: order.transactions.length + 1,
+  kind: 'reversal',
+  origin: 'gateway',
+  parentNo: of.no,
+  state: 'new',
+  amountMinor: of.amountMinor,
+  amountText: of.amountText,
+  result: of.result.gateId === undefined ? {} : { gateId: of.result.gateId },
+  tries: 0,
+  createdAt: now,
+})
+
+/** The attempt that a reversal takes back: the last one of its parent. */
+export function originalOf(order: Order, reversal: Transaction): Attempt {
+  const original = order.attempts.findLast((a) => a.transactionNo === reversal.parentNo)
+  if (!original) throw new Error(`order ${order.orderId} has a reversal of nothing`)
+  return original
+}
+
+function followOf(event: Event, next: Transaction, owedNo: number | undefined): Event[] {
+  switch (event.is) {
+    case 'answer lost':
+    case 'lease lost':
+      return [{ is: 'owed', transactionNo: owedNo!, dueAt: event.reverseAt }]
+    case 'reversal acknowledged':
+      return [{ is: 'reversed', transactionNo: next.parentNo! }]
+    default:
+      return []
+  }
+}
+
+function attemptsAfter(order: Order, event: Event, now: number): readonly Attempt[] {
+  if (event.is === 'attempt recorded')
+    return [...order.attempts, { ...event.attempt, no: order.attempts.length + 1, transactionNo: event.transactionNo }]
+  const end = endOf(event)
+  if (!end || !('attemptNo' in event)) return order.attempts
+  return order.attempts.map((a) => (a.no === event.attemptNo ? { ...a, ...end, endedAt: now } : a))
+}
+
+/** How an event ends its attempt; undefined while the attempt stays open. */
+function endOf(event: Event): Pick<Attempt, 'outcome' | 'actionCode' | 'why'> | undefined {
+  switch (event.is) {
+    case 'approved':
+    case 'declined':
+      return { outcome: event.is, actionCode: event.actionCode }
+    case 'reversal acknowledged':
+      return { outcome: 'approved', actionCode: event.actionCode }
+    case 'not sent':
+      return { outcome: 'not sent', why: event.why }
+    case 'answer lost':
+      return { outcome: 'unknown', why: event.why }
+    case 'lease lost':
+      return { outcome: 'unknown', why: 'the process that sent it is gone' }
+    default:
+      return undefined
+  }
+}
+
+/** ISO 8583 action codes that the gateway gives on its own; docs/errors.md. */
+const expiredCard = { errorCode: '101', errorMessage: 'Expired card' }
+const neverSent = { errorCode: '909', errorMessage: 'System malfunction' }
+const answerLost = { errorCode: '911', errorMessage: 'Card issuer timed out' }
+
+function resultAfter(result: Transaction['result'], event: Event, now: number): Transaction['result'] {
+  const more = resultOf(event, now)
+  return more ? { ...result, ...more } : result
+}
+
+function resultOf(event: Event, now: number): Transaction['result'] | undefined {
+  switch (event.is) {
+    case 'approved':
+      return { processor: event.data, ...event.gate, receiptId: event.receiptId, processedAt: now }
+    case 'declined':
+      return { processor: event.data, ...event.gate, errorCode: event.actionCode, errorMessage: event.text, processedAt: now }
+    case 'attempt recorded':
+      return { gateId: String(event.attempt.gateId) }
+    case 'card expired':
+      return expiredCard
+    case 'not sent':
+    case 'no gate':
+      return neverSent
+    case 'reversed':
+      return answerLost
+    case 'reversal acknowledged':
+      return { processedAt: now }
+    default:
+      return undefined
+  }
+}
+
+function factsOf(event: Event): object | undefined {
+  switch (event.is) {
+    case 'attempt recorded':
+      return { gate: String(event.attempt.gateId), stan: event.attempt.stan, rrn: event.attempt.rrn }
+    case 'approved':
+    case 'declined':
+    case 'reversal acknowledged':
+      return { action_code: event.actionCode }
+    case 'not sent':
+    case 'answer lost':
+    case 'answer awaited':
+    case 'reversal unanswered':
+      return { why: event.why }
+    default:
+      return undefined
+  }
+}
+
+/** One callback a URL, however often the request and the endpoint name it. */
+function callbacksOf(order: Order, transaction: Transaction): NewDelivery[] {
+  const { serverCallbackUrl, notifyUrl, endpointCallbackUrl } = order.request
+  const urls = new Set([serverCallbackUrl, notifyUrl, endpointCallbackUrl].filter((url) => url !== undefined))
+  return [...urls].map((url, i) => ({
+    deliveryNo: order.deliveries + i + 1,
+    transactionNo: transaction.no,
+    kind: 'callback',
+    url,
+    origin: originOf(url),
+  }))
+}

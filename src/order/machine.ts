@@ -1,0 +1,44 @@
+import type { EventName } from './event.ts'
+import type { State, Step } from './order.ts'
+
+export interface Move {
+  from: State
+  on: EventName
+  to: State
+  /** What the transaction does next; without it the transaction rests. */
+  asks?: Step
+}
+
+const row = (from: State, on: EventName, to: State, asks?: Step): Move =>
+  asks === undefined ? { from, on, to } : { from, on, to, asks }
+
+/** Every move there is. What is not here cannot happen: decide refuses it, and the database has no row for it (legal_transition). */
+// oxfmt-ignore
+export const machine: readonly Move[] = [
+  //  from           on                  to             asks
+  row('new',         'accepted',         'filtering'),
+  row('filtering',   'screened clean',   'ready',       'record attempt'),
+  row('filtering',   'card expired',     'declined'),
+  row('ready',       'attempt recorded', 'authorising', 'authorise'),
+  row('ready',       'no gate',          'error'),
+  row('authorising', 'approved',         'approved'),
+  row('authorising', 'declined',         'declined'),
+  row('authorising', 'not sent',         'error'),
+  row('authorising', 'answer lost',      'unknown'),
+  row('authorising', 'answer awaited',   'authorising', 'authorise'),
+  row('authorising', 'lease lost',       'unknown'),
+  row('unknown',     'reversed',         'error'),
+  //  the reversal that an unknown payment makes the gateway owe
+  row('new',         'owed',                  'owed',      'record attempt'),
+  row('owed',        'attempt recorded',      'reversing', 'reverse'),
+  row('reversing',   'taken up',              'reversing', 'reverse'),
+  row('reversing',   'reversal unanswered',   'reversing', 'reverse'),
+  row('reversing',   'reversal acknowledged', 'approved'),
+]
+
+const moves = new Map(machine.map((move) => [`${move.from}>${move.on}`, move]))
+
+export const moveFor = (from: State, on: EventName): Move | undefined => moves.get(`${from}>${on}`)
+
+/** Pairs for the table `legal_transition`. */
+export const legalTransitions = (): (readonly [State, State])[] => machine.map((move) => [move.from, move.to] as const)

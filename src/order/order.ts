@@ -1,0 +1,163 @@
+import type { ProcessorData } from '../acquirer/connector.ts'
+import type { ShownCard } from '../card/number.ts'
+import type { OrderKind, Status, TransactionKind } from '../spec/words.ts'
+
+/**
+ * The aggregate: an order with everything asked of it. Values are never changed in place; a decision makes new ones, and what is a new object is what
+ * gets saved. Amounts are minor units of the order's currency, times milliseconds since 1970.
+ */
+export interface Order {
+  merchantId: bigint
+  orderId: bigint
+  /** Rises by one with each saved change; a save names the version it read. */
+  version: number
+  kind: OrderKind
+  clientOrderid: string
+  /** The id the path named: the endpoint itself or a group. */
+  pathId: bigint
+  endpointId: bigint
+  currency: string
+  amountMinor: bigint
+  amountText: string
+  request: OrderRequest
+  card: ShownCard
+  /** How many event and delivery rows there are; the next one gets the next number. */
+  events: number
+  deliveries: number
+  createdAt: number
+  finalAt?: number
+  transactions: readonly Transaction[]
+  attempts: readonly Attempt[]
+}
+
+/** What the merchant sent besides identifiers, amount and card. Personal data: masked in logs. */
+export interface OrderRequest {
+  orderDesc: string
+  ipAddress: string
+  email: string
+  firstName?: string
+  lastName?: string
+  phone?: string
+  cellPhone?: string
+  country?: string
+  state?: string
+  city?: string
+  zipCode?: string
+  address1?: string
+  birthday?: string
+  ssn?: string
+  siteUrl?: string
+  purpose?: string
+  comment?: string
+  merchantData?: string
+  redirectUrl?: string
+  redirectSuccessUrl?: string
+  redirectFailUrl?: string
+  serverCallbackUrl?: string
+  notifyUrl?: string
+  /** The endpoint's own callback URL as it was when the order was made. */
+  endpointCallbackUrl?: string
+  browser?: BrowserFacts
+}
+
+export interface BrowserFacts {
+  screenWidth?: string
+  screenHeight?: string
+  colorDepth?: string
+  timeZone?: string
+  javascriptEnabled?: boolean
+  javaEnabled?: boolean
+  userAgent?: string
+  accept?: string
+  language?: string
+}
+
+/** Where a transaction stands. `owed` and `reversing` are of reversals; `unknown` is a payment whose answer was lost and whose reversal is owed. */
+export type State =
+  | 'new'
+  | 'filtering'
+  | 'ready'
+  | 'authorising'
+  | 'unknown'
+  | 'owed'
+  | 'reversing'
+  | 'approved'
+  | 'declined'
+  | 'error'
+
+/** What a transaction does next. `record attempt` needs nothing outside and runs inside the commit; the others are calls to an acquirer. */
+export type Step = 'record attempt' | 'authorise' | 'reverse'
+
+export interface Transaction {
+  no: number
+  kind: TransactionKind
+  /** Made by a merchant's request, or owed by the gateway on its own; the latter are never shown as the order's transaction. */
+  origin: 'request' | 'gateway'
+  /** Of the request; absent for what the gateway owes. */
+  serialNumber?: string
+  /** The transaction a reversal is about. */
+  parentNo?: number
+  state: State
+  amountMinor: bigint
+  amountText: string
+  result: TransactionResult
+  step?: Step
+  dueAt?: number
+  /** The process that has it in hand. */
+  lease?: bigint
+  /** How often the step was done without a usable answer. */
+  tries: number
+  /** Set when it was parked for an operator. */
+  alarm?: string
+  createdAt: number
+  finalAt?: number
+}
+
+export interface TransactionResult {
+  gateId?: string
+  descriptor?: string
+  partialReversal?: boolean
+  partialCapture?: boolean
+  errorCode?: string
+  errorMessage?: string
+  receiptId?: string
+  processor?: ProcessorData
+  /** When the acquirer's answer came. */
+  processedAt?: number
+}
+
+export interface Attempt {
+  no: number
+  transactionNo: number
+  gateId: bigint
+  terminalId: string
+  stan: string
+  rrn: string
+  startedAt: number
+  /** Until then an answer is waited for. */
+  deadlineAt: number
+  outcome?: 'approved' | 'declined' | 'unknown' | 'not sent'
+  actionCode?: string
+  why?: string
+  endedAt?: number
+}
+
+const stateStatus: Readonly<Record<State, Status>> = {
+  new: 'processing',
+  filtering: 'processing',
+  ready: 'processing',
+  authorising: 'processing',
+  unknown: 'unknown',
+  owed: 'processing',
+  reversing: 'processing',
+  approved: 'approved',
+  declined: 'declined',
+  error: 'error',
+}
+
+export const statusOfState = (state: State): Status => stateStatus[state]
+
+/** The transaction the order was made for. */
+export const head = (order: Order): Transaction => order.transactions[0]!
+
+export const statusOf = (order: Order): Status => statusOfState(head(order).state)

@@ -1,0 +1,143 @@
+import type { Authorisation, Connector, Outcome, Reversal } from '../acquirer/connector.ts'
+import { currencyOf } from '../base/money.ts'
+import type { Clock } from '../base/clock.ts'
+import { uuid, type Random } from '../base/random.ts'
+import type { Gate } from '../merchant/merchant.ts'
+import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { originalOf } from './decide.ts'
+import type { Event, GateFacts } from './event.ts'
+import type { Held } from './hand.ts'
+import type { Attempt, Order, Step, Transaction } from './order.ts'
+
+/** Does one step outside and says what came of it. It never rejects for anything the outside does. */
+export type Performer = (held: Held, transaction: Transaction) => Promise<Event>
+
+/** The steps that call somebody; the others are done inside the commit. */
+export type OutsideStep = Exclude<Step, 'record attempt'>
+
+export interface PerformerParts {
+  clock: Clock
+  random: Random
+  gate: (gateId: bigint) => Gate | undefined
+  connector: (gateId: bigint) => Connector | undefined
+  /** Whether the lease of this process was good from that (monotonic) time until now; asked right before bytes leave. */
+  holding: (since: number) => boolean
+  processId: bigint
+}
+
+/** Every outside step with what does it. */
+export const performersOf = (parts: PerformerParts): Record<OutsideStep, Performer> => ({
+  authorise: (held, transaction) => authorise(parts, held, transaction),
+  reverse: (held, transaction) => reverse(parts, held, transaction),
+})
+
+/** How long a line that is down may hold a message back; docs/choices.md, "States". */
+const sendWithinMs = 30_000
+
+/** Sent again under the same names at most this often, where the gate recognises repeats. */
+const maxRepeats = 2
+
+async function authorise(parts: PerformerParts, held: Held, transaction: Transaction): Promise<Event> {
+  const attempt = openAttempt(held.order, transaction)
+  const gate = parts.gate(attempt.gateId)
+  const about = { transactionNo: transaction.no, attemptNo: attempt.no }
+  const outcome = await ask(parts, attempt.gateId, (connector, deadline, mayStillSend) =>
+    connector.authorise(authorisationOf(held, transaction, attempt), deadline, mayStillSend),
+  )
+  const sentBefore = transaction.tries > 0
+  if (gate && (outcome.is === 'approved' || outcome.is === 'declined'))
+    return eventOf(outcome, about, uuid(parts.random), {
+      descriptor: gate.settings.descriptor,
+      partialReversal: gate.settings.partialReversal,
+      partialCapture: gate.settings.partialCapture,
+    })
+  const why = 'why' in outcome ? outcome.why : `gate ${attempt.gateId} is gone`
+  if (outcome.is === 'not sent' && !sentBefore) return { is: 'not sent', ...about, why }
+  const now = parts.clock.now()
+  if (gate?.settings.recognisesRepeats && transaction.tries < maxRepeats)
+    return { is: 'answer awaited', ...about, why, lease: parts.processId, leaseDueAt: now + leaseLookMs }
+  // An answer that came and could not be used means that the original is through; else it may be on its way for the rest of its time.
+  const patienceMs = attempt.deadlineAt - attempt.startedAt
+  const waitedMs = outcome.is === 'unknown' ? (outcome.waitedMs ?? patienceMs) : 0
+  return { is: 'answer lost', ...about, why, reverseAt: now + Math.max(0, patienceMs - waitedMs) }
+}
+
+/**
+ * Asks the line of a gate, which may hold the message back for a while and then waits for an answer. After a lapse of the lease what is held back is not sent any more:
+ * another process may have taken the order over and reversed it.
+ */
+function ask<T>(
+  parts: PerformerParts,
+  gateId: bigint,
+  send: (connector: Connector, deadline: number, mayStillSend: () => boolean) => Promise<T>,
+): Promise<T | { is: 'not sent'; why: string }> {
+  const gate = parts.gate(gateId)
+  const connector = parts.connector(gateId)
+  if (!gate || !connector) return Promise.resolve({ is: 'not sent', why: `gate ${gateId} is gone` })
+  const begunAt = parts.clock.monotonic()
+  return send(connector, begunAt + sendWithinMs + gate.settings.answerTimeoutMs, () => parts.holding(begunAt))
+}
+
+export function openAttempt(order: Order, transaction: Transaction): Attempt {
+  const attempt = order.attempts.find((a) => a.transactionNo === transaction.no && a.outcome === undefined)
+  if (!attempt) throw new Error(`order ${order.orderId} has no open attempt to send`)
+  return attempt
+}
+
+/** The request to the acquirer, from the order and its attempt alone. */
+function authorisationOf({ order, card }: Held, transaction: Transaction, attempt: Attempt): Authorisation {
+  const { expiryMonth, expiryYear } = order.card
+  return {
+    kind: order.kind,
+    orderId: order.orderId,
+    amountMinor: transaction.amountMinor,
+    currencyNumeric: currencyOf(order.currency)!.numeric,
+    pan: card.pan,
+    expiry: `${String(expiryYear % 100).padStart(2, '0')}${String(expiryMonth).padStart(2, '0')}`,
+    ...(card.cvv2 ? { cvv2: card.cvv2 } : {}),
+    stan: attempt.stan,
+    rrn: attempt.rrn,
+    startedAt: attempt.startedAt,
+    repeat: transaction.tries > 0,
+  }
+}
+
+/** What a definite answer means to the order. */
+const eventOf = (
+  outcome: Extract<Outcome, { is: 'approved' | 'declined' }>,
+  about: { transactionNo: number; attemptNo: number },
+  receiptId: string,
+  gate: GateFacts,
+): Event =>
+  outcome.is === 'approved'
+    ? { is: 'approved', ...about, actionCode: outcome.actionCode, data: outcome.data, receiptId, gate }
+    : { is: 'declined', ...about, actionCode: outcome.actionCode, text: outcome.text ?? '', data: outcome.data, gate }
+
+/** Pauses between tries of a reversal; the last one goes on until the acquirer answers. */
+const reversalPausesMs = [1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000]
+
+async function reverse(parts: PerformerParts, { order }: Held, transaction: Transaction): Promise<Event> {
+  const attempt = openAttempt(order, transaction)
+  const outcome = await ask(parts, attempt.gateId, (connector, deadline, mayStillSend) =>
+    connector.reverse(reversalRequestOf(order, transaction, attempt), deadline, mayStillSend),
+  )
+  const about = { transactionNo: transaction.no, attemptNo: attempt.no }
+  if (outcome.is === 'acknowledged') return { is: 'reversal acknowledged', ...about, actionCode: outcome.actionCode }
+  const pause = reversalPausesMs[Math.min(transaction.tries, reversalPausesMs.length - 1)]!
+  return { is: 'reversal unanswered', ...about, why: outcome.why, dueAt: parts.clock.now() + pause }
+}
+
+function reversalRequestOf(order: Order, transaction: Transaction, attempt: Attempt): Reversal {
+  const original = originalOf(order, transaction)
+  return {
+    orderId: order.orderId,
+    reason: 'no answer',
+    amountMinor: transaction.amountMinor,
+    currencyNumeric: currencyOf(order.currency)!.numeric,
+    stan: attempt.stan,
+    rrn: attempt.rrn,
+    startedAt: attempt.startedAt,
+    original: { kind: order.kind, stan: original.stan, rrn: original.rrn, startedAt: original.startedAt },
+    repeat: transaction.tries > 0,
+  }
+}

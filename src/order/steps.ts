@@ -1,0 +1,154 @@
+import { sleep, type Cancel, type Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import { openCard, type SealedCard } from '../card/vault.ts'
+import { failureOf } from '../storage/pool.ts'
+import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import type { Door } from './advance.ts'
+import type { Held } from './hand.ts'
+import { head, type Transaction } from './order.ts'
+import type { OutsideStep, Performer } from './perform.ts'
+import { placeKey, type Due, type OrderStore } from './store.ts'
+
+/** A step that failed this often by itself is left to an operator. */
+const parkAfterTries = 8
+
+export interface StepsSettings {
+  door: () => Door
+  store: OrderStore
+  keys: KeyRing
+  performers: Record<OutsideStep, Performer>
+  heartbeat: Heartbeat
+  clock: Clock
+  log: Log
+  /** Pause between two sweeps that found nothing. */
+  sweepMs: number
+  sweepLimit: number
+}
+
+export interface Steps {
+  /** Does a step of an order in hand and tells the door what came of it. */
+  start(held: Held, transaction: Transaction): void
+  /** Begins to look for work in nobody's hand. */
+  sweep(): void
+  /** Takes no new work; resolves when the steps under way have been told, or after `withinMs`. */
+  stop(withinMs: number): Promise<void>
+}
+
+/** The loop that carries orders on: step, performer, event. What a dead process had in hand is found by the sweep. */
+export function openSteps(s: StepsSettings): Steps {
+  const stopping = new AbortController()
+  const running = new Set<Promise<void>>()
+  let cancel: Cancel = () => {}
+
+  function track(work: Promise<void>) {
+    running.add(work)
+    void work.finally(() => running.delete(work))
+  }
+
+  async function perform(held: Held, transaction: Transaction): Promise<void> {
+    const step = transaction.step
+    if (step === undefined || step === 'record attempt') return
+    const { merchantId, orderId } = held.order
+    const serial = head(held.order).serialNumber
+    const due: Due = { merchantId, orderId, transactionNo: transaction.no, tries: transaction.tries }
+    try {
+      if (!(await stillOurs(held, transaction))) return s.door().release(held.order)
+      const event = await s.performers[step](held, transaction)
+      await tell(serial, () => s.door().submit({ is: 'event', merchantId, orderId, event }))
+    } catch (error) {
+      s.door().release(held.order)
+      await putBack(due, step, error, serial)
+    }
+  }
+
+  /**
+   * While the lease is late nothing may be sent, and another process may take the order over. Once it is fresh again nobody can, and the row says whose it is: an order
+   * accepted while the database was away goes on then.
+   */
+  async function stillOurs({ order }: Held, transaction: Transaction): Promise<boolean> {
+    if (s.heartbeat.holding()) return true
+    while (!s.heartbeat.holding() && !stopping.signal.aborted) await sleep(s.clock, 50, stopping.signal)
+    const [now] = stopping.signal.aborted ? [] : await s.store.load([order])
+    return now?.version === order.version && now.transactions[transaction.no - 1]?.lease === s.heartbeat.processId
+  }
+
+  /**
+   * An outcome is told until it is stored: while the database is away nobody gives it up. Rejects when the database is there and will not have it; the
+   * attempt is then open, and taking it up again ends in a reversal.
+   */
+  async function tell(serial: string | undefined, submit: () => Promise<unknown>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await submit()
+        return
+      } catch (error) {
+        if (stopping.signal.aborted) return
+        if (failureOf(error) === 'data') throw error
+        s.log.error({ serial, tries, reason: reasonOf(error) }, 'an outcome could not be stored; it is tried again')
+        await sleep(s.clock, Math.min(5_000, 100 * 2 ** tries), stopping.signal)
+      }
+    }
+  }
+
+  async function sweepOnce(): Promise<number> {
+    const limit = Math.min(s.sweepLimit, s.door().room())
+    if (limit === 0 || !s.heartbeat.holding()) return 0
+    const due = await s.store.claimDue(s.heartbeat.processId, s.clock.now(), limit)
+    const lost = due.filter((d) => !s.door().holds(d))
+    if (lost.length === 0) return 0
+    const cards = await s.store.sealedCards(lost)
+    for (const d of lost) track(resume(d, cards.get(placeKey(d))))
+    return lost.length
+  }
+
+  async function resume(d: Due, sealed: SealedCard | undefined): Promise<void> {
+    try {
+      if (!sealed) throw new Error('its card is gone')
+      const { merchantId, orderId, transactionNo } = d
+      await s.door().submit({ is: 'resume', merchantId, orderId, transactionNo, card: openCard(sealed, d, s.keys) })
+    } catch (error) {
+      await putBack(d, 'resume', error)
+    }
+  }
+
+  /** A step that cannot be done is tried again later and later, then parked with an alarm; other orders go on meanwhile. */
+  async function putBack(due: Due, what: string, error: unknown, serial?: string): Promise<void> {
+    const reason = reasonOf(error)
+    const parked = due.tries + 1 >= parkAfterTries && failureOf(error) === 'data'
+    const dueAt = s.clock.now() + Math.min(60_000, 500 * 2 ** due.tries)
+    s.log.error(
+      { serial, order: String(due.orderId), what, tries: due.tries, parked, reason },
+      parked ? 'a step is parked' : 'a step failed; it is put back',
+    )
+    await s.store
+      .putBack(due, s.heartbeat.processId, dueAt, parked ? `${what}: ${reason}` : undefined)
+      .catch((failure) =>
+        s.log.error({ order: String(due.orderId), reason: reasonOf(failure) }, 'a step could not be put back; a sweep finds it'),
+      )
+  }
+
+  function sweep() {
+    cancel = s.clock.after(s.sweepMs, () => {
+      if (stopping.signal.aborted) return
+      track(
+        sweepOnce()
+          .catch((error) => {
+            s.log.warn({ reason: reasonOf(error) }, 'the sweep failed')
+          })
+          .then(() => sweep()),
+      )
+    })
+  }
+
+  return {
+    start: (held, transaction) => track(perform(held, transaction)),
+    sweep,
+    async stop(withinMs) {
+      cancel()
+      const late = sleep(s.clock, withinMs)
+      while (running.size > 0 && !(await Promise.race([Promise.allSettled(running).then(() => false), late.then(() => true)])));
+      stopping.abort()
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import countries from 'i18n-iso-countries'
+import type { StatusReply } from '../spec/gateway/status.ts'
+import { finalStatuses, kindWords, type Status } from '../spec/words.ts'
+import { head, statusOfState, type Order, type Transaction } from './order.ts'
+
+/** Stage of a transaction: the prefix of its kind and where it stands. */
+function stageOf(transaction: Transaction): string {
+  const stage = { new: 'filtering', filtering: 'filtering', ready: 'processing', authorising: 'processing' } as const
+  const state = transaction.state
+  return kindWords[transaction.kind].stagePrefix + (state in stage ? stage[state as keyof typeof stage] : state)
+}
+
+/** `YYYY-MM-DD HH:MM:SS UTC`. */
+export const wireTime = (at: number | undefined): string | undefined =>
+  at === undefined ? undefined : `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+
+/** The newest transaction that a request made; what the gateway owes by itself is never shown as the order's. */
+export const shownTransaction = (order: Order): Transaction =>
+  order.transactions.findLast((t) => t.origin === 'request') ?? head(order)
+
+const fullName = (order: Order): string | undefined =>
+  [order.request.firstName, order.request.lastName].filter((part) => part !== undefined).join(' ') || undefined
+
+/** Everything a status reply can say of a transaction, by wire name; what has no value is left out when it is written. */
+export function statusView(order: Order, transaction: Transaction): StatusReply {
+  const status = statusOfState(transaction.state)
+  const { result } = transaction
+  const { processor = {} } = result
+  const { request, card } = order
+  return {
+    'merchant-order-id': order.clientOrderid,
+    'gateway-order-id': String(order.orderId),
+    'end-point-id': String(order.endpointId),
+    status,
+    'order-stage': stageOf(transaction),
+    'transaction-type': kindWords[transaction.kind].transactionType,
+    amount: order.amountText,
+    'initial-amount': order.amountText,
+    currency: order.currency,
+    'first-name': request.firstName,
+    'last-name': request.lastName,
+    name: fullName(order),
+    'cardholder-name': card.printedName,
+    email: request.email,
+    phone: request.phone,
+    country: request.country,
+    state: request.state,
+    city: request.city,
+    zip_code: request.zipCode,
+    address1: request.address1,
+    bin: card.bin,
+    'last-four-digits': card.lastFour,
+    'card-type': card.network,
+    'card-exp-month': String(card.expiryMonth),
+    'card-exp-year': String(card.expiryYear),
+    'card-hash-id': card.hashId,
+    'bank-name': processor.issuerName,
+    'card-country-alpha-three-code': alphaThree(processor.issuerCountry),
+    'gate-partial-reversal': enabled(result.partialReversal),
+    'gate-partial-capture': enabled(result.partialCapture),
+    'processor-tx-id': processor.processorTxId,
+    'processor-rrn': processor.rrn,
+    'approval-code': processor.approvalCode,
+    'terminal-id': processor.terminalId,
+    'receipt-id': result.receiptId,
+    'gateway-processing-date': wireTime(result.processedAt),
+    'transaction-date': wireTime(transaction.finalAt),
+    descriptor: result.descriptor,
+    'original-gate-descriptor': result.descriptor,
+    'error-code': reasoned(status) ? result.errorCode : undefined,
+    'error-message': reasoned(status) ? result.errorMessage : undefined,
+    'motivational-message': processor.motivationalMessage,
+    'ips-src-payment-product-code': processor.productCode,
+    'ips-src-payment-product-name': processor.productName,
+    'ips-src-payment-type-code': processor.typeCode,
+    'ips-src-payment-type-name': processor.typeName,
+    merchantdata: request.merchantData,
+    'loyalty-balance': processor.loyaltyBalance,
+    'loyalty-message': processor.loyaltyMessage,
+    'loyalty-bonus': processor.loyaltyBonus,
+    'loyalty-program': processor.loyaltyProgram,
+    'verified-3d-status': finalStatuses.has(status) ? 'UNKNOWN' : undefined,
+  }
+}
+
+const reasoned = (status: Status) => status === 'declined' || status === 'error' || status === 'filtered'
+
+const enabled = (on: boolean | undefined) => (on === undefined ? undefined : on ? 'enabled' : 'disabled')
+
+const alphaThree = (code: string | undefined) => (code?.length === 2 ? countries.alpha2ToAlpha3(code) : code)

@@ -1,0 +1,99 @@
+import { attemptNames, chooseGate } from '../acquirer/choose.ts'
+import { withoutCvv2, type Card, type SealedCard } from '../card/vault.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { decide, originalOf, type Refused } from './decide.ts'
+import type { Event } from './event.ts'
+import type { Order, Transaction } from './order.ts'
+import { openAttempt } from './perform.ts'
+import { screen } from './screen.ts'
+import type { Change } from './store.ts'
+
+/** An order on its way through one batch: everything decided about it so far, to be saved at once. */
+export interface Work extends Change {
+  card: Card | undefined
+  /** Entries of the batch that are answered once it is saved. */
+  entries: number[]
+}
+
+/** What deciding needs besides the order, so that it stays free of the world. */
+export interface Deciding {
+  now: number
+  processId: bigint
+  registry: Registry
+  /** The next number of the installation's counter of attempts. */
+  number: () => bigint
+  /** Whether steps outside may be begun by this process; else the order waits for a sweep. */
+  hold: boolean
+}
+
+/** Begins a new order. In hand, its CVV2 lives in memory only; unleased, another process may have to authorise and finds it sealed until the attempt is recorded. */
+export function acceptWork(order: Order, card: Card, sealed: SealedCard, at: number, deciding: Deciding): Work {
+  const work: Work = { after: order, rows: [], deliveries: [], sealed, eraseCvv2: false, card, entries: [at] }
+  drive(work, { is: 'accepted', transactionNo: 1 }, deciding)
+  // Decided at once (an expired card): nothing will be authorised any more.
+  if (work.after.finalAt !== undefined) work.sealed = withoutCvv2(sealed)
+  return work
+}
+
+/** Applies an event, what follows from it, and every step after it that needs nothing outside. */
+export function drive(work: Work, event: Event, deciding: Deciding): Refused | undefined {
+  const events = [event]
+  for (const todo of events) {
+    const decided = decide(work.after, todo, deciding.now)
+    if (decided.is !== 'decided') {
+      if (todo === event) return decided
+      throw new Error(`order ${work.after.orderId}: ${decided.why}, although it follows from ${event.is}`)
+    }
+    if ((todo.is === 'attempt recorded' || todo.is === 'no gate') && work.before) work.eraseCvv2 = true
+    work.after = decided.order
+    work.rows.push(decided.row)
+    work.deliveries.push(...decided.deliveries)
+    events.push(...decided.follow)
+    const transaction = work.after.transactions.find((t) => t.no === todo.transactionNo)!
+    if (transaction.state === 'filtering') events.push(screen(work.after, transaction, deciding.now))
+    else if (transaction.step === 'record attempt' && deciding.hold && transaction.dueAt! <= deciding.now)
+      events.push(attemptEvent(work.after, transaction, deciding))
+  }
+  return undefined
+}
+
+/** Takes up a step that was found in nobody's hand. A call that a dead process may have made is never made again: its attempt counts as lost. */
+export function resume(work: Work, transactionNo: number, deciding: Deciding): Refused | undefined {
+  const transaction = work.after.transactions.find((t) => t.no === transactionNo)
+  const untouched = work.before?.transactions.includes(transaction!)
+  if (!transaction?.step || !untouched) return { is: 'stale', why: 'there is nothing to resume' }
+  switch (transaction.step) {
+    case 'record attempt':
+      return drive(work, attemptEvent(work.after, transaction, deciding), deciding)
+    case 'authorise': {
+      const { no, startedAt, deadlineAt } = openAttempt(work.after, transaction)
+      // What was sent may still be on its way for as long as an answer is waited for.
+      const reverseAt = deciding.now + deadlineAt - startedAt
+      return drive(work, { is: 'lease lost', transactionNo, attemptNo: no, reverseAt }, deciding)
+    }
+    case 'reverse':
+      return drive(work, { is: 'taken up', transactionNo, ...leaseOf(deciding) }, deciding)
+  }
+}
+
+function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding): Event {
+  const { now, registry } = deciding
+  const names = attemptNames(deciding.number())
+  const about = { is: 'attempt recorded', transactionNo: transaction.no, ...leaseOf(deciding) } as const
+  if (transaction.kind === 'reversal') {
+    // At the gate of its original and under its RRN, with a STAN of its own; the same patience again.
+    const { gateId, terminalId, rrn, deadlineAt, startedAt } = originalOf(order, transaction)
+    return {
+      ...about,
+      attempt: { gateId, terminalId, stan: names.stan, rrn, startedAt: now, deadlineAt: now + deadlineAt - startedAt },
+    }
+  }
+  const endpoint = registry.endpoint(order.endpointId)
+  const gate = endpoint && chooseGate(endpoint, registry)
+  if (!gate) return { is: 'no gate', transactionNo: transaction.no }
+  const { terminalId, answerTimeoutMs } = gate.settings
+  return { ...about, attempt: { gateId: gate.gateId, terminalId, ...names, startedAt: now, deadlineAt: now + answerTimeoutMs } }
+}
+
+const leaseOf = ({ processId, now }: Deciding) => ({ lease: processId, leaseDueAt: now + leaseLookMs })
