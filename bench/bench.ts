@@ -1,0 +1,46 @@
+import type { Merchant } from './merchant.ts'
+
+/** How one payment went, seen by the merchant. */
+export interface Payment {
+  /** From the first byte of the request to the reply that accepts it. */
+  acceptMs: number
+  /** From the same moment to the `status` reply that is final. */
+  finalMs: number
+  /** `approved`, or in words what happened instead. */
+  ending: string
+}
+
+/** The figures of one level of load. A figure that could not be taken is null. The names are those of the JSON line. */
+export interface Row {
+  bench: string
+  in_flight: number
+  sales_per_s: number
+  accept_p50_ms: number | null
+  accept_p99_ms: number | null
+  final_p50_ms: number | null
+  final_p99_ms: number | null
+  /** Changes of orders that shared a commit. */
+  mean_batch: number | null
+  gateway_cpu_us_per_sale: number | null
+  /** The most during the window, in millions of bytes. */
+  gateway_rss_mb: number | null
+}
+
+/** A wish for the usual two-core machine that carries everything. It is shown as met or not met, and never fails the bench. */
+export interface Target {
+  means: string
+  inFlight: number
+  figure: Exclude<keyof Row, 'bench' | 'in_flight'>
+  wanted: 'at least' | 'under'
+  bound: number
+  unit: string
+}
+
+/** A kind of payment that is measured: one file each, and a line in benches.ts. */
+export interface Bench {
+  name: string
+  means: string
+  targets: readonly Target[]
+  /** Gives the function that carries one payment to its end, under a name that no other has. It runs in the load process. */
+  open(merchant: Merchant): (clientOrderid: string) => Promise<Payment>
+}

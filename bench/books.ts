@@ -1,0 +1,68 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { request } from 'undici'
+import { openLog } from '../src/base/log.ts'
+import { openPool, statement } from '../src/storage/pool.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/**
+ * The same payments as three parties count them, and the callbacks about them. Orders at rest as `unknown` are left out: what the acquirer approved
+ * of them is still to be reversed.
+ */
+export interface Books {
+  merchant: number
+  acquirer: number
+  database: number
+  unknown: number
+  callbacks: { delivered: number; owed: number }
+}
+
+const orders = statement<{ approved: bigint }>(`select count(*) as approved from orders where status = 'approved'`)
+const unknowns = statement<{ order_id: bigint }>(`select order_id from orders where status = 'unknown'`)
+const deliveries = statement<{ state: string; count: bigint }>(`select state, count(*) from delivery group by state`)
+/** How long the last callbacks may take. */
+const callbacksWithinMs = 10_000
+
+export const booksAgree = ({ merchant, acquirer, database }: Books): boolean => merchant === acquirer && merchant === database
+
+/** Reads the books once no callback is owed any more, or after a while. `approved` is what the load process saw. */
+export async function readBooks(sandbox: Sandbox, approved: number): Promise<Books> {
+  const log = openLog({ level: 'fatal', destination: process.stderr })
+  const pool = openPool({ url: sandbox.databaseUrl, connections: 1, use: 'search', log })
+  try {
+    const end = performance.now() + callbacksWithinMs
+    for (;;) {
+      const rows = await pool.run(deliveries)
+      const count = (state: string) => Number(rows.find((row) => row.state === state)?.count ?? 0)
+      const callbacks = { delivered: count('delivered'), owed: count('due') }
+      if (callbacks.owed === 0 || performance.now() > end) {
+        const [counted] = await pool.run(orders)
+        const unknown = await pool.run(unknowns)
+        const acquirer = (await approvedByAcquirer(sandbox)) - (await approvedOf(sandbox, unknown))
+        return { merchant: approved, acquirer, database: Number(counted!.approved), unknown: unknown.length, callbacks }
+      }
+      await pause(50)
+    }
+  } finally {
+    await pool.close()
+  }
+}
+
+interface LedgerSummary {
+  sums: { state: string; count: number }[]
+}
+
+async function approvedByAcquirer({ acquirerAdminUrl }: Sandbox): Promise<number> {
+  const { body } = await request(`${acquirerAdminUrl}/ledger/summary`)
+  const { sums }: LedgerSummary = JSON.parse(await body.text())
+  return sums.filter(({ state }) => state === 'approved').reduce((all, { count }) => all + count, 0)
+}
+
+async function approvedOf({ acquirerAdminUrl }: Sandbox, orderRows: readonly { order_id: bigint }[]): Promise<number> {
+  let approved = 0
+  for (const { order_id: orderId } of orderRows) {
+    const { body } = await request(`${acquirerAdminUrl}/ledger?order_id=${orderId}&state=approved`)
+    const { entries }: { entries: unknown[] } = JSON.parse(await body.text())
+    approved += entries.length
+  }
+  return approved
+}

@@ -1,0 +1,42 @@
+import type { Site } from './merchant.ts'
+
+/** What the load process is asked to do. */
+export interface LoadOrder {
+  bench: string
+  site: Site
+  inFlight: number
+  /** Load that is not measured, before the window. */
+  warmUpMs: number
+  measureMs: number
+  /** A payment has to be approved by then. */
+  withinMs: number
+}
+
+/** What the merchant saw. `measured` payments ended approved within the window; the counts at the end are of the whole run. */
+export interface LoadReport {
+  windowMs: number
+  /** From the first request to the last final status, warm-up and drain included. */
+  wholeMs: number
+  measured: number
+  accept: Quantiles
+  final: Quantiles
+  /** `status` requests and processor time of the load process, within the window. */
+  polls: number
+  cpuUs: number
+  sales: number
+  approved: number
+  /** Payments that did not end approved, by what happened instead. */
+  failures: Record<string, number>
+}
+
+interface Quantiles {
+  p50?: number | undefined
+  p99?: number | undefined
+}
+
+export type LoadSays =
+  | { is: 'opened' }
+  | { is: 'closed' }
+  /** Each second: payments ended since the run began. */
+  | { is: 'tick'; ended: number }
+  | { is: 'done'; report: LoadReport }

@@ -1,0 +1,93 @@
+// The load process: it keeps a number of payments in flight against one sandbox and tells what the merchant saw. bench/drive starts and asks it.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { reasonOf } from '../src/base/log.ts'
+import type { Payment } from './bench.ts'
+import { benchNamed } from './benches.ts'
+import type { LoadOrder, LoadReport, LoadSays } from './exchange.ts'
+import { percentile, sortedBySize } from './figures.ts'
+import { openMerchant } from './merchant.ts'
+
+/** Names are told apart between runs by a prefix of this process and within it by a count. */
+const prefix = `b${randomBytes(4).toString('hex')}-`
+let names = 0
+/** After a failure a worker waits, so that a gateway which refuses everything is not flooded. */
+const afterFailureMs = 100
+const tickMs = 1_000
+
+const say = (message: LoadSays) => void process.send?.(message)
+
+async function run(order: LoadOrder): Promise<LoadReport> {
+  const merchant = openMerchant(order.site, order.inFlight, order.withinMs)
+  const carry = benchNamed(order.bench)!.open(merchant)
+  const seen: Payment[] = []
+  const failures: Record<string, number> = {}
+  const window: { state: 'warming up' | 'open' | 'closed' } = { state: 'warming up' }
+  let approved = 0
+  let sales = 0
+  let ended = 0
+
+  async function worker(): Promise<void> {
+    while (window.state !== 'closed') {
+      sales++
+      const payment = await carry(prefix + ++names).catch((error) => failed(error))
+      ended++
+      if (payment.ending === 'approved') {
+        approved++
+        if (window.state === 'open') seen.push(payment)
+      } else {
+        failures[payment.ending] = (failures[payment.ending] ?? 0) + 1
+        await pause(afterFailureMs)
+      }
+    }
+  }
+
+  const ticking = setInterval(() => say({ is: 'tick', ended }), tickMs)
+  const began = performance.now()
+  const workers = Array.from({ length: order.inFlight }, worker)
+  await pause(order.warmUpMs)
+  const before = { at: performance.now(), cpu: process.cpuUsage(), polls: merchant.polls() }
+  window.state = 'open'
+  say({ is: 'opened' })
+  await pause(order.measureMs)
+  window.state = 'closed'
+  const windowMs = performance.now() - before.at
+  const cpu = process.cpuUsage(before.cpu)
+  const polls = merchant.polls() - before.polls
+  say({ is: 'closed' })
+  await Promise.all(workers)
+  const wholeMs = performance.now() - began
+  clearInterval(ticking)
+  await merchant.close()
+
+  const accepts = sortedBySize(seen.map((payment) => payment.acceptMs))
+  const finals = sortedBySize(seen.map((payment) => payment.finalMs))
+  return {
+    windowMs,
+    wholeMs,
+    measured: seen.length,
+    accept: quantiles(accepts),
+    final: quantiles(finals),
+    polls,
+    cpuUs: cpu.user + cpu.system,
+    sales,
+    approved,
+    failures,
+  }
+}
+
+const quantiles = (sorted: number[]) => ({ p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) })
+
+const failed = (error: unknown): Payment => ({ acceptMs: 0, finalMs: 0, ending: `no answer: ${reasonOf(error)}` })
+
+process.on('message', (order: LoadOrder) => {
+  run(order).then(
+    (report) => say({ is: 'done', report }),
+    (error) => {
+      console.error(error)
+      process.exit(1)
+    },
+  )
+})
+// Whoever started it is gone.
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { secret, type Secret } from '../src/base/secret.ts'
+import { controlOf } from '../src/merchant/control.ts'
+
+/** What a merchant of the sandbox knows, as it goes to the load process. */
+export interface Site {
+  /** With `/gateway`. */
+  baseUrl: string
+  login: string
+  controlKey: string
+  endpoints: Readonly<Record<string, number>>
+  /** Of the sandbox's merchant server. */
+  callbackUrl: string
+}
+
+/** A merchant's client over connections that are kept. */
+export interface Merchant {
+  site: Site
+  key: Secret<string>
+  /** Posts a form and gives the reply as it came. Rejects when there is none. */
+  post(path: string, form: string): Promise<string>
+  /**
+   * Asks for the status until it is final and gives it, or in words what happened instead. `accepted` is the reply to the first request,
+   * `began` the time of that request by performance.now().
+   */
+  untilFinal(endpoint: string, clientOrderid: string, accepted: string, began: number): Promise<string>
+  /** `status` requests sent. */
+  polls(): number
+  close(): Promise<void>
+}
+
+/**
+ * Pauses before one `status` and the next: 4, 8, 16, 32, 64, 64 … ms. What is final in a few milliseconds is seen as such, what takes longer is
+ * asked about a handful of times: the end of a sale is seen late by at most as long as it took, and by no more than 64 ms. A fixed pause
+ * of 4 ms would have the gateway answer dozens of requests a sale under load.
+ */
+const firstPauseMs = 4
+const longestPauseMs = 64
+
+export function openMerchant(site: Site, connections: number, withinMs: number): Merchant {
+  const { origin, pathname } = new URL(site.baseUrl)
+  const pool = new Pool(origin, {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: 60_000,
+    headersTimeout: withinMs,
+    bodyTimeout: withinMs,
+  })
+  const key = secret(site.controlKey)
+  let polls = 0
+
+  /** `dispatch` and not `request`: no stream is made for a body of a few hundred bytes, which is a third of the load process's time. */
+  const post = (path: string, form: string) =>
+    new Promise<string>((resolve, reject) => {
+      const chunks: Buffer[] = []
+      pool.dispatch(
+        {
+          method: 'POST',
+          path: pathname + path,
+          headers: ['content-type', 'application/x-www-form-urlencoded'],
+          body: form,
+        },
+        {
+          onRequestStart: () => {},
+          onResponseStart: () => {},
+          onResponseData: (_controller, chunk) => void chunks.push(chunk),
+          onResponseEnd: () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString()),
+          onResponseError: (_controller, error) => reject(error),
+        },
+      )
+    })
+
+  return {
+    site,
+    key,
+    post,
+    async untilFinal(endpoint, clientOrderid, accepted, began) {
+      const orderid = fieldOf(accepted, 'gateway-order-id')
+      if (fieldOf(accepted, 'type') !== 'async-response' || orderid === undefined) return `refused: ${errorOf(accepted)}`
+      const control = controlOf([site.login, clientOrderid, orderid], key)
+      const form = `login=${site.login}&client_orderid=${clientOrderid}&orderid=${orderid}&control=${control}`
+      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+        await pause(pauseMs)
+        polls++
+        const reply = await post(`/api/v2/status/${endpoint}`, form)
+        const status = fieldOf(reply, 'status')
+        if (status === undefined) return `status was refused: ${errorOf(reply)}`
+        if (status !== 'processing') return status
+        if (performance.now() - began > withinMs) return `not final within ${withinMs / 1_000} s`
+      }
+    },
+    polls: () => polls,
+    close: () => pool.close(),
+  }
+}
+
+const errorOf = (reply: string): string =>
+  decodeURIComponent(fieldOf(reply, 'error-message') ?? reply.slice(0, 80)).replaceAll('+', ' ')
+
+/** One value of a reply, still encoded. Reading all forty fields of each would cost the load process more than sending the request. */
+function fieldOf(reply: string, name: string): string | undefined {
+  const at = reply.startsWith(`${name}=`) ? 0 : reply.indexOf(`&${name}=`) + 1
+  if (at === 0 && !reply.startsWith(`${name}=`)) return undefined
+  const start = at + name.length + 1
+  const end = reply.indexOf('&', start)
+  return reply.slice(start, end < 0 ? undefined : end).trimEnd()
+}

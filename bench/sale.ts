@@ -1,0 +1,52 @@
+import { controlOf } from '../src/merchant/control.ts'
+import { writeForm } from '../src/spec/form.ts'
+import type { Bench } from './bench.ts'
+
+const cards = ['4111111111111111', '5555555555554444']
+const email = 'jane@example.com'
+
+/** A sale without 3-D Secure, which its card and CVV2 approve, with a callback. */
+export const sale: Bench = {
+  name: 'sale',
+  means: 'sales without 3-D Secure, from the POST to the final status, callbacks on',
+  // oxfmt-ignore
+  targets: [
+    { means: 'mean batch',   inFlight: 256, figure: 'mean_batch',     wanted: 'at least', bound: 8,     unit: 'changes a commit' },
+    { means: 'throughput',   inFlight: 256, figure: 'sales_per_s',    wanted: 'at least', bound: 1_200, unit: 'sales/s' },
+    { means: 'accept, p50',  inFlight: 1,   figure: 'accept_p50_ms',  wanted: 'under',    bound: 6,     unit: 'ms' },
+    { means: 'gateway RSS',  inFlight: 256, figure: 'gateway_rss_mb', wanted: 'under',    bound: 250,   unit: 'MB' },
+  ],
+  open(merchant) {
+    const { site } = merchant
+    const endpoint = site.endpoints['plain']
+    const path = `/api/v2/sale/${endpoint}`
+    // Most of a request is the same each time; it is written once, since the load process shares the machine with what it measures.
+    const sameForAll = cards.map((card) =>
+      writeForm([
+        ['order_desc', 'A sale of the bench'],
+        ['amount', '10.42'],
+        ['currency', 'USD'],
+        ['first_name', 'Jane'],
+        ['last_name', 'Doe'],
+        ['email', email],
+        ['ipaddress', '203.0.113.7'],
+        ['credit_card_number', card],
+        ['card_printed_name', 'JANE DOE'],
+        ['expire_month', '12'],
+        ['expire_year', '2035'],
+        ['cvv2', '123'],
+        ['server_callback_url', site.callbackUrl],
+      ]),
+    )
+    let sent = 0
+    return async (clientOrderid) => {
+      const began = performance.now()
+      const control = controlOf([String(endpoint), clientOrderid, '1042', email], merchant.key)
+      const same = sameForAll[sent++ % cards.length]
+      const reply = await merchant.post(path, `client_orderid=${clientOrderid}&${same}&control=${control}`)
+      const acceptMs = performance.now() - began
+      const ending = await merchant.untilFinal(String(endpoint), clientOrderid, reply, began)
+      return { acceptMs, finalMs: performance.now() - began, ending }
+    }
+  },
+}

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '../src/base/clock.ts'
+import { openLog } from '../src/base/log.ts'
+import { systemRandom } from '../src/base/random.ts'
+import { stopEmbeddedOrphan } from '../src/storage/embedded.ts'
+import type { Site } from './merchant.ts'
+
+/** A sandbox of the bench: all its own processes and an empty, durable database in a directory that goes away with it. */
+export interface Sandbox {
+  site: Site
+  /** The gateway runs in the sandbox's own process. */
+  pid: number
+  gatewayOrigin: string
+  acquirerAdminUrl: string
+  databaseUrl: string
+  directory: string
+  stop(): Promise<void>
+}
+
+interface SandboxFile {
+  base_url: string
+  pid: number
+  merchant: { login: string; control_key: string }
+  endpoints: Record<string, number>
+  merchant_server_url: string
+  simulators: { acquirer_admin_url: string }
+  database_url: string
+}
+
+const main = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+const startWithinMs = 60_000
+const stopWithinMs = 20_000
+/** No setting of whoever runs the bench may reach what is measured. */
+const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
+
+/** Starts a sandbox. What was begun is stopped and removed when it does not come up or `signal` aborts. */
+export async function startSandbox(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Sandbox> {
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
+  // Run by root, PostgreSQL is another user's and has to pass here.
+  chmodSync(directory, 0o711)
+  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
+  const child = spawn(process.execPath, [main, 'sandbox'], {
+    cwd: directory,
+    env: { ...own, TOLLGATE_DIR: directory, PORT: '0', ...settings },
+    // A session of its own: Ctrl-C in the terminal reaches the bench alone, which stops everybody in order.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+
+  async function stop(): Promise<void> {
+    child.kill('SIGTERM')
+    const late = await Promise.race([gone.then(() => false), pause(stopWithinMs, true, { ref: false })])
+    if (late) {
+      child.kill('SIGKILL')
+      await gone
+    }
+    // A sandbox that died leaves its database running.
+    await stopEmbeddedOrphan({
+      directory,
+      log: openLog({ level: 'fatal', destination: process.stderr }),
+      clock: systemClock,
+      random: systemRandom,
+    })
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  try {
+    const file = await sandboxFile(directory, () => (child.exitCode === null ? undefined : output), signal)
+    return {
+      site: {
+        baseUrl: file.base_url,
+        login: file.merchant.login,
+        controlKey: file.merchant.control_key,
+        endpoints: file.endpoints,
+        callbackUrl: `${file.merchant_server_url}/callback`,
+      },
+      pid: file.pid,
+      gatewayOrigin: new URL(file.base_url).origin,
+      acquirerAdminUrl: file.simulators.acquirer_admin_url,
+      databaseUrl: file.database_url,
+      directory,
+      stop,
+    }
+  } catch (thrown) {
+    await stop()
+    throw thrown
+  }
+}
+
+/** Waits for sandbox.json, which is there once the gateway serves. */
+async function sandboxFile(directory: string, ended: () => string | undefined, signal: AbortSignal): Promise<SandboxFile> {
+  const file = join(directory, 'sandbox.json')
+  const end = performance.now() + startWithinMs
+  while (!existsSync(file)) {
+    signal.throwIfAborted()
+    const output = ended()
+    if (output !== undefined) throw new Error(`The sandbox ended:\n${output}`)
+    if (performance.now() > end) throw new Error(`The sandbox did not start within ${startWithinMs / 1_000} s.`)
+    await pause(20)
+  }
+  const read: SandboxFile = JSON.parse(readFileSync(file, 'utf8'))
+  return read
+}

@@ -1,0 +1,44 @@
+import type { Random } from '../src/base/random.ts'
+import { seeded } from '../simulators/acquirer/faults.ts'
+
+/** Everything that is left to chance, drawn from a seed. Parts draw from chances of their own, so that one more draw in one does not change the others. */
+export class Chance {
+  readonly #draw: () => number
+
+  constructor(seed: number) {
+    this.#draw = seeded(seed)
+    // Seeds next to each other begin alike.
+    for (let i = 0; i < 4; i++) this.#draw()
+  }
+
+  /** From `least` up to, not including, `most`. */
+  between(least: number, most: number): number {
+    return least + this.#draw() * (most - least)
+  }
+
+  whole(least: number, most: number): number {
+    return Math.floor(this.between(least, most + 1))
+  }
+
+  happens(probability: number): boolean {
+    return probability > 0 && this.#draw() < probability
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[Math.floor(this.#draw() * from.length)]!
+  }
+
+  fork(): Chance {
+    return new Chance(Math.floor(this.#draw() * 2 ** 32))
+  }
+
+  random(): Random {
+    return {
+      bytes: (length) => {
+        const out = Buffer.allocUnsafe(length)
+        for (let at = 0; at < length; at++) out[at] = Math.floor(this.#draw() * 256)
+        return out
+      },
+    }
+  }
+}

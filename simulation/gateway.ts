@@ -1,0 +1,195 @@
+import type { Duplex } from 'node:stream'
+import { openConnectors } from '../src/acquirer/connectors.ts'
+import type { Connector } from '../src/acquirer/connector.ts'
+import { openIso8583Connector } from '../src/acquirer/iso8583/connector.ts'
+import type { Clock } from '../src/base/clock.ts'
+import type { Log } from '../src/base/log.ts'
+import type { Random } from '../src/base/random.ts'
+import { secret } from '../src/base/secret.ts'
+import { withCvv2 } from '../src/card/vault.ts'
+import type { Delivery } from '../src/delivery/delivery.ts'
+import { openSender, type Rendered } from '../src/delivery/send.ts'
+import type { World as Served } from '../src/gateway-api/asked.ts'
+import { callbackPairs, renderCallback } from '../src/gateway-api/callback.ts'
+import type { Outgoing } from '../src/http/outgoing.ts'
+import type { Registry } from '../src/merchant/merchant.ts'
+import { openDoor, type Door } from '../src/order/advance.ts'
+import type { Order } from '../src/order/order.ts'
+import { performersOf, type OutsideStep, type Performer } from '../src/order/perform.ts'
+import { openReader } from '../src/order/read.ts'
+import { openSteps } from '../src/order/steps.ts'
+import { startHeartbeat, type Heartbeat } from '../src/storage/store-heartbeat.ts'
+import { drawIds } from '../src/storage/store-ids.ts'
+import type { KeyRing } from '../src/storage/store-keys.ts'
+import type { Stores } from './store-line.ts'
+
+/** What a process stands on. A planted bug replaces one of these or wraps what is built on them. */
+export interface GatewayParts {
+  name: string
+  clock: Clock
+  random: Random
+  log: Log
+  keys: KeyRing
+  stores: Stores
+  registry: Registry
+  connect: () => Duplex
+  outgoing: Outgoing
+  /** Orders in hand at once; few, so that some are committed unleased. */
+  maxHeld: number
+  sweepMs: number
+  wrap: Wraps
+}
+
+/** Where a planted bug gets between the parts. */
+export interface Wraps {
+  stores?: (stores: Stores, parts: GatewayParts) => Stores
+  heartbeat?: (heartbeat: Heartbeat) => Heartbeat
+  connector?: (connector: Connector, parts: GatewayParts) => Connector
+  performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>
+  door?: (door: Door, performers: Record<OutsideStep, Performer>, parts: GatewayParts) => Door
+}
+
+export interface Gateway {
+  processId: bigint
+  served: Served
+  lost: Promise<void>
+  /** The same order as main stops in. */
+  stop(): Promise<void>
+}
+
+const policy = { plainHttp: true, loopbackAnyPort: false }
+const blockOfIds = 1_000
+
+/** Puts the rooms together as main does, over the model and the simulated world. */
+export async function startGateway(given: GatewayParts): Promise<Gateway> {
+  const { wrap, clock, random, log, registry } = given
+  const parts = { ...given, stores: wrap.stores?.(given.stores, given) ?? given.stores }
+  const { orders, deliveries, reserve } = parts.stores
+  const ids = (name: string, block: number) => drawIds(() => reserve(name, block), block)
+  const processId = await ids('process', 1).take()
+  const beating = await startHeartbeat(parts.stores.heartbeat, processId, parts.name, clock, log)
+  const heartbeat = wrap.heartbeat?.(beating) ?? beating
+  const connectors = openConnectors(
+    (gate) => {
+      const real = openIso8583Connector({
+        gate: { ...gate.settings, gateId: gate.gateId },
+        clock,
+        random,
+        log,
+        connect: () => parts.connect(),
+        limits: { maxOpen: gate.settings.maxOpen },
+      })
+      return wrap.connector?.(real, parts) ?? real
+    },
+    (closed) => void closed,
+  )
+  connectors.follow(registry)
+
+  const renderFor = (delivery: Delivery, order: Order): Rendered | undefined => {
+    const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)
+    const merchant = registry.merchant(order.merchantId)!
+    return transaction && renderCallback(delivery.url, callbackPairs(order, transaction, merchant), policy)
+  }
+  const sender = openSender({
+    store: deliveries,
+    outgoing: parts.outgoing,
+    kinds: {
+      callback: {
+        async render(delivery) {
+          const [order] = await orders.load([delivery])
+          return order && renderFor(delivery, order)
+        },
+        received: (reply) => reply.is === 'answered' && reply.status === 200,
+      },
+    },
+    clock,
+    random,
+    heartbeat,
+    log,
+    timeoutMs: 10_000,
+    maxInHand: parts.maxHeld,
+    sweepMs: parts.sweepMs * 2,
+  })
+  const real = performersOf({
+    clock,
+    random,
+    gate: (id) => registry.gate(id),
+    connector: (id) => connectors.connector(id),
+    holding: heartbeat.holding,
+    processId,
+  })
+  const performers = wrap.performers?.(real) ?? real
+  const steps = openSteps({
+    door: () => door,
+    store: orders,
+    keys: parts.keys,
+    performers,
+    heartbeat,
+    clock,
+    log,
+    sweepMs: parts.sweepMs,
+    sweepLimit: 200,
+  })
+  const opened = openDoor({
+    store: orders,
+    attempts: ids('attempt', blockOfIds),
+    clock,
+    log,
+    heartbeat,
+    registry: () => registry,
+    maxHeld: parts.maxHeld,
+    handOver: true,
+    maxBatch: 256,
+    lanes: 1,
+    sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, parts.keys, random),
+    onStep: steps.start,
+    deliveryRoom: () => sender.room(),
+    onDeliveries: (made, order) =>
+      sender.take(made.map((delivery) => ({ delivery, render: () => Promise.resolve(renderFor(delivery, order)) }))),
+  })
+  const door = wrap.door?.(opened, performers, parts) ?? opened
+  const reader = openReader(orders, clock, log)
+  steps.sweep()
+  sender.sweep()
+  return {
+    processId,
+    served: {
+      registry: () => registry,
+      door,
+      orders: reader,
+      keys: parts.keys,
+      orderIds: ids('order', blockOfIds),
+      clock,
+      random,
+      log,
+      limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
+      callbackPolicy: policy,
+      answered: () => {},
+      decoyKey: secret('decoy'),
+    },
+    lost: heartbeat.lost,
+    async stop() {
+      await steps.stop(6_000)
+      await door.close()
+      await sender.stop(1_000)
+      await connectors.close()
+      await reader.close()
+      await heartbeat.stop()
+    },
+  }
+}
+
+/** Keys that nobody turns: hours are far longer than a simulation. */
+export function openFixedKeys(random: Random): KeyRing {
+  const made = new Map(
+    (['pan', 'cvv2', 'control', 'fingerprint', 'digest'] as const).map((purpose) => [
+      purpose,
+      { version: 1n, key: secret(random.bytes(32)) },
+    ]),
+  )
+  return {
+    current: (purpose) => made.get(purpose)!,
+    version: (purpose, version) => (version === 1n ? made.get(purpose)!.key : undefined),
+    turn: () => Promise.resolve(),
+  }
+}

@@ -1,0 +1,168 @@
+import type { Message } from '../simulators/acquirer/wire.ts'
+import { readTags } from '../simulators/acquirer/wire.ts'
+import { finalStatuses, type Status } from '../src/spec/words.ts'
+import { statusOf, type Order } from '../src/order/order.ts'
+import { placeKey, type Change } from '../src/order/store.ts'
+import { configuration } from './configuration.ts'
+import type { Told } from './merchants.ts'
+import type { Wanted } from './shoppers.ts'
+import type { StoreModel } from './store-model.ts'
+
+/** What must hold, each by the name under which it is reported broken. */
+export type Invariant =
+  | 'an acknowledged order exists'
+  | 'every order ends'
+  | 'the books are equal'
+  | 'an attempt is recorded before it is sent'
+  | 'an attempt is sent once'
+  | 'names are used once'
+  | 'nobody sends without its lease'
+  | 'a final status stays'
+  | 'no decision is lost'
+  | 'one live order a name'
+  | 'the same request has the same answer'
+  | 'a CVV2 is gone when it is not needed'
+  | 'an outcome is told once to each'
+  | 'every outcome is told'
+  | 'delivered means accepted'
+  | 'nothing is leased forever'
+
+export interface Broken {
+  invariant: Invariant
+  why: string
+  /** Simulated milliseconds since the start. */
+  at: number
+}
+
+export interface Invariants {
+  broken(): Broken | undefined
+  breaks(invariant: Invariant, why: string): void
+  answered(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
+  status(orderId: bigint, status: string): void
+  committed(change: Change, stored: Order | undefined): void
+  sent(processId: bigint | undefined, message: Message): void
+  told(told: Told): void
+  /** Orders that were acknowledged, with the request each belongs to. */
+  acknowledged(): ReadonlyMap<bigint, Wanted>
+}
+
+const live: ReadonlySet<Status> = new Set(['processing', 'unknown', 'approved'])
+const recognisesRepeats = new Set(
+  [...configuration.gates()].filter((g) => g.settings.recognisesRepeats).map((g) => g.settings.terminalId),
+)
+
+/** Those that are checked as things happen. The first one broken is kept. */
+export function watchInvariants(model: StoreModel, now: () => number): Invariants {
+  let broken: Broken | undefined
+  const keyOf = new Map<bigint, string>()
+  const byName = new Map<string, bigint[]>()
+  const answers = new Map<string, bigint[]>()
+  const acknowledged = new Map<bigint, Wanted>()
+  const sentOnce = new Set<string>()
+  const owners = new Map<string, string>()
+  const statuses = new Map<bigint, string>()
+
+  const breaks = (invariant: Invariant, why: string) => (broken ??= { invariant, why, at: now() })
+  const orderOf = (orderId: bigint) => model.orders.get(keyOf.get(orderId) ?? '')
+
+  /** Another answer than before is right only when the first order came to nothing more than ten seconds ago. */
+  function sameAnswer(wanted: Wanted, orderId: bigint) {
+    const name = `${wanted.endpointId}/${wanted.clientOrderid}`
+    const given = answers.get(name) ?? []
+    if (given.includes(orderId)) return
+    for (const other of given) {
+      const [older, newer] = [orderOf(other), orderOf(orderId)].sort((a, b) => Number(a!.orderId - b!.orderId))
+      const [first, second] = older!.createdAt <= newer!.createdAt ? [older!, newer!] : [newer!, older!]
+      if (live.has(statusOf(first)) || second.createdAt - first.createdAt <= 10_000)
+        breaks(
+          'the same request has the same answer',
+          `${name} was answered with order ${first.orderId} and order ${second.orderId}`,
+        )
+    }
+    answers.set(name, [...given, orderId])
+  }
+
+  function checkNewName(order: Order) {
+    const name = `${order.merchantId}/${order.clientOrderid}`
+    const others = byName.get(name) ?? []
+    const rival = others.map(orderOf).find((o) => o && live.has(statusOf(o)))
+    if (rival)
+      breaks(
+        'one live order a name',
+        `order ${order.orderId} was made while order ${rival.orderId} of that name is ${statusOf(rival)}`,
+      )
+    byName.set(name, [...others, order.orderId])
+  }
+
+  function seen(orderId: bigint, status: string, where: string) {
+    const before = statuses.get(orderId)
+    if (before !== undefined && before !== status && finalStatuses.has(before as Status))
+      breaks('a final status stays', `order ${orderId} was ${before} and is ${status} in ${where}`)
+    if (before === undefined || finalStatuses.has(status as Status)) statuses.set(orderId, status)
+  }
+
+  return {
+    broken: () => broken,
+    breaks,
+    acknowledged: () => acknowledged,
+    answered(wanted, answer) {
+      if ('refused' in answer)
+        return void breaks('the same request has the same answer', `${wanted.clientOrderid} was refused: ${answer.refused}`)
+      const order = orderOf(answer.orderId)
+      if (!order) return void breaks('an acknowledged order exists', `order ${answer.orderId} is not there`)
+      acknowledged.set(answer.orderId, wanted)
+      sameAnswer(wanted, answer.orderId)
+    },
+    status(orderId, status) {
+      if (finalStatuses.has(status as Status)) seen(orderId, status, 'a status reply')
+    },
+    committed({ before, after, deliveries }, stored) {
+      const key = placeKey(after)
+      const { orderId } = after
+      if (stored?.version !== before?.version)
+        breaks(
+          'no decision is lost',
+          `order ${orderId} was decided on version ${before?.version} and stored over ${stored?.version}`,
+        )
+      keyOf.set(orderId, key)
+      if (!before) checkNewName(after)
+      const status = statusOf(after)
+      if (finalStatuses.has(status) || statuses.has(orderId)) seen(orderId, status, 'the store')
+      if ((after.attempts.length > 0 || after.finalAt !== undefined) && model.cards.get(key)?.cvv2Sealed)
+        breaks(
+          'a CVV2 is gone when it is not needed',
+          `order ${orderId} is ${after.transactions[0]!.state} and still has its CVV2`,
+        )
+      for (const d of deliveries) {
+        const same = [...Array(after.deliveries + 2).keys()]
+          .map((no) => model.deliveries.get(`${key}/${no}`))
+          .filter((o) => o && o.url === d.url && o.transactionNo === d.transactionNo)
+        if (same.length > 1)
+          breaks('an outcome is told once to each', `order ${orderId} has ${same.length} messages for ${d.url}`)
+      }
+    },
+    sent(processId, { type, fields }) {
+      if (type === '1804') return
+      const orderId = BigInt(readTags(fields[48] ?? '')?.get('OI') ?? '0')
+      const [stan, terminal] = [fields[11] ?? '', fields[41] ?? '']
+      const what = `${type} ${stan} of order ${orderId}`
+      if (processId === undefined || model.isDead(processId))
+        breaks('nobody sends without its lease', `process ${processId} sent ${what} after its lease`)
+      const attempt = orderOf(orderId)?.attempts.find((a) => a.stan === stan && a.terminalId === terminal)
+      if (!attempt) return void breaks('an attempt is recorded before it is sent', `${what} was sent and is not stored`)
+      const owner = `${orderId}/${attempt.no}`
+      const names = `${terminal} ${stan}`
+      if ((owners.get(names) ?? owner) !== owner) breaks('names are used once', `${what} has the names of ${owners.get(names)}`)
+      owners.set(names, owner)
+      if (!type.startsWith('12')) return
+      const again = type === '1201' ? !recognisesRepeats.has(terminal) : sentOnce.has(names)
+      if (again) breaks('an attempt is sent once', `${what} was sent again`)
+      sentOnce.add(names)
+    },
+    told({ orderId, status, url }) {
+      const order = orderOf(BigInt(orderId || '0'))
+      if (!order || statusOf(order) !== status) breaks('a final status stays', `${url} was told ${status} of order ${orderId}`)
+      else seen(order.orderId, status, 'a callback')
+    },
+  }
+}

@@ -1,0 +1,189 @@
+import { Duplex } from 'node:stream'
+import { Desk, type Line } from '../simulators/acquirer/desk.ts'
+import { FaultScripts } from '../simulators/acquirer/faults.ts'
+import { Ledger } from '../simulators/acquirer/ledger.ts'
+import { decode, FrameReader, Unreadable, type Message } from '../simulators/acquirer/wire.ts'
+import type { Log } from '../src/base/log.ts'
+import type { Chance } from './chance.ts'
+import type { Actor, Events } from './clock.ts'
+
+/** How the acquirer and the way to it are doing; the troubles of a world change it. */
+export interface LineWeather {
+  /** `deaf`: connections open and carry nothing back; `away`: connections are refused. */
+  acquirer: 'well' | 'deaf' | 'away'
+  latencyMs: number
+  /** For each message to the acquirer. */
+  lostOdds: number
+  lateOdds: number
+  doubledOdds: number
+  /** How likely a write is cut in two, with time between; and how likely the connection ends there. */
+  splitOdds: number
+  cutOdds: number
+}
+
+/** The simulated acquirer's desk and books, and the lines to it, in memory. */
+export interface Network {
+  desk: Desk
+  faults: FaultScripts
+  ledger: Ledger
+  /** A line of a gateway process, for `connect` of its connector. */
+  connect(actor: Actor): Duplex
+  /** Cuts every connection. */
+  cutAll(): void
+  /** Told of each message as it leaves a gateway. */
+  onSent: (actor: Actor, message: Message) => void
+}
+
+export interface NetworkParts {
+  events: Events
+  chance: Chance
+  weather: LineWeather
+  log: Log
+}
+
+export function openNetwork({ events, chance, weather, log }: NetworkParts): Network {
+  const ledger = new Ledger(() => {})
+  const faults = new FaultScripts()
+  const desk = new Desk({
+    ledger,
+    faults,
+    whenWritten: (fn) => fn(),
+    clock: events.clockOf(undefined),
+    log,
+    slowReversalMs: 30_000,
+  })
+  const wires = new Set<Wire>()
+  let opened = 0
+  const network: Network = {
+    desk,
+    faults,
+    ledger,
+    connect(actor) {
+      const wire = new Wire(++opened, actor, { events, chance, weather, log }, desk, (message) => network.onSent(actor, message))
+      wires.add(wire)
+      wire.once('close', () => wires.delete(wire))
+      return wire
+    },
+    cutAll() {
+      for (const wire of wires) wire.cut()
+    },
+    onSent: () => {},
+  }
+  return network
+}
+
+/** One connection: the gateway's end is a stream, the acquirer's end a line of its desk. Bytes arrive in order, in their own time. */
+class Wire extends Duplex {
+  readonly #actor: Actor
+  readonly #parts: NetworkParts
+  readonly #desk: Desk
+  readonly #line: Line
+  readonly #tapped: (message: Message) => void
+  readonly #tap = new FrameReader()
+  readonly #reader = new FrameReader()
+  #isOpen = false
+  /** Bytes were lost on this connection: what would follow them never arrives, as a stream has no holes. */
+  #swallows = false
+  #deaf = false
+  #thereAt = 0
+  #backAt = 0
+
+  constructor(id: number, actor: Actor, parts: NetworkParts, desk: Desk, tapped: (message: Message) => void) {
+    super()
+    this.#actor = actor
+    this.#parts = parts
+    this.#desk = desk
+    this.#tapped = tapped
+    const isOpen = () => this.#isOpen && actor.alive
+    this.#line = {
+      id,
+      get isOpen() {
+        return isOpen()
+      },
+      signedOn: false,
+      send: (frame) => this.#back(() => this.push(frame)),
+      hangUp: (last) => {
+        if (last) this.#back(() => this.push(last))
+        this.#isOpen = false
+        this.#back(() => this.destroy())
+      },
+    }
+    parts.events.after(this.#way(), actor, () => {
+      if (parts.weather.acquirer === 'away') return this.destroy(new Error('connect ECONNREFUSED'))
+      this.#isOpen = true
+      this.emit('connect')
+    })
+  }
+
+  /** The connection breaks, for both sides. */
+  cut(): void {
+    this.#isOpen = false
+    this.#parts.events.after(this.#way(), this.#actor, () => this.destroy(new Error('read ECONNRESET')))
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    const { chance, weather } = this.#parts
+    for (const body of this.#tap.push(chunk)) this.#tapped(decode(body))
+    if (chance.happens(weather.cutOdds)) {
+      this.#there(chunk.subarray(0, Math.floor(chance.between(0, chunk.length))))
+      this.#swallows = true
+      this.cut()
+    } else if (chance.happens(weather.splitOdds)) {
+      const at = Math.floor(chance.between(1, chunk.length))
+      this.#there(chunk.subarray(0, at))
+      this.#thereAt += chance.between(0, 400)
+      this.#there(chunk.subarray(at))
+    } else this.#there(chunk)
+    done()
+  }
+
+  override _final(done: () => void): void {
+    this.#isOpen = false
+    done()
+    this.destroy()
+  }
+
+  override _destroy(_error: Error | null, done: (error?: Error | null) => void): void {
+    this.#isOpen = false
+    done(_error)
+  }
+
+  #way(): number {
+    return this.#parts.chance.between(0.2, this.#parts.weather.latencyMs)
+  }
+
+  #there(bytes: Buffer): void {
+    const { events, weather } = this.#parts
+    if (this.#swallows) return
+    this.#thereAt = Math.max(this.#thereAt, events.now + this.#way())
+    events.after(this.#thereAt - events.now, undefined, () => {
+      if (weather.acquirer === 'deaf') this.#deaf = true
+      if (this.#deaf) return
+      try {
+        for (const body of this.#reader.push(bytes)) this.#arrived(decode(body))
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error
+        this.cut()
+      }
+    })
+  }
+
+  /** A message at the acquirer's door: there it may be lost, come late and so out of order, or come twice. */
+  #arrived(message: Message): void {
+    const { events, chance, weather } = this.#parts
+    const receive = () => this.#desk.receive(this.#line, message)
+    if (message.type === '1804') return receive()
+    if (chance.happens(weather.lostOdds)) return
+    if (chance.happens(weather.doubledOdds)) events.after(chance.between(0, 20_000), undefined, receive)
+    if (chance.happens(weather.lateOdds)) events.after(chance.between(100, 12_000), undefined, receive)
+    else receive()
+  }
+
+  #back(fn: () => void): void {
+    const { events } = this.#parts
+    this.#backAt = Math.max(this.#backAt, events.now + this.#way())
+    events.after(this.#backAt - events.now, this.#actor, () => this.destroyed || fn())
+  }
+}

@@ -1,0 +1,133 @@
+import type { Chance } from './chance.ts'
+import type { Events } from './clock.ts'
+import { receivers } from './configuration.ts'
+import type { Mood } from './merchants.ts'
+import type { LineWeather, Network } from './network.ts'
+import type { DatabaseWeather } from './store-line.ts'
+
+/** What troubles may do to a world. */
+export interface Troubled {
+  events: Events
+  database: DatabaseWeather
+  line: LineWeather
+  network: Network
+  moods: Map<string, Mood>
+  shop: { lostOdds: number }
+  slots: number
+  crash(slot: number): void
+  /** A stop as by SIGTERM, and a new start. */
+  restart(slot: number): void
+  pause(slot: number, ms: number): void
+  jump(slot: number, ms: number): void
+  trace(what: () => string): void
+}
+
+export const calmDatabase = (): DatabaseWeather => ({ down: false, latencyMs: 3, lossOdds: 0, conflictOdds: 0 })
+export const calmLine = (): LineWeather => ({
+  acquirer: 'well',
+  latencyMs: 20,
+  lostOdds: 0,
+  lateOdds: 0,
+  doubledOdds: 0,
+  splitOdds: 0.02,
+  cutOdds: 0,
+})
+
+/** Begins a trouble and says what ends it, if anything does. */
+type Trouble = (world: Troubled, chance: Chance) => { is: string; endsAfterMs?: number; end?: () => void }
+
+/** Sets something for a while. */
+const during =
+  <T extends object>(
+    of: (world: Troubled) => T,
+    calm: () => T,
+    change: (chance: Chance) => Partial<T>,
+    ms: [number, number],
+  ): Trouble =>
+  (world, chance) => {
+    const changed = change(chance)
+    Object.assign(of(world), changed)
+    const was = calm()
+    const back = Object.fromEntries(Object.keys(changed).map((name) => [name, was[name as keyof T]]))
+    return {
+      is: JSON.stringify(changed),
+      endsAfterMs: chance.between(...ms),
+      end: () => Object.assign(of(world), back),
+    }
+  }
+
+const database = (change: (chance: Chance) => Partial<DatabaseWeather>, ms: [number, number]) =>
+  during((w) => w.database, calmDatabase, change, ms)
+const line = (change: (chance: Chance) => Partial<LineWeather>, ms: [number, number]) =>
+  during((w) => w.line, calmLine, change, ms)
+
+/** The acquirer does this to some of the messages, for a while. */
+const script =
+  (name: string, effect: (chance: Chance) => object, message: 'authorisation' | 'reversal' | 'any'): Trouble =>
+  ({ network }, chance) => {
+    const fault = network.faults.add({
+      match: { message, probability: chance.between(0.1, 0.9), seed: chance.whole(0, 1e9) },
+      do: effect(chance),
+    })
+    if (typeof fault === 'string') throw new Error(fault)
+    return { is: `acquirer: ${name}`, endsAfterMs: chance.between(5_000, 60_000), end: () => network.faults.remove(fault.id) }
+  }
+
+// oxfmt-ignore
+const troubles: readonly Trouble[] = [
+  (w, c) => { const slot = c.whole(0, w.slots - 1); w.crash(slot); return { is: `crash of ${slot}` } },
+  (w, c) => { const slot = c.whole(0, w.slots - 1); w.crash(slot); return { is: `crash of ${slot}` } },
+  (w) => { for (let slot = 0; slot < w.slots; slot++) w.crash(slot); return { is: 'crash of all' } },
+  (w, c) => { const slot = c.whole(0, w.slots - 1); w.restart(slot); return { is: `restart of ${slot}` } },
+  (w, c) => { const ms = c.between(100, 15_000); const slot = c.whole(0, w.slots - 1); w.pause(slot, ms); return { is: `pause of ${slot} for ${Math.round(ms)} ms` } },
+  (w, c) => { const ms = c.between(3_500, 9_000); const slot = c.whole(0, w.slots - 1); w.pause(slot, ms); return { is: `pause of ${slot} for ${Math.round(ms)} ms` } },
+  (w, c) => { const ms = c.whole(-60_000, 60_000); const slot = c.whole(0, w.slots - 1); w.jump(slot, ms); return { is: `wall clock of ${slot} jumps to ${ms} ms off`, endsAfterMs: c.between(1_000, 40_000), end: () => w.jump(slot, 0) } },
+  database(() => ({ down: true }), [200, 9_000]),
+  database((c) => ({ lossOdds: c.between(0.005, 0.15) }), [2_000, 30_000]),
+  database((c) => ({ conflictOdds: c.between(0.05, 0.5) }), [2_000, 30_000]),
+  database((c) => ({ latencyMs: c.between(50, 2_500) }), [2_000, 20_000]),
+  line((c) => ({ lostOdds: c.between(0.05, 0.9) }), [5_000, 60_000]),
+  line((c) => ({ lateOdds: c.between(0.1, 0.9) }), [5_000, 60_000]),
+  line((c) => ({ doubledOdds: c.between(0.1, 0.9) }), [5_000, 60_000]),
+  line((c) => ({ splitOdds: 0.9, cutOdds: c.between(0.01, 0.2) }), [5_000, 40_000]),
+  line((c) => ({ latencyMs: c.between(500, 8_000) }), [5_000, 40_000]),
+  line(() => ({ acquirer: 'deaf' }), [2_000, 40_000]),
+  (w, c) => { w.network.cutAll(); const calm = c.happens(0.5); if (!calm) w.line.acquirer = 'away'; return { is: 'lines cut', endsAfterMs: c.between(1_000, 60_000), end: () => (w.line.acquirer = 'well') } },
+  script('declines', (c) => ({ decline: c.pick(['100', '116', '909']) }), 'any'),
+  script('delays', (c) => ({ delay_ms: c.whole(100, 25_000) }), 'any'),
+  script('is silent', () => ({ no_answer: true }), 'any'),
+  script('is silent to sales', () => ({ no_answer: true }), 'authorisation'),
+  script('doubles', () => ({ duplicate: true }), 'any'),
+  script('answers after the reversal', () => ({ answer_after_reversal: true }), 'authorisation'),
+  script('answers under a wrong name', () => ({ wrong_stan: true }), 'any'),
+  script('answers garbage', () => ({ garbage: true }), 'any'),
+  script('answers half', () => ({ half_frame: true }), 'any'),
+  script('hangs up', () => ({ close: true }), 'any'),
+  (w, c) => mood(w, c), (w, c) => mood(w, c), (w, c) => mood(w, c),
+  (w, c) => { w.shop.lostOdds = c.between(0.05, 0.5); return { is: 'requests of shops are lost', endsAfterMs: c.between(2_000, 40_000), end: () => (w.shop.lostOdds = 0) } },
+]
+
+const mood: Trouble = ({ moods }, chance) => {
+  const host = chance.pick(receivers)
+  const now = chance.pick(['failing', 'hanging', 'late', 'away'] as const)
+  moods.set(host, now)
+  return { is: `${host} is ${now}`, endsAfterMs: chance.between(2_000, 90_000), end: () => moods.delete(host) }
+}
+
+/** Troubles one after the other and over each other, until `until`; all of them are over then. */
+export function beginTroubles(world: Troubled, chance: Chance, until: number): void {
+  const { events, trace } = world
+  const everyMs = chance.between(4_000, 20_000)
+  const next = () => {
+    if (events.now >= until) return
+    const { is, endsAfterMs, end } = chance.pick(troubles)(world, chance)
+    trace(() => `trouble  ${is}`)
+    if (end && endsAfterMs !== undefined)
+      events.after(Math.min(endsAfterMs, until - events.now), undefined, () => {
+        trace(() => `trouble  over: ${is}`)
+        end()
+      })
+    events.after(chance.between(0, 2 * everyMs), undefined, next)
+  }
+  events.after(chance.between(0, everyMs), undefined, next)
+}

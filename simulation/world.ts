@@ -1,0 +1,215 @@
+import { pino } from 'pino'
+import type { Log } from '../src/base/log.ts'
+import { Chance } from './chance.ts'
+import { Events, type Actor } from './clock.ts'
+import { configuration } from './configuration.ts'
+import { openFixedKeys, startGateway, type Wraps } from './gateway.ts'
+import { watchInvariants, type Broken } from './invariants.ts'
+import { openMerchants } from './merchants.ts'
+import { openNetwork } from './network.ts'
+import { checkSettled } from './settled.ts'
+import { openShoppers, wantedSale, type Slot } from './shoppers.ts'
+import { openStoreLine, type StoreLine } from './store-line.ts'
+import { StoreModel } from './store-model.ts'
+import { beginTroubles, calmDatabase, calmLine, type Troubled } from './troubles.ts'
+
+export interface WorldOptions {
+  seed: number
+  orders: number
+  /** A planted bug. */
+  wrap?: Wraps
+  /** Gets the time line; without it none is written. */
+  trace?: (line: string) => void
+}
+
+export interface Ended {
+  broken: Broken | undefined
+  simulatedMs: number
+  events: number
+  orders: number
+  acknowledged: number
+  /** How many orders ended in each status. */
+  statuses: Map<string, number>
+}
+
+export const usualOrders = 300
+
+/** A new order comes this often on the average. */
+const orderEveryMs = 2_400
+/** After the troubles: so long at the least, and at the most. */
+const calmMs = [180_000, 3_600_000] as const
+const restartMs = [200, 8_000] as const
+
+interface Process extends Slot {
+  stores: StoreLine | undefined
+}
+
+/** Runs one seed to its end, or to the first invariant that breaks. */
+export async function runWorld(options: WorldOptions): Promise<Ended> {
+  const events = new Events()
+  const chance = new Chance(options.seed)
+  const trace = (what: () => string) => options.trace?.(`${clockText(events.now)}  ${what()}`)
+  const log = logFor(options.trace && ((text) => trace(() => text)))
+  const model = new StoreModel(() => events.wall())
+  const invariants = watchInvariants(model, () => events.now)
+  const database = calmDatabase()
+  const line = calmLine()
+  const shop = { lostOdds: 0 }
+  const network = openNetwork({ events, chance: chance.fork(), weather: line, log: logFor(undefined) })
+  const merchants = openMerchants(events, chance.fork())
+  const keys = openFixedKeys(chance.fork().random())
+  const processIds = new Map<Actor, bigint>()
+  const chances = { start: chance.fork(), shop: chance.fork(), traffic: chance.fork(), troubles: chance.fork() }
+  const settings = { maxHeld: chance.pick([2, 8, 64, 64]), sweepMs: chance.pick([200, 300, 400]) }
+
+  const slots: Process[] = ['A', 'B'].map((name) => ({ name, actor: actorOf(name), gateway: undefined, stores: undefined }))
+
+  function start(slot: Process) {
+    const actor = actorOf(slot.name)
+    const own = chances.start.fork()
+    const stores = openStoreLine({ model, events, actor, chance: own.fork(), weather: database })
+    Object.assign(slot, { actor, stores, gateway: undefined })
+    const parts = {
+      name: slot.name,
+      clock: events.clockOf(actor),
+      random: own.fork().random(),
+      log: log.child({ process: slot.name }),
+      keys,
+      stores,
+      registry: configuration,
+      connect: () => network.connect(actor),
+      outgoing: merchants.outgoing(actor),
+      ...settings,
+      wrap: options.wrap ?? {},
+    }
+    startGateway(parts).then(
+      (gateway) => {
+        slot.gateway = gateway
+        processIds.set(actor, gateway.processId)
+        trace(() => `process  ${slot.name} serves as ${gateway.processId}`)
+        void gateway.lost.then(() => die(slot, 'lost its lease'))
+      },
+      () => die(slot, 'could not start'),
+    )
+  }
+
+  function die(slot: Process, why: string) {
+    if (!slot.actor.alive) return
+    trace(() => `process  ${slot.name} dies: ${why}`)
+    slot.actor.alive = false
+    slot.gateway = undefined
+    slot.stores?.cut()
+    events.after(chances.start.between(...restartMs), undefined, () => start(slot))
+  }
+
+  const shoppers = openShoppers(
+    events,
+    chances.shop,
+    slots,
+    {
+      onAnswer(wanted, answer) {
+        trace(
+          () =>
+            `shop     ${wanted.clientOrderid} is answered ${'orderId' in answer ? `order ${answer.orderId}` : answer.refused}`,
+        )
+        invariants.answered(wanted, answer)
+      },
+      onStatus: (_wanted, orderId, status) => invariants.status(orderId, status),
+      trace,
+    },
+    () => shop.lostOdds,
+  )
+  model.onCommit = (change, stored) => {
+    for (const r of change.rows)
+      trace(
+        () =>
+          `store    order ${change.after.orderId}/${r.transactionNo}: ${r.from} - ${r.event} -> ${r.to} ${JSON.stringify(r.facts ?? {})}`,
+      )
+    invariants.committed(change, stored)
+  }
+  network.onSent = (actor, message) => {
+    if (message.type !== '1804')
+      trace(() => `line     ${actor.name} sends ${message.type} ${message.fields[11]} of order ${message.fields[48]}`)
+    invariants.sent(processIds.get(actor), message)
+  }
+  merchants.onTold = (told) => {
+    trace(() => `merchant ${told.url} is told ${told.status} of order ${told.orderId}${told.accepted ? '' : ', and refuses'}`)
+    invariants.told(told)
+  }
+  const world: Troubled = {
+    events,
+    database,
+    line,
+    network,
+    moods: merchants.moods,
+    shop,
+    slots: slots.length,
+    crash: (n) => die(slots[n]!, 'crash'),
+    restart: (n) =>
+      void slots[n]!.gateway?.stop().then(
+        () => die(slots[n]!, 'stopped'),
+        () => die(slots[n]!, 'stopped badly'),
+      ),
+    pause: (n, ms) => (slots[n]!.actor.pausedUntil = events.now + Math.ceil(ms)),
+    jump: (n, ms) => (slots[n]!.actor.wallOffsetMs = ms),
+    trace,
+  }
+
+  slots.forEach(start)
+  const troubledMs = options.orders * orderEveryMs
+  beginTroubles(world, chances.troubles, troubledMs)
+  beginTraffic(events, chances.traffic, options.orders, troubledMs, (n) => shoppers.begin(wantedSale(n, chances.traffic)))
+
+  await events.run(() => invariants.broken() !== undefined || events.now > troubledMs)
+  trace(() => 'trouble  all are over')
+  const overdue = () => [...model.dueDeliveries()].some((d) => d.dueAt! < events.wall())
+  const settled = () => shoppers.waiting() === 0 && !model.hasSteps() && !overdue()
+  await events.run(() => {
+    const calm = events.now - troubledMs
+    return invariants.broken() !== undefined || calm > calmMs[1] || (calm > calmMs[0] && settled())
+  })
+  if (!invariants.broken()) checkSettled(model, network.ledger, merchants.told, invariants, events.wall())
+  const broken = invariants.broken()
+  if (broken) trace(() => `BROKEN   ${broken.invariant}: ${broken.why}`)
+  const statuses = new Map<string, number>()
+  for (const order of model.orders.values()) {
+    const { state } = order.transactions[0]!
+    statuses.set(state, (statuses.get(state) ?? 0) + 1)
+  }
+  return {
+    broken,
+    simulatedMs: events.now,
+    events: events.happened,
+    orders: model.orders.size,
+    acknowledged: invariants.acknowledged().size,
+    statuses,
+  }
+}
+
+const actorOf = (name: string): Actor => ({ name, alive: true, pausedUntil: 0, wallOffsetMs: 0 })
+
+/** Orders come alone and in bursts. */
+function beginTraffic(events: Events, chance: Chance, orders: number, withinMs: number, begin: (number: number) => void): void {
+  for (let n = 1; n <= orders;) {
+    const at = chance.between(0, withinMs)
+    for (let burst = chance.happens(0.1) ? chance.whole(2, 20) : 1; burst > 0 && n <= orders; burst--, n++) {
+      const number = n
+      events.after(at + chance.between(0, 5), undefined, () => begin(number))
+    }
+  }
+}
+
+function logFor(write: ((text: string) => void) | undefined): Log {
+  if (!write) return pino({ level: 'silent' })
+  const told = (text: string) => {
+    const { msg, level: _level, ...facts } = JSON.parse(text) as { msg: string; level: number }
+    write(`log      ${msg} ${JSON.stringify(facts)}`)
+  }
+  return pino({ level: 'warn', base: null, timestamp: false }, { write: told })
+}
+
+/** Minutes, seconds and milliseconds since the start. */
+const clockText = (ms: number): string => {
+  const text = `${Math.floor(ms / 60_000)}:${String(Math.floor((ms / 1_000) % 60)).padStart(2, '0')}.${String(Math.floor(ms % 1_000)).padStart(3, '0')}`
+  return text.padStart(10)
+}
