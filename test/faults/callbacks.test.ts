@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { order, refused, sale, statusOf, until, type Changes, type Order } from '../conformance/client.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver, type Behaviour, type Call, type Receiver } from '../harness/receiver.ts'
+import { startServe, type GatewayProcess } from '../harness/serve.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** Merchants' servers that fail in every way, and targets that no callback may reach; choices.md, "Callbacks". */
+
+let world: World
+let desk: FaultDesk
+let merchant: Receiver
+
+function behave(path: string, earlier: number): Behaviour {
+  if (path.startsWith('/fails-once')) return earlier === 0 ? 500 : 200
+  if (path.startsWith('/no-content')) return earlier === 0 ? 204 : 200
+  if (path.startsWith('/redirects')) return earlier === 0 ? { redirect: '/elsewhere' } : 200
+  if (path.startsWith('/endless')) return 'endless'
+  if (path.startsWith('/hangs')) return earlier === 0 ? 'hang' : 200
+  return 200
+}
+
+before(async () => {
+  merchant = await openReceiver(behave)
+  world = await startWorld()
+  desk = await openFaultDesk(world)
+})
+after(async () => {
+  await desk?.close()
+  await world?.stop()
+  await merchant?.close()
+})
+
+async function approved(url: string, changes: Changes = {}, at: World = world): Promise<Order> {
+  const sold = await order(at, { server_callback_url: url, ...changes })
+  const seen = await until(
+    () => statusOf(at, sold),
+    ({ status }) => status !== 'processing',
+  )
+  assert.equal(seen.status, 'approved')
+  return sold
+}
+
+interface Noted {
+  try_no: number
+  http_status: number | null
+  failure: string | null
+}
+const noted = ({ orderid }: Order): Promise<Noted[]> =>
+  desk.rows<Noted>('select try_no, http_status, failure from delivery_attempt where order_id = $1 order by try_no', [orderid])
+const notedWithin = (sold: Order, count: number, withinMs = 30_000): Promise<Noted[]> =>
+  until(
+    () => noted(sold),
+    (all) => all.length >= count,
+    withinMs,
+  )
+async function calls(path: string, count: number): Promise<Call[]> {
+  const seen = await until(
+    () => merchant.calls(path),
+    (all) => all.length >= count,
+    30_000,
+  )
+  assert.equal(seen.length, count)
+  return seen
+}
+
+describe('what is no answer of 200 is tried again after some seconds', { concurrency: 8 }, () => {
+  // oxfmt-ignore
+  const failures: readonly [string, string, number | null, RegExp | null][] = [
+    ['500',                                    '/fails-once', 500,  null],
+    ['204',                                    '/no-content', 204,  null],
+    ['a redirect, which is not followed',      '/redirects',  302,  null],
+    ['no answer in 10 s',                      '/hangs',      null, /^timeout: /],
+  ]
+  for (const [what, path, httpStatus, failure] of failures)
+    test(what, async () => {
+      const sold = await approved(`${merchant.origin}${path}?own=1`)
+      const [first, second] = await calls(path, 2)
+      assert.deepEqual([...first!.query], [...second!.query], 'the same message')
+      const [tried, again] = await notedWithin(sold, 2)
+      assert.deepEqual([tried!.try_no, tried!.http_status, again!.http_status], [1, httpStatus, 200])
+      if (failure) assert.match(tried!.failure ?? '', failure)
+      const gapMs = second!.at - first!.at
+      assert.ok(gapMs > 4_000 && gapMs < 20_000, `${gapMs} ms`)
+    })
+
+  test('an answer that never ends is read up to its limit, and is an answer', async () => {
+    const sold = await approved(`${merchant.origin}/endless`)
+    const [tried] = await notedWithin(sold, 1)
+    assert.deepEqual(tried, { try_no: 1, http_status: 200, failure: null })
+    assert.equal(merchant.calls('/endless').length, 1)
+  })
+
+  test('a TLS handshake that fails is no delivery', async () => {
+    const sold = await approved(`${merchant.origin.replace('http:', 'https:')}/tls`)
+    const [tried] = await notedWithin(sold, 1)
+    assert.match(tried!.failure ?? '', /^tls: /)
+    const [row] = await desk.rows<{ state: string }>('select state from delivery where order_id = $1', [sold.orderid])
+    assert.equal(row!.state, 'due')
+  })
+
+  test('above 8,000 bytes of URL it is a POST form, and the own query stays in the URL', async () => {
+    await approved(`${merchant.origin}/long?own=a&status=mine`, { merchant_data: 'x'.repeat(8_000) })
+    const [call] = await calls('/long', 1)
+    assert.equal(call!.method, 'POST')
+    assert.deepEqual(
+      [...call!.query],
+      [
+        ['own', 'a'],
+        ['status', 'mine'],
+      ],
+    )
+    assert.deepEqual([call!.form.get('status'), call!.form.get('merchantdata')?.length], ['approved', 8_000])
+  })
+})
+
+test('nobody followed the redirect', () => assert.deepEqual(merchant.calls('/elsewhere'), []))
+
+describe('in production no callback reaches this machine or its networks', () => {
+  let production: GatewayProcess
+  before(async () => {
+    production = await startServe(world)
+  })
+  after(() => production?.stop())
+
+  // oxfmt-ignore
+  const atTheRequest = ['http://127.0.0.1:9/', 'https://127.0.0.1:9/', 'https://user:word@shop.example/', 'ftp://shop.example/', 'https://shop.example:22/']
+  for (const url of atTheRequest)
+    test(`${url} is refused at the request`, async () => refused(await sale(production.world, { server_callback_url: url }), 3))
+
+  // The address is judged when it is connected to, in whatever form it is spelled and whatever a name resolves to.
+  // oxfmt-ignore
+  const atConnection = [
+    'https://127.0.0.1/', 'https://localhost/', 'https://shop.localhost/', 'https://2130706433/', 'https://0x7f.1/', 'https://0177.0.0.1/', 'https://[::1]/',
+    'https://[::ffff:127.0.0.1]/', 'https://[64:ff9b::7f00:1]/', 'https://[2002:7f00:1::]/', 'https://169.254.169.254/latest/meta-data/',
+    'https://10.0.0.1/', 'https://192.168.1.1:8443/', 'https://0.0.0.0/', 'https://[fe80::1]/', 'https://[fd00:ec2::254]/', 'http://127.0.0.1:8080/',
+  ]
+  test('other spellings of it are refused at the latest when they are connected to', async () => {
+    for (const url of atConnection) {
+      const reply = await sale(production.world, { server_callback_url: url })
+      if (reply.type === 'validation-error') {
+        refused(reply, 3)
+        continue
+      }
+      const sold = { orderid: reply['gateway-order-id']!, client_orderid: reply['merchant-order-id']!, serial: '' }
+      const [tried] = await notedWithin(sold, 1)
+      assert.equal(tried?.http_status, null, url)
+      assert.match(tried?.failure ?? '', /^refused (address|url): /, url)
+    }
+  })
+})

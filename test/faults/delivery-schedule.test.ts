@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { systemClock } from '../../src/base/clock.ts'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { openSender } from '../../src/delivery/send.ts'
+import { insertDeliveries, openDeliveryStore } from '../../src/delivery/store.ts'
+import { openOutgoing, type Outgoing } from '../../src/http/outgoing.ts'
+import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import { openHeartbeat, type Heartbeat } from '../../src/storage/store-heartbeat.ts'
+import { openHandClock } from '../harness/hand-clock.ts'
+import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+
+/** Fourteen days of tries on a clock that is moved by hand: the real sender on a real database, against a real receiver. */
+
+const log = openLog({ level: 'fatal', destination: process.stderr })
+const policy = { plainHttp: true, loopbackAnyPort: true }
+const second = 1_000
+const day = 86_400 * second
+
+let database: TestDatabase
+let pool: Pool
+let heartbeat: Heartbeat
+let outgoing: Outgoing
+let merchant: Receiver
+
+before(async () => {
+  database = await testDatabase()
+  pool = openPool({ url: database.url, connections: 4, use: 'search', log })
+  await migrate(pool, systemClock.now(), log)
+  await ensurePartitions(pool)
+  heartbeat = await openHeartbeat(pool, 1n, 'here', systemClock, log)
+  outgoing = openOutgoing({ policy, clock: systemClock, perOrigin: 4 })
+  merchant = await openReceiver(() => 500)
+})
+after(async () => {
+  await outgoing?.close()
+  await heartbeat?.stop()
+  await pool?.close()
+  await database?.close()
+  await merchant?.close()
+})
+
+const order = { merchantId: 1n, orderId: 1_000_001n }
+const message = (deliveryNo: number, path: string, at: number) => ({
+  ...order,
+  deliveryNo,
+  transactionNo: 1,
+  kind: 'callback' as const,
+  url: `${merchant.origin}${path}`,
+  origin: merchant.origin,
+  at,
+})
+interface Row {
+  state: string
+  tries: number
+  due_at: number | null
+}
+const row = async (deliveryNo: number): Promise<Row> =>
+  (await pool.run(statement<Row>('select state, tries, due_at from delivery where delivery_no = $1'), [deliveryNo]))[0]!
+
+test('a merchant that never answers 200 is called thirty times over fourteen days, at growing intervals, and then no more', async () => {
+  const startAt = Date.UTC(2026, 0, 1)
+  const clock = openHandClock(startAt)
+  const sender = openSender({
+    store: openDeliveryStore(pool),
+    outgoing,
+    kinds: {
+      callback: {
+        render: async ({ url }) => ({ method: 'GET', url, policy }),
+        received: (reply) => reply.is === 'answered' && reply.status === 200,
+      },
+    },
+    clock,
+    random: systemRandom,
+    heartbeat,
+    log,
+    timeoutMs: 10_000,
+    maxInHand: 100,
+    sweepMs: 200,
+  })
+  await insertDeliveries(pool, [message(1, '/never', startAt)], undefined)
+  sender.sweep()
+  /** Moves on by sweeps until the next try is noted. */
+  const tried = async (count: number): Promise<void> => {
+    for (let look = 0; (await row(1)).tries < count; look++) {
+      assert.ok(look < 2_000, `try ${count} was not made`)
+      clock.pass(200)
+      await pause(2)
+    }
+  }
+  const at: number[] = []
+  for (let count = 1; count <= 30; count++) {
+    await tried(count)
+    const { due_at } = await row(1)
+    at.push(clock.now())
+    if (due_at === null) break
+    // Nothing is sent before its time.
+    clock.pass(due_at - clock.now() - second)
+    for (let look = 0; look < 3; look++) {
+      clock.pass(200)
+      await pause(5)
+    }
+    assert.equal(merchant.calls('/never').length, count)
+    clock.pass(second)
+  }
+  assert.equal(at.length, 30)
+  assert.deepEqual(await row(1), { state: 'given up', tries: 30, due_at: null })
+  clock.pass(30 * day)
+  for (let look = 0; look < 5; look++) {
+    clock.pass(200)
+    await pause(5)
+  }
+  assert.equal(merchant.calls('/never').length, 30)
+
+  assert.ok(at[0]! - startAt < second + 200, 'the first within a second')
+  const total = at.at(-1)! - startAt
+  assert.ok(total > 12.5 * day && total < 15.5 * day, `${total / day} days`)
+  const pauses = at.slice(1).map((moment, i) => moment - at[i]!)
+  // A tenth of jitter either way, and a second for the sweeps.
+  for (const [i, ms] of pauses.entries()) if (i > 0) assert.ok(ms > (pauses[i - 1]! * 0.9) / 1.1 - 2 * second, `pause ${i + 1}`)
+  assert.ok(pauses[0]! < 8 * second && pauses.at(-1)! > 0.8 * day)
+  await sender.stop(1_000)
+})
+
+test('a newer message of an order waits only for the first try of the older one', async () => {
+  const store = openDeliveryStore(pool)
+  const now = systemClock.now()
+  await insertDeliveries(pool, [message(11, '/both', now), message(12, '/both', now)], undefined)
+  const claim = async (at: number) => (await store.claimDue(1n, at, 10, [])).map(({ deliveryNo }) => deliveryNo)
+  const [first] = await store.claimDue(1n, now, 10, [])
+  assert.ok(first?.deliveryNo === 11)
+  assert.deepEqual(await claim(now), [], 'the newer one waits while the older one is tried for the first time')
+  await store.saveTries([{ delivery: first, at: now, durationMs: 5, httpStatus: 500, state: 'due', dueAt: now + 3_600_000 }], 1n)
+  assert.deepEqual(await claim(now), [12], 'and goes although the older one is not delivered')
+})
+
+test('a process that was taken over notes nothing, and a message is in one hand only', async () => {
+  const store = openDeliveryStore(pool)
+  const now = systemClock.now()
+  await insertDeliveries(pool, [message(21, '/taken', now)], undefined)
+  // Process 7 has no heartbeat: it is dead.
+  const claim = async (processId: bigint, at: number) =>
+    (await store.claimDue(processId, at, 10, [])).find(({ deliveryNo }) => deliveryNo === 21)
+  const mine = await claim(7n, now)
+  assert.equal(await claim(1n, now), undefined, 'not looked at before its time')
+  const theirs = await claim(1n, now + 5_000)
+  assert.equal(theirs?.hadLease, 7n)
+  await store.saveTries([{ delivery: mine!, at: now, durationMs: 5, httpStatus: 200, state: 'delivered' }], 7n)
+  assert.equal((await row(21)).state, 'due')
+  await store.saveTries([{ delivery: theirs, at: now, durationMs: 5, httpStatus: 200, state: 'delivered' }], 1n)
+  assert.equal((await row(21)).state, 'delivered')
+})

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { order, statusOf, until, type Order } from '../conformance/client.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** The acquirer refuses connections: what was never sent is not charged, and owes nothing; choices.md, "States". */
+
+let world: World
+let desk: FaultDesk
+let merchant: Receiver
+
+before(async () => {
+  merchant = await openReceiver(() => 200)
+  world = await startWorld()
+  desk = await openFaultDesk(world)
+})
+after(async () => {
+  await desk?.close()
+  await world?.stop()
+  await merchant?.close()
+})
+
+const sell = (path: string): Promise<Order> => order(world, { server_callback_url: `${merchant.origin}${path}` })
+const finalOf = (sold: Order, withinMs: number) =>
+  until(
+    () => statusOf(world, sold),
+    ({ status }) => status !== 'processing' && status !== 'unknown',
+    withinMs,
+  )
+
+test('an authorisation waits for a line that comes back in time', async () => {
+  await desk.line({ refuse: true, close_now: true })
+  const sold = await Promise.all([sell('/1'), sell('/2'), sell('/3')])
+  // Longer than the gate waits for an answer: that time counts from the moment of sending.
+  await until(
+    () => desk.rows<{ down: boolean }>(`select max(started_at) < now() - interval '6 seconds' as down from attempt`),
+    ([row]) => row!.down,
+  )
+  for (const one of sold) assert.equal((await statusOf(world, one)).status, 'processing')
+  await desk.line({ refuse: false })
+  for (const one of sold) {
+    assert.equal((await finalOf(one, 20_000)).status, 'approved')
+    assert.deepEqual(await desk.attempts(one.orderid), ['1 sale approved 000'])
+  }
+})
+
+test('what could not be sent within 30 s ends in error 909, without a reversal and told once', async () => {
+  await desk.line({ refuse: true, close_now: true })
+  const since = performance.now()
+  const sold = await sell('/never-sent')
+  const final = await finalOf(sold, 60_000)
+  const tookMs = performance.now() - since
+  assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['error', 'sale_error', '909'])
+  assert.ok(tookMs > 29_000, `given up after ${Math.round(tookMs)} ms`)
+  await desk.line({ refuse: false })
+  assert.deepEqual(await desk.entries(sold.orderid), [])
+  assert.deepEqual(await desk.attempts(sold.orderid), ['1 sale not sent'])
+  const calls = await until(
+    () => merchant.calls('/never-sent'),
+    (all) => all.length > 0,
+  )
+  assert.deepEqual(
+    calls.map(({ query }) => [query.get('status'), query.get('error_code')]),
+    [['error', '909']],
+  )
+})
+
+test('then the next one goes, nothing was sent twice, and the books are equal', async () => {
+  assert.equal((await finalOf(await sell('/after'), 20_000)).status, 'approved')
+  assert.deepEqual((await desk.messages()).byType['1200'], 4)
+  assert.deepEqual(await desk.books(), { open: 0, differences: [] })
+})

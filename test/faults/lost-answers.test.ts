@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Effect } from '../../simulators/acquirer/faults.ts'
+import { callbackControl, order, statusOf, until, type Fields, type Order } from '../conformance/client.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** Lost, late and doubled answers, scripted at the simulated acquirer; choices.md, "States". The gate waits 600 ms for an answer. */
+
+let world: World
+let desk: FaultDesk
+let merchant: Receiver
+/** Every order made here, for a last look at its callbacks. */
+const made: Sold[] = []
+
+before(async () => {
+  merchant = await openReceiver(() => 200)
+  world = await startWorld()
+  desk = await openFaultDesk(world)
+  await desk.gate({ answerTimeoutMs: 600 })
+})
+after(async () => {
+  await desk?.close()
+  await world?.stop()
+  await merchant?.close()
+})
+
+interface Sold extends Order {
+  path: string
+  minor: string
+  final?: Fields
+}
+
+let sales = 0
+/** A sale of an amount of its own, by which scripts find it. */
+async function sell(scripts: { sale?: Effect; saleTimes?: number; reversal?: Effect; reversalTimes?: number }): Promise<Sold> {
+  const minor = String(10_000 + ++sales)
+  const path = `/callback/${minor}`
+  if (scripts.sale) await desk.script({ amount_minor: minor, times: scripts.saleTimes ?? 1 }, scripts.sale)
+  if (scripts.reversal)
+    await desk.script({ amount_minor: minor, message: 'reversal', times: scripts.reversalTimes ?? 1 }, scripts.reversal)
+  const amount = `${minor.slice(0, -2)}.${minor.slice(-2)}`
+  const sold: Sold = { ...(await order(world, { amount, server_callback_url: `${merchant.origin}${path}` })), path, minor }
+  made.push(sold)
+  return sold
+}
+
+const isFinal = (seen: Fields) => seen.status !== 'processing' && seen.status !== 'unknown'
+async function ended(sold: Sold, withinMs = 30_000): Promise<Fields> {
+  sold.final = await until(() => statusOf(world, sold), isFinal, withinMs)
+  assert.ok(isFinal(sold.final), `order ${sold.orderid} is ${sold.final.status}`)
+  return sold.final
+}
+
+/** The order must be seen as unknown, with nothing told to the merchant yet. */
+async function unknownFor(sold: Sold): Promise<void> {
+  const seen = await until(
+    () => statusOf(world, sold),
+    ({ status }) => status !== 'processing',
+  )
+  assert.deepEqual([seen.status, seen['order-stage'], seen['error-code']], ['unknown', 'sale_unknown', undefined])
+  assert.deepEqual(merchant.calls(sold.path), [])
+}
+
+/** It ends in error 911, with its authorisation booked so often and taken back, and its attempts as given. */
+async function takenBack(sold: Sold, attempts = ['1 sale unknown', '2 reversal approved 400']): Promise<void> {
+  const final = await ended(sold)
+  assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['error', 'sale_error', '911'])
+  assert.equal(final['transaction-type'], 'sale', 'the reversal is not shown as the transaction of the order')
+  const entries = await desk.entries(sold.orderid)
+  assert.deepEqual(
+    entries.map(({ state }) => state),
+    ['reversed'],
+  )
+  assert.deepEqual(await desk.attempts(sold.orderid), attempts)
+}
+
+async function approvedOnce(sold: Sold): Promise<void> {
+  const final = await ended(sold)
+  assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['approved', 'sale_approved', undefined])
+  assert.deepEqual(
+    (await desk.entries(sold.orderid)).map(({ state }) => state),
+    ['approved'],
+  )
+  assert.deepEqual(await desk.attempts(sold.orderid), ['1 sale approved 000'])
+}
+
+/** A reversal without an answer leaves time to look at the order while it is unknown. */
+const reluctant = { reversal: { no_answer: true } } as const
+
+describe('without repeats, an authorisation whose answer is lost becomes unknown and is taken back', { concurrency: 8 }, () => {
+  // oxfmt-ignore
+  const lost: readonly [string, Effect][] = [
+    ['no answer',                         { no_answer: true }],
+    ['an answer after the time is up',    { delay_ms: 1_200 }],
+    ['an answer after the reversal',      { answer_after_reversal: true }],
+    ['an answer under a wrong STAN',      { wrong_stan: true }],
+  ]
+  for (const [what, effect] of lost)
+    test(what, async () => {
+      const sold = await sell({ sale: effect, ...reluctant })
+      await unknownFor(sold)
+      await takenBack(sold)
+    })
+
+  test('a doubled answer counts once', async () => approvedOnce(await sell({ sale: { duplicate: true } })))
+  test('an answer within the time is taken, however late', async () => approvedOnce(await sell({ sale: { delay_ms: 300 } })))
+
+  test('a decline is final, with its code and nothing to take back', async () => {
+    const sold = await sell({ sale: { decline: '116' } })
+    const final = await ended(sold)
+    assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['declined', 'sale_declined', '116'])
+    assert.deepEqual(await desk.attempts(sold.orderid), ['1 sale declined 116'])
+  })
+})
+
+describe('a reversal is repeated until it is answered', { concurrency: 8 }, () => {
+  // oxfmt-ignore
+  const reversals: readonly [string, Effect, number][] = [
+    ['no answer, twice',                { no_answer: true },   2],
+    ['an answer after the time is up',  { delay_ms: 1_000 },   1],
+    ['an answer under a wrong STAN',    { wrong_stan: true },  1],
+    ['a refusal',                       { decline: '909' },    1],
+    ['a doubled answer',                { duplicate: true },   1],
+  ]
+  for (const [what, effect, reversalTimes] of reversals)
+    test(what, async () => takenBack(await sell({ sale: { no_answer: true }, reversal: effect, reversalTimes })))
+  test('an acknowledgement under the STAN of another reversal ends neither of them', async () => {
+    const pairs = Array.from({ length: 8 }, async (_, at) => {
+      const silent = { no_answer: true } as const
+      const sold = await sell({ sale: silent, reversal: at % 2 === 0 ? { wrong_stan: true } : silent, reversalTimes: 2 })
+      await takenBack(sold)
+      const unanswered = await desk.rows(`select at from order_event where order_id = $1 and event = 'reversal unanswered'`, [
+        sold.orderid,
+      ])
+      assert.equal(unanswered.length, 2)
+    })
+    await Promise.all(pairs)
+  })
+})
+
+test('on a line of 120 ms, and of 380 ms, every sale is approved', async () => {
+  for (const latency_ms of [120, 380]) {
+    await desk.line({ latency_ms })
+    const sold = await Promise.all(Array.from({ length: 10 }, () => sell({})))
+    for (const one of sold) await approvedOnce(one)
+  }
+  await desk.line({ latency_ms: 0 })
+})
+
+// Each ends the line, and with it whatever else is under way there: one after another.
+// oxfmt-ignore
+const breaking: readonly [string, Effect][] = [
+  ['a frame of garbage',                     { garbage: true }],
+  ['half a frame and the end of the line',   { half_frame: true }],
+  ['the end of the line',                    { close: true }],
+]
+for (const [what, effect] of breaking) {
+  test(`instead of an answer ${what}: unknown, and taken back over a new line`, async () => {
+    const sold = await sell({ sale: effect, ...reluctant })
+    await unknownFor(sold)
+    await takenBack(sold)
+  })
+  test(`instead of the answer to a reversal ${what}: it is repeated over a new line`, async () =>
+    takenBack(await sell({ sale: { no_answer: true }, reversal: effect })))
+}
+
+test('no authorisation was sent twice to a gate that does not recognise repeats', async () => {
+  const { byType, duplicates } = await desk.messages()
+  const entries = await desk.entries()
+  assert.equal(byType['1201'] ?? 0, 0)
+  assert.equal(byType['1200'], entries.length)
+  assert.equal(duplicates, 0)
+  assert.equal(new Set(entries.map(({ orderId }) => orderId)).size, entries.length)
+})
+
+describe('a gate that recognises repeats is asked again under the same names, which counts as the same attempt', () => {
+  before(() => desk.gate({ answerTimeoutMs: 600, recognisesRepeats: true }))
+  // oxfmt-ignore
+  const repeated: readonly [string, Effect, number][] = [
+    ['no answer, then one',                { no_answer: true }, 1],
+    ['no answer twice, then one',          { no_answer: true }, 2],
+    ['an answer after the time is up',     { delay_ms: 900 },   1],
+    ['a wrong STAN',                       { wrong_stan: true }, 1],
+    ['the end of the line',                { close: true },     1],
+    ['garbage',                            { garbage: true },   1],
+  ]
+  for (const [what, effect, saleTimes] of repeated)
+    test(`${what}: approved, one entry, one attempt`, async () => {
+      const earlier = await desk.messages()
+      await approvedOnce(await sell({ sale: effect, saleTimes }))
+      const { byType, repeats, duplicates } = await desk.messages()
+      assert.equal((byType['1201'] ?? 0) - (earlier.byType['1201'] ?? 0), saleTimes)
+      assert.deepEqual([repeats - earlier.repeats, duplicates], [saleTimes, 0])
+    })
+
+  test('never an answer: after its repeats it is taken back', async () => {
+    const sold = await sell({ sale: { no_answer: true }, saleTimes: 9, ...reluctant })
+    await unknownFor(sold)
+    await takenBack(sold)
+  })
+})
+
+test('the books are equal, and each order was told once, with its final status', async () => {
+  assert.deepEqual(await desk.books(), { open: 0, differences: [] })
+  await until(
+    () => made.filter(({ path }) => merchant.calls(path).length === 0),
+    (silent) => silent.length === 0,
+  )
+  for (const { path, orderid, client_orderid, final } of made) {
+    const calls = merchant.calls(path)
+    assert.equal(calls.length, 1, `${orderid} was told ${calls.length} times`)
+    const said = Object.fromEntries(calls[0]!.query)
+    assert.deepEqual([said.status, said.error_code], [final!.status, final!['error-code']])
+    assert.equal(said.control, callbackControl(final!.status!, orderid, client_orderid, world.merchant.controlKey))
+  }
+})

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { accepted, newOrderId, sale, status, until, type Order } from '../conformance/client.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** kill -9 of the sandbox's own PostgreSQL, durable and watched by its supervisor, while sales are made. */
+
+let world: World
+let desk: FaultDesk
+let merchant: Receiver
+
+before(async () => {
+  merchant = await openReceiver(() => 200)
+  world = await startWorld({ embedded: true })
+})
+after(async () => {
+  await desk?.close()
+  await world?.stop()
+  await merchant?.close()
+})
+
+/** The postmaster writes its pid into its data directory. */
+function postmaster(): number {
+  const file = readdirSync(world.directory, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith('postmaster.pid'))
+  return Number(readFileSync(join(world.directory, file!), 'utf8').split('\n')[0])
+}
+
+test('killed twice under load: each sale acknowledged exists, ends, is sent once at the most and told, and the books are equal', async () => {
+  const names = Array.from({ length: 600 }, () => newOrderId())
+  const acknowledged: Order[] = []
+  const refusedFor = new Set<string>()
+  const killAt = [150, 400]
+  const killed: number[] = []
+  let next = 0
+  const shop = async () => {
+    for (let name = names[next++]; name !== undefined; name = names[next++]) {
+      const reply = await sale(world, { client_orderid: name, server_callback_url: `${merchant.origin}/${name}` })
+      if (reply.type === 'async-response') acknowledged.push(accepted(reply))
+      else refusedFor.add(`${reply.type} ${reply['error-code']}`)
+      if (acknowledged.length >= (killAt[0] ?? Infinity)) {
+        killAt.shift()
+        killed.push(postmaster())
+        process.kill(killed.at(-1)!, 'SIGKILL')
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, shop))
+  assert.equal(new Set(killed).size, 2, 'it was started again in between, and killed again')
+  assert.deepEqual([...refusedFor], [], 'requests wait until it is back')
+
+  desk = await openFaultDesk(world)
+  await until(
+    () => desk.books(),
+    ({ open }) => open === 0,
+    30_000,
+  )
+  assert.deepEqual(await desk.books(), { open: 0, differences: [] })
+  for (const { client_orderid, orderid } of acknowledged)
+    assert.equal((await status(world, { client_orderid }))['gateway-order-id'], orderid)
+  const entries = await desk.entries()
+  assert.equal(new Set(entries.map(({ orderId }) => orderId)).size, entries.length)
+  assert.equal((await desk.messages()).byType['1200'], entries.length)
+  const untold = () => names.filter((name) => merchant.calls(`/${name}`).length === 0)
+  await until(untold, (all) => all.length === 0)
+  assert.deepEqual(untold(), [])
+  for (const { orderid, client_orderid } of acknowledged) {
+    const said = new Set(
+      merchant.calls(`/${client_orderid}`).map(({ query }) => `${query.get('orderid')} ${query.get('status')}`),
+    )
+    const reply = await status(world, { client_orderid, orderid })
+    assert.deepEqual([...said], [`${orderid} ${reply.status}`])
+  }
+})

@@ -1,0 +1,91 @@
+import { Duplex } from 'node:stream'
+import type { TestContext } from 'node:test'
+import { pino } from 'pino'
+import { frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
+import { Link, usualLimits, type Answer, type LinkLimits, type LinkOptions } from '../../src/acquirer/iso8583/link.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import type { Message } from '../../src/spec/iso8583.ts'
+import { AcquirerPeer, HandClock, replyTo, until } from './acquirer-peer.ts'
+
+export const always = (): boolean => true
+
+export const sale = (stan: number): Message => ({
+  type: '1200',
+  fields: { 3: '000000', 4: '000000001050', 11: String(stan).padStart(6, '0'), 12: '260102030405', 41: 'TERM1', 49: '840' },
+})
+
+export interface Line {
+  peer: AcquirerPeer
+  clock: HandClock
+  link: Link
+  strays: Message[]
+  ask: (stan: number, deadline?: number, mayStillSend?: () => boolean) => Promise<Answer>
+}
+
+interface Setup {
+  limits?: Partial<LinkLimits>
+  network?: Record<string, string>
+  connect?: LinkOptions['connect']
+}
+
+/** A link to a peer on a real socket, with a clock that the test moves. */
+export async function openLine(t: TestContext, setup: Setup = {}): Promise<Line> {
+  const peer = await AcquirerPeer.listen()
+  if (setup.network) peer.network = setup.network
+  const clock = new HandClock()
+  const strays: Message[] = []
+  const link = new Link({
+    host: '127.0.0.1',
+    port: peer.port,
+    clock,
+    random: systemRandom,
+    log: pino({ level: 'silent' }),
+    limits: { ...usualLimits, ...setup.limits },
+    onStray: (message) => strays.push(message),
+    ...(setup.connect ? { connect: setup.connect } : {}),
+  })
+  t.after(async () => {
+    const closed = link.close()
+    clock.advance(usualLimits.answerNetworkMs)
+    await peer.stop()
+    await closed
+  })
+  return { peer, clock, link, strays, ask: (stan, deadline = 60_000, may = always) => link.ask(sale(stan), deadline, may) }
+}
+
+export async function openUp(t: TestContext, setup: Setup = {}): Promise<Line> {
+  const line = await openLine(t, setup)
+  await until('the line is up', () => line.link.state().mode === 'up')
+  return line
+}
+
+export const stanOf = (answer: Answer): string | undefined => (answer.is === 'reply' ? answer.message.fields[11] : answer.why)
+
+/** A transport in memory that signs on by itself, notes each write to it, and can stop taking bytes. */
+export class MemoryWire extends Duplex {
+  writes: Message[][] = []
+  stuck: (() => void)[] | undefined
+  readonly #read = frameReader()
+
+  constructor() {
+    super({ writableHighWaterMark: 1024 })
+  }
+
+  /** For `connect` of a link. */
+  open(): this {
+    process.nextTick(() => this.emit('connect'))
+    return this
+  }
+
+  override _read(): void {}
+
+  override _writev(chunks: { chunk: Buffer }[], done: () => void): void {
+    const messages = chunks
+      .flatMap(({ chunk }) => this.#read(chunk).bodies.map(unpack))
+      .flatMap((u) => (u.is === 'message' ? [u.message] : []))
+    this.writes.push(messages)
+    for (const message of messages) if (message.type === '1804') this.push(pack(replyTo(message, '800')))
+    if (this.stuck) this.stuck.push(done)
+    else done()
+  }
+}

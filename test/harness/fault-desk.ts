@@ -1,0 +1,117 @@
+import { Client } from 'pg'
+import type { Effect, Match } from '../../simulators/acquirer/faults.ts'
+import type { World } from './world.ts'
+
+/** What a test of faults does to a world, and how it reads both books. */
+export interface FaultDesk {
+  /** Scripts what the acquirer does to messages that match. */
+  script(match: Partial<Match>, effect: Effect): Promise<void>
+  line(wish: { refuse?: boolean; close_now?: boolean; latency_ms?: number; slow_reversal_ms?: number }): Promise<void>
+  /** The acquirer's entries, of one order or all. */
+  entries(orderId?: string): Promise<LedgerEntry[]>
+  /** Messages the acquirer got since its start, by type; how many of them it had seen before, and how many had been reversed before they came. */
+  messages(): Promise<{ byType: Record<string, number>; repeats: number; duplicates: number; forestalled: number }>
+  /** Changes settings of the gate, and waits for the line that the gateway opens with them. */
+  gate(changes: object): Promise<void>
+  rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>
+  /** The attempts of an order as text, oldest first: transaction, kind, outcome and action code. */
+  attempts(orderId: string): Promise<string[]>
+  /**
+   * Compares the books both ways, by order and amount: what stands at the acquirer must be exactly the approved orders here, each once. `open` counts orders
+   * that have not ended.
+   */
+  books(): Promise<{ open: number; differences: string[] }>
+  close(): Promise<void>
+}
+
+export interface LedgerEntry {
+  orderId: string
+  state: 'approved' | 'declined' | 'reversed'
+  stan: string
+  rrn: string
+  amountMinor: string
+  receivedAt: string
+}
+
+const knownWithinMs = 20_000
+
+export async function openFaultDesk(world: World): Promise<FaultDesk> {
+  const database = new Client({ connectionString: world.databaseUrl })
+  // A server that is killed on purpose ends this connection too.
+  database.on('error', () => {})
+  await database.connect()
+
+  async function ask(path: string, wish?: object): Promise<Record<string, unknown>> {
+    const init =
+      wish === undefined ? {} : { method: 'POST', body: JSON.stringify(wish), headers: { 'content-type': 'application/json' } }
+    const answer = await fetch(`${world.acquirerAdminUrl}${path}`, init)
+    if (!answer.ok) throw new Error(`the acquirer answers ${answer.status} to ${path}: ${await answer.text()}`)
+    return (await answer.json()) as Record<string, unknown>
+  }
+  const rows = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> =>
+    (await database.query<Row>(sql, values)).rows
+  const entries = async (orderId?: string): Promise<LedgerEntry[]> =>
+    (await ask(`/ledger?limit=100000${orderId === undefined ? '' : `&order_id=${orderId}`}`)).entries as LedgerEntry[]
+  /** The line that signed on last. */
+  async function signedOn(): Promise<number> {
+    const { messages } = (await ask('/messages?limit=1000')) as { messages: { line: number; type: string; direction: string }[] }
+    return messages.find((m) => m.type === '1814' && m.direction === 'out')?.line ?? 0
+  }
+
+  return {
+    async script(match, effect) {
+      await ask('/faults', { match, do: effect })
+    },
+    async line(wish) {
+      await ask('/line', wish)
+    },
+    entries,
+    async messages() {
+      const { messages, repeats, duplicates, forestalled } = await ask('/ledger/summary')
+      return {
+        byType: messages as Record<string, number>,
+        repeats: Number(repeats),
+        duplicates: Number(duplicates),
+        forestalled: Number(forestalled),
+      }
+    },
+    async gate(changes) {
+      const before = await signedOn()
+      await rows(`update gate set settings = settings || $1::jsonb`, [JSON.stringify(changes)])
+      await rows(`update config_version set version = version + 1`)
+      const since = Date.now()
+      while ((await signedOn()) <= before) {
+        if (Date.now() - since > knownWithinMs) throw new Error('the gateway does not follow the gate')
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    },
+    rows,
+    async attempts(orderId) {
+      const found = await rows<{ text: string }>(
+        `select concat_ws(' ', a.transaction_no, t.kind, coalesce(a.outcome, 'open'), a.action_code) as text
+         from attempt a join transaction t using (merchant_id, order_id, transaction_no) where order_id = $1 order by attempt_no`,
+        [orderId],
+      )
+      return found.map(({ text }) => text)
+    },
+    async books() {
+      const orders = await rows<{ id: string; status: string; amount: string }>(
+        'select order_id::text as id, status, amount_minor::text as amount from orders',
+      )
+      const standing = new Map<string, LedgerEntry[]>()
+      for (const entry of await entries())
+        if (entry.state === 'approved') standing.set(entry.orderId, [...(standing.get(entry.orderId) ?? []), entry])
+      const differences: string[] = []
+      for (const { id, status, amount } of orders) {
+        const theirs = (standing.get(id) ?? []).map((entry) => entry.amountMinor)
+        standing.delete(id)
+        if (status === 'processing' || status === 'unknown') continue
+        if (theirs.join() !== (status === 'approved' ? amount : ''))
+          differences.push(`order ${id} of ${amount} is ${status} here, charged there: ${theirs.join() || 'nothing'}`)
+      }
+      for (const id of standing.keys()) differences.push(`order ${id} is charged there and unknown here`)
+      return { open: orders.filter(({ status }) => status === 'processing' || status === 'unknown').length, differences }
+    },
+    close: () => database.end(),
+  }
+}

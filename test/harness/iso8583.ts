@@ -1,0 +1,57 @@
+import { Secret, secret } from '../../src/base/secret.ts'
+import type { Message } from '../../src/spec/iso8583.ts'
+
+/** A message with its secrets laid open, so that two can be compared: two `Secret`s always look equal. */
+export function laidOpen(message: Message): unknown {
+  return bare(message)
+}
+
+function bare(value: unknown): unknown {
+  if (value instanceof Secret) return value.reveal()
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, bare(inner)]))
+}
+
+/** A sale as the gateway sends it. */
+export const sale: Message = {
+  type: '1200',
+  fields: {
+    2: secret('4111111111111111'),
+    3: '000000',
+    4: '000000010500',
+    7: '0102030405',
+    11: '000017',
+    12: '260102030405',
+    14: secret('3012'),
+    22: '100050100110',
+    24: '200',
+    26: '5999',
+    32: '123456',
+    37: '000000000017',
+    41: 'TERM1',
+    42: 'SHOP',
+    43: 'Shop',
+    48: { 92: secret('123'), OI: '17', EC: '05' },
+    49: '840',
+  },
+}
+
+/** The acquirer's yes to that sale. */
+export const approval: Message = {
+  type: '1210',
+  fields: {
+    3: '000000',
+    4: '000000010500',
+    7: '0102030405',
+    11: '000017',
+    12: '260102030405',
+    32: '123456',
+    37: '000000000017',
+    38: 'A1B2C3',
+    39: '000',
+    41: 'TERM1',
+    42: 'SHOP',
+    49: '840',
+    62: { TX: 'SIM-17' },
+  },
+}

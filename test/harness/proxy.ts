@@ -1,0 +1,123 @@
+import { connect, createServer, type Socket } from 'node:net'
+
+/**
+ * A TCP proxy between a gateway and its database. It can be silent, cut, refuse, and cut exactly at a commit: it reads the bytes of the
+ * PostgreSQL protocol as far as that needs, knowing prepared statements by their names.
+ */
+export interface DatabaseProxy {
+  /** The database's URL through the proxy. */
+  url: string
+  /** Nothing passes in either direction; connections stay. */
+  pause(): void
+  resume(): void
+  /** Cuts every connection and lets no new one through until `accept`. */
+  refuse(): void
+  accept(): void
+  cutAll(): void
+  /**
+   * Cuts the connection at the next commit of a transaction in which the statement of this name ran. `before`: the server never sees the
+   * commit. `after`: it has committed, and its answer is lost. Resolves when that happened.
+   */
+  cutAtCommit(statement: string, when: 'before' | 'after'): Promise<void>
+  close(): Promise<void>
+}
+
+interface Trap {
+  statement: Buffer
+  when: 'before' | 'after'
+  sprung: () => void
+}
+
+interface Pair {
+  client: Socket
+  server: Socket
+}
+
+const commitAsked = Buffer.from('commit\0')
+const commitDone = Buffer.from('COMMIT\0')
+
+export async function openDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+  const target = new URL(databaseUrl)
+  const pairs = new Set<Pair>()
+  let refusing = false
+  let paused = false
+  let trap: Trap | undefined
+
+  function end(pair: Pair) {
+    pairs.delete(pair)
+    pair.client.destroy()
+    pair.server.destroy()
+  }
+
+  function spring(pair: Pair) {
+    const { sprung } = trap!
+    trap = undefined
+    end(pair)
+    sprung()
+  }
+
+  function join(client: Socket) {
+    if (refusing) return void client.destroy()
+    const pair: Pair = { client, server: connect({ host: target.hostname, port: Number(target.port), noDelay: true }) }
+    pairs.add(pair)
+    if (paused) for (const socket of [pair.client, pair.server]) socket.pause()
+    /** Whether the trap's statement ran in the transaction under way, and whether its commit was sent on. */
+    let armed = false
+    let committing = false
+    client.setNoDelay(true)
+    client.on('data', (bytes) => {
+      if (trap && bytes.includes(trap.statement)) armed = true
+      if (trap && armed && bytes.includes(commitAsked)) {
+        if (trap.when === 'before') return spring(pair)
+        committing = true
+      }
+      pair.server.write(bytes)
+    })
+    pair.server.on('data', (bytes) => {
+      if (!committing) return void client.write(bytes)
+      if (bytes.includes(commitDone)) spring(pair)
+    })
+    for (const socket of [pair.client, pair.server]) {
+      socket.on('error', () => end(pair))
+      socket.on('close', () => end(pair))
+    }
+  }
+
+  const listener = createServer(join)
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const address = listener.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  const url = new URL(databaseUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String(address.port)
+
+  const each = (act: (socket: Socket) => void) => {
+    for (const { client, server } of pairs) for (const socket of [client, server]) act(socket)
+  }
+  const cutAll = () => {
+    for (const pair of pairs) end(pair)
+  }
+  return {
+    url: url.href,
+    pause() {
+      paused = true
+      each((socket) => socket.pause())
+    },
+    resume() {
+      paused = false
+      each((socket) => socket.resume())
+    },
+    refuse() {
+      refusing = true
+      cutAll()
+    },
+    accept: () => void (refusing = false),
+    cutAll,
+    cutAtCommit: (statement, when) =>
+      new Promise((resolve) => (trap = { statement: Buffer.from(`${statement}\0`), when, sprung: resolve })),
+    async close() {
+      cutAll()
+      await new Promise((resolve) => listener.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,198 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '../../src/base/clock.ts'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
+import type { EndpointSettings } from '../../src/merchant/merchant.ts'
+import { insertEndpoint, insertMerchant, loadRegistry, touchConfig } from '../../src/merchant/store.ts'
+import { openPool } from '../../src/storage/pool.ts'
+import { openIds } from '../../src/storage/store-ids.ts'
+import { openKeyRing } from '../../src/storage/store-keys.ts'
+import { transaction } from '../../src/storage/transaction.ts'
+import { testDatabase } from './postgres.ts'
+
+/** A whole sandbox in processes of its own, on a database of its own. */
+export interface World {
+  /** With `/gateway`. */
+  baseUrl: string
+  merchant: { login: string; controlKey: string }
+  /** A second merchant with an endpoint of its own, in USD. */
+  other: { login: string; controlKey: string; endpoint: number }
+  /** plain: USD, euro: EUR, both without 3-D Secure. `disabled` is switched off, `strict` wants a phone number, `hundredths` signs yen times a hundred. */
+  endpoints: { plain: number; euro: number; disabled: number; strict: number; yen: number; hundredths: number }
+  groups: { multi: number }
+  acquirerAdminUrl: string
+  merchantServerUrl: string
+  databaseUrl: string
+  directory: string
+  /** The sandbox's process, which is the gateway's too. */
+  pid: number
+  /** Everything the sandbox printed. */
+  output(): string
+  /** Kills the gateway with SIGKILL and starts the sandbox again on the same port and data; `meanwhile` is done while it is dead. */
+  crash(meanwhile?: () => Promise<void>): Promise<void>
+  /** Stops the sandbox as Ctrl-C does; its database and directory stay until `stop`. */
+  halt(): Promise<void>
+  stop(): Promise<void>
+}
+
+const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const startWithinMs = 60_000
+
+export interface WorldOptions {
+  env?: Record<string, string>
+  /** The sandbox's own, durable PostgreSQL instead of a database on the server of the tests. */
+  embedded?: boolean
+  /** Another URL of the same database for the gateway: through a proxy. */
+  through?: (databaseUrl: string) => Promise<string>
+}
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const database = options.embedded ? undefined : await testDatabase()
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-world-'))
+  // Run by root, the embedded server is another user's and has to pass here.
+  chmodSync(directory, 0o711)
+  const env: Record<string, string> = { ...options.env, TOLLGATE_DIR: directory, DATABASE_URL: '' }
+  if (database) env.DATABASE_URL = (await options.through?.(database.url)) ?? database.url
+  let running = await run({ ...env, PORT: '0' }, directory)
+  const databaseUrl = database?.url ?? running.file.database_url
+  const added = await addOthers(databaseUrl, directory)
+  const port = new URL(running.file.base_url).port
+  const world: World = {
+    ...viewOf(running.file),
+    ...added,
+    endpoints: { ...running.file.endpoints, ...added.endpoints },
+    directory,
+    databaseUrl,
+    pid: running.child.pid!,
+    output: () => running.output(),
+    async crash(meanwhile) {
+      const gone = ended(running.child)
+      running.child.kill('SIGKILL')
+      await gone
+      await meanwhile?.()
+      running = await run({ ...env, PORT: port }, directory)
+      Object.assign(world, viewOf(running.file), { endpoints: world.endpoints, pid: running.child.pid })
+    },
+    async halt() {
+      const gone = ended(running.child)
+      running.child.kill('SIGTERM')
+      await gone
+    },
+    async stop() {
+      await world.halt()
+      await database?.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+  await known(world)
+  return world
+}
+
+interface SandboxFile {
+  base_url: string
+  merchant: { login: string; control_key: string }
+  endpoints: { plain: number; euro: number }
+  endpoint_groups: { multi: number }
+  merchant_server_url: string
+  simulators: { acquirer_admin_url: string }
+  database_url: string
+}
+
+const viewOf = (file: SandboxFile) => ({
+  baseUrl: file.base_url,
+  merchant: { login: file.merchant.login, controlKey: file.merchant.control_key },
+  groups: file.endpoint_groups,
+  acquirerAdminUrl: file.simulators.acquirer_admin_url,
+  merchantServerUrl: file.merchant_server_url,
+})
+
+const ended = (child: ChildProcess) =>
+  new Promise((resolve) => (child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(0)))
+
+async function run(env: Record<string, string>, directory: string) {
+  rmSync(join(directory, 'sandbox.json'), { force: true })
+  const child = spawn(process.execPath, [main, 'sandbox'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const file = join(directory, 'sandbox.json')
+  const since = Date.now()
+  while (!existsSync(file)) {
+    if (child.exitCode !== null) throw new Error(`the sandbox ended:\n${output}`)
+    if (Date.now() - since > startWithinMs) {
+      child.kill('SIGKILL')
+      throw new Error(`the sandbox did not start:\n${output}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return { child, file: JSON.parse(readFileSync(file, 'utf8')) as SandboxFile, output: () => output }
+}
+
+/** A second merchant, and endpoints of the first with settings the sandbox does not have. */
+async function addOthers(url: string, directory: string) {
+  const log = openLog({ level: 'fatal', destination: process.stderr })
+  const pool = openPool({ url, connections: 2, use: 'search', log })
+  try {
+    const kek = secret(Buffer.from(readFileSync(join(directory, 'keys', 'master.key'), 'utf8'), 'base64'))
+    const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
+    const registry = await loadRegistry(pool, keys, systemClock.now())
+    const merchant = registry.merchantByLogin('sandbox')!
+    const gateIds = [...registry.gates()].map((gate) => gate.gateId)
+    const other = { login: 'other-merchant', controlKey: '7C0FD3A2-40B1-4F0C-9A53-7D6B1E8F2C44' }
+    const merchantId = await openIds(pool, 'merchant', 1).take()
+    const ids = openIds(pool, 'endpoint', 1)
+    const usual: EndpointSettings = {
+      threeDSecure: false,
+      mandatoryFields: [],
+      disabledOperations: [],
+      controlMinorUnits: 'iso4217',
+      plainHttpCallbacks: true,
+    }
+    return await transaction(pool, async (runner) => {
+      const add = async (
+        owner: bigint,
+        name: string,
+        currency: string,
+        settings: Partial<EndpointSettings> = {},
+        enabled = true,
+      ) => {
+        const endpointId = await ids.take()
+        await insertEndpoint(
+          runner,
+          { endpointId, merchantId: owner, name, enabled, currency, gateIds, settings: { ...usual, ...settings } },
+          systemClock.now(),
+        )
+        return Number(endpointId)
+      }
+      const theirs = { merchantId, login: other.login, name: 'Other Shop', controlKey: secret(other.controlKey) }
+      await insertMerchant(runner, theirs, keys, systemRandom, systemClock.now())
+      const endpoint = await add(merchantId, 'other', 'USD')
+      const mine = merchant.merchantId
+      const endpoints = {
+        disabled: await add(mine, 'disabled', 'USD', {}, false),
+        strict: await add(mine, 'strict', 'USD', { mandatoryFields: ['phone'] }),
+        yen: await add(mine, 'yen', 'JPY'),
+        hundredths: await add(mine, 'hundredths', 'JPY', { controlMinorUnits: 'hundredths' }),
+      }
+      await touchConfig(runner)
+      return { other: { ...other, endpoint }, endpoints }
+    })
+  } finally {
+    await pool.close()
+  }
+}
+
+/** The gateway reads a changed configuration within a second or two. */
+async function known(world: World): Promise<void> {
+  const since = Date.now()
+  for (;;) {
+    const reply = await fetch(`${world.baseUrl}/api/v2/status/${world.endpoints.hundredths}`, { method: 'POST' })
+    if (!(await reply.text()).includes('error-code=4')) return
+    if (Date.now() - since > 20_000) throw new Error('the gateway does not see the new endpoints')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { findViolations } from '../../tools/tidy.ts'
+
+const projectRoot = join(import.meta.dirname, '../../..')
+const program = join(import.meta.dirname, '../../tools/tidy.js')
+
+let folder: string
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-tidy-'))
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+type Files = Record<string, string>
+const lines = (...all: string[]): string => `${all.join('\n')}\n`
+
+/** A small project in which everything is in its place. */
+const tidyProject: Files = {
+  'src/cli/main.ts': lines(
+    `import { clock } from '../base/clock.ts'`,
+    `import { bytes } from '../base/random.ts'`,
+    `import { open } from '../storage/store-orders.ts'`,
+    `open(clock.now(), bytes(8))`,
+    `setTimeout(() => process.exit(1), 1_000)`,
+  ),
+  'src/base/clock.ts': `export const clock = { now: () => Date.now() }\n`,
+  'src/base/random.ts': lines(`import { randomBytes } from 'node:crypto'`, `export const bytes = (n: number) => randomBytes(n)`),
+  'src/storage/store-orders.ts': lines(
+    `import { connect } from 'node:net'`,
+    `export interface Opened { port: number }`,
+    `export const open = (at: number, key: unknown): Opened => (connect(at, String(key)), { port: at })`,
+  ),
+  'src/storage/pool.ts': `export const pool = 1\n`,
+  'simulators/acquirer/program.ts': lines(
+    `import { clock } from '../../src/base/clock.ts'`,
+    `import { pool } from '../../src/storage/pool.ts'`,
+    `const timer = setInterval(() => clock.now() + pool + Math.random(), 5)`,
+  ),
+  'bench/sale.ts': `console.log(new URL('./load.js', import.meta.url))\n`,
+  'bench/load.ts': `console.log('load')\n`,
+  'tools/bench.mjs': `await import('../dist/bench/sale.js')\n`,
+  'test/harness/victim.ts': `process.stdin.resume()\n`,
+  'test/wire/sale.test.ts': lines(
+    `import { test } from 'node:test'`,
+    `test('a sale is taken', () => fork('victim.js', '../harness/victim.js'))`,
+  ),
+  'README.md': lines('See [the clock](src/base/clock.ts#L1), [the site](https://example.com/none.md) and `[code](none.md)`.'),
+}
+
+let planted = 0
+function violationsOf(files: Files): string[] {
+  const root = join(folder, String(planted++))
+  for (const [path, text] of Object.entries({ ...tidyProject, ...files })) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  return findViolations(root).violations.map(({ file, line, says }) => `${file}:${line}  ${says}`)
+}
+
+/** Puts lines after those of a file of the tidy project. */
+const more = (path: string, ...added: string[]): Files => ({ [path]: tidyProject[path] + lines(...added) })
+
+test('the project keeps its own structure', () => {
+  const { violations, files } = findViolations(projectRoot)
+  assert.equal(violations.map(({ file, line, says }) => `${file}:${line}  ${says}`).join('\n'), '')
+  assert.ok(files > 20)
+})
+
+test('a project in which everything is in its place has nothing to answer for', () => {
+  assert.deepEqual(violationsOf({}), [])
+})
+
+// Marks and paths are put together here, so that this file does not carry them itself.
+const doc = (name: string) => `docs/${name}.md`
+const shared = ['..', 'shared'].join('/')
+const marks = [
+  ['TO', 'DO'],
+  ['@ts-', 'ignore'],
+  ['oxlint-', 'disable'],
+].map((halves) => halves.join(''))
+const mostLines = 330
+
+// oxfmt-ignore
+const cases: [what: string, files: Files, found: string[]][] = [
+  ['a room that imports a later room', more('src/base/clock.ts', `import type { Opened } from '../storage/store-orders.ts'`),
+    ['src/base/clock.ts:2  base may not import storage: rooms import upwards only']],
+  ['a room that re-exports a later room', more('src/base/clock.ts', `export { pool } from '../storage/pool.ts'`, ``),
+    ['src/base/clock.ts:2  base may not import storage: rooms import upwards only', 'src/base/clock.ts:2  nobody imports pool: do not export it']],
+  ['a folder in src that is no room', { 'src/misc/a.ts': `export const a = 1\n`, ...more('src/cli/main.ts', `import { a } from '../misc/a.ts'`) },
+    ['src/misc/a.ts:1  misc is not one of the rooms']],
+  ['two files that import each other', {
+    'tools/one/a.ts': lines(`import { b } from './b.ts'`, `export const a = b`), 'tools/one/b.ts': lines(`import { a } from './a.ts'`, `export const b = a`),
+    'tools/run.ts': `import { a } from './one/a.ts'\n` },
+    ['tools/one/b.ts:1  imports in a circle: tools/one/a.ts > tools/one/b.ts > tools/one/a.ts']],
+  ['a file that nothing reaches', { 'src/base/money.ts': `console.log(1)\n`, 'simulators/acs/page.ts': `console.log(1)\n`, 'bench/old.ts': `console.log(1)\n`, 'tools/one/a.ts': `console.log(1)\n`, 'test/harness/old.ts': `console.log(1)\n` },
+    ['bench/old.ts', 'simulators/acs/page.ts', 'src/base/money.ts', 'test/harness/old.ts', 'tools/one/a.ts'].map((path) => `${path}:1  nothing that is run reaches this file`)],
+  ['a file of src that only tests reach', { 'src/base/money.ts': `export const one = 1\n`, ...more('test/wire/sale.test.ts', `import { one } from '../../src/base/money.ts'`) },
+    ['src/base/money.ts:1  only tests reach this file']],
+  ['an exported name that nobody imports', more('src/base/clock.ts', `export const later = 2`, `export type Never = 1`, `const a = later, b = 1`, `export { a, b as c }`),
+    ['src/base/clock.ts:2  nobody imports later: do not export it', 'src/base/clock.ts:3  nobody imports Never: do not export it',
+     'src/base/clock.ts:5  nobody imports a: do not export it', 'src/base/clock.ts:5  nobody imports c: do not export it']],
+  ['a simulator that reaches into the gateway', more('simulators/acquirer/program.ts', `import { open } from '../../src/storage/store-orders.ts'`),
+    ['simulators/acquirer/program.ts:4  a simulator may not import src/storage/store-orders.ts']],
+  ['a gateway that imports a simulator', { 'simulators/acquirer/reply.ts': `export const reply = 1\n`, ...more('src/cli/main.ts', `import { reply } from '../../simulators/acquirer/reply.ts'`) },
+    ['src/cli/main.ts:6  src may not import simulators/acquirer/reply.ts']],
+  ['the network in a file that is not named for it', { 'src/base/look.ts': lines(`import { lookup } from 'node:dns/promises'`, `import type { Pool } from 'pg'`, `import 'fs'`), ...more('src/cli/main.ts', `import '../base/look.ts'`) },
+    ['src/base/look.ts:1  a file of this name may not import node:dns/promises', 'src/base/look.ts:2  a file of this name may not import pg', 'src/base/look.ts:3  a file of this name may not import fs']],
+  ['time or chance that is not an argument', more('src/storage/pool.ts', `const at = Date.now()`, `const day = new Date()`, `setTimeout(print, 5)`, `const die = Math.random()`, `const id = crypto.randomUUID()`),
+    ['2  Date.now', '3  new Date()', '4  setTimeout', '5  Math.random', '6  crypto.randomUUID'].map((found) => `src/storage/pool.ts:${found}: take a Clock or Random instead`)],
+  ['a file that is too long', { 'test/wire/sale.test.ts': tidyProject['test/wire/sale.test.ts'] + '\n'.repeat(mostLines - 1) },
+    [`test/wire/sale.test.ts:331  331 lines; at most 330`]],
+  ['a folder without a name of its own', { 'src/base/utils/a.ts': `console.log(1)\n`, ...more('src/cli/main.ts', `import '../base/utils/a.ts'`) },
+    ['src/base/utils:1  a folder is called after what is in it']],
+  ['a barrel', { 'src/base/index.ts': `console.log(1)\n`, ...more('src/cli/main.ts', `import '../base/index.ts'`) },
+    ['src/base/index.ts:1  no barrels: import the file that is meant']],
+  ['a mark that puts something off', more('src/base/clock.ts', ...marks.map((mark) => `/* ${mark}: later */`)),
+    marks.map((mark, i) => `src/base/clock.ts:${i + 2}  ${mark}: do it or leave it`)],
+  ['a test that is left out or runs alone', more('test/wire/sale.test.ts', `test.only('a', () => {})`, `it . skip('b', () => {})`, `test('c, it is said', { todo: true }, () => {})`),
+    [3, 4, 5].map((line) => `test/wire/sale.test.ts:${line}  every test runs, always`)],
+  ['a link that leads nowhere', { 'guide/a.md': lines('# A', '[b](b.md) [readme](../README.md)', '', '[c]: c.md'), ...more('src/base/clock.ts', `// The reason is in ${doc('why')}.`) },
+    ['guide/a.md:2  leads to b.md, which is not there', 'guide/a.md:4  leads to c.md, which is not there', `src/base/clock.ts:2  leads to ${doc('why')}, which is not there`]],
+  ['a mention of what is not part of the project', { 'guide/a.md': `see ${shared}/design.md\n` },
+    [`guide/a.md:1  ${shared} is not part of the project`]],
+]
+for (const [what, files, found] of cases) {
+  test(`tidy finds ${what}`, () => assert.deepEqual(violationsOf(files), found))
+}
+
+test('what stands in strings, templates, comments and regular expressions is neither code nor import, and a method is no global', () => {
+  const innocent = more(
+    'src/storage/pool.ts',
+    `const a = 'Date.now() // "', b = "import x from 'pg'", c = /['"\`]import x from 'pg'[/*]/g`,
+    'const d = `setTimeout ${ `${ { x: a } } Math.random ` } import y from "fastify" //`',
+    `// Date.now() and import z from 'pg' are only words here, and test.skip too`,
+    `socket.setTimeout(4 / 2); const e = pool / 2, f = new Date(0) // '`,
+  )
+  assert.deepEqual(violationsOf(innocent), [])
+  const hidden = more(
+    'src/storage/pool.ts',
+    'const e = `${ Date.now() } ${ a / b } /`',
+    'if (a) { const f = `${ b }` } setTimeout(e, 1)',
+    `const g = /["]/; setInterval(e, 1); const h = /["]/`,
+  )
+  assert.deepEqual(
+    violationsOf(hidden),
+    ['2  Date.now', '3  setTimeout', '4  setInterval'].map(
+      (found) => `src/storage/pool.ts:${found}: take a Clock or Random instead`,
+    ),
+  )
+})
+
+test('as a program it prints one line a violation and ends with 1, or says that there is nothing to say', () => {
+  violationsOf(more('src/base/clock.ts', `export const later = 2`))
+  const untidy = spawnSync(process.execPath, [program, join(folder, String(planted - 1))], { encoding: 'utf8' })
+  assert.equal(untidy.status, 1)
+  assert.match(
+    untidy.stdout,
+    /^src\/base\/clock\.ts:2 {2}nobody imports later: do not export it\ntidy: 1 out of place in 11 files\n$/,
+  )
+  violationsOf({})
+  const tidied = spawnSync(process.execPath, [program], { encoding: 'utf8', cwd: join(folder, String(planted - 1)) })
+  assert.deepEqual([tidied.status, tidied.stdout], [0, 'tidy: 11 files, nothing to say\n'])
+})

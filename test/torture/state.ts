@@ -1,0 +1,147 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { openLog } from '../../src/base/log.ts'
+import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** Everything both sides have written down, read when all is calm. */
+export interface State {
+  orders: OrderRow[]
+  transactions: TransactionRow[]
+  attempts: AttemptRow[]
+  deliveries: DeliveryRow[]
+  /** Cards with a CVV2 that is still kept. */
+  cvv2s: bigint[]
+  /** Processes that beat. */
+  alive: Set<bigint>
+  ledger: Entry[]
+  charged: { currency: string; charged_minor: string }[]
+  /** Database time in milliseconds since 1970. */
+  now: number
+}
+
+export interface OrderRow {
+  order_id: bigint
+  client_orderid: string
+  status: string
+  currency: string
+  amount_minor: bigint
+  /** When its request came, and when a batch took it: in between it may have waited for the database. */
+  created_at: number
+  accepted_at: number
+  final_at: number | null
+}
+
+export interface TransactionRow {
+  order_id: bigint
+  transaction_no: number
+  kind: string
+  state: string
+  step: string | null
+  due_at: number | null
+  lease: bigint | null
+  alarm: string | null
+}
+
+export interface AttemptRow {
+  order_id: bigint
+  transaction_no: number
+  terminal_id: string
+  stan: string
+  rrn: string
+  outcome: string | null
+}
+
+export interface DeliveryRow {
+  order_id: bigint
+  transaction_no: number
+  state: string
+  due_at: number | null
+  lease: bigint | null
+  tries: number
+  taken: boolean
+}
+
+/** An entry of the simulated acquirer's ledger. */
+export interface Entry {
+  terminal: string
+  stan: string
+  rrn: string
+  orderId: string
+  amountMinor: string
+  currency: string
+  actionCode: string
+  state: string
+}
+
+const orders = statement<OrderRow>(
+  `select o.order_id, o.client_orderid, o.status, o.currency, o.amount_minor, o.created_at, e.at as accepted_at, o.final_at
+   from orders o join order_event e on e.merchant_id = o.merchant_id and e.order_id = o.order_id and e.event_no = 1
+   order by o.created_at, o.order_id`,
+)
+const transactions = statement<TransactionRow>(
+  `select order_id, transaction_no, kind, state, step, due_at, lease, alarm from transaction`,
+)
+const attempts = statement<AttemptRow>(`select order_id, transaction_no, terminal_id, stan, rrn, outcome from attempt`)
+const deliveries = statement<DeliveryRow>(`
+  select d.order_id, d.transaction_no, d.state, d.due_at, d.lease, d.tries, exists (
+    select from delivery_attempt a where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
+      and a.http_status = 200) as taken
+  from delivery d`)
+const cvv2s = statement<{ order_id: bigint }>(`select order_id from sealed_card where cvv2_sealed is not null`)
+const alive = statement<{ process_id: bigint }>(`select process_id from heartbeat where beat_at > now() - interval '4 seconds'`)
+const clock = statement<{ now: number }>(`select now() as now`)
+const left = statement<{ orders: bigint; steps: bigint; deliveries: bigint }>(`
+  select (select count(*) from orders where final_at is null) as orders,
+    (select count(*) from transaction where step is not null) as steps,
+    (select count(*) from delivery where due_at < now() + interval '20 seconds') as deliveries`)
+
+/** Runs `work` with a pool on the database as it is now. */
+export async function withPool<T>(sandbox: Sandbox, work: (pool: Pool) => Promise<T>): Promise<T> {
+  const log = openLog({ level: 'silent', destination: process.stderr })
+  const pool = openPool({ url: sandbox.file.database_url, connections: 2, use: 'search', log })
+  try {
+    return await work(pool)
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Waits until nothing is left to do. Messages to merchants that are next due later than in 20 s are not waited for. */
+export function untilSettled(
+  sandbox: Sandbox,
+  withinMs: number,
+  tell: (text: string) => void,
+  ended: AbortSignal,
+): Promise<void> {
+  return withPool(sandbox, async (pool) => {
+    const end = performance.now() + withinMs
+    let calmRounds = 0
+    while (performance.now() < end && !ended.aborted && calmRounds < 2) {
+      await pause(500, undefined, { signal: ended }).catch(() => undefined)
+      // Just after a kill the first question may meet the end of a connection.
+      const [row] = await pool.run(left).catch(() => [])
+      if (!row) continue
+      tell(`${row.orders} orders not final, ${row.steps} steps to do, ${row.deliveries} callbacks due`)
+      calmRounds = row.orders + row.steps + row.deliveries === 0n ? calmRounds + 1 : 0
+    }
+  })
+}
+
+export function readState(sandbox: Sandbox): Promise<State> {
+  return withPool(sandbox, async (pool) => {
+    const [row] = await pool.run(clock)
+    const { entries } = await sandbox.admin<{ entries: Entry[] }>('GET', '/ledger?limit=1000000')
+    const { balances } = await sandbox.admin<{ balances: State['charged'] }>('GET', '/ledger/balances')
+    return {
+      orders: await pool.run(orders),
+      transactions: await pool.run(transactions),
+      attempts: await pool.run(attempts),
+      deliveries: await pool.run(deliveries),
+      cvv2s: (await pool.run(cvv2s)).map((r) => r.order_id),
+      alive: new Set((await pool.run(alive)).map((r) => r.process_id)),
+      ledger: entries,
+      charged: balances,
+      now: row!.now,
+    }
+  })
+}

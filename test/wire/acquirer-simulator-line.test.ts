@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, test } from 'node:test'
+import { array, assert as check, asyncProperty, nat, oneof, tuple, uint8Array } from 'fast-check'
+import { startAcquirer, type Acquirer } from '../../simulators/acquirer/start.ts'
+import { admin, boundMs, frame, GatewayEnd, ledger, network, payment, quietLog, reversal, type Fields } from './acquirer-line.ts'
+
+let acquirer: Acquirer
+let line: GatewayEnd
+let folder: string
+let stan = 0
+const children: ChildProcess[] = []
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'acquirer-'))
+  acquirer = await startAcquirer({ log: quietLog })
+  line = await GatewayEnd.signedOn(acquirer.port)
+})
+after(async () => {
+  line.close()
+  await acquirer.close()
+  for (const child of children) child.kill('SIGKILL')
+  await rm(folder, { recursive: true })
+})
+
+const next = (): number => ++stan
+const entryOf = async (fields: Fields) => (await ledger(acquirer.adminUrl)).find((entry) => entry.stan === fields[11])
+
+describe('the line', () => {
+  test('without sign-on, and after sign-off, everything but network messages is refused and not booked', async () => {
+    const end = await GatewayEnd.open(acquirer.port)
+    const first = payment({ stan: next(), cvv2: '123' })
+    assert.equal((await end.ask('1804', network(next(), '831'))).fields[39], '800')
+    assert.equal((await end.ask('1200', first)).fields[39], '904')
+    assert.equal((await end.ask('1804', network(next(), '801'))).fields[39], '800')
+    assert.equal((await end.ask('1200', first)).fields[39], '000')
+    assert.equal((await end.ask('1804', network(next(), '802'))).fields[39], '800')
+    const last = payment({ stan: next(), cvv2: '123' })
+    assert.equal((await end.ask('1200', last)).fields[39], '904')
+    assert.equal((await end.ask('1804', network(next(), '999'))).fields[39], '904')
+    assert.equal(await entryOf(last), undefined)
+    end.close()
+  })
+
+  test('a message may come in pieces, or many in one piece', async () => {
+    const sales = Array.from({ length: 5 }, () => payment({ stan: next(), cvv2: '123' }))
+    const first = frame('1200', sales[0]!)
+    const other = await GatewayEnd.signedOn(acquirer.port)
+    for (const [from, to] of [
+      [0, 1],
+      [1, 2],
+      [2, 9],
+      [9, 100],
+      [100, first.length],
+    ] as const) {
+      line.socket.write(first.subarray(from, to))
+      await other.echo(next()) // so that this piece was read before the next is sent
+    }
+    line.socket.write(Buffer.concat(sales.slice(1).map((sale) => frame('1200', sale))))
+    await line.until(() => sales.every((sale) => line.to(sale).length === 1), 'five answers')
+    other.close()
+  })
+
+  // oxfmt-ignore
+  const broken: [what: string, bytes: Buffer][] = [
+    ['a length of zero',                    Buffer.from('0000', 'hex')],
+    ['a length above 4096',                 Buffer.from('1001', 'hex')],
+    ['a frame that ends in its bitmap',     Buffer.concat([Buffer.from('0006', 'hex'), Buffer.from('120000')])],
+    ['a field that does not exist',         Buffer.concat([Buffer.from('000c', 'hex'), Buffer.from('1804'), Buffer.from('0400000000000000', 'hex')])],
+    ['a field that is cut off',             Buffer.concat([Buffer.from('000e', 'hex'), Buffer.from('1804'), Buffer.from('2000000000000000', 'hex'), Buffer.from('00')])],
+    ['letters where digits belong',         frame('1804', { ...network(1, '831'), 7: '01011200zz' })],
+    ['bytes after the last field',          Buffer.concat([Buffer.from('000d', 'hex'), Buffer.from('1804'), Buffer.from('0000000000000000', 'hex'), Buffer.from('0')])],
+    ['a type that is no number',            Buffer.concat([Buffer.from('000c', 'hex'), Buffer.from('abcd'), Buffer.alloc(8)])],
+    ['an HTTP request',                     Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+  ]
+  for (const [what, bytes] of broken) {
+    test(`${what} ends the connection and no other`, async () => {
+      const end = await GatewayEnd.signedOn(acquirer.port)
+      end.socket.write(bytes)
+      await end.ended()
+      await line.echo(next())
+    })
+  }
+
+  test('random bytes, alone or sprinkled over real messages, never bring it down', async () => {
+    const start = frame('1200', payment({ stan: 777_777, cvv2: '123' }))
+    const chaos = oneof(
+      uint8Array({ minLength: 1, maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+      array(tuple(nat(start.length - 1), nat(255)), { minLength: 1, maxLength: 6 }).map((changes) => {
+        const bytes = Buffer.from(start)
+        for (const [at, value] of changes) bytes[at] = value
+        return bytes
+      }),
+    )
+    await check(
+      asyncProperty(chaos, async (bytes) => {
+        const end = await GatewayEnd.signedOn(acquirer.port)
+        end.socket.end(bytes)
+        await end.ended()
+      }),
+      { numRuns: 150 },
+    )
+    await line.echo(next())
+  })
+})
+
+interface Program {
+  child: ChildProcess
+  port: number
+  adminUrl: string
+  /** Exit code or signal, once it is there. */
+  ended: Promise<number | string | null>
+}
+
+/** The program as a user starts it, waited for until it says that it serves. */
+async function run(...more: string[]): Promise<Program> {
+  const program = new URL('../../simulators/acquirer/program.js', import.meta.url).pathname
+  const child = spawn(process.execPath, [program, '--port', '0', '--admin-port', '0', ...more], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  children.push(child)
+  const ended = new Promise<number | string | null>((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)))
+  for await (const text of createInterface({ input: child.stdout, signal: AbortSignal.timeout(boundMs) })) {
+    const ready: unknown = JSON.parse(text)
+    assert.ok(typeof ready === 'object' && ready !== null && 'ready' in ready && 'port' in ready && 'admin_url' in ready)
+    assert.deepEqual(Object.keys(ready), ['ready', 'port', 'admin_url'])
+    return { child, port: Number(ready.port), adminUrl: String(ready.admin_url), ended }
+  }
+  throw new Error(`the program ended with ${String(await ended)} before it served`)
+}
+
+const ended = (program: Program): Promise<number | string | null> => {
+  const bound = new Promise<never>((_resolve, reject) => setTimeout(reject, boundMs, new Error('it did not end')).unref())
+  return Promise.race([program.ended, bound])
+}
+
+describe('the program', () => {
+  test('killed in the middle of work, it has every answered message in its books after the restart, and answers repeats alike', async () => {
+    const file = join(folder, 'killed.jsonl')
+    const first = await run('--ledger', file)
+    const end = await GatewayEnd.signedOn(first.port)
+    const early = payment({ stan: 900_000, cvv2: '123' })
+    await end.ask('1420', reversal(early, 900_001))
+    const sales = Array.from({ length: 500 }, (_, i) => payment({ stan: 1000 + i, cvv2: i % 5 ? '123' : '116' }))
+    for (const sale of sales) end.send('1200', sale)
+    await end.until(() => sales.filter((sale) => end.to(sale).length > 0).length > 100, 'a hundred answers')
+    await end.ask('1420', reversal(sales[1]!, 900_002))
+    first.child.kill('SIGKILL')
+    await ended(first)
+    await end.ended()
+    await appendFile(file, '{"booked":{"rrn":"torn')
+
+    const second = await run('--ledger', file)
+    const again = await GatewayEnd.signedOn(second.port)
+    const books = new Map((await ledger(second.adminUrl)).map((entry) => [entry.stan, entry]))
+    const answered = sales.filter((sale) => end.to(sale).length > 0)
+    for (const sale of answered) {
+      const [reply] = end.to(sale)
+      const entry = books.get(sale[11]!)
+      assert.equal(entry?.actionCode, reply?.fields[39])
+      assert.equal(entry?.approvalCode ?? undefined, reply?.fields[38])
+    }
+    assert.equal(books.get(sales[1]![11]!)?.state, 'reversed')
+    assert.deepEqual(await again.ask('1201', answered[2]!), end.to(answered[2]!)[0])
+    assert.equal((await again.ask('1200', early)).fields[39], '909', 'a reversal that came first is not forgotten')
+    again.close()
+    second.child.kill('SIGTERM')
+    assert.equal(await ended(second), 0)
+    assert.ok((await readFile(file, 'utf8')).endsWith('}\n'))
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`${signal} stops it cleanly and at once, whatever is under way`, async () => {
+      const program = await run('--slow-reversal-ms', '60000')
+      const end = await GatewayEnd.signedOn(program.port)
+      const sale = payment({ stan: 1, cvv2: '217' })
+      end.send('1200', sale)
+      end.send('1420', reversal(sale, 2))
+      await end.echo(3)
+      const start = performance.now()
+      program.child.kill(signal)
+      assert.equal(await ended(program), 0)
+      assert.ok(performance.now() - start < 5000)
+      await end.ended()
+    })
+  }
+
+  test('asked to die with its parent, it ends when its standard input does', async () => {
+    const program = await run('--die-with-parent')
+    program.child.stdin?.end()
+    assert.equal(await ended(program), 0)
+  })
+
+  // oxfmt-ignore
+  const wrong: string[][] = [['--port', '70000'], ['--admin-port', 'x'], ['--slow-reversal-ms', '-1'], ['--unknown']]
+  for (const args of wrong) {
+    test(`${args.join(' ')} is refused with exit code 2`, async () => {
+      await assert.rejects(run(...args), /ended with 2/)
+    })
+  }
+
+  test('a ledger file with a line it did not write is refused', async () => {
+    const file = join(folder, 'broken.jsonl')
+    await appendFile(file, '{"answered":{"terminal":"T","stan":"1","time12":"1"}}\n')
+    await assert.rejects(startAcquirer({ log: quietLog, ledgerFile: file }), /line 1 of the ledger/)
+  })
+})
+
+test('an answer is on the line only when its entry is in the file', async (t) => {
+  const file = join(folder, 'first-the-books.jsonl')
+  const own = await startAcquirer({ log: quietLog, ledgerFile: file })
+  t.after(() => own.close())
+  const end = await GatewayEnd.signedOn(own.port)
+  for (let number = 1; number <= 100; number++) {
+    const sale = payment({ stan: number, cvv2: '123' })
+    await end.ask('1200', sale)
+    assert.ok(readFileSync(file, 'utf8').includes(`"stan":"${sale[11]}"`), `entry ${number}`)
+  }
+})
+
+test('neither the file, nor the admin port, has a card number, an expiry or a CVV2', async (t) => {
+  const file = join(folder, 'masked.jsonl')
+  const own = await startAcquirer({ log: quietLog, ledgerFile: file })
+  t.after(() => own.close())
+  const end = await GatewayEnd.signedOn(own.port)
+  await end.ask('1200', payment({ stan: 1, cvv2: '1234', pan: '5105105105105100', expiry: '4711' }))
+  await end.ask('1200', payment({ stan: 2, cvv2: '1234', pan: '800000001', expiry: '4711' }))
+  const seen = [await readFile(file, 'utf8')]
+  for (const path of ['/ledger', '/messages', '/ledger/summary'])
+    seen.push(JSON.stringify((await admin(own.adminUrl + path)).body))
+  for (const text of seen) assert.doesNotMatch(text, /5105105105105100|800000001|4711|92=1234|92004/)
+  assert.match(seen[0]!, /510510\*{6}5100/)
+  assert.match(seen[2]!, /92=\*\*\*/)
+})

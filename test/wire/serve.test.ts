@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { testDatabase } from '../harness/postgres.ts'
+
+const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const key = randomBytes(32).toString('base64')
+
+function serve(env: Record<string, string>) {
+  const { PATH = '' } = process.env
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'serve'], {
+    env: { PATH, PORT: '0', ...env },
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  return { status, said: stdout + stderr }
+}
+
+//     environment                                                                      exit  what it says
+const refused: [Record<string, string>, number, RegExp[]][] = [
+  [{}, 2, [/DATABASE_URL is missing/, /TOLLGATE_KEY is missing/]],
+  [{ DATABASE_URL: 'mysql://localhost/x', TOLLGATE_KEY: key }, 2, [/DATABASE_URL is not a postgres:\/\/ URL/]],
+  [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: 'c2hvcnQ=' }, 2, [/TOLLGATE_KEY is not 32 bytes in base64/]],
+  [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: Buffer.alloc(32).toString('base64') }, 2, [/TOLLGATE_KEY is weak/]],
+  [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, PORT: '80800' }, 2, [/PORT is "80800"/]],
+]
+
+test('serve refuses what is missing or weak, all of it at once', () => {
+  for (const [env, exit, says] of refused) {
+    const { status, said } = serve(env)
+    assert.equal(status, exit, said)
+    for (const sentence of says) assert.match(said, sentence)
+    assert.ok(!said.includes(key), 'no key is printed')
+  }
+})
+
+test('serve refuses a database that is not migrated and says what to do', async () => {
+  const database = await testDatabase()
+  try {
+    const { status, said } = serve({ DATABASE_URL: database.url, TOLLGATE_KEY: key })
+    assert.equal(status, 1, said)
+    assert.match(said, /Run `npx tollgate migrate` first/)
+  } finally {
+    await database.close()
+  }
+})
+
+test('migrate makes the tables, and says so when there is nothing left to do', async () => {
+  const database = await testDatabase()
+  try {
+    const migrate = () =>
+      spawnSync(process.execPath, [main, 'migrate'], {
+        env: { PATH: process.env.PATH ?? '', DATABASE_URL: database.url },
+        encoding: 'utf8',
+        timeout: 60_000,
+      })
+    const first = migrate()
+    assert.deepEqual([first.status, first.stderr], [0, ''])
+    assert.match(first.stdout, /Applied: 0001-foundation\.sql/)
+    assert.match(migrate().stdout, /up to date/)
+  } finally {
+    await database.close()
+  }
+})

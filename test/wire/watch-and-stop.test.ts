@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Client } from 'pg'
+import { startWorld, type World } from '../harness/world.ts'
+import { sale } from '../conformance/client.ts'
+
+let world: World
+const origin = () => new URL(world.baseUrl).origin
+
+before(async () => {
+  world = await startWorld()
+})
+after(() => world.stop())
+
+test('/health says that the process serves, /ready that it may be given work', async () => {
+  const health = await fetch(`${origin()}/health`)
+  assert.deepEqual([health.status, await health.json()], [200, { status: 'ok' }])
+  const ready = await fetch(`${origin()}/ready`)
+  assert.deepEqual([ready.status, await ready.json()], [200, { status: 'ready', reasons: [] }])
+})
+
+test('/ready is 503 with the reason while no line to an acquirer is up, and 200 again afterwards', async () => {
+  await line({ refuse: true, close_now: true })
+  const down = await settled(503)
+  assert.deepEqual(down.reasons, ['no line to an acquirer is up'])
+  await line({ refuse: false })
+  await settled(200)
+})
+
+test('/metrics counts requests by outcome and changes by batch', async () => {
+  await sale(world)
+  const metrics = await (await fetch(`${origin()}/metrics`)).text()
+  assert.match(metrics, /^tollgate_requests_total\{operation="sale",outcome="ok"\} [1-9]/m)
+  assert.match(metrics, /^tollgate_batch_items_total\{batch="orders"\} [1-9]/m)
+  assert.match(metrics, /^tollgate_gate_up\{gate="\d+"\} 1$/m)
+  assert.match(metrics, /^process_cpu_seconds_total /m)
+})
+
+test('a stop with 60 sales at the acquirer loses none, leaves none open and takes at most 10 s', async () => {
+  await line({ latency_ms: 380 })
+  const replies = await Promise.all(Array.from({ length: 60 }, () => sale(world)))
+  const orders = replies.map((reply) => reply['gateway-order-id'])
+  const began = Date.now()
+  await world.halt()
+  assert.ok(Date.now() - began < 10_000, `it took ${Date.now() - began} ms`)
+  const database = new Client({ connectionString: world.databaseUrl })
+  await database.connect()
+  const { rows } = await database.query(
+    `select status, count(*)::int as n from orders where order_id = any ($1::bigint[]) group by status`,
+    [orders],
+  )
+  await database.end()
+  assert.deepEqual(rows, [{ status: 'approved', n: 60 }])
+})
+
+const line = (body: object) =>
+  fetch(`${world.acquirerAdminUrl}/line`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+/** Asks until /ready answers so; the line's own time-outs bound it. */
+async function settled(status: number): Promise<{ reasons: string[] }> {
+  for (const since = Date.now(); ;) {
+    const ready = await fetch(`${origin()}/ready`)
+    const body = (await ready.json()) as { reasons: string[] }
+    if (ready.status === status) return body
+    assert.ok(Date.now() - since < 30_000, `/ready stays ${ready.status}: ${body.reasons.join(', ')}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
