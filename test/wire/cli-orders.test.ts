@@ -236,12 +236,12 @@ test('a fault is scripted, met and forgotten; a parked order is found, explained
   )
 })
 
-/** As the gateway does it when a step fails again and again, at a moment when nobody has it in hand. */
+/** As the gateway does it when a step fails again and again, at a moment when nobody has the reversal in hand: before its first attempt is recorded it is not there yet. */
 async function park(orderid: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: world.databaseUrl })
   await client.connect()
   try {
-    const sql = `update transaction set alarm = 'the test parked it' where order_id = $1 and step is not null and lease is null`
+    const sql = `update transaction set alarm = 'the test parked it' where order_id = $1 and step = 'reverse' and lease is null`
     return (await client.query(sql, [orderid])).rowCount === 1
   } finally {
     await client.end()
