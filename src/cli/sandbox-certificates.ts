@@ -1,0 +1,127 @@
+/** The throw-away authority of the sandbox: made at the first start, used between this machine's own programs and trusted by nobody else. */
+import 'reflect-metadata'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+  type Extension,
+  type X509Certificate,
+} from '@peculiar/x509'
+import { webcrypto, type webcrypto as Crypto } from 'node:crypto'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Random } from '../base/random.ts'
+
+interface Party {
+  /** Name of the files, and the common name the others know it by. */
+  file: string
+  commonName: string
+  uses: readonly string[]
+}
+
+const server = ExtendedKeyUsage.serverAuth
+const client = ExtendedKeyUsage.clientAuth
+
+/** Who speaks to whom by mutual TLS. `stranger` is of the same authority and may do nothing: for tests of the refusals. */
+const parties: readonly Party[] = [
+  { file: 'gateway', commonName: '3ds-server', uses: [client] },
+  { file: 'gateway-results', commonName: '3ds-server-results', uses: [server] },
+  { file: 'directory-server', commonName: 'directory-server', uses: [server, client] },
+  { file: 'acs', commonName: 'acs', uses: [server, client] },
+  { file: 'stranger', commonName: 'stranger', uses: [client] },
+]
+
+/** EMVCo asks for 2048 bits or P-256; the latter takes no time to make. */
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+const yearMs = 365 * 86_400_000
+
+/**
+ * Makes `<directory>/ds-ca.pem`, a certificate and key for each party, and `cavv.key` for the issuer's proofs; leaves what is there alone. Built aside and moved into
+ * place whole, so that a start that is killed leaves no half authority.
+ */
+export async function makeCertificates(directory: string, random: Random, now: number): Promise<void> {
+  if (existsSync(directory)) return
+  const aside = `${directory}.new`
+  rmSync(aside, { recursive: true, force: true })
+  mkdirSync(aside, { recursive: true, mode: 0o700 })
+  const times = { notBefore: new Date(now - 86_400_000), notAfter: new Date(now + 10 * yearMs) }
+  const authorityKeys = await makeKeys()
+  const authority = await X509CertificateGenerator.createSelfSigned(
+    {
+      serialNumber: serialOf(random),
+      name: 'CN=Tollgate sandbox directory authority',
+      ...times,
+      signingAlgorithm: algorithm,
+      keys: authorityKeys,
+      extensions: [
+        new BasicConstraintsExtension(true, 0, true),
+        new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+        await SubjectKeyIdentifierExtension.create(authorityKeys.publicKey),
+      ],
+    },
+    webcrypto as unknown as globalThis.Crypto,
+  )
+  write(aside, 'ds-ca.pem', authority.toString('pem'))
+  for (const party of parties) {
+    const keys = await makeKeys()
+    const certificate = await X509CertificateGenerator.create(
+      {
+        serialNumber: serialOf(random),
+        subject: `CN=${party.commonName}`,
+        issuer: authority.subject,
+        ...times,
+        signingAlgorithm: algorithm,
+        publicKey: keys.publicKey,
+        signingKey: authorityKeys.privateKey,
+        extensions: await extensionsOf(party, keys, authority),
+      },
+      webcrypto as unknown as globalThis.Crypto,
+    )
+    write(aside, `${party.file}.pem`, certificate.toString('pem'))
+    write(aside, `${party.file}.key`, await keyText(keys.privateKey))
+  }
+  write(aside, 'cavv.key', `${random.bytes(32).toString('hex')}\n`)
+  renameSync(aside, directory)
+}
+
+async function extensionsOf(party: Party, keys: Crypto.CryptoKeyPair, authority: X509Certificate): Promise<Extension[]> {
+  return [
+    new BasicConstraintsExtension(false, undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+    new ExtendedKeyUsageExtension([...party.uses]),
+    await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    await AuthorityKeyIdentifierExtension.create(authority),
+    ...(party.uses.includes(server)
+      ? [
+          new SubjectAlternativeNameExtension([
+            { type: 'dns', value: 'localhost' },
+            { type: 'ip', value: '127.0.0.1' },
+          ]),
+        ]
+      : []),
+  ]
+}
+
+const makeKeys = (): Promise<Crypto.CryptoKeyPair> => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+
+/** Positive, as RFC 5280 wants it. */
+function serialOf(random: Random): string {
+  const bytes = random.bytes(16)
+  bytes[0] = (bytes[0]! & 0x7f) | 0x40
+  return bytes.toString('hex')
+}
+
+async function keyText(key: Crypto.CryptoKey): Promise<string> {
+  const text = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64')
+  return `-----BEGIN PRIVATE KEY-----\n${text.replace(/.{1,64}/g, '$&\n')}-----END PRIVATE KEY-----\n`
+}
+
+function write(directory: string, name: string, text: string): void {
+  writeFileSync(join(directory, name), text, { mode: 0o600 })
+}

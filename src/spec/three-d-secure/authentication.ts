@@ -1,0 +1,164 @@
+/** AReq and ARes: the request to authenticate a cardholder and the answer of the issuer. Browser channel, versions 2.1.0 and 2.2.0. */
+// oxfmt-ignore
+import {
+  O, R, ascii, authenticationValue, byVersion, codes, colorDepth, date, digits, eci, email, extensions, flag, instalments, ip, isOneOf, isPayment,
+  messageVersion, moment, object, onlyTrue, payment, since220, text, timeZone, url, uuid, when, whiteList, yearMonth, type Kind, type Layout, type Scene,
+} from './kinds.ts'
+
+const recurs = (scene: Scene): boolean => isOneOf(scene, 'threeDSRequestorAuthenticationInd', '02 03')
+const purchase = when(
+  'messageCategory is 01, or threeDSRequestorAuthenticationInd is 02 or 03',
+  (scene) => isPayment(scene) || recurs(scene),
+)
+const series = when('threeDSRequestorAuthenticationInd is 02 or 03', recurs)
+const inInstalments = when('threeDSRequestorAuthenticationInd is 03', (scene) =>
+  isOneOf(scene, 'threeDSRequestorAuthenticationInd', '03'),
+)
+/** 2.1.0 cannot say that a browser runs no scripts. */
+const scripted = byVersion(
+  R,
+  when('browserJavascriptEnabled is true', ({ value }) => value('browserJavascriptEnabled') === true),
+)
+const billedToState = when('billAddrState is there', ({ value }) => value('billAddrState') !== undefined)
+const shippedToState = when('shipAddrState is there', ({ value }) => value('shipAddrState') !== undefined)
+const isToken = when('payTokenInd is there', ({ value }) => value('payTokenInd') !== undefined)
+
+// oxfmt-ignore
+const phone: Kind = object({
+  fields: {
+    cc:         { is: digits(1, 3),  need: R, guard: 'personal', means: 'country code' },
+    subscriber: { is: digits(1, 15), need: R, guard: 'personal', means: 'the number within the country' },
+  },
+})
+
+/**
+ * As a 3DS Server sends it; the directory server adds fields of its own before the issuer gets it. Account history, risk indicators, earlier
+ * authentications and decoupled authentication have no rows: the gateway knows nothing of them and does not ask for it.
+ */
+// oxfmt-ignore
+export const areq: Layout = {
+  fields: {
+    messageType:                       { is: codes('AReq'),                                        need: R,        guard: 'open',     means: 'authentication request' },
+    messageVersion:                    { is: messageVersion,                                       need: R,        guard: 'open',     means: 'of this and every further message of the transaction' },
+    messageCategory:                   { is: codes('01 02'),                                       need: R,        guard: 'open',     means: '01 payment, 02 not a payment' },
+    deviceChannel:                     { is: codes('02'),                                          need: R,        guard: 'open',     means: '02 browser, the only channel here' },
+    threeDSServerTransID:              { is: uuid,                                                 need: R,        guard: 'open',     means: "the gateway's id of the transaction" },
+    threeDSServerRefNumber:            { is: text(32),                                             need: R,        guard: 'open',     means: 'number of the certified 3DS Server' },
+    threeDSServerOperatorID:           { is: text(32),                                             need: O,        guard: 'open',     means: 'who runs it; some directory servers ask for it' },
+    threeDSServerURL:                  { is: url(2048),                                            need: R,        guard: 'open',     means: 'where RReq is to be sent' },
+    threeDSRequestorID:                { is: text(35),                                             need: R,        guard: 'open',     means: 'id of the merchant at the directory server' },
+    threeDSRequestorName:              { is: text(40),                                             need: R,        guard: 'open',     means: 'name of the merchant at the directory server' },
+    threeDSRequestorURL:               { is: url(2048),                                            need: R,        guard: 'open',     means: "the merchant's site" },
+    threeDSRequestorAuthenticationInd: { is: codes('01 02 03 04 05 06 80-99', '01 02 03 04 05 06 07 80-99'), need: R, guard: 'open', means: '01 payment, 02 recurring, 03 instalments, 04 add a card …' },
+    threeDSRequestorChallengeInd:      { is: codes('01 02 03 04 80-99', '01 02 03 04 05 06 07 08 09 80-99'), need: O, guard: 'open', means: '02 no challenge, 04 mandated, 05 to 07 exemption or data only …' },
+    threeDSReqAuthMethodInd:           { is: codes('', '01 02 03 80-99'),                          need: since220(O), guard: 'open',  means: 'how the merchant authenticated the cardholder was verified' },
+    threeDSCompInd:                    { is: codes('Y N U'),                                       need: R,        guard: 'open',     means: "whether the issuer's method ran" },
+    acctNumber:                        { is: digits(13, 19),                                       need: R,        guard: 'card',     means: 'card number' },
+    acctType:                          { is: codes('01 02 03 80-99'),                              need: O,        guard: 'open',     means: '01 not applicable, 02 credit, 03 debit' },
+    acctID:                            { is: text(64),                                             need: O,        guard: 'personal', means: "the cardholder's account at the merchant" },
+    cardExpiryDate:                    { is: yearMonth,                                            need: O,        guard: 'secret',   means: 'YYMM' },
+    payTokenInd:                       { is: onlyTrue,                                             need: O,        guard: 'open',     means: 'acctNumber is a token' },
+    payTokenSource:                    { is: codes('', '01 02 80-99'),                             need: since220(isToken), guard: 'open', means: 'who put the number in place of the token' },
+    acquirerBIN:                       { is: text(11),                                             need: payment,  guard: 'open',     means: 'acquirer' },
+    acquirerMerchantID:                { is: text(35),                                             need: payment,  guard: 'open',     means: 'the merchant at the acquirer' },
+    mcc:                               { is: digits(4),                                            need: payment,  guard: 'open',     means: 'merchant category code' },
+    merchantCountryCode:               { is: digits(3),                                            need: payment,  guard: 'open',     means: 'ISO 3166-1 numeric' },
+    merchantName:                      { is: text(40),                                             need: payment,  guard: 'open',     means: 'name as on the statement' },
+    purchaseAmount:                    { is: digits(1, 48),                                        need: purchase, guard: 'open',     means: 'minor units' },
+    purchaseCurrency:                  { is: digits(3),                                            need: purchase, guard: 'open',     means: 'ISO 4217 numeric' },
+    purchaseExponent:                  { is: digits(1),                                            need: purchase, guard: 'open',     means: 'decimals of the minor unit' },
+    purchaseDate:                      { is: moment,                                               need: purchase, guard: 'open',     means: 'YYYYMMDDHHMMSS, UTC' },
+    recurringExpiry:                   { is: date,                                                 need: series,   guard: 'open',     means: 'YYYYMMDD of the last payment' },
+    recurringFrequency:                { is: digits(1, 4),                                         need: series,   guard: 'open',     means: 'least days between payments' },
+    purchaseInstalData:                { is: instalments,                                          need: inInstalments, guard: 'open', means: 'how many payments, at least 2' },
+    transType:                         { is: codes('01 03 10 11 28'),                              need: O,        guard: 'open',     means: '01 goods or services …' },
+    notificationURL:                   { is: url(256),                                             need: R,        guard: 'secret',   means: 'where the browser goes after a challenge; carries the token of a page' },
+    browserAcceptHeader:               { is: text(2048),                                           need: R,        guard: 'personal', means: 'Accept header' },
+    browserUserAgent:                  { is: text(2048),                                           need: R,        guard: 'personal', means: 'User-Agent header' },
+    browserLanguage:                   { is: text(8),                                              need: R,        guard: 'personal', means: 'language tag' },
+    browserIP:                         { is: ip,                                                   need: O,        guard: 'personal', means: 'address of the browser' },
+    browserJavascriptEnabled:          { is: flag,                                                 need: since220(R), guard: 'personal', means: 'the browser runs scripts' },
+    browserJavaEnabled:                { is: flag,                                                 need: scripted, guard: 'personal', means: 'the browser runs Java' },
+    browserColorDepth:                 { is: colorDepth,                                           need: scripted, guard: 'personal', means: 'bits a pixel' },
+    browserScreenHeight:               { is: digits(1, 6),                                         need: scripted, guard: 'personal', means: 'pixels' },
+    browserScreenWidth:                { is: digits(1, 6),                                         need: scripted, guard: 'personal', means: 'pixels' },
+    browserTZ:                         { is: timeZone,                                             need: scripted, guard: 'personal', means: 'minutes, positive west of UTC' },
+    cardholderName:                    { is: ascii(45, 2),                                         need: O,        guard: 'personal', means: 'name of the cardholder' },
+    email:                             { is: email,                                                need: O,        guard: 'personal', means: 'e-mail address of the cardholder' },
+    homePhone:                         { is: phone,                                                need: O,        guard: 'personal', means: 'telephone at home' },
+    mobilePhone:                       { is: phone,                                                need: O,        guard: 'personal', means: 'mobile telephone' },
+    workPhone:                         { is: phone,                                                need: O,        guard: 'personal', means: 'telephone at work' },
+    addrMatch:                         { is: codes('Y N'),                                         need: O,        guard: 'personal', means: 'billing and shipping address are the same' },
+    billAddrCity:                      { is: text(50),                                             need: O,        guard: 'personal', means: 'billing address' },
+    billAddrCountry:                   { is: digits(3),                                            need: billedToState, guard: 'personal', means: 'ISO 3166-1 numeric' },
+    billAddrLine1:                     { is: text(50),                                             need: O,        guard: 'personal', means: 'street and number' },
+    billAddrLine2:                     { is: text(50),                                             need: O,        guard: 'personal', means: 'more of it' },
+    billAddrLine3:                     { is: text(50),                                             need: O,        guard: 'personal', means: 'more of it' },
+    billAddrPostCode:                  { is: text(16),                                             need: O,        guard: 'personal', means: 'postal code' },
+    billAddrState:                     { is: text(3),                                              need: O,        guard: 'personal', means: 'ISO 3166-2 without the country' },
+    shipAddrCity:                      { is: text(50),                                             need: O,        guard: 'personal', means: 'shipping address' },
+    shipAddrCountry:                   { is: digits(3),                                            need: shippedToState, guard: 'personal', means: 'ISO 3166-1 numeric' },
+    shipAddrLine1:                     { is: text(50),                                             need: O,        guard: 'personal', means: 'street and number' },
+    shipAddrLine2:                     { is: text(50),                                             need: O,        guard: 'personal', means: 'more of it' },
+    shipAddrLine3:                     { is: text(50),                                             need: O,        guard: 'personal', means: 'more of it' },
+    shipAddrPostCode:                  { is: text(16),                                             need: O,        guard: 'personal', means: 'postal code' },
+    shipAddrState:                     { is: text(3),                                              need: O,        guard: 'personal', means: 'ISO 3166-2 without the country' },
+    ...whiteList,
+    messageExtension:                  { is: extensions,                                           need: O,        guard: 'open',     means: 'what the standard has no field for' },
+  },
+}
+
+/** Why a status is what it is: 01 authentication failed … 14 timed out … 26; 2.2.0 has five more. */
+const reasons = '01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21'
+export const statusReason: Kind = codes(`${reasons} 80-99`, `${reasons} 22 23 24 25 26 80-99`)
+export const authenticationType: Kind = codes('01 02 03 80-99', '01 02 03 04 80-99')
+
+export const proven = when(
+  'the category is 01 and transStatus is Y or A',
+  (scene) => isPayment(scene) && isOneOf(scene, 'transStatus', 'Y A'),
+)
+export const explained = when(
+  'the category is 01 and transStatus is N, U or R',
+  (scene) => isPayment(scene) && isOneOf(scene, 'transStatus', 'N U R'),
+)
+const challenged = when('transStatus is C', (scene) => isOneOf(scene, 'transStatus', 'C'))
+
+/** D, decoupled authentication, is never asked for and so never an answer. */
+// oxfmt-ignore
+export const ares: Layout = {
+  fields: {
+    messageType:          { is: codes('ARes'),                         need: R,           guard: 'open',     means: 'authentication response' },
+    messageVersion:       { is: messageVersion,                        need: R,           guard: 'open',     means: 'that of AReq' },
+    threeDSServerTransID: { is: uuid,                                  need: R,           guard: 'open',     means: 'as in AReq' },
+    acsTransID:           { is: uuid,                                  need: R,           guard: 'open',     means: "the issuer's id of the transaction" },
+    dsTransID:            { is: uuid,                                  need: R,           guard: 'open',     means: "the directory server's id of the transaction" },
+    acsReferenceNumber:   { is: text(32),                              need: R,           guard: 'open',     means: 'number of the certified ACS' },
+    acsOperatorID:        { is: text(32),                              need: O,           guard: 'open',     means: 'who runs it' },
+    dsReferenceNumber:    { is: text(32),                              need: R,           guard: 'open',     means: 'number of the certified directory server' },
+    transStatus:          { is: codes('Y N U A C R', 'Y N U A C R I'), need: payment,     guard: 'open',     means: 'the answer; C: a challenge decides' },
+    transStatusReason:    { is: statusReason,                          need: explained,   guard: 'open',     means: 'why' },
+    authenticationValue:  { is: authenticationValue,                   need: proven,      guard: 'secret',   means: 'proof for the acquirer' },
+    eci:                  { is: eci,                                   need: O,           guard: 'open',     means: 'how sure the issuer is, in a code of the network' },
+    acsURL:               { is: url(2048),                             need: challenged,  guard: 'open',     means: 'where the browser is sent for the challenge' },
+    acsChallengeMandated: { is: codes('Y N'),                          need: challenged,  guard: 'open',     means: 'whether a law asks for the challenge' },
+    authenticationType:   { is: authenticationType,                    need: challenged,  guard: 'open',     means: '01 static, 02 dynamic, 03 out of band, 04 decoupled' },
+    acsDecConInd:         { is: codes('', 'Y N'),                      need: since220(O), guard: 'open',     means: 'whether the issuer would authenticate decoupled' },
+    cardholderInfo:       { is: text(128),                             need: O,           guard: 'personal', means: 'to be shown to the cardholder' },
+    ...whiteList,
+    messageExtension:     { is: extensions,                            need: O,           guard: 'open',     means: 'what the standard has no field for' },
+  },
+  rules: [
+    {
+      field: 'transStatus',
+      must: 'be I only where the request asked for data sharing or an exemption: threeDSRequestorChallengeInd 05, 06 or 07',
+      holds: ({ value, asked }) => value('transStatus') !== 'I' || ['05', '06', '07'].includes(asked.challengeIndicator ?? ''),
+      judge: 'requestor',
+    },
+    {
+      field: 'transStatus',
+      must: 'not be C where the request only shared data: threeDSRequestorChallengeInd 06',
+      holds: ({ value, asked }) => value('transStatus') !== 'C' || asked.challengeIndicator !== '06',
+      judge: 'requestor',
+    },
+  ],
+}

@@ -1,0 +1,169 @@
+/**
+ * What the tables of 3-D Secure messages are made of. Their values are JSON: texts, a few booleans, objects and lists; and a row may read otherwise in
+ * another version of the protocol.
+ */
+import type { Guard } from '../field.ts'
+import { email as emailAddress, ipAddress } from '../kinds.ts'
+
+export type Version = '2.1.0' | '2.2.0'
+
+export type Kind =
+  | { is: 'text'; fits: (text: string, version: Version) => boolean }
+  | { is: 'flag'; only?: true }
+  | { is: 'object'; of: Layout }
+  | { is: 'list'; of: Kind; max: number }
+  /** Any object; its content is not this protocol's. */
+  | { is: 'free' }
+
+/** What is known while a field is judged. */
+export interface Scene {
+  /** A text or boolean of the same object; blank ones and those that the version does not have are absent. */
+  value(name: string): string | boolean | undefined
+  asked: Asked
+}
+
+/** What the AReq of the transaction said, for messages that do not repeat it. */
+export interface Asked {
+  challengeIndicator?: string
+  /** 01 payment, 02 not a payment; 01 when absent. */
+  messageCategory?: '01' | '02'
+}
+
+export interface Condition {
+  when: string
+  holds: (scene: Scene) => boolean
+}
+
+/** `absent`: this version has no such field, so it is ignored when it comes and never sent. */
+export type Presence = 'required' | 'optional' | 'absent' | Condition
+
+export interface Row {
+  is: Kind
+  need: Presence | Readonly<Record<Version, Presence>>
+  guard: Guard
+  means: string
+}
+
+/** What no single row can say. A field that breaks it does not fit (203). */
+export interface Rule {
+  field: string
+  must: string
+  holds: (scene: Scene) => boolean
+  /** Compares an answer with its request, so only who sent the request can judge it. */
+  judge?: 'requestor'
+}
+
+export interface Layout {
+  fields: Readonly<Record<string, Row>>
+  rules?: readonly Rule[]
+}
+
+export const R = 'required'
+export const O = 'optional'
+export const when = (sentence: string, holds: Condition['holds']): Condition => ({ when: sentence, holds })
+export const byVersion = (v210: Presence, v220: Presence): Record<Version, Presence> => ({ '2.1.0': v210, '2.2.0': v220 })
+export const since220 = (need: Presence): Record<Version, Presence> => byVersion('absent', need)
+
+/** Messages without a category of their own have that of their AReq. */
+export const isPayment = ({ value, asked }: Scene): boolean =>
+  (value('messageCategory') ?? asked.messageCategory ?? '01') === '01'
+
+export const isOneOf = ({ value }: Scene, name: string, codes: string): boolean => codes.split(' ').includes(String(value(name)))
+
+export const payment: Condition = when('messageCategory is 01', isPayment)
+
+const fitting = (fits: (text: string, version: Version) => boolean): Kind => ({ is: 'text', fits })
+const matching = (pattern: RegExp): Kind => fitting((t) => pattern.test(t))
+
+/** Longer than `max` in any count needs no counting. */
+const isLong = (t: string, max: number, min: number): boolean => {
+  if (t.length > 2 * max) return true
+  const length = Array.from(t).length
+  return length > max || length < min
+}
+
+/** Control characters other than tab and line ends have no business in a text, and no database column takes a NUL; nor has half a surrogate pair. */
+const unprintable = /[^\P{Cc}\t\n\r]|\p{Surrogate}/u
+
+/** Lengths count code points. */
+export const text = (max: number, min = 1): Kind => fitting((t) => !isLong(t, max, min) && !unprintable.test(t))
+export const ascii = (max: number, min = 1): Kind =>
+  fitting((t) => t.length >= min && t.length <= max && /^[\x20-\x7e]+$/.test(t))
+export const digits = (min: number, max = min): Kind => matching(new RegExp(`^[0-9]{${min},${max}}$`))
+
+/** Codes by a blank; `80-99` are private to a directory server. */
+const codeTest = (list: string): ((t: string) => boolean) => {
+  const codes = new Set(list.split(' '))
+  const hasPrivate = codes.delete('80-99')
+  return (t) => codes.has(t) || (hasPrivate && /^[89][0-9]$/.test(t))
+}
+
+export const codes = (v210: string, v220 = v210): Kind => {
+  const fits = { '2.1.0': codeTest(v210), '2.2.0': codeTest(v220) }
+  return fitting((t, version) => fits[version](t))
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+export const isUuid = (value: unknown): value is string => typeof value === 'string' && uuidPattern.test(value)
+export const uuid: Kind = matching(uuidPattern)
+
+export const flag: Kind = { is: 'flag' }
+export const onlyTrue: Kind = { is: 'flag', only: true }
+
+/** `new URL` alone would repair much of what is wrong: blanks, line breaks, backslashes, missing slashes. */
+const urlPattern = /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i
+
+/** Syntax and length. Whether plain http or this host may be used is for the caller to say; no other scheme ever is, since it lands in pages. */
+export const url = (max: number): Kind => fitting((t) => t.length <= max && urlPattern.test(t) && URL.canParse(t))
+
+const isDate = (year: string, month: string, day: string): boolean =>
+  Number(month) >= 1 &&
+  Number(month) <= 12 &&
+  Number(day) >= 1 &&
+  Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
+
+/** YYYYMMDD. */
+export const date: Kind = fitting((t) => /^[0-9]{8}$/.test(t) && isDate(t.slice(0, 4), t.slice(4, 6), t.slice(6)))
+
+/** YYYYMMDDHHMMSS, UTC. */
+export const moment: Kind = fitting(
+  (t) => /^[0-9]{8}([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]$/.test(t) && isDate(t.slice(0, 4), t.slice(4, 6), t.slice(6, 8)),
+)
+
+/** YYMM. */
+export const yearMonth: Kind = matching(/^[0-9]{2}(0[1-9]|1[0-2])$/)
+
+/** 20 bytes in base64, which are 28 characters of which the last is padding. */
+export const authenticationValue: Kind = matching(/^[A-Za-z0-9+/]{27}=$/)
+
+export const email: Kind = fitting((t) => t.length <= 254 && typeof emailAddress.read(t, () => undefined) === 'string')
+export const ip: Kind = fitting((t) => t.length <= 45 && typeof ipAddress.read(t, () => undefined) === 'string')
+export const eci: Kind = matching(/^[0-9A-Za-z]{2}$/)
+export const colorDepth: Kind = codes('1 4 8 15 16 24 32 48')
+export const timeZone: Kind = matching(/^[+-]?[0-9]{1,4}$/)
+export const instalments: Kind = fitting((t) => /^[0-9]{1,3}$/.test(t) && Number(t) >= 2)
+export const protocolVersion: Kind = matching(/^(?=.{5,8}$)[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}$/)
+export const messageVersion: Kind = codes('2.1.0', '2.2.0')
+
+export const object = (of: Layout): Kind => ({ is: 'object', of })
+export const list = (of: Kind, max: number): Kind => ({ is: 'list', of, max })
+
+// oxfmt-ignore
+export const extensions: Kind = list(
+  object({
+    fields: {
+      name:                 { is: text(64),       need: R, guard: 'open',   means: 'name of the extension' },
+      id:                   { is: text(64),       need: R, guard: 'open',   means: 'who defined it, and which it is' },
+      criticalityIndicator: { is: flag,           need: R, guard: 'open',   means: 'whether the message cannot be understood without it' },
+      data:                 { is: { is: 'free' }, need: R, guard: 'secret', means: 'what the extension says; nobody knows what is in it' },
+    },
+  }),
+  10,
+)
+
+/** Cardholder trust lists are of 2.2.0. */
+// oxfmt-ignore
+export const whiteList: Readonly<Record<'whiteListStatus' | 'whiteListStatusSource', Row>> = {
+  whiteListStatus:       { is: codes('', 'Y N E P R U'),    need: since220(O), guard: 'open', means: 'whether the cardholder trusts this merchant' },
+  whiteListStatusSource: { is: codes('', '01 02 03 80-99'), need: since220(when('whiteListStatus is there', ({ value }) => value('whiteListStatus') !== undefined)), guard: 'open', means: 'who set it: 3DS Server, directory server, issuer' },
+}

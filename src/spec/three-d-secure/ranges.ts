@@ -1,0 +1,70 @@
+/** PReq and PRes: which card numbers can be authenticated, in which versions, and where the issuer's method is. */
+import {
+  O,
+  R,
+  codes,
+  digits,
+  extensions,
+  list,
+  messageVersion,
+  object,
+  protocolVersion,
+  since220,
+  text,
+  url,
+  uuid,
+  type Layout,
+} from './kinds.ts'
+
+// oxfmt-ignore
+export const preq: Layout = {
+  fields: {
+    messageType:             { is: codes('PReq'),  need: R, guard: 'open', means: 'preparation request' },
+    messageVersion:          { is: messageVersion, need: R, guard: 'open', means: 'of this question; ranges of every version come' },
+    threeDSServerTransID:    { is: uuid,           need: R, guard: 'open', means: 'id of this question' },
+    threeDSServerRefNumber:  { is: text(32),       need: R, guard: 'open', means: 'number of the certified 3DS Server' },
+    threeDSServerOperatorID: { is: text(32),       need: O, guard: 'open', means: 'who runs it; some directory servers ask for it' },
+    serialNum:               { is: text(20),       need: O, guard: 'open', means: 'of the last PRes; without it all ranges come' },
+    messageExtension:        { is: extensions,     need: O, guard: 'open', means: 'what the standard has no field for' },
+  },
+}
+
+/** A range of shorter numbers covers all longer ones that begin with them. */
+const isInOrder = (start: unknown, end: unknown): boolean => String(start).padEnd(19, '0') <= String(end).padEnd(19, '9')
+
+// oxfmt-ignore
+const range: Layout = {
+  fields: {
+    startRange:              { is: digits(13, 19),                       need: R,           guard: 'open', means: 'lowest card number' },
+    endRange:                { is: digits(13, 19),                       need: R,           guard: 'open', means: 'highest card number' },
+    actionInd:               { is: codes('A D', 'A D M'),                need: O,           guard: 'open', means: 'add, delete, modify; add when absent' },
+    acsStartProtocolVersion: { is: protocolVersion,                      need: R,           guard: 'open', means: "lowest version of the issuer's ACS" },
+    acsEndProtocolVersion:   { is: protocolVersion,                      need: R,           guard: 'open', means: "highest version of the issuer's ACS" },
+    dsStartProtocolVersion:  { is: protocolVersion,                      need: O,           guard: 'open', means: 'lowest version of the directory server, for this range' },
+    dsEndProtocolVersion:    { is: protocolVersion,                      need: O,           guard: 'open', means: 'highest version of the directory server, for this range' },
+    acsInfoInd:              { is: list(codes('', '01 02 03 04 80-99'), 99), need: since220(O), guard: 'open', means: '01 authenticates, 02 attests attempts, 03 decoupled, 04 trust lists' },
+    threeDSMethodURL:        { is: url(256),                             need: O,           guard: 'open', means: "the issuer's method" },
+  },
+  rules: [
+    {
+      field: 'endRange',
+      must: 'not be below startRange',
+      holds: ({ value }) => value('startRange') === undefined || value('endRange') === undefined || isInOrder(value('startRange'), value('endRange')),
+    },
+  ],
+}
+
+// oxfmt-ignore
+export const pres: Layout = {
+  fields: {
+    messageType:            { is: codes('PRes'),                 need: R, guard: 'open', means: 'preparation response' },
+    messageVersion:         { is: messageVersion,                need: R, guard: 'open', means: 'that of PReq' },
+    threeDSServerTransID:   { is: uuid,                          need: R, guard: 'open', means: 'as in PReq' },
+    dsTransID:              { is: uuid,                          need: R, guard: 'open', means: "the directory server's id of this answer" },
+    dsStartProtocolVersion: { is: protocolVersion,               need: R, guard: 'open', means: 'lowest version of the directory server' },
+    dsEndProtocolVersion:   { is: protocolVersion,               need: R, guard: 'open', means: 'highest version of the directory server' },
+    serialNum:              { is: text(20),                      need: O, guard: 'open', means: 'state of the ranges; without it these replace all' },
+    cardRangeData:          { is: list(object(range), Infinity), need: O, guard: 'open', means: 'the ranges, or what changed; absent when nothing did' },
+    messageExtension:       { is: extensions,                    need: O, guard: 'open', means: 'what the standard has no field for' },
+  },
+}

@@ -1,0 +1,67 @@
+/** What an authentication by EMV 3-D Secure knows of itself; kept with the transaction it is about. Facts, never decisions: those are in interpret.ts. */
+
+/** Versions the gateway speaks, lowest first. */
+export const versions = ['2.1.0', '2.2.0'] as const
+export type Version = (typeof versions)[number]
+
+/** Final answers of an issuer, and C: a challenge is to follow. */
+export type TransStatus = 'Y' | 'A' | 'N' | 'R' | 'U' | 'I' | 'C'
+
+/** 05, 06 and 07 ask for data sharing or an exemption, to which an issuer may answer I; 04 mandates a challenge. */
+export type ChallengeIndicator = '01' | '02' | '03' | '04' | '05' | '06' | '07' | '08' | '09'
+
+/** Whether the issuer's method ran: done, not done, or there is none. */
+export type CompInd = 'Y' | 'N' | 'U'
+
+/** What is known of the cardholder's browser, spelled as AReq spells it. */
+export interface BrowserData {
+  acceptHeader: string
+  userAgent: string
+  language: string
+  javascriptEnabled: boolean
+  javaEnabled?: boolean
+  colorDepth?: string
+  screenHeight?: string
+  screenWidth?: string
+  /** Minutes, positive west of UTC. */
+  timeZone?: string
+  ip?: string
+}
+
+export interface Authentication {
+  /** 1, or 2 for the one an acquirer demanded after the first. */
+  round: number
+  /** Name of the directory server whose range the card is in. */
+  directory: string
+  version: Version
+  /** Made before the method is called, and used in every message. */
+  threeDSServerTransId: string
+  /** Of the gateway's own page; 22 unguessable characters. */
+  pageToken: string
+  /** The issuer's method; absent where the card range has none. */
+  methodUrl?: string
+  challengeIndicator?: ChallengeIndicator
+  compInd?: CompInd
+  browser?: BrowserData
+  /** Where the issuer sends the browser after a challenge: the merchant's, or absent for the gateway's own. */
+  notificationUrl?: string
+  acsTransId?: string
+  dsTransId?: string
+  /** The last status an issuer gave: in ARes, then in RReq. */
+  status?: TransStatus
+  statusReason?: string
+  /** As received; absent where the issuer gave none. */
+  eci?: string
+  /** Proof for the acquirer, sealed; erased when it has been used. */
+  authenticationValue?: string
+  acsUrl?: string
+  /** Text of the issuer for the cardholder. */
+  cardholderInfo?: string
+  challengeCancel?: string
+  interactionCounter?: string
+  /** When the browser came back from the challenge; the result is the issuer's to tell, by RReq. */
+  cresAt?: number
+}
+
+/** `verified-3d-status`: authenticated or attempted; refused by the issuer; not possible; 3-D Secure did not run. */
+export type VerifiedStatus = 'AUTHENTICATED' | 'NOT_AUTHENTICATED' | 'UNSUPPORTED' | 'UNKNOWN'

@@ -1,0 +1,170 @@
+/** The duty that keeps card ranges fresh: one process at a time asks each directory server, daily, at most once an hour, and stores what changed. */
+import type { Cancel, Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import { below, type Random } from '../base/random.ts'
+import type { Pool } from '../storage/pool.ts'
+import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { DirectoryClient, RangesAnswer, RangesFailure } from './directory.ts'
+import { applyDelta, applyFull, differenceOf, type CardRange } from './ranges.ts'
+import {
+  beginTry,
+  claimDuty,
+  endFailed,
+  endRefreshed,
+  enterDirectory,
+  forgetSerialNumber,
+  putOff,
+  rangesOf,
+  readState,
+} from './store-ranges.ts'
+
+export interface RefreshParts {
+  pool: Pool
+  client: Pick<DirectoryClient, 'cardRanges'>
+  directories: readonly string[]
+  heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
+  clock: Clock
+  random: Random
+  log: Log
+  /** Asks each directory server once at the start, whenever it was asked last: the sandbox's are started anew with it. */
+  now: boolean
+}
+
+export interface Refresh {
+  /** Resolves when what is under way has ended; close the outgoing calls before, or this waits for an answer. */
+  stop(): Promise<void>
+}
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+/** A little more than the hour, which the other side measures on another clock. */
+const onceMs = hour + minute
+const longestMs = 24 * hour
+const spreadMs = 2 * hour
+/** How long it may take until a duty that somebody moved forward is noticed. */
+const lookMs = minute
+
+export function refreshRanges(parts: RefreshParts): Refresh {
+  const keepers = parts.directories.map((directory) => keepFresh(directory, parts))
+  return { stop: () => Promise.all(keepers.map((stop) => stop())).then(() => undefined) }
+}
+
+/** Looks whether it is time, and does the duty if so, for ever; answers how to stop. */
+function keepFresh(directory: string, parts: RefreshParts): () => Promise<void> {
+  const { pool, clock, log } = parts
+  let stopped = false
+  let entered = false
+  let cancel: Cancel = () => undefined
+  let looking: Promise<void> = Promise.resolve()
+
+  async function turn(): Promise<number> {
+    if (!entered) await enterDirectory(pool, directory, clock.now(), parts.now)
+    entered = true
+    const claimed = await claimDuty(pool, directory, parts.heartbeat.processId, clock.now())
+    return claimed.is === 'mine' ? refresh(directory, parts) : claimed.lookAt
+  }
+  const look = () => {
+    looking = turn()
+      .catch((error: unknown) => {
+        log.warn({ directory, reason: reasonOf(error) }, 'the card ranges could not be refreshed')
+        return clock.now() + 4 * second
+      })
+      .then((lookAt) => {
+        const waitMs = Math.max(second, Math.min(lookMs, lookAt - clock.now()))
+        if (!stopped) cancel = clock.after(waitMs, look)
+      })
+  }
+  look()
+  return () => {
+    stopped = true
+    cancel()
+    return looking
+  }
+}
+
+/** Does the duty, which the caller holds; answers when it is due again. */
+async function refresh(directory: string, parts: RefreshParts): Promise<number> {
+  const { pool, client, clock, log, random, heartbeat } = parts
+  const { processId } = heartbeat
+  const state = await readState(pool, directory)
+  // Also after a process died while it asked: whether that was counted is not known.
+  const earliest = (state.askedAt ?? -Infinity) + onceMs
+  if (state.loaded && clock.now() < earliest) {
+    await putOff(pool, directory, processId, earliest)
+    return earliest
+  }
+  if (!heartbeat.holding()) return clock.now() + second
+  const startedAt = clock.monotonic()
+  const tries = await beginTry(pool, directory, processId, clock.now())
+  if (tries === undefined || !heartbeat.holding(startedAt)) return clock.now() + second
+
+  let asked = 1
+  let answer = await understood(directory, parts, await client.cardRanges(directory, state.serialNum))
+  if (answer.is === 'failed' && state.serialNum !== undefined && isOutOfStep(answer)) {
+    log.warn({ directory, why: answer.why }, 'the changed card ranges do not fit; all of them are asked for')
+    await forgetSerialNumber(pool, directory)
+    if (!heartbeat.holding(startedAt)) return clock.now() + second
+    asked = 2
+    answer = await understood(directory, parts, await client.cardRanges(directory, undefined))
+  }
+  const now = clock.now()
+  if (answer.is === 'failed') {
+    const { why } = answer
+    const due = now + pauseMs(answer, { loaded: state.loaded, asked, tries })
+    log.warn({ directory, why, tries, again: new Date(due).toISOString() }, 'the card ranges could not be refreshed')
+    await endFailed(pool, directory, processId, { why, unnoticed: answer.how === 'unserved' && asked === 1, due })
+    return due
+  }
+  const { serialNum, speaks, before, ranges } = answer
+  const change = differenceOf(before, ranges)
+  const due = now + longestMs - below(random, spreadMs)
+  const stored = await endRefreshed(pool, directory, processId, { change, serialNum, speaks, at: now, due })
+  const counts = { ranges: ranges.length, written: change.written.length, removed: change.removed.length }
+  if (stored) log.info({ directory, ...counts, serialNum }, 'the card ranges are fresh')
+  else log.warn({ directory }, 'another process took the card ranges over; what this one got was left')
+  return due
+}
+
+type Understood =
+  | {
+      is: 'fresh'
+      serialNum: string | undefined
+      speaks: { start?: string; end?: string }
+      before: CardRange[]
+      ranges: CardRange[]
+    }
+  | RangesFailure
+
+/** What the ranges are after an answer; one that does not fit those before is no good. */
+async function understood(directory: string, { pool, log }: RefreshParts, answer: RangesAnswer): Promise<Understood> {
+  if (answer.is === 'failed') return answer
+  const { serialNum, speaks, items } = answer
+  const before = await rangesOf(pool, directory)
+  const after = answer.is === 'full' ? applyFull(items) : applyDelta(before, items)
+  if (after.is === 'applied') return { is: 'fresh', serialNum, speaks, before, ranges: after.ranges }
+  const { faults } = after
+  log.warn({ directory, faults: faults.slice(0, 10), count: faults.length }, 'the card ranges do not fit together')
+  return { is: 'failed', how: 'unusable', why: `${faults.length} faults, the first: ${faults[0]}` }
+}
+
+/** 307: the serial number is not one the directory server knows. */
+const isOutOfStep = ({ how, errorCode }: RangesFailure) => how === 'unusable' || errorCode === '307'
+
+interface Circumstances {
+  loaded: boolean
+  /** Questions of this try: the second is the repair. */
+  asked: number
+  /** Since it last went well, this one included. */
+  tries: number
+}
+
+/** How long to wait after a failure. Without any ranges no card is enrolled, so then it is soon; with them nothing is urgent. */
+export function pauseMs(
+  { how, errorCode }: Pick<RangesFailure, 'how' | 'errorCode'>,
+  { loaded, asked, tries }: Circumstances,
+): number {
+  if (errorCode === '103') return onceMs
+  if (!loaded) return Math.min(minute, 2 * second * 2 ** (tries - 1))
+  return how === 'unserved' && asked === 1 ? Math.min(onceMs, minute * 2 ** (tries - 1)) : onceMs
+}

@@ -1,0 +1,254 @@
+/** The directory servers: AReq and PReq go to them by mutual TLS, and what comes back is believed only as far as it can be checked. */
+import { isUtf8 } from 'node:buffer'
+import { maskCardNumbers, reasonOf, type Log } from '../base/log.ts'
+import { uuid, type Random } from '../base/random.ts'
+import { judgeRedirectUrl, type TargetPolicy } from '../http/address.ts'
+import type { Outgoing, OutgoingTls, Reply } from '../http/outgoing.ts'
+import { versions, type Version } from './authentication.ts'
+import { erroAbout, readMessage, writeMessage, type Message, type Unusable, type Wanted } from './codec.ts'
+import { applyFull, itemsOf, type RangeItem } from './ranges.ts'
+import { unreadable, unusableFor } from './unusable.ts'
+
+export interface DirectorySettings {
+  name: string
+  /** https; where AReq is posted. */
+  url: string
+  /** Where PReq is posted, if elsewhere. */
+  rangesUrl?: string
+  tls: OutgoingTls
+  /** Of an AReq, from the first byte to the last; its card ranges may take longer. */
+  timeoutMs: number
+}
+
+/** What we are to the directory servers. */
+export interface ServerFacts {
+  threeDSServerRefNumber: string
+  threeDSServerOperatorID?: string
+  /** Where they post RReq. */
+  threeDSServerURL: string
+}
+
+/** `errorCode` is EMVCo's: of the Erro that came, of the one that was sent, 402 for no answer in time, 405 for no connection. */
+export type AReqAnswer = { is: 'answered'; ares: Message } | { is: 'failed'; why: string; errorCode?: string }
+
+/** `full` replaces all ranges of the directory server, `delta` changes them. */
+export type RangesAnswer =
+  | { is: 'full' | 'delta'; serialNum?: string; speaks: { start?: string; end?: string }; items: RangeItem[] }
+  | RangesFailure
+
+export interface RangesFailure {
+  is: 'failed'
+  /** `unserved`: it did not count as an answer. `perhaps served`: it may count against the one an hour. `unusable`: it was answered, and the answer is no good. */
+  how: 'unserved' | 'perhaps served' | 'unusable'
+  why: string
+  errorCode?: string
+}
+
+export interface DirectoryClient {
+  /** Never rejects. The AReq is sent once. */
+  authenticate(directory: string, areq: Message): Promise<AReqAnswer>
+  /** Never rejects. Without a serial number it asks for all ranges, else for what changed since. */
+  cardRanges(directory: string, serialNumber: string | undefined): Promise<RangesAnswer>
+  /** Resolves when the errors under way have been told. */
+  close(): Promise<void>
+}
+
+export interface DirectoryParts {
+  directories: readonly DirectorySettings[]
+  server: ServerFacts
+  outgoing: Outgoing
+  /** Where a directory server may be, and whether issuers' pages may be plain http. */
+  policy: TargetPolicy
+  random: Random
+  log: Log
+}
+
+/** As the bulletins spell it. */
+const contentType = 'application/JSON; charset=utf-8'
+/** As much as the codec reads. */
+const mostBytes = { ares: 128 * 1024, pres: 16 * 1024 * 1024, nothing: 4_096 }
+const rangesTimeoutMs = 60_000
+const erroTimeoutMs = 5_000
+
+type Heard = { is: 'heard'; message: Message } | (RangesFailure & { unusable?: Unusable })
+
+interface Question {
+  settings: DirectorySettings
+  url: string
+  message: Message
+  wanted: Wanted
+  timeoutMs: number
+  maxReplyBytes: number
+}
+
+export function openDirectories(parts: DirectoryParts): DirectoryClient {
+  const { server, outgoing, policy, random, log } = parts
+  const byName = new Map(parts.directories.map((settings) => [settings.name, settings]))
+  const telling = new Set<Promise<void>>()
+
+  /** One question and its answer: of the wanted type and version, about this transaction, and not an Erro. */
+  async function ask({ settings, url, message, wanted, timeoutMs, maxReplyBytes }: Question): Promise<Heard> {
+    const body = written(message)
+    if (body === undefined) return failure('unserved', 'the message breaks the rules of its own type')
+    const headers = { 'content-type': contentType }
+    const reply = await outgoing.send({ method: 'POST', url, headers, body, timeoutMs, maxReplyBytes, policy, tls: settings.tls })
+    const heard = hear(reply, message, wanted)
+    return heard.is === 'failed' && heard.unusable ? refuse(settings, url, message, heard.unusable) : heard
+  }
+
+  /** Tells the directory server that its answer was no good; whether that arrives changes nothing here. */
+  function refuse(settings: DirectorySettings, url: string, about: Message, unusable: Unusable): RangesFailure {
+    const { errorCode, errorDescription, errorDetail } = unusable
+    const ids = { ...unusable.ids, threeDSServerTransID: String(about.threeDSServerTransID) }
+    // An error is never answered with one: that could go on for ever.
+    const isErro = unusable.messageType === 'Erro'
+    const body = isErro ? undefined : written(erroAbout({ ...unusable, ids }, about.messageVersion))
+    const headers = { 'content-type': contentType }
+    const tell = async () => {
+      if (body === undefined) return
+      const limits = { timeoutMs: erroTimeoutMs, maxReplyBytes: mostBytes.nothing }
+      const reply = await outgoing.send({ method: 'POST', url, headers, body, ...limits, policy, tls: settings.tls })
+      if (reply.is === 'failed') log.warn({ directory: settings.name, reason: reply.why }, 'an error message did not arrive')
+    }
+    const told = tell().finally(() => telling.delete(told))
+    telling.add(told)
+    log.warn({ directory: settings.name, errorCode, errorDetail }, 'a message of a directory server cannot be used')
+    return failure('unusable', `${errorDescription}: ${errorDetail}`, errorCode)
+  }
+
+  function written(message: Message): string | undefined {
+    try {
+      return writeMessage(message)
+    } catch (error) {
+      log.error({ type: message.messageType, reason: reasonOf(error) }, 'a message of ours cannot be written')
+      return undefined
+    }
+  }
+
+  return {
+    async authenticate(directory, areq) {
+      const settings = byName.get(directory)
+      if (!settings) return { is: 'failed', why: `there is no directory server ${directory}` }
+      const { url, timeoutMs } = settings
+      const wanted: Wanted = { types: ['ARes', 'Erro'], version: areq.messageVersion, asked: askedBy(areq) }
+      const heard = await ask({ settings, url, message: areq, wanted, timeoutMs, maxReplyBytes: mostBytes.ares })
+      if (heard.is === 'failed') return withoutHow(heard)
+      const { acsURL } = heard.message
+      // It becomes the target of a form in the cardholder's browser.
+      if (typeof acsURL === 'string' && !(judgeRedirectUrl(acsURL, policy) instanceof URL))
+        return withoutHow(refuse(settings, url, areq, unusableFor(heard.message, 203, ['acsURL'])))
+      return { is: 'answered', ares: heard.message }
+    },
+
+    async cardRanges(directory, serialNumber) {
+      const settings = byName.get(directory)
+      if (!settings) return failure('unserved', `there is no directory server ${directory}`)
+      const url = settings.rangesUrl ?? settings.url
+      const preq = preqOf(server, uuid(random), serialNumber)
+      const wanted: Wanted = { types: ['PRes', 'Erro'], version: preq.messageVersion }
+      const heard = await ask({
+        settings,
+        url,
+        message: preq,
+        wanted,
+        timeoutMs: Math.max(settings.timeoutMs, rangesTimeoutMs),
+        maxReplyBytes: mostBytes.pres,
+      })
+      if (heard.is === 'failed') return heard
+      const { serialNum, cardRangeData, dsStartProtocolVersion: start, dsEndProtocolVersion: end } = heard.message
+      const is = serialNumber === undefined || typeof serialNum !== 'string' ? 'full' : 'delta'
+      const items = itemsOf(directory, Array.isArray(cardRangeData) ? cardRangeData : [])
+      const all = is === 'full' ? applyFull(items) : undefined
+      if (all?.is === 'inconsistent') {
+        log.warn({ directory, faults: all.faults.slice(0, 10), count: all.faults.length }, 'a full load cannot be used')
+        return refuse(settings, url, preq, unusableFor(heard.message, 203, ['cardRangeData']))
+      }
+      return {
+        is,
+        ...(typeof serialNum === 'string' ? { serialNum } : {}),
+        speaks: { ...(typeof start === 'string' ? { start } : {}), ...(typeof end === 'string' ? { end } : {}) },
+        items: withSafeMethods(items, policy, (count) =>
+          log.warn({ directory, count }, 'method URLs that no browser may be sent to were left out'),
+        ),
+      }
+    },
+
+    close: () => Promise.all(telling).then(() => undefined),
+  }
+}
+
+/** What a reply to `sent` says; `unusable` is to be told to whoever sent it. */
+function hear(reply: Reply, sent: Message, wanted: Wanted): Heard {
+  if (reply.is === 'failed') {
+    if (reply.kind === 'timeout') return failure('perhaps served', reply.why, '402')
+    return failure(reply.kind === 'protocol' ? 'perhaps served' : 'unserved', `${reply.kind}: ${reply.why}`, '405')
+  }
+  if (reply.status !== 200) return failure('unserved', `HTTP status ${reply.status}`, '405')
+  if (reply.truncated) return unusableHeard(unreadable('the text is too long'))
+  if (!isUtf8(reply.body)) return unusableHeard(unreadable('the text is not UTF-8'))
+  const read = readMessage(reply.body.toString('utf8'), wanted)
+  if (read.is === 'unusable') return unusableHeard(read)
+  const { message } = read
+  if (message.messageType === 'Erro') return erroHeard(message)
+  if (message.threeDSServerTransID !== sent.threeDSServerTransID)
+    return unusableHeard(unusableFor(message, 301, ['threeDSServerTransID']))
+  return { is: 'heard', message }
+}
+
+const unusableHeard = (unusable: Unusable): Heard => ({
+  ...failure('unusable', `${unusable.errorDescription}: ${unusable.errorDetail}`, unusable.errorCode),
+  unusable,
+})
+
+/** 103: too many questions, which is why it counts. */
+function erroHeard({ errorCode, errorComponent, errorDescription, errorDetail }: Message): RangesFailure {
+  const why = `Erro ${String(errorCode)} of component ${String(errorComponent)}: ${String(errorDescription)} (${String(errorDetail)})`
+  return failure(errorCode === '103' ? 'perhaps served' : 'unserved', why, String(errorCode))
+}
+
+/** What the other side wrote is cut, and a card number in it masked, since this is kept and shown. */
+const failure = (how: RangesFailure['how'], why: string, errorCode?: string): RangesFailure => ({
+  is: 'failed',
+  how,
+  why: maskCardNumbers(why).slice(0, 300),
+  ...(errorCode === undefined ? {} : { errorCode }),
+})
+
+const withoutHow = ({ is, why, errorCode }: RangesFailure): AReqAnswer => ({
+  is,
+  why,
+  ...(errorCode === undefined ? {} : { errorCode }),
+})
+
+function askedBy(areq: Message): NonNullable<Wanted['asked']> {
+  const { threeDSRequestorChallengeInd: indicator, messageCategory: category } = areq
+  return {
+    ...(typeof indicator === 'string' ? { challengeIndicator: indicator } : {}),
+    ...(category === '01' || category === '02' ? { messageCategory: category } : {}),
+  }
+}
+
+/** In the highest version we speak: it is the one whose ranges can say the most. */
+const preqVersion: Version = versions.at(-1)!
+
+const preqOf = (server: ServerFacts, threeDSServerTransID: string, serialNum: string | undefined): Message => ({
+  messageType: 'PReq',
+  messageVersion: preqVersion,
+  threeDSServerTransID,
+  threeDSServerRefNumber: server.threeDSServerRefNumber,
+  ...(server.threeDSServerOperatorID === undefined ? {} : { threeDSServerOperatorID: server.threeDSServerOperatorID }),
+  ...(serialNum === undefined ? {} : { serialNum }),
+})
+
+/** A range whose method no browser may be sent to counts as one without a method: that costs a little of the issuer's knowledge, not the payment. */
+function withSafeMethods(items: readonly RangeItem[], policy: TargetPolicy, leftOut: (count: number) => void): RangeItem[] {
+  let count = 0
+  const safe = items.map((item) => {
+    const { threeDSMethodURL, ...range } = item.range
+    if (threeDSMethodURL === undefined || judgeRedirectUrl(threeDSMethodURL, policy) instanceof URL) return item
+    count++
+    return { ...item, range }
+  })
+  if (count > 0) leftOut(count)
+  return safe
+}

@@ -1,0 +1,146 @@
+import { isLocalhost, judgeRedirectUrl, type Refused } from '../http/address.ts'
+import { html, type Markup } from '../http/page.ts'
+import type { Version } from './authentication.ts'
+import { encodeParam } from './codec.ts'
+
+/** The gateway's own addresses of one authentication, as browsers reach them. */
+export interface HostedUrls {
+  /** Where the cardholder goes: `redirect-to`. */
+  page: string
+  /** `threeDSMethodNotificationURL` unless the merchant runs the method itself. */
+  method: string
+  /** `notificationURL` unless the merchant gave its own. */
+  challenge: string
+  /** Method URL of a card range that has none. */
+  collector: string
+}
+
+export function hostedUrls(publicUrl: string, base: string, token: string): HostedUrls {
+  const root = `${new URL(publicUrl).origin}${base}/3ds`
+  return {
+    page: `${root}/${token}`,
+    method: `${root}/${token}/method`,
+    challenge: `${root}/${token}/challenge`,
+    collector: `${root}/collect`,
+  }
+}
+
+/**
+ * Judges a URL of the issuer or the merchant (acsURL, threeDSMethodURL, notification URLs) that a page is going to send a browser to: https, without
+ * credentials. Where loopback is allowed plain http is too, to the hosts that a Content-Security-Policy can name, which ::1 is not.
+ */
+export function usableUrl(text: string, { loopbackHttp }: { loopbackHttp: boolean }): URL | Refused {
+  const url = judgeRedirectUrl(text, { plainHttp: loopbackHttp })
+  if (!(url instanceof URL) || url.protocol === 'https:') return url
+  const thisMachine = url.hostname === '127.0.0.1' || isLocalhost(url.hostname)
+  return thisMachine ? url : { refused: 'plain http is for 127.0.0.1 and localhost only' }
+}
+
+export interface PostForm {
+  /** http or https; anything else is a defect, since `javascript:` in an action is a script of somebody else. */
+  action: string
+  fields: readonly (readonly [name: string, value: string])[]
+  /** Name of the frame that shows the answer; absent: the page's own place. */
+  target?: string
+  inside?: Markup
+}
+
+/** The id under which a page's script finds the form it submits. */
+export const postFormId = 'three-d-secure-form'
+
+/** A form that a browser posts elsewhere, with its fields hidden. Everything is escaped. */
+export function postForm({ action, fields, target = '_self', inside }: PostForm): Markup {
+  const url = judgeRedirectUrl(action, { plainHttp: true })
+  if (!(url instanceof URL)) throw new Error(`a form cannot go to ${JSON.stringify(action.slice(0, 200))}: ${url.refused}`)
+  const inputs = fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)
+  return html`<form id="${postFormId}" method="post" action="${action}" target="${target}" accept-charset="utf-8">
+    ${inputs} ${inside}
+  </form>`
+}
+
+export interface MethodFrame {
+  methodUrl: string
+  threeDSServerTransID: string
+  notificationUrl: string
+}
+
+const methodFrameName = 'three-d-secure-method'
+
+/** The issuer's method: a hidden frame, and the form that is posted into it. The issuer is another origin, so `allow-same-origin` gives it nothing of ours. */
+export function methodElements({ methodUrl, threeDSServerTransID, notificationUrl }: MethodFrame) {
+  const threeDSMethodData = encodeParam(JSON.stringify({ threeDSServerTransID, threeDSMethodNotificationURL: notificationUrl }))
+  const markup = html`<iframe
+      name="${methodFrameName}"
+      title="Check by your bank"
+      hidden
+      width="0"
+      height="0"
+      sandbox="allow-forms allow-scripts allow-same-origin"
+    ></iframe>
+    ${postForm({ action: methodUrl, fields: [['threeDSMethodData', threeDSMethodData]], target: methodFrameName })}`
+  return { threeDSMethodData, markup }
+}
+
+/** A page for merchants to print that runs the issuer's method. It does not tell when it is over: that is the notification URL's matter. */
+export function methodFrame(frame: MethodFrame): { threeDSMethodData: string; html: string } {
+  const { threeDSMethodData, markup } = methodElements(frame)
+  const content = html`<p role="status">Contacting your bank…</p>
+    ${markup}
+    <noscript>
+      <p>Your bank checks this browser with a script, and scripts are switched off. The payment goes on without.</p>
+    </noscript>`
+  return { threeDSMethodData, html: printable('Contacting your bank', content) }
+}
+
+export interface ChallengeForm {
+  acsUrl: string
+  threeDSServerTransID: string
+  acsTransID: string
+  version: Version
+  /** 01 250×400, 02 390×400, 03 500×600, 04 600×400, 05 the full page. */
+  windowSize: '01' | '02' | '03' | '04' | '05'
+}
+
+/** CReq in the form in which a browser carries it. The same input gives the same text: a reload sends an identical one, as issuers expect. */
+export const creqOf = ({ threeDSServerTransID, acsTransID, version, windowSize }: Omit<ChallengeForm, 'acsUrl'>): string =>
+  encodeParam(
+    JSON.stringify({
+      messageType: 'CReq',
+      messageVersion: version,
+      threeDSServerTransID,
+      acsTransID,
+      challengeWindowSize: windowSize,
+    }),
+  )
+
+/** A page for merchants to print that takes the cardholder to the issuer. */
+export function challengeForm(challenge: ChallengeForm): { creq: string; html: string } {
+  const creq = creqOf(challenge)
+  const form = postForm({
+    action: challenge.acsUrl,
+    fields: [['creq', creq]],
+    inside: html`<noscript><button>Continue to your bank</button></noscript>`,
+  })
+  const content = html`<h1>Your bank asks you to confirm this payment</h1>
+    <p role="status">Contacting your bank…</p>
+    ${form}`
+  return { creq, html: printable('Confirm the payment with your bank', content) }
+}
+
+/** No style and the smallest of scripts: the page stands under the merchant's own Content-Security-Policy, which must allow the latter. */
+const printable = (title: string, content: Markup): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="referrer" content="no-referrer" />
+        <title>${title}</title>
+      </head>
+      <body>
+        ${content}
+        <script>
+          document.getElementById('${postFormId}').submit()
+        </script>
+      </body>
+    </html>`.text

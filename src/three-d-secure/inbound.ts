@@ -1,0 +1,215 @@
+/** Where directory servers post the results of challenges (RReq). What arrives here decides payments, so nobody else gets past TLS or the first line. */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import { TLSSocket } from 'node:tls'
+import { reasonOf, type Log } from '../base/log.ts'
+import { uuid, type Random } from '../base/random.ts'
+import type { Secret } from '../base/secret.ts'
+import type { Version } from './authentication.ts'
+import { erroAbout, readMessage, writeMessage, type Message, type Unusable } from './codec.ts'
+import { unreadable, unusableFor } from './unusable.ts'
+
+export type ResultVerdict =
+  /** Stored; the peer may forget it. */
+  | { is: 'accepted' }
+  /** There is no such transaction, or it has its result already. */
+  | { is: 'unknown' }
+  /** It could not be stored: the peer may try again. */
+  | { is: 'failed' }
+
+/** What a result must match: what ARes said of the transaction. */
+export interface WantedResult {
+  version: Version
+  directory: string
+  acsTransId: string
+  dsTransId: string
+}
+
+export interface InboundParts {
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  /** PEM. `ca` signs the directory servers that may connect. */
+  tls: { cert: string; key: Secret<string>; ca: string }
+  /** Common names of the directory servers: others have certificates of the same authority. */
+  peers: ReadonlySet<string>
+  wanted(threeDSServerTransID: string): Promise<WantedResult | undefined>
+  result(message: Message): Promise<ResultVerdict>
+  log: Log
+  random: Random
+  limits?: InboundLimits
+}
+
+/** Milliseconds; until a connection is secure, until the header and until the whole request is there. */
+export interface InboundLimits {
+  handshakeMs: number
+  headersMs: number
+  requestMs: number
+}
+
+export interface Inbound {
+  port: number
+  /** Refuses new connections, lets requests under way finish, and drops what is left after a moment. */
+  close(): Promise<void>
+}
+
+const usualLimits: InboundLimits = { handshakeMs: 5_000, headersMs: 5_000, requestMs: 10_000 }
+const path = '/3ds/results'
+const bodyLimitBytes = 65_536
+const maxConnections = 512
+const closeWithinMs = 1_500
+const contentType = 'application/JSON; charset=utf-8'
+
+/** What is said without a look at the body: status, and a reason for the log. */
+interface Refusal {
+  status: number
+  why: string
+}
+
+export async function openInbound(parts: InboundParts): Promise<Inbound> {
+  const { tls, log } = parts
+  const limits = parts.limits ?? usualLimits
+  const server = createServer({
+    cert: tls.cert,
+    key: tls.key.reveal(),
+    ca: tls.ca,
+    requestCert: true,
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: limits.handshakeMs,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
+    keepAliveTimeout: 65_000,
+    maxHeaderSize: 8_192,
+  })
+  server.maxConnections = maxConnections
+  const take = (request: IncomingMessage, response: ServerResponse) => {
+    serve(request, response, parts).catch((error: unknown) => fail(error, response, parts))
+  }
+  server.on('request', take)
+  // Without this a refused client would be told to send its body first.
+  server.on('checkContinue', take)
+  server.on('tlsClientError', (error) => log.debug({ reason: reasonOf(error) }, 'a connection for results was refused'))
+  const port = await listen(server, parts)
+  return { port, close: () => close(server) }
+}
+
+const listen = (server: Server, { host, port }: InboundParts): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address ? address.port : port)
+    })
+  })
+
+async function close(server: Server): Promise<void> {
+  const gone = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeIdleConnections()
+  const signal = AbortSignal.timeout(closeWithinMs)
+  const cut = () => server.closeAllConnections()
+  signal.addEventListener('abort', cut)
+  await gone
+  signal.removeEventListener('abort', cut)
+}
+
+function fail(error: unknown, response: ServerResponse, { log, random }: InboundParts): void {
+  if (response.destroyed) return log.debug({ reason: reasonOf(error) }, 'a directory server hung up')
+  log.error({ id: uuid(random), reason: reasonOf(error) }, 'a result of 3-D Secure failed')
+  if (response.headersSent) response.destroy()
+  else response.writeHead(500, { 'content-length': 0 }).end()
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, parts: InboundParts): Promise<void> {
+  const peer = peerOf(request)
+  const refusal = refusalOf(request, peer, parts.peers)
+  if (refusal) return refuse(refusal, request, response, parts.log, peer)
+  if (request.headers.expect !== undefined) response.writeContinue()
+  const body = await bodyOf(request)
+  if (body === undefined) return refuse({ status: 413, why: 'the body is too long' }, request, response, parts.log, peer)
+  const answer = await answerTo(body, parts, peer)
+  if (answer === undefined) response.writeHead(500, { 'content-length': 0 }).end()
+  else if (answer === '') response.writeHead(200, { 'content-length': 0 }).end()
+  else response.writeHead(200, { 'content-type': contentType, 'content-length': Buffer.byteLength(answer) }).end(answer)
+}
+
+/** The common name the client proved; undefined where it proved none, or several. */
+function peerOf({ socket }: IncomingMessage): string | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+  // The declared type is narrower than the truth: several common names come as a list.
+  const name: unknown = socket.getPeerCertificate().subject?.CN
+  return typeof name === 'string' ? name : undefined
+}
+
+function refusalOf(request: IncomingMessage, peer: string | undefined, peers: ReadonlySet<string>): Refusal | undefined {
+  const { headers, method, url } = request
+  if (peer === undefined || !peers.has(peer)) return { status: 403, why: 'the certificate is of no directory server' }
+  if (url !== path) return { status: 404, why: 'another path' }
+  if (method !== 'POST') return { status: 405, why: 'another method' }
+  const type = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
+  if (type !== 'application/json') return { status: 415, why: 'another content type' }
+  if (headers['content-encoding'] !== undefined) return { status: 415, why: 'a content encoding' }
+  return Number(headers['content-length'] ?? 0) > bodyLimitBytes ? { status: 413, why: 'the body is too long' } : undefined
+}
+
+/** What the client still sends is not waited for: the connection ends with the answer. */
+function refuse({ status, why }: Refusal, request: IncomingMessage, response: ServerResponse, log: Log, peer = ''): void {
+  log.warn({ status, peer, path: request.url?.slice(0, 100) }, `a result was refused: ${why}`)
+  const allow = status === 405 ? { allow: 'POST' } : {}
+  response.writeHead(status, { 'content-length': 0, connection: 'close', ...allow }).end()
+}
+
+/** Undefined when it goes on beyond the limit. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += (chunk as Buffer).length
+    if (size > bodyLimitBytes) return undefined
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks, size)
+}
+
+/** The text to answer with HTTP 200, '' for none; undefined when the result could not be stored. */
+async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<string | undefined> {
+  const { log } = parts
+  const read = isUtf8(body)
+    ? readMessage(body.toString('utf8'), { types: ['RReq', 'Erro'] })
+    : unreadable('the text is not UTF-8')
+  if (read.is === 'unusable') {
+    // An error is never answered with one: that could go on for ever.
+    if (read.messageType === 'Erro') return ''
+    const known = await parts.wanted(read.ids.threeDSServerTransID ?? '')
+    return erro(read, known?.version ?? '2.1.0', parts, peer)
+  }
+  const { message } = read
+  const id = String(message.threeDSServerTransID)
+  if (message.messageType === 'Erro') {
+    log.warn({ peer, threeDSServerTransID: id, errorCode: message.errorCode }, 'a directory server told an error')
+    return ''
+  }
+  const known = await parts.wanted(id)
+  if (!known) return erro(unusableFor(message, 301, ['threeDSServerTransID']), message.messageVersion, parts, peer)
+  const wrong = [
+    ...(message.acsTransID === known.acsTransId ? [] : ['acsTransID']),
+    ...(message.dsTransID === known.dsTransId ? [] : ['dsTransID']),
+    ...(message.messageVersion === known.version ? [] : ['messageVersion']),
+  ]
+  if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, peer)
+  const verdict = await parts.result(message)
+  if (verdict.is === 'failed') return undefined
+  if (verdict.is === 'unknown') return erro(unusableFor(message, 301, ['threeDSServerTransID']), known.version, parts, peer)
+  const { messageVersion, threeDSServerTransID, acsTransID, dsTransID } = message
+  return writeMessage({ messageType: 'RRes', messageVersion, threeDSServerTransID, acsTransID, dsTransID, resultsStatus: '01' })
+}
+
+function erro(unusable: Unusable, version: Version, { log }: InboundParts, peer: string): string {
+  const { errorCode, errorDetail, ids } = unusable
+  log.warn({ peer, errorCode, errorDetail, threeDSServerTransID: ids.threeDSServerTransID }, 'a result cannot be used')
+  return writeMessage(erroAbout(unusable, version))
+}

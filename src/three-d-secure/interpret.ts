@@ -1,0 +1,82 @@
+/** What an authentication means for the payment: the outcome table of EMV 3-D Secure, and what an endpoint makes of the cases it leaves to the merchant. */
+import type { AuthenticationPolicy } from '../merchant/merchant.ts'
+import type { Authentication, TransStatus, VerifiedStatus } from './authentication.ts'
+
+/** How an authentication ended. `lost`: the browser came back from the challenge, and the issuer never told its result. */
+export type Ending =
+  | { is: 'status'; status: Exclude<TransStatus, 'C'>; reason?: string; cancel?: string }
+  | { is: 'not enrolled' }
+  | { is: 'failed' }
+  | { is: 'expired' }
+  | { is: 'lost' }
+
+/** Nothing is charged without a proof of the issuer. */
+export const safePolicy: AuthenticationPolicy = {
+  attempted: 'authorise',
+  unavailable: 'decline',
+  notEnrolled: 'decline',
+  failed: 'decline',
+}
+
+export interface Verdict {
+  go: 'authorise' | 'decline' | 'error'
+  verified: VerifiedStatus
+  /** Reason of a decline or an error; docs/errors.md. */
+  errorCode: string
+  errorMessage: string
+}
+
+interface Row {
+  /** `policy`: the endpoint decides by this choice. */
+  go: Verdict['go'] | keyof AuthenticationPolicy
+  verified: VerifiedStatus
+  errorCode: string
+  errorMessage: string
+}
+
+// oxfmt-ignore
+const rows = {
+  'Y':            { go: 'authorise',   verified: 'AUTHENTICATED',     errorCode: '',     errorMessage: '' },
+  'A':            { go: 'attempted',   verified: 'AUTHENTICATED',     errorCode: '2007', errorMessage: 'Cardholder authentication was only attempted' },
+  'N':            { go: 'decline',     verified: 'NOT_AUTHENTICATED', errorCode: '2001', errorMessage: 'Cardholder authentication failed' },
+  'N cancelled':  { go: 'decline',     verified: 'NOT_AUTHENTICATED', errorCode: '2002', errorMessage: 'Cardholder cancelled the authentication' },
+  'N timed out':  { go: 'decline',     verified: 'NOT_AUTHENTICATED', errorCode: '2003', errorMessage: 'Cardholder authentication timed out' },
+  'R':            { go: 'decline',     verified: 'NOT_AUTHENTICATED', errorCode: '2004', errorMessage: 'Authentication rejected by the issuer' },
+  'U':            { go: 'unavailable', verified: 'UNSUPPORTED',       errorCode: '2005', errorMessage: 'Cardholder authentication is unavailable' },
+  'I':            { go: 'authorise',   verified: 'UNSUPPORTED',       errorCode: '',     errorMessage: '' },
+  'not enrolled': { go: 'notEnrolled', verified: 'UNSUPPORTED',       errorCode: '2006', errorMessage: 'Card is not enrolled in 3-D Secure' },
+  'failed':       { go: 'failed',      verified: 'UNSUPPORTED',       errorCode: '2008', errorMessage: 'Cardholder authentication failed technically' },
+  'expired':      { go: 'decline',     verified: 'NOT_AUTHENTICATED', errorCode: '2009', errorMessage: 'Cardholder authentication was not completed in time' },
+  'lost':         { go: 'error',       verified: 'UNSUPPORTED',       errorCode: '2010', errorMessage: 'Result of the cardholder authentication is missing' },
+} as const satisfies Record<string, Row>
+
+export function judge(ending: Ending, policy: AuthenticationPolicy): Verdict {
+  const { go, ...rest } = rows[rowOf(ending)]
+  return { ...rest, go: go in policy ? policy[go as keyof AuthenticationPolicy] : (go as Verdict['go']) }
+}
+
+function rowOf(ending: Ending): keyof typeof rows {
+  if (ending.is !== 'status') return ending.is
+  if (ending.status !== 'N') return ending.status
+  if (ending.cancel === '01') return 'N cancelled'
+  return ending.reason === '14' || ending.cancel === '04' || ending.cancel === '05' ? 'N timed out' : 'N'
+}
+
+/** Every reason a merchant may read, for the documentation. */
+export const authenticationErrors: readonly { errorCode: string; errorMessage: string }[] = Object.values(rows).filter(
+  (row) => row.errorCode !== '',
+)
+
+const mastercardEci: Partial<Record<TransStatus, string>> = { Y: '02', A: '01', N: '00', R: '00', U: '00', I: '04', C: '00' }
+const mirEci: Partial<Record<TransStatus, string>> = { Y: '02', A: '01' }
+const commonEci: Partial<Record<TransStatus, string>> = { Y: '05', A: '06', N: '07', R: '07', U: '07', I: '07', C: '07' }
+
+/** The ECI where the issuer gave none; undefined where the network has none for it. `network` as the vault names it. */
+export function defaultEci(network: string | undefined, status: TransStatus): string | undefined {
+  const table = network === 'MASTERCARD' || network === 'MAESTRO' ? mastercardEci : network === 'MIR' ? mirEci : commonEci
+  return table[status]
+}
+
+/** The ECI a merchant reads, and the acquirer gets: the issuer's, else the network's. */
+export const eciOf = ({ eci, status }: Authentication, network: string | undefined): string | undefined =>
+  eci ?? defaultEci(network, status ?? 'U')

@@ -1,0 +1,286 @@
+import type { Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
+import { transaction } from '../storage/transaction.ts'
+import { openRanges, type CardRange, type Change, type Ranges } from './ranges.ts'
+
+const dutyOf = (directory: string) => `card ranges ${directory}`
+
+const addDuty = statement<object>(`
+  insert into duty (name, due_at, lease, tries, error) values ($1, $2, null, 0, null) on conflict do nothing`)
+const addState = statement<object>(`insert into directory_state (directory, version) values ($1, 0) on conflict do nothing`)
+const bringForward = statement<object>(`update duty set due_at = least(due_at, $2) where name = $1`)
+const forgetAsked = statement<object>(`update directory_state set asked_at = null where directory = $1`)
+
+/** Takes the duty if it is due and in nobody's hand, a dead process's or the caller's own. One statement, so of two processes one gets it. */
+const claim = statement<object>(`
+  with due as (
+    select d.name from duty d
+    where d.name = $2 and d.due_at <= $3
+      and (d.lease is null or d.lease = $1 or not exists (
+        select from heartbeat h where h.process_id = d.lease and h.beat_at > now() - $5::int * interval '1 millisecond'))
+    for update of d skip locked)
+  update duty d set lease = $1, due_at = $4 from due where d.name = due.name
+  returning d.name`)
+const dueAt = statement<{ due_at: number }>(`select due_at from duty where name = $1`)
+const state = statement<StateRow>(`
+  select directory, version, serial_num, ds_start_version, ds_end_version, asked_at from directory_state where directory = any ($1::text[])`)
+
+/** These three write only while the caller holds the lease, and what goes with them is left undone otherwise: a process that was taken over changes nothing. */
+const countTry = statement<{ tries: number }>(`update duty set tries = tries + 1 where name = $1 and lease = $2 returning tries`)
+const letGo = statement<object>(`
+  update duty set due_at = $3, lease = null, tries = case when $4::text is null then 0 else tries end, error = $4
+  where name = $1 and lease = $2 returning name`)
+const postpone = statement<object>(`update duty set due_at = $3, lease = null where name = $1 and lease = $2`)
+
+const noteAsked = statement<object>(`update directory_state set asked_at = $2 where directory = $1`)
+const forgetSerial = statement<object>(`update directory_state set serial_num = null where directory = $1`)
+const noteRefreshed = statement<object>(`
+  update directory_state set version = version + $2::int, serial_num = $3, ds_start_version = $4, ds_end_version = $5, refreshed_at = $6
+  where directory = $1`)
+const removeRanges = statement<object>(`
+  delete from card_range c using json_to_recordset($2) as n (start_range text, end_range text)
+  where c.directory = $1 and c.start_range = n.start_range and c.end_range = n.end_range`)
+const writeRanges = statement<object>(`
+  insert into card_range (directory, start_range, end_range, acs_start_version, acs_end_version, ds_start_version, ds_end_version, acs_info_ind, method_url)
+  select $1, start_range, end_range, acs_start_version, acs_end_version, ds_start_version, ds_end_version, acs_info_ind, method_url
+  from json_to_recordset($2) as n (start_range text, end_range text, acs_start_version text, acs_end_version text, ds_start_version text,
+    ds_end_version text, acs_info_ind text[], method_url text)
+  on conflict (directory, start_range, end_range) do update set acs_start_version = excluded.acs_start_version,
+    acs_end_version = excluded.acs_end_version, ds_start_version = excluded.ds_start_version, ds_end_version = excluded.ds_end_version,
+    acs_info_ind = excluded.acs_info_ind, method_url = excluded.method_url`)
+const readRanges = statement<RangeRow>(`
+  select start_range, end_range, acs_start_version, acs_end_version, ds_start_version, ds_end_version, acs_info_ind, method_url
+  from card_range where directory = $1`)
+
+/** Ranges in one statement; a full load of a large network has more than a hundred thousand. */
+const chunk = 2_000
+
+interface StateRow {
+  directory: string
+  version: bigint
+  serial_num: string | null
+  ds_start_version: string | null
+  ds_end_version: string | null
+  asked_at: number | null
+}
+
+interface RangeRow {
+  start_range: string
+  end_range: string
+  acs_start_version: string
+  acs_end_version: string
+  ds_start_version: string | null
+  ds_end_version: string | null
+  acs_info_ind: string[]
+  method_url: string | null
+}
+
+export interface DirectoryState {
+  /** At least one full load was stored. */
+  loaded: boolean
+  serialNum?: string
+  /** What the directory server itself speaks, as it last said. */
+  speaks: Interval
+  /** When it was last asked, as far as it may have noticed. */
+  askedAt?: number
+}
+
+export interface Interval {
+  start?: string
+  end?: string
+}
+
+/** Makes the rows of a directory server that has none. `now` moves its duty forward to at once, whenever it was asked last. */
+export async function enterDirectory(pool: Pool, directory: string, at: number, now: boolean): Promise<void> {
+  await pool.run(addState, [directory])
+  await pool.run(addDuty, [dutyOf(directory), timestamp(at)])
+  if (!now) return
+  await pool.run(forgetAsked, [directory])
+  await pool.run(bringForward, [dutyOf(directory), timestamp(at)])
+}
+
+/** Takes the duty of a directory server; where it is not due, or in the hand of a process that lives, answers when to look again. */
+export async function claimDuty(
+  pool: Pool,
+  directory: string,
+  processId: bigint,
+  now: number,
+): Promise<{ is: 'mine' } | { is: 'not due'; lookAt: number }> {
+  const values = [processId, dutyOf(directory), timestamp(now), timestamp(now + leaseLookMs), deadAfterMs]
+  const [mine] = await pool.run(claim, values)
+  if (mine) return { is: 'mine' }
+  const [row] = await pool.run(dueAt, [dutyOf(directory)])
+  const due = row?.due_at ?? now
+  return { is: 'not due', lookAt: due > now ? due : now + leaseLookMs }
+}
+
+export async function readState(pool: Pool, directory: string): Promise<DirectoryState> {
+  const [row] = await pool.run(state, [[directory]])
+  return {
+    loaded: (row?.version ?? 0n) > 0n,
+    speaks: intervalOf(row),
+    ...(row?.serial_num == null ? {} : { serialNum: row.serial_num }),
+    ...(row?.asked_at == null ? {} : { askedAt: row.asked_at }),
+  }
+}
+
+/** Notes, before it is done, that the directory server is asked. Answers how often since it last went well, or undefined when the lease is another's by now. */
+export const beginTry = (pool: Pool, directory: string, processId: bigint, now: number): Promise<number | undefined> =>
+  transaction(pool, async (runner) => {
+    const [row] = await runner.run(countTry, [dutyOf(directory), processId])
+    if (row) await runner.run(noteAsked, [directory, timestamp(now)])
+    return row?.tries
+  })
+
+/** From now on the directory server is asked for everything; the ranges stay until it has answered. */
+export async function forgetSerialNumber(pool: Pool, directory: string): Promise<void> {
+  await pool.run(forgetSerial, [directory])
+}
+
+/** Puts the duty off without a try. */
+export async function putOff(pool: Pool, directory: string, processId: bigint, due: number): Promise<void> {
+  await pool.run(postpone, [dutyOf(directory), processId, timestamp(due)])
+}
+
+/** Ends a try that failed. `unnoticed`: the directory server certainly did not count it. */
+export const endFailed = (
+  pool: Pool,
+  directory: string,
+  processId: bigint,
+  failure: { why: string; unnoticed: boolean; due: number },
+): Promise<void> =>
+  transaction(pool, async (runner) => {
+    const [mine] = await runner.run(letGo, [dutyOf(directory), processId, timestamp(failure.due), failure.why])
+    if (mine && failure.unnoticed) await runner.run(forgetAsked, [directory])
+  })
+
+export interface Refreshed {
+  change: Change
+  serialNum: string | undefined
+  speaks: Interval
+  at: number
+  /** When it is to be asked next. */
+  due: number
+}
+
+/** Stores what a full load or a delta changed, and the end of the duty, in one transaction. False when the lease is another's by now; then nothing is stored. */
+export const endRefreshed = (
+  pool: Pool,
+  directory: string,
+  processId: bigint,
+  { change, serialNum, speaks, at, due }: Refreshed,
+): Promise<boolean> =>
+  transaction(pool, async (runner) => {
+    const [mine] = await runner.run(letGo, [dutyOf(directory), processId, timestamp(due), null])
+    if (!mine) return false
+    const [before] = await runner.run(state, [[directory]])
+    for (const some of inChunks(change.removed)) await runner.run(removeRanges, [directory, asJson(some.map(rowOf))])
+    for (const some of inChunks(change.written)) await runner.run(writeRanges, [directory, asJson(some.map(rowOf))])
+    const then = intervalOf(before)
+    const isChange = change.removed.length + change.written.length > 0 || then.start !== speaks.start || then.end !== speaks.end
+    await runner.run(noteRefreshed, [
+      directory,
+      isChange ? 1 : 0,
+      serialNum ?? null,
+      speaks.start ?? null,
+      speaks.end ?? null,
+      timestamp(at),
+    ])
+    return true
+  })
+
+const inChunks = (ranges: readonly CardRange[]): CardRange[][] =>
+  Array.from({ length: Math.ceil(ranges.length / chunk) }, (_, i) => ranges.slice(i * chunk, (i + 1) * chunk))
+
+/** The ranges of one directory server as it sent them. */
+export async function rangesOf(runner: Runner, directory: string): Promise<CardRange[]> {
+  const rows = await runner.run(readRanges, [directory])
+  return rows.map((row) => ({
+    directory,
+    startRange: row.start_range,
+    endRange: row.end_range,
+    acsStartProtocolVersion: row.acs_start_version,
+    acsEndProtocolVersion: row.acs_end_version,
+    ...(row.ds_start_version === null ? {} : { dsStartProtocolVersion: row.ds_start_version }),
+    ...(row.ds_end_version === null ? {} : { dsEndProtocolVersion: row.ds_end_version }),
+    acsInfoInd: row.acs_info_ind,
+    ...(row.method_url === null ? {} : { threeDSMethodURL: row.method_url }),
+  }))
+}
+
+const rowOf = (range: CardRange): RangeRow => ({
+  start_range: range.startRange,
+  end_range: range.endRange,
+  acs_start_version: range.acsStartProtocolVersion,
+  acs_end_version: range.acsEndProtocolVersion,
+  ds_start_version: range.dsStartProtocolVersion ?? null,
+  ds_end_version: range.dsEndProtocolVersion ?? null,
+  acs_info_ind: [...range.acsInfoInd],
+  method_url: range.threeDSMethodURL ?? null,
+})
+
+const intervalOf = (row: StateRow | undefined): Interval => ({
+  ...(row?.ds_start_version == null ? {} : { start: row.ds_start_version }),
+  ...(row?.ds_end_version == null ? {} : { end: row.ds_end_version }),
+})
+
+export interface LiveRanges {
+  current(): Ranges & {
+    /** Whether the ranges of this directory server were ever loaded; until then a card that is in none may still be enrolled. */
+    loaded(directory: string): boolean
+  }
+  stop(): void
+}
+
+/** Keeps the ranges of these directory servers in memory: their versions are read every second, the ranges of one when its version rose. A failed reading keeps the old ones. */
+export async function watchRanges(pool: Pool, clock: Clock, log: Log, directories: readonly string[]): Promise<LiveRanges> {
+  const known = new Map<string, { version: bigint; ranges: CardRange[] }>()
+  let current = liveOf(known)
+  let stopped = false
+  await look()
+  let cancel = clock.after(1_000, tick)
+
+  function tick() {
+    void look()
+      .catch((error) => log.warn({ reason: reasonOf(error) }, 'the card ranges could not be read again'))
+      .finally(() => {
+        if (!stopped) cancel = clock.after(1_000, tick)
+      })
+  }
+
+  async function look() {
+    const rows = await pool.run(state, [[...directories]])
+    const changed = rows.filter((row) => row.version !== (known.get(row.directory)?.version ?? 0n))
+    if (changed.length === 0) return
+    // The version was read first: ranges that are newer than it are read once more the next time.
+    for (const row of changed)
+      known.set(row.directory, { version: row.version, ranges: filledIn(await rangesOf(pool, row.directory), intervalOf(row)) })
+    current = liveOf(known)
+  }
+
+  return {
+    current: () => current,
+    stop() {
+      stopped = true
+      cancel()
+    },
+  }
+}
+
+const liveOf = (known: ReadonlyMap<string, { version: bigint; ranges: CardRange[] }>) => {
+  const loaded = new Set(known.keys())
+  return {
+    ...openRanges([...known.values()].flatMap(({ ranges }) => ranges)),
+    loaded: (directory: string) => loaded.has(directory),
+  }
+}
+
+/** Where a range says nothing of the directory server's versions, what that says of itself counts. */
+const filledIn = (ranges: readonly CardRange[], { start, end }: Interval): CardRange[] =>
+  ranges.map((range) => ({
+    ...(start === undefined ? {} : { dsStartProtocolVersion: start }),
+    ...(end === undefined ? {} : { dsEndProtocolVersion: end }),
+    ...range,
+  }))

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { openServer } from '../../src/http/server.ts'
+import type { BrowserData, CompInd } from '../../src/three-d-secure/authentication.ts'
+import type { PageOrder } from '../../src/pages/three-d-secure-pages.ts'
+import { threeDSecureRoutes } from '../../src/pages/three-d-secure.ts'
+
+/** The hosted pages of 3-D Secure on a real server, with orders put in by hand. */
+export const publicUrl = 'https://pay.example.com'
+export const now = 1_700_000_000_000
+export const transId = '8a880dc0-d2d2-4067-bcb1-b08d1690b26e'
+export const acsTransId = 'd7c1ee99-9478-44a6-b1f2-391e29c6b340'
+
+export const shown = { merchantName: 'Acme Toys', amountText: '10.42', currency: 'EUR' }
+export const working = { ...shown, is: 'working' } as const
+export const method = {
+  ...shown,
+  is: 'method',
+  threeDSServerTransId: transId,
+  methodUrl: 'https://acs.example.com/method',
+} as const
+export const challenge = {
+  ...shown,
+  is: 'challenge',
+  threeDSServerTransId: transId,
+  acsTransId,
+  acsUrl: 'https://acs.example.com/challenge?a=1&b=2',
+  version: '2.1.0',
+} as const
+export const over = {
+  ...shown,
+  is: 'over',
+  status: 'approved',
+  returnUrl: 'https://shop.example.com/back?x=1&y=2',
+  pairs: [
+    ['status', 'approved'],
+    ['merchantdata', 'a "b" <c> &amp; \u00e9'],
+    ['submit', 'x'],
+  ],
+} as const
+
+export type Pages = Awaited<ReturnType<typeof openPages>>
+
+export async function openPages() {
+  const orders = new Map<string, PageOrder>()
+  const asked: string[] = []
+  const collected: { token: string; compInd: CompInd; browser: BrowserData }[] = []
+  const returned: [token: string, cres: string][] = []
+  const open = (loopbackHttp: boolean) => {
+    const log = openLog({ level: 'silent', destination: process.stdout })
+    const limits = { bodyLimitBytes: 100_000, maxBodiesBytes: 150_000, maxConnections: 50 }
+    const routes = threeDSecureRoutes({
+      base: '/gateway',
+      publicUrl: () => publicUrl,
+      loopbackHttp,
+      random: systemRandom,
+      now: () => now,
+      find: (token) => (asked.push(token), Promise.resolve(orders.get(token))),
+      browserCollected: (token, facts) => Promise.resolve(void collected.push({ token, ...facts })),
+      challengeReturned: (token, cres) => Promise.resolve(void returned.push([token, cres])),
+      ipOf: () => '203.0.113.7',
+    })
+    return openServer({ host: '127.0.0.1', port: 0, random: systemRandom, log, ...limits }, routes)
+  }
+  const sandbox = await open(true)
+  const production = await open(false)
+  const portOf = { sandbox: sandbox.port, production: production.port }
+  const call = (path: string, on: keyof typeof portOf, init: RequestInit) =>
+    fetch(`http://127.0.0.1:${portOf[on]}/gateway/3ds/${path}`, { redirect: 'manual', ...init })
+  let made = 0
+  return {
+    asked,
+    collected,
+    returned,
+    port: sandbox.port,
+    put(order: PageOrder): string {
+      const token = `T-_${String(++made).padStart(19, '0')}`
+      orders.set(token, order)
+      return token
+    },
+    get: (path: string, on: keyof typeof portOf = 'sandbox') => call(path, on, {}),
+    post: (path: string, body: string | Record<string, string>, headers = {}, on: keyof typeof portOf = 'sandbox') =>
+      call(path, on, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          'user-agent': 'Browser/1',
+          accept: 'text/html',
+          ...headers,
+        },
+        body: typeof body === 'string' ? body : new URLSearchParams(body).toString(),
+      }),
+    close: () => Promise.all([sandbox.close(1_000), production.close(1_000)]),
+  }
+}
+
+/** Written and read by hand, so that the codec is not its own witness. */
+export const param = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+export const decoded = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url').toString())
+
+const unescaped = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
+export const fieldsOf = (page: string): [string, string][] =>
+  [...page.matchAll(/<input\s+type="hidden"\s+name="([^"]*)"\s+value="([^"]*)"/g)].map(([, name, value]) => [
+    unescaped(name!),
+    unescaped(value!),
+  ])
+export function field(page: string, name: string): string {
+  const found = fieldsOf(page).find(([other]) => other === name)
+  assert.ok(found, `a field ${name} in ${page}`)
+  return found[1]
+}
+export const actions = (page: string) =>
+  [...page.matchAll(/<form[^>]* action="([^"]*)"/g)].map(([, action]) => unescaped(action!))
+
+/** A page with its policy by directive, after what holds of every page: it loads nothing, and only its own style and script run. */
+export async function read(response: Response) {
+  const page = await response.text()
+  const directives = response.headers.get('content-security-policy')!.split('; ')
+  const policy = new Map(directives.map((one) => [one.split(' ')[0]!, one.split(' ').slice(1).join(' ')]))
+  const carriers = new Set([...page.matchAll(/<(?:style|script)([^>]*)>/g)].map(([, attributes]) => attributes!))
+  assert.equal(carriers.size, 1)
+  const nonce = / nonce="([^"]+)"/.exec([...carriers][0]!)![1]!
+  assert.equal(policy.get('style-src'), `'nonce-${nonce}'`)
+  assert.equal(policy.get('script-src'), page.includes('<script') ? `'nonce-${nonce}'` : undefined)
+  assert.deepEqual([policy.get('default-src'), policy.get('base-uri')], ["'none'", "'none'"])
+  const quiet = ['cache-control', 'referrer-policy', 'x-content-type-options', 'set-cookie', 'x-frame-options']
+  assert.deepEqual(
+    quiet.map((name) => response.headers.get(name)),
+    ['private, no-store', 'no-referrer', 'nosniff', null, null],
+  )
+  assert.match(page, /<html lang="en">/)
+  assert.doesNotMatch(page, /\son\w+=|style="|\ssrc=|<link/)
+  return { status: response.status, page, policy, nonce }
+}

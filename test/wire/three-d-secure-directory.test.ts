@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict'
+import { createServer as createTcpServer } from 'node:net'
+import { after, before, beforeEach, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom, uuid } from '../../src/base/random.ts'
+import { openOutgoing, type Outgoing } from '../../src/http/outgoing.ts'
+import type { Message } from '../../src/three-d-secure/codec.ts'
+import {
+  openDirectories,
+  type AReqAnswer,
+  type DirectoryClient,
+  type DirectorySettings,
+} from '../../src/three-d-secure/directory.ts'
+import {
+  openAuthority,
+  openScriptedDirectory,
+  type Authority,
+  type Scripted,
+  type ScriptedDirectory,
+  type Told,
+} from '../harness/directory.ts'
+
+const policy = { plainHttp: true, loopbackAnyPort: true }
+const server = { threeDSServerRefNumber: 'SIM_3DS', threeDSServerURL: 'https://127.0.0.1:8443/3ds/results' }
+const lines: string[] = []
+const log = openLog({ level: 'debug', destination: { write: (line) => lines.push(line) } })
+const transId = () => uuid(systemRandom)
+
+let authority: Authority
+let ds: ScriptedDirectory
+let outgoing: Outgoing
+let client: DirectoryClient
+const more: { close(): Promise<unknown> }[] = []
+
+before(async () => {
+  authority = await openAuthority()
+  ds = await openScriptedDirectory(authority)
+  outgoing = openOutgoing({ policy, clock: systemClock })
+  client = clientOf(settings())
+})
+after(async () => {
+  await client.close()
+  await outgoing.close()
+  await Promise.all([ds, ...more].map((one) => one.close()))
+})
+beforeEach(() => void ds.told.splice(0))
+
+const settings = (other: Partial<DirectorySettings> = {}): DirectorySettings => ({
+  name: 'ds',
+  url: ds.url,
+  tls: { ca: authority.ca, ...authority.of('gateway') },
+  timeoutMs: 10_000,
+  ...other,
+})
+
+const clientOf = (one: DirectorySettings, rules = policy) =>
+  openDirectories({ directories: [one], server, outgoing, policy: rules, random: systemRandom, log })
+
+const pan = '4000000000002200'
+const areq = (): Message => ({
+  messageType: 'AReq',
+  messageVersion: '2.2.0',
+  messageCategory: '01',
+  deviceChannel: '02',
+  threeDSServerTransID: transId(),
+  ...server,
+  threeDSRequestorID: 'merchant',
+  threeDSRequestorName: 'Merchant',
+  threeDSRequestorURL: 'https://merchant.example',
+  threeDSRequestorAuthenticationInd: '01',
+  threeDSCompInd: 'U',
+  acctNumber: pan,
+  acquirerBIN: '400000',
+  acquirerMerchantID: 'merchant',
+  mcc: '5999',
+  merchantCountryCode: '840',
+  merchantName: 'Merchant',
+  purchaseAmount: '1050',
+  purchaseCurrency: '840',
+  purchaseExponent: '2',
+  purchaseDate: '20260101120000',
+  notificationURL: 'https://merchant.example/back',
+  browserAcceptHeader: 'text/html',
+  browserUserAgent: 'test',
+  browserLanguage: 'en',
+  browserJavascriptEnabled: false,
+})
+
+const ares = (told: Told, other: object = {}) => ({
+  messageType: 'ARes',
+  messageVersion: told.body['messageVersion'],
+  threeDSServerTransID: told.body['threeDSServerTransID'],
+  acsTransID: transId(),
+  dsTransID: transId(),
+  acsReferenceNumber: 'SIM_ACS',
+  dsReferenceNumber: 'SIM_DS',
+  transStatus: 'Y',
+  authenticationValue: 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+  eci: '05',
+  ...other,
+})
+const challenge = {
+  transStatus: 'C',
+  authenticationValue: undefined,
+  eci: undefined,
+  acsChallengeMandated: 'Y',
+  authenticationType: '02',
+}
+
+const erro = (told: Told, errorCode: string, errorDetail = 'nothing') => ({
+  messageType: 'Erro',
+  messageVersion: '2.2.0',
+  threeDSServerTransID: told.body['threeDSServerTransID'],
+  errorCode,
+  errorComponent: 'D',
+  errorDescription: 'no',
+  errorDetail,
+  errorMessageType: 'AReq',
+})
+
+function failed(answer: AReqAnswer, errorCode: string | undefined, why: RegExp) {
+  assert.equal(answer.is, 'failed')
+  assert.deepEqual([answer.errorCode, why.test(answer.why)], [errorCode, true], answer.why)
+}
+
+/** Plays an answer to one AReq, which must fail with `code` and be told to the directory server, or not. */
+async function fails(script: (told: Told) => Scripted, code: string | undefined, why: RegExp, tells: boolean) {
+  ds.told.splice(0)
+  ds.play(script)
+  const asked = areq()
+  failed(await client.authenticate('ds', asked), code, why)
+  await client.close()
+  assert.equal(ds.heard('AReq').length, 1, 'an AReq is sent once')
+  const errors = ds.heard('Erro').map(({ body }) => body)
+  assert.equal(errors.length, tells ? 1 : 0)
+  if (!tells) return
+  const { errorCode, errorComponent, threeDSServerTransID, messageVersion } = errors[0]!
+  assert.deepEqual([errorCode, errorComponent], [code, 'S'])
+  assert.deepEqual([threeDSServerTransID, messageVersion], [asked.threeDSServerTransID, '2.2.0'])
+}
+
+test('an AReq is posted as JSON by mutual TLS, and the ARes of that transaction is the answer', async () => {
+  ds.play((told) => ({ json: { ...ares(told), unknownField: 'x' } }))
+  const asked = areq()
+  const answer = await client.authenticate('ds', asked)
+  assert.equal(answer.is, 'answered', JSON.stringify(answer))
+  assert.deepEqual([answer.ares.transStatus, answer.ares.eci, answer.ares.unknownField], ['Y', '05', undefined])
+  assert.deepEqual(
+    ds.told.map(({ type, path, contentType }) => [type, path, contentType]),
+    [['AReq', '/ds', 'application/JSON; charset=utf-8']],
+  )
+  assert.deepEqual({ ...ds.told[0]!.body }, JSON.parse(JSON.stringify(asked)))
+  ds.play((told) => ({ json: ares(told, { ...challenge, acsURL: 'http://127.0.0.1:1/challenge' }) }))
+  assert.equal((await client.authenticate('ds', areq())).is, 'answered')
+})
+
+test('an Erro in place of ARes is a failure with its code, and is not answered', async () => {
+  await fails((told) => ({ json: erro(told, '305') }), '305', /Erro 305 of component D: no \(nothing\)/, false)
+  await fails((told) => ({ json: { ...erro(told, '101'), errorComponent: 'X' } }), '203', /errorComponent/, false)
+})
+
+test('a card number that an Erro repeats is masked before anybody keeps it', async () => {
+  ds.play((told) => ({ json: erro(told, '305', `acctNumber 4111111111111111`) }))
+  const answer = await client.authenticate('ds', areq())
+  assert.equal(answer.is, 'failed')
+  assert.match(answer.why, /411111\*{6}1111/)
+})
+
+test('an ARes of another transaction or version, or one that cannot be read, is refused and told', async () => {
+  await fails((told) => ({ json: ares(told, { threeDSServerTransID: transId() }) }), '301', /threeDSServerTransID/, true)
+  await fails((told) => ({ json: ares(told, { messageVersion: '2.1.0' }) }), '102', /2\.2\.0/, true)
+  await fails((told) => ({ json: ares(told, { dsTransID: undefined }) }), '201', /dsTransID/, true)
+  await fails((told) => ({ json: ares(told, { authenticationValue: 'short' }) }), '203', /authenticationValue/, true)
+  await fails((told) => ({ json: ares(told, { transStatus: 'I' }) }), '203', /transStatus/, true)
+  await fails((told) => ({ json: ares(told, { messageType: 'RReq' }) }), '101', /messageType/, true)
+  await fails(() => ({ status: 200, body: '{"messageType":"ARes"' }), '101', /not an object/, true)
+  await fails(() => ({ status: 200, body: '' }), '101', /not an object/, true)
+  await fails(() => ({ status: 200, body: Buffer.from([0x7b, 0xff, 0x7d]) }), '101', /UTF-8/, true)
+})
+
+test('a challenge page that is not http or https, or plain http outside the sandbox, never reaches a browser', async () => {
+  const page = (acsURL: string) => (told: Told) => ({ json: ares(told, { ...challenge, acsURL }) })
+  await fails(page('javascript:alert(1)'), '203', /acsURL/, true)
+  await fails(page('https://user:secret@acs.example/'), '203', /acsURL/, true)
+  ds.play(page('http://acs.example/challenge'))
+  const production = clientOf(settings(), { plainHttp: false, loopbackAnyPort: true })
+  failed(await production.authenticate('ds', areq()), '203', /acsURL/)
+  await production.close()
+})
+
+test('a status other than 200, a redirect or an answer without end is a failure', async () => {
+  const elsewhere = await openScriptedDirectory(authority)
+  more.push(elsewhere)
+  await fails(() => ({ status: 500, body: 'x' }), '405', /HTTP status 500/, false)
+  await fails(() => ({ status: 302, location: elsewhere.url }), '405', /HTTP status 302/, false)
+  assert.equal(elsewhere.told.length, 0)
+  await fails(() => ({ status: 200, body: 'x'.repeat(1024 * 1024) }), '101', /too long/, true)
+})
+
+test('no answer in time is 402, no connection 405', async () => {
+  ds.play(() => 'silence')
+  const hasty = clientOf(settings({ timeoutMs: 200 }))
+  failed(await hasty.authenticate('ds', areq()), '402', /200 ms/)
+  const nobody = createTcpServer()
+  await new Promise<void>((resolve) => nobody.listen(0, '127.0.0.1', resolve))
+  const address = nobody.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  await new Promise((resolve) => nobody.close(resolve))
+  failed(await clientOf(settings({ url: `https://127.0.0.1:${port}/ds` })).authenticate('ds', areq()), '405', /ECONNREFUSED/)
+})
+
+test('a directory server that is not who it should be is told nothing, nor does it hear whom it does not know', async () => {
+  const foreign = await openAuthority()
+  const impostor = await openScriptedDirectory(foreign)
+  more.push(impostor)
+  failed(await clientOf(settings({ url: impostor.url })).authenticate('ds', areq()), '405', /tls/)
+  failed(
+    await clientOf(settings({ url: `https://other.localhost:${ds.port}/ds` })).authenticate('ds', areq()),
+    '405',
+    /tls.*altnames/i,
+  )
+  failed(await clientOf(settings({ tls: { ca: authority.ca } })).authenticate('ds', areq()), '405', /./)
+  failed(await clientOf(settings({ tls: { ca: authority.ca, ...foreign.of('gateway') } })).authenticate('ds', areq()), '405', /./)
+  failed(await client.authenticate('another', areq()), undefined, /no directory server another/)
+  assert.deepEqual([impostor.told.length, ds.told.length], [0, 0])
+})
+
+test('an AReq that breaks the rules of its own type is not sent', async () => {
+  failed(await client.authenticate('ds', { ...areq(), mcc: 'x' }), undefined, /rules/)
+  assert.equal(ds.told.length, 0)
+})
+
+const rangeData = (other: object = {}) => ({
+  startRange: '4000000000000000',
+  endRange: '4000009999999999',
+  acsStartProtocolVersion: '2.1.0',
+  acsEndProtocolVersion: '2.2.0',
+  acsInfoInd: ['01', '02'],
+  ...other,
+})
+const pres = (told: Told, cardRangeData: object[] | undefined, other: object = {}) => ({
+  messageType: 'PRes',
+  messageVersion: told.body['messageVersion'],
+  threeDSServerTransID: told.body['threeDSServerTransID'],
+  dsTransID: transId(),
+  dsStartProtocolVersion: '2.1.0',
+  dsEndProtocolVersion: '2.2.0',
+  serialNum: '17',
+  cardRangeData,
+  ...other,
+})
+
+test('a PReq asks for all ranges or for what changed, and an answer without a serial number counts as all', async () => {
+  const rangesUrl = `https://127.0.0.1:${ds.port}/preq`
+  const elsewhere = clientOf(settings({ rangesUrl }))
+  ds.play((told) => ({ json: pres(told, [rangeData()]) }))
+  const full = await elsewhere.cardRanges('ds', undefined)
+  assert.equal(full.is, 'full', JSON.stringify(full))
+  assert.deepEqual([full.serialNum, full.speaks, full.items[0]?.actionInd], ['17', { start: '2.1.0', end: '2.2.0' }, 'A'])
+  assert.deepEqual(full.items[0]?.range, { directory: 'ds', ...rangeData() })
+  const [preq] = ds.told
+  assert.deepEqual([preq?.path, preq?.body['threeDSServerRefNumber'], 'serialNum' in preq!.body], ['/preq', 'SIM_3DS', false])
+
+  ds.play((told) => ({ json: pres(told, [rangeData({ actionInd: 'D' })], { serialNum: '18' }) }))
+  const delta = await elsewhere.cardRanges('ds', '17')
+  assert.deepEqual([delta.is, ds.told[1]?.body['serialNum']], ['delta', '17'])
+  ds.play((told) => ({ json: pres(told, undefined) }))
+  const nothing = await elsewhere.cardRanges('ds', '17')
+  assert.ok(nothing.is === 'delta' && nothing.items.length === 0)
+  ds.play((told) => ({ json: pres(told, [rangeData()], { serialNum: undefined }) }))
+  assert.equal((await elsewhere.cardRanges('ds', '17')).is, 'full')
+})
+
+test('a PRes that cannot be used is told; whether the question may be counted is known', async () => {
+  const asks = async (
+    script: (told: Told) => Scripted,
+    how: string,
+    errorCode: string,
+    tells: boolean,
+    serialNumber?: string,
+  ) => {
+    ds.told.splice(0)
+    ds.play(script)
+    const answer = await client.cardRanges('ds', serialNumber)
+    await client.close()
+    assert.equal(answer.is, 'failed')
+    assert.deepEqual([answer.how, answer.errorCode, ds.heard('Erro').length], [how, errorCode, tells ? 1 : 0], answer.why)
+  }
+  await asks((told) => ({ json: pres(told, [rangeData({ actionInd: 'D' })]) }), 'unusable', '203', true)
+  await asks((told) => ({ json: pres(told, [rangeData({ startRange: '4' })]) }), 'unusable', '203', true)
+  await asks((told) => ({ json: pres(told, undefined) }), 'unusable', '203', true)
+  await asks((told) => ({ json: pres(told, undefined, { serialNum: undefined }) }), 'unusable', '203', true, '17')
+  await asks((told) => ({ json: pres(told, [rangeData()], { threeDSServerTransID: transId() }) }), 'unusable', '301', true)
+  await asks((told) => ({ json: erro(told, '103') }), 'perhaps served', '103', false)
+  await asks((told) => ({ json: erro(told, '307') }), 'unserved', '307', false, '17')
+  await asks(() => ({ status: 503 }), 'unserved', '405', false)
+})
+
+test('a method URL that a browser may not be sent to is left out of its range', async () => {
+  ds.play((told) => ({ json: pres(told, [rangeData({ threeDSMethodURL: 'http://acs.example/method' })]) }))
+  const sandbox = await client.cardRanges('ds', undefined)
+  const production = await clientOf(settings(), { plainHttp: false, loopbackAnyPort: true }).cardRanges('ds', undefined)
+  assert.ok(sandbox.is === 'full' && production.is === 'full')
+  assert.equal(sandbox.items[0]?.range.threeDSMethodURL, 'http://acs.example/method')
+  assert.deepEqual(production.items[0]?.range, { directory: 'ds', ...rangeData() })
+})
+
+test('no log line has the card number', () => {
+  assert.ok(lines.length > 10)
+  assert.ok(!lines.join('').includes(pan))
+})

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import {
+  acsTransId,
+  actions,
+  challenge,
+  decoded,
+  field,
+  method,
+  openPages,
+  over,
+  param,
+  publicUrl,
+  read,
+  transId,
+  working,
+  type Pages,
+} from '../harness/three-d-secure-pages.ts'
+
+let pages: Pages
+before(async () => {
+  pages = await openPages()
+})
+after(() => pages?.close())
+
+test("the method's notification may be framed, and tells the page of this origin alone", async () => {
+  const token = pages.put(method)
+  const answer = await pages.post(`${token}/method`, {
+    threeDSMethodData: `${param({ threeDSServerTransID: transId.toUpperCase() })}==`,
+  })
+  const { status, page, policy } = await read(answer)
+  assert.deepEqual([status, policy.get('frame-ancestors'), policy.get('form-action')], [200, undefined, "'none'"])
+  assert.match(page, new RegExp(`data-token="${token}" data-origin="${publicUrl}"`))
+  assert.match(page, /postMessage\(\{ [^}]* \}, origin\)/)
+  assert.doesNotMatch(page, /Acme|10\.42|EUR/)
+})
+
+test('a notification that does not name this authentication tells nobody', async () => {
+  const token = pages.put(method)
+  const bad: (Record<string, string> | string)[] = [
+    { threeDSMethodData: param({ threeDSServerTransID: acsTransId }) },
+    { threeDSMethodData: param({ threeDSMethodData: transId }) },
+    { threeDSMethodData: param({ threeDSServerTransID: [transId] }) },
+    { threeDSMethodData: param('null') },
+    { threeDSMethodData: param('{"threeDSServerTransID":') },
+    { threeDSMethodData: param(`"${transId}"`) },
+    { threeDSMethodData: '!!!' },
+    { threeDSMethodData: '_____w' },
+    { threeDSMethodData: param('['.repeat(3_000)) },
+    { threeDSMethodData: 'A'.repeat(90_000) },
+    {},
+    'threeDSMethodData=%zz',
+    'x'.repeat(120_000),
+  ]
+  for (const fields of bad) {
+    const { status, page } = await read(await pages.post(`${token}/method`, fields))
+    assert.deepEqual([status, page.includes('<script')], [400, false], JSON.stringify(fields).slice(0, 80))
+  }
+  const late = await read(
+    await pages.post(`${pages.put(over)}/method`, { threeDSMethodData: param({ threeDSServerTransID: transId }) }),
+  )
+  assert.equal(late.page.includes('<script'), false, 'late is too late')
+})
+
+test('what the issuer sends back is handed over as it came, and the browser goes on by GET', async () => {
+  const cres = param({ messageType: 'CRes', transStatus: 'Y' })
+  const erro = param({ messageType: 'Erro' })
+  //     fields                       handed over
+  const cases: [Record<string, string>, string][] = [
+    [{ cres }, cres],
+    [{ cres, threeDSSessionData: 'abc' }, cres],
+    [{ cres: `${cres.slice(0, 20)}\r\n${cres.slice(20)}==` }, `${cres.slice(0, 20)}\r\n${cres.slice(20)}==`],
+    [{ erro }, erro],
+    [{ error: erro }, erro],
+    [{ cres: '', erro }, erro],
+  ]
+  for (const order of [challenge, working, over])
+    for (const [fields, handed] of cases) {
+      const token = pages.put(order)
+      const answer = await pages.post(`${token}/challenge`, fields)
+      assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/gateway/3ds/${token}`])
+      assert.equal(answer.headers.get('cache-control'), 'private, no-store')
+      assert.deepEqual(pages.returned.at(-1), [token, handed])
+    }
+})
+
+test('what cannot be a result is not handed over, and the cardholder is not sent round and round', async () => {
+  const earlier = pages.returned.length
+  const token = pages.put(challenge)
+  const bad = ['', 'cres=', 'cres=%21%21', 'cres=%zz', `cres=${'A'.repeat(12_292)}`, 'cres=_____w', 'x'.repeat(120_000)]
+  for (const body of bad) {
+    const { status, page } = await read(await pages.post(`${token}/challenge`, body))
+    assert.deepEqual(
+      [status, page.includes('<script'), page.includes(`href="/gateway/3ds/${token}"`)],
+      [400, false, true],
+      body.slice(0, 40),
+    )
+  }
+  assert.equal(pages.returned.length, earlier)
+})
+
+test('a challenge that was shown in a frame ends with the way out of it', async () => {
+  const token = pages.put(challenge)
+  const answer = await pages.post(`${token}/challenge`, { cres: param('{}') }, { 'sec-fetch-dest': 'iframe' })
+  const { status, page, policy } = await read(answer)
+  assert.deepEqual([status, policy.get('frame-ancestors')], [200, undefined])
+  assert.match(page, new RegExp(`href="/gateway/3ds/${token}" target="_top"`))
+  assert.doesNotMatch(page, /Acme|10\.42/)
+  assert.equal(pages.returned.at(-1)![0], token)
+})
+
+const notification = 'https://shop.example.com/method?order="1"'
+
+test('the collector posts the id back to the notification URL, as an issuer would, in a frame', async () => {
+  const data = param({ threeDSServerTransID: transId, threeDSMethodNotificationURL: notification, more: { x: 1 } })
+  const { status, page, policy } = await read(await pages.post('collect', { threeDSMethodData: data }))
+  assert.deepEqual([status, policy.get('frame-ancestors')], [200, undefined])
+  assert.deepEqual(actions(page), [notification])
+  assert.deepEqual(decoded(field(page, 'threeDSMethodData')), { threeDSServerTransID: transId })
+  assert.match(page, /<noscript>\s*<button>Continue<\/button>\s*<\/noscript>/)
+  const local = param({ threeDSServerTransID: transId, threeDSMethodNotificationURL: 'http://127.0.0.1:3000/' })
+  assert.equal((await pages.post('collect', { threeDSMethodData: local })).status, 200)
+  assert.equal((await pages.post('collect', { threeDSMethodData: local }, {}, 'production')).status, 400)
+})
+
+test('the collector sends nobody where a notification URL does not lead', async () => {
+  const to = (threeDSMethodNotificationURL: unknown, threeDSServerTransID: unknown = transId) => ({
+    threeDSMethodData: param({ threeDSServerTransID, threeDSMethodNotificationURL }),
+  })
+  const bad: (Record<string, string> | string)[] = [
+    to('javascript:alert(document.domain)'),
+    to('data:text/html,<script>alert(1)</script>'),
+    to('https://user:secret@shop.example.com/'),
+    to('http://shop.example.com/'),
+    to('//shop.example.com/'),
+    to(`https://shop.example.com/${'a'.repeat(240)}`),
+    to(['https://shop.example.com/']),
+    to(''),
+    to(notification, ''),
+    to(notification, 'x'),
+    to(notification, `${transId}"><script>`),
+    to(notification, 7),
+    {
+      threeDSMethodData: param(
+        `{"__proto__":{"threeDSServerTransID":"${transId}","threeDSMethodNotificationURL":"https://x.example/"}}`,
+      ),
+    },
+    { threeDSMethodData: param([transId, notification]) },
+    { threeDSMethodData: '***' },
+    { threeDSMethodData: 'A'.repeat(90_000) },
+    {},
+    'x'.repeat(120_000),
+  ]
+  for (const fields of bad) {
+    const { status, page } = await read(await pages.post('collect', fields))
+    assert.deepEqual([status, /<form|<script/.test(page)], [400, false], JSON.stringify(fields).slice(0, 80))
+  }
+})
+
+test('no room for a body is said, and a later try gets through', async () => {
+  const token = pages.put(method)
+  const held = connect(pages.port, '127.0.0.1')
+  held.write(`POST /gateway/3ds/collect HTTP/1.1\r\nhost: x\r\ncontent-length: 99000\r\n\r\n`)
+  const tries = async () => (await pages.post(`${token}/browser`, `javascriptEnabled=x&y=${'y'.repeat(60_000)}`)).status
+  const within = async (wanted: number) => {
+    for (let n = 0; n < 200; n++) if ((await tries()) === wanted) return true
+    return false
+  }
+  assert.ok(await within(503))
+  held.destroy()
+  assert.ok(await within(400))
+})
+
+test('only the method of a path is answered', async () => {
+  const token = pages.put(method)
+  const statuses = async (posts: string[], gets: string[]) => [
+    ...(await Promise.all(posts.map(async (path) => (await pages.post(path, {})).status))),
+    ...(await Promise.all(gets.map(async (path) => (await pages.get(path)).status))),
+  ]
+  assert.deepEqual(
+    await statuses([token], [`${token}/browser`, `${token}/method`, `${token}/challenge`, 'collect']),
+    Array(5).fill(405),
+  )
+})
