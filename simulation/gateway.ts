@@ -18,6 +18,7 @@ import type { Order } from '../src/order/order.ts'
 import { performersOf, type OutsideStep, type Performer } from '../src/order/perform.ts'
 import { openReader } from '../src/order/read.ts'
 import { openSteps } from '../src/order/steps.ts'
+import { hostedUrls } from '../src/three-d-secure/forms.ts'
 import { startHeartbeat, type Heartbeat } from '../src/storage/store-heartbeat.ts'
 import { drawIds } from '../src/storage/store-ids.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
@@ -113,6 +114,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const real = performersOf({
     clock,
     random,
+    keys: parts.keys,
+    authenticate: () => Promise.reject(new Error('no endpoint of this world runs 3-D Secure')),
     gate: (id) => registry.gate(id),
     connector: (id) => connectors.connector(id),
     holding: heartbeat.holding,
@@ -141,6 +144,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     handOver: true,
     maxBatch: 256,
     lanes: 1,
+    planner: { enrolment: () => ({ is: 'unknown' }), random, steering: false },
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, parts.keys, random),
     onStep: steps.start,
     deliveryRoom: () => sender.room(),
@@ -157,6 +161,10 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       registry: () => registry,
       door,
       orders: reader,
+      cardOf: () => Promise.reject(new Error('no endpoint of this world runs 3-D Secure')),
+      processId,
+      pages: (token) => hostedUrls('http://gateway.test', '/gateway', token),
+      usable: () => true,
       keys: parts.keys,
       orderIds: ids('order', blockOfIds),
       clock,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { currencyOfNumeric } from '../../src/base/money.ts'
 import { checkDigitHolds } from '../../src/base/luhn.ts'
+import { cavvOf, type CavvKey } from '../three-d-secure/cavv.ts'
 import { maskCard } from './cards.ts'
 import type { Entry, Kind, Names } from './ledger.ts'
 import { readOriginal, readTags, type Message, type OriginalNames } from './wire.ts'
@@ -10,6 +11,7 @@ import { readOriginal, readTags, type Message, type OriginalNames } from './wire
  * these rules of its own:
  * - A message that misses a field, or has one that makes no sense, is answered 904 with the reason in field 44 and not booked.
  * - The same terminal, STAN and time with another kind, amount, currency or card is not a repeat: 904, not booked.
+ * - An authentication value is what the simulated issuer made for this very card, amount and currency, or the answer is 122. It is looked at where the issuers' key is known.
  * - A reversal takes back an entry only if field 56, the processing code, the RRN, the amount and the currency all fit it.
  * - A capture or a return needs an approved original in the same currency (914), with enough left (116). It is found by field 56, and by the
  *   RRN when field 56 is not there.
@@ -82,7 +84,7 @@ export const namesOf = ({ fields }: Message): Names => ({
 const refuse = (actionCode: string, text: string): Refusal => ({ does: 'refuse', actionCode, text })
 
 /** Judges everything that is neither a reversal nor a network message. `now` is in milliseconds since 1970. */
-export function judge(request: Message, books: Books, now: number): Verdict {
+export function judge(request: Message, books: Books, now: number, cavvKey?: CavvKey): Verdict {
   const { fields } = request
   const row = kinds.find(({ type, processing }) => type === firstType(request.type) && processing === fields[3])
   if (!row) return refuse('904', `no message ${request.type} with processing code ${fields[3] ?? '(none)'}`)
@@ -92,7 +94,9 @@ export function judge(request: Message, books: Books, now: number): Verdict {
   if (known)
     return isSame(known, row.kind, fields) ? { does: 'again', entry: known } : refuse('904', 'names used by another message')
   if (books.isForestalled(namesOf(request))) return refuse('909', 'reversed before it came')
-  const decided = drawsOnOriginal(row.kind) ? decideByOriginal(row.kind, fields, books) : decideByCard(row.kind, fields, now)
+  const decided = drawsOnOriginal(row.kind)
+    ? decideByOriginal(row.kind, fields, books)
+    : decideByCard(row.kind, fields, now, cavvKey)
   if ('does' in decided) return decided
   return { does: 'book', entry: draft(row.kind, request, now, decided) }
 }
@@ -148,14 +152,28 @@ interface Decided {
   original?: Names
 }
 
-function decideByCard(kind: Kind, fields: Message['fields'], now: number): Decided {
+function decideByCard(kind: Kind, fields: Message['fields'], now: number, cavvKey: CavvKey | undefined): Decided {
   const pan = fields[2]!
   const card = maskCard(pan)
   if (!checkDigitHolds(pan)) return { actionCode: '100', card }
   if (kind === 'credit') return { actionCode: '000', card }
   if (isExpired(fields[14]!, now)) return { actionCode: '101', card }
   const tags = readTags(fields[48]!)!
-  return { ...decideByCvv2(tags.get('92'), tags.get('AM') === 'challenge', BigInt(fields[4]!), fields[49]!), card }
+  const proof = tags.get('AV')
+  if (cavvKey && proof !== undefined && proof !== proofOwed(cavvKey, fields, tags)) return { actionCode: '122', card }
+  const challenged = proof !== undefined && tags.get('AM') === 'challenge'
+  return { ...decideByCvv2(tags.get('92'), challenged, BigInt(fields[4]!), fields[49]!), card }
+}
+
+/** The issuer's proof as it must be for this card, amount and currency, and no other. */
+function proofOwed(key: CavvKey, fields: Message['fields'], tags: ReadonlyMap<string, string>): string {
+  const proven = {
+    acctNumber: fields[2]!,
+    dsTransID: tags.get('DT') ?? '',
+    purchaseAmount: BigInt(fields[4]!).toString(),
+    purchaseCurrency: fields[49]!,
+  }
+  return cavvOf(key, proven, tags.get('AM') === 'attempt' ? 'A' : 'Y')
 }
 
 /** The table of the sandbox. 217 is approved but never answered, so that money moves without the gateway knowing. */

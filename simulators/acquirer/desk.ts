@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/base/clock.ts'
+import type { CavvKey } from '../three-d-secure/cavv.ts'
 import type { Log } from '../../src/base/log.ts'
 import { declinedWith, firstType, isRepeat, judge, judgeReversal, namesOf, replyType } from './behaviour.ts'
 import { seeded, type Effect, type Facts, type FaultScripts } from './faults.ts'
@@ -41,6 +42,7 @@ export class Desk {
   readonly #whenWritten: (fn: () => void) => void
   readonly #clock: Clock
   readonly #log: Log
+  readonly #cavvKey: CavvKey | undefined
   readonly #messages: LoggedMessage[] = []
   #messageCount = 0
   /** Answers that wait for the reversal of their message. */
@@ -53,7 +55,9 @@ export class Desk {
     clock: Clock
     log: Log
     slowReversalMs: number
+    cavvKey?: CavvKey
   }) {
+    this.#cavvKey = parts.cavvKey
     this.#ledger = parts.ledger
     this.#faults = parts.faults
     this.#whenWritten = parts.whenWritten
@@ -92,7 +96,7 @@ export class Desk {
   }
 
   #money(line: Line, request: Message): void {
-    const verdict = judge(request, this.#ledger, this.#clock.now())
+    const verdict = judge(request, this.#ledger, this.#clock.now(), this.#cavvKey)
     if (verdict.does === 'refuse') return this.#refuse(line, request, verdict.actionCode, verdict.text)
     const isNew = verdict.does === 'book'
     if (!isNew) this.counts[isRepeat(request.type) ? 'repeats' : 'duplicates']++

@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util'
 import { openLog, reasonOf } from '../../src/base/log.ts'
+import { readCavvKey } from '../three-d-secure/cavv.ts'
 import { startAcquirer, type AcquirerOptions } from './start.ts'
 
-const usage = `usage: program.js --port N --admin-port N [--ledger FILE] [--host 127.0.0.1] [--slow-reversal-ms 30000] [--die-with-parent]
+const usage = `usage: program.js --port N --admin-port N [--ledger FILE] [--cavv-key FILE] [--host 127.0.0.1] [--slow-reversal-ms 30000] [--die-with-parent]
 
   --port, --admin-port   0 takes a free port; what was taken is printed as one line of JSON
   --ledger               keeps the books over restarts
+  --cavv-key             the issuers' key, 32 bytes in hex: proofs of 3-D Secure are checked with it
   --die-with-parent      stops when standard input ends
 `
 
@@ -20,6 +22,7 @@ function readOptions(): Omit<AcquirerOptions, 'log'> & { dieWithParent: boolean 
       port: { type: 'string' },
       'admin-port': { type: 'string' },
       ledger: { type: 'string' },
+      'cavv-key': { type: 'string' },
       host: { type: 'string' },
       'slow-reversal-ms': { type: 'string' },
       'die-with-parent': { type: 'boolean' },
@@ -29,6 +32,7 @@ function readOptions(): Omit<AcquirerOptions, 'log'> & { dieWithParent: boolean 
     port: whole('--port', values.port, 65_535),
     adminPort: whole('--admin-port', values['admin-port'], 65_535),
     ...(values.ledger === undefined ? {} : { ledgerFile: values.ledger }),
+    ...(values['cavv-key'] === undefined ? {} : { cavvKey: readCavvKey(values['cavv-key']) }),
     ...(values.host === undefined ? {} : { host: values.host }),
     slowReversalMs: whole('--slow-reversal-ms', values['slow-reversal-ms'] ?? '30000', 3_600_000),
     dieWithParent: values['die-with-parent'] ?? false,

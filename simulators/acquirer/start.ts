@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
+import type { CavvKey } from '../three-d-secure/cavv.ts'
 import { openAdmin } from './admin.ts'
 import { Desk } from './desk.ts'
 import { FaultScripts } from './faults.ts'
@@ -19,6 +20,8 @@ export interface AcquirerOptions {
   /** How late the reversal of a CVV2 217 payment is answered: 30 s unless said otherwise. */
   slowReversalMs?: number
   clock?: Clock
+  /** The issuers' key; without it no proof of 3-D Secure is checked. */
+  cavvKey?: CavvKey
   /** Called once when the ledger file cannot be written any more; from then on nothing is answered. */
   onFailure?: (reason: Error) => void
 }
@@ -38,7 +41,8 @@ export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer>
   const faults = new FaultScripts()
   const whenWritten = (fn: () => void) => (journal ? journal.whenWritten(fn) : fn())
   const clock = options.clock ?? systemClock
-  const desk = new Desk({ ledger, faults, whenWritten, clock, log, slowReversalMs: options.slowReversalMs ?? 30_000 })
+  const { cavvKey, slowReversalMs = 30_000 } = options
+  const desk = new Desk({ ledger, faults, whenWritten, clock, log, slowReversalMs, ...(cavvKey ? { cavvKey } : {}) })
   const line = new LineServer(desk, log, options.host ?? '127.0.0.1', options.port ?? 0)
   if (ledgerFile !== undefined) {
     journal = await Journal.open(

@@ -74,3 +74,17 @@ export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
 
 const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`
 const cvv2Context = (place: Place) => `cvv2:${place.merchantId}:${place.orderId}`
+const proofContext = (place: Place) => `proof:${place.merchantId}:${place.orderId}`
+
+/** Seals the proof of an authentication for the acquirer, under the key of the hour: text to be kept with the order until its authorisation has an outcome. */
+export function sealProof(proof: Secret<string>, place: Place, keys: KeyRing, random: Random): string {
+  const { version, key } = keys.current('cvv2')
+  return `${version}.${seal(key, Buffer.from(proof.reveal()), proofContext(place), random).toString('base64')}`
+}
+
+/** Undefined when its hourly key is gone: then nothing can be proved any more. */
+export function openProof(sealed: string, place: Place, keys: KeyRing): Secret<string> | undefined {
+  const [version = '', text = ''] = sealed.split('.')
+  const key = keys.version('cvv2', BigInt(version))
+  return key && secret(unseal(key, Buffer.from(text, 'base64'), proofContext(place)).toString())
+}

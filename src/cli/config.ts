@@ -1,4 +1,6 @@
 import { secret, type Secret } from '../base/secret.ts'
+import type { ThreeDSecureOptions } from './three-d-secure.ts'
+import { readThreeDSecure } from './three-d-secure-config.ts'
 
 /** What `serve` needs from the environment, with everything that is missing or weak said at once. */
 export interface ServeConfig {
@@ -7,6 +9,8 @@ export interface ServeConfig {
   host: string
   port: number
   logLevel: string
+  publicUrl?: string
+  threeDSecure?: ThreeDSecureOptions
 }
 
 export class ConfigError extends Error {
@@ -30,8 +34,33 @@ export function serveConfig(env: Environment): ServeConfig {
   else if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
     complaints.push('DATABASE_URL is not a postgres:// URL')
   const port = readPort(env.PORT, complaints)
+  const publicUrl = readPublicUrl(env.PUBLIC_URL, complaints)
+  const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
+  if (threeDSecure && publicUrl === undefined)
+    complaints.push(
+      'PUBLIC_URL is missing: with THREE_DS_CONFIG cardholders are sent to pages of this gateway, such as https://pay.example',
+    )
   if (complaints.length > 0) throw new ConfigError(complaints)
-  return { databaseUrl, kek: kek!, host: env.HOST ?? '127.0.0.1', port, logLevel: env.LOG_LEVEL ?? 'info' }
+  return {
+    databaseUrl,
+    kek: kek!,
+    host: env.HOST ?? '127.0.0.1',
+    port,
+    logLevel: env.LOG_LEVEL ?? 'info',
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...(threeDSecure === undefined ? {} : { threeDSecure }),
+  }
+}
+
+/** An origin: scheme, host and perhaps a port. The pages of 3-D Secure have at most 128 characters for a URL, most of which are theirs. */
+function readPublicUrl(text: string | undefined, complaints: string[]): string | undefined {
+  if (text === undefined || text === '') return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:' && url.origin === text.replace(/\/$/, '') && url.origin.length <= 80) return url.origin
+  complaints.push(
+    `PUBLIC_URL is ${JSON.stringify(text)}, not an https origin such as https://pay.example of at most 80 characters`,
+  )
+  return undefined
 }
 
 /** 8080 unless said otherwise; 0 takes a free one. */

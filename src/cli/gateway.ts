@@ -20,16 +20,20 @@ import { openDoor, type Door } from '../order/advance.ts'
 import { legalTransitions } from '../order/machine.ts'
 import type { Order } from '../order/order.ts'
 import { performersOf } from '../order/perform.ts'
+import { authenticate } from '../order/perform-authentication.ts'
 import { openReader } from '../order/read.ts'
 import { openSteps } from '../order/steps.ts'
 import { openOrderStore } from '../order/store.ts'
 import { receiptRoutes } from '../pages/receipt.ts'
+import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
+import { hostedOrders } from '../pages/three-d-secure-order.ts'
 import { declareTransitions, ensurePartitions, pendingMigrations } from '../storage/migrate.ts'
 import { openPool, statement } from '../storage/pool.ts'
 import { openHeartbeat } from '../storage/store-heartbeat.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing } from '../storage/store-keys.ts'
 import { openWatch } from './observe.ts'
+import { cardOf, mayGoTo, openThreeDSecure, withoutThreeDSecure, type ThreeDSecureOptions } from './three-d-secure.ts'
 
 export interface GatewayOptions {
   databaseUrl: string
@@ -42,6 +46,12 @@ export interface GatewayOptions {
   clock: Clock
   random: Random
   log: Log
+  /** Where browsers reach this gateway, such as https://pay.example; without it the loopback address. */
+  publicUrl?: string
+  /** Without it no card can be authenticated. */
+  threeDSecure?: ThreeDSecureOptions
+  /** CVV2 values of the sandbox that steer 3-D Secure. */
+  steering: boolean
   tuning: Tuning
 }
 
@@ -121,7 +131,25 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       order: (place) => reader.byId(place),
       merchantName: (id) => world.registry().merchant(id)?.name,
     }),
+    ...threeDSecureRoutes({
+      base: basePath,
+      publicUrl: () => origin(),
+      loopbackHttp: o.callbackPolicy.loopbackAnyPort,
+      random,
+      now: clock.now,
+      ipOf: (request) => request.remoteAddress,
+      ...hostedOrders({
+        locate: (key) => orders.locate(key),
+        order: (place) => reader.byId(place),
+        cardOf: (place) => cardOf(orders, keys, place),
+        merchant: (id) => world.registry().merchant(id),
+        door: () => door,
+        processId: () => processId,
+        clock,
+      }),
+    }),
   )
+  const origin = () => o.publicUrl ?? `http://127.0.0.1:${server.port}`
   const server = await openServer(
     { host: o.host, port: o.port, bodyLimitBytes, maxBodiesBytes, maxConnections, random, log },
     routes.map(later),
@@ -141,6 +169,24 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     (closed) => void closed,
   )
   const registry = await watchRegistry(pool, keys, clock, log, (now) => connectors.follow(now))
+  const publicUrl = `${origin()}${basePath}`
+  const threeDSecure = o.threeDSecure
+    ? await openThreeDSecure({
+        options: o.threeDSecure,
+        publicUrl,
+        pool,
+        orders,
+        keys,
+        door: () => door,
+        registry: registry.current,
+        heartbeat,
+        clock,
+        random,
+        log,
+      })
+    : withoutThreeDSecure(publicUrl)
+  const loopbackHttp = o.callbackPolicy.loopbackAnyPort
+  const usable = (url: string) => mayGoTo(url, loopbackHttp)
 
   const policyFor = (order: Order): TargetPolicy => ({
     ...o.callbackPolicy,
@@ -181,6 +227,13 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     performers: performersOf({
       clock,
       random,
+      keys,
+      authenticate: (held, transaction) =>
+        authenticate(
+          { clock, random, keys, registry: registry.current, server: threeDSecure.server, ask: threeDSecure.ask, usable },
+          held,
+          transaction,
+        ),
       gate: (id) => registry.current().gate(id),
       connector: (id) => connectors.connector(id),
       holding: heartbeat.holding,
@@ -203,6 +256,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     handOver: o.tuning.handOver,
     maxBatch: o.tuning.maxBatch,
     lanes: o.tuning.lanes,
+    planner: { enrolment: threeDSecure.enrolment, random, steering: o.steering },
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
     onStep: steps.start,
     deliveryRoom: () => (o.tuning.handOver ? sender.room() : 0),
@@ -214,6 +268,10 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     registry: registry.current,
     door,
     orders: reader,
+    cardOf: (place) => cardOf(orders, keys, place),
+    processId,
+    pages: threeDSecure.server.pages,
+    usable,
     keys,
     orderIds: openIds(pool, 'order'),
     clock,
@@ -239,7 +297,9 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     async stop() {
       stopDuties()
       await server.close(drain.requestsMs)
+      await threeDSecure.refuse()
       await steps.stop(drain.stepsMs)
+      await threeDSecure.stop()
       await door.close()
       await sender.stop(drain.deliveriesMs)
       await connectors.close()

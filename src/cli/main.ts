@@ -61,7 +61,9 @@ Environment
   DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate)
   TOLLGATE_KEY   the key-encryption key: 32 bytes in base64
   HOST, PORT     where to listen (127.0.0.1, 8080)
-  LOG_LEVEL      debug, info, warn, error (info)`,
+  LOG_LEVEL      debug, info, warn, error (info)
+  PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example
+  THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
   )
   .action(async () => {
     const config = serveConfig(process.env)
@@ -73,6 +75,7 @@ Environment
       clock: systemClock,
       random: systemRandom,
       log,
+      steering: false,
       tuning: usualTuning,
     })
     log.info({ port: gateway.port }, 'the gateway serves')

@@ -52,37 +52,31 @@ export async function makeCertificates(directory: string, random: Random, now: n
   mkdirSync(aside, { recursive: true, mode: 0o700 })
   const times = { notBefore: new Date(now - 86_400_000), notAfter: new Date(now + 10 * yearMs) }
   const authorityKeys = await makeKeys()
-  const authority = await X509CertificateGenerator.createSelfSigned(
-    {
-      serialNumber: serialOf(random),
-      name: 'CN=Tollgate sandbox directory authority',
-      ...times,
-      signingAlgorithm: algorithm,
-      keys: authorityKeys,
-      extensions: [
-        new BasicConstraintsExtension(true, 0, true),
-        new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-        await SubjectKeyIdentifierExtension.create(authorityKeys.publicKey),
-      ],
-    },
-    webcrypto as unknown as globalThis.Crypto,
-  )
+  const authority = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialOf(random),
+    name: 'CN=Tollgate sandbox directory authority',
+    ...times,
+    signingAlgorithm: algorithm,
+    keys: authorityKeys,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(authorityKeys.publicKey),
+    ],
+  })
   write(aside, 'ds-ca.pem', authority.toString('pem'))
   for (const party of parties) {
     const keys = await makeKeys()
-    const certificate = await X509CertificateGenerator.create(
-      {
-        serialNumber: serialOf(random),
-        subject: `CN=${party.commonName}`,
-        issuer: authority.subject,
-        ...times,
-        signingAlgorithm: algorithm,
-        publicKey: keys.publicKey,
-        signingKey: authorityKeys.privateKey,
-        extensions: await extensionsOf(party, keys, authority),
-      },
-      webcrypto as unknown as globalThis.Crypto,
-    )
+    const certificate = await X509CertificateGenerator.create({
+      serialNumber: serialOf(random),
+      subject: `CN=${party.commonName}`,
+      issuer: authority.subject,
+      ...times,
+      signingAlgorithm: algorithm,
+      publicKey: keys.publicKey,
+      signingKey: authorityKeys.privateKey,
+      extensions: await extensionsOf(party, keys, authority),
+    })
     write(aside, `${party.file}.pem`, certificate.toString('pem'))
     write(aside, `${party.file}.key`, await keyText(keys.privateKey))
   }

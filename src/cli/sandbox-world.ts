@@ -2,7 +2,7 @@ import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom, uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import type { Endpoint, GateRow } from '../merchant/merchant.ts'
+import type { EndpointSettings, GateRow, Registry } from '../merchant/merchant.ts'
 import {
   insertEndpoint,
   insertGate,
@@ -21,8 +21,8 @@ import { transaction } from '../storage/transaction.ts'
 export interface SandboxWorld {
   login: string
   controlKey: Secret<string>
-  endpoints: { plain: number; euro: number }
-  groups: { multi: number }
+  endpoints: { plain: number; secure: number; euro: number }
+  groups: { multi: number; multi_secure: number }
 }
 
 const login = 'sandbox'
@@ -49,9 +49,10 @@ export async function settleWorld(pool: Pool, kek: Secret<Buffer>, acquirerPort:
   }
   const before = await loadRegistry(pool, keys, now)
   if (!before.merchantByLogin(login)) {
-    await makeWorld(pool, keys, settings, now)
+    await makeMerchant(pool, keys, settings, now)
     log.info({ login }, 'the sandbox merchant was registered')
   }
+  await makeEndpoints(pool, await loadRegistry(pool, keys, now), now)
   const registry = await loadRegistry(pool, keys, now)
   const merchant = registry.merchantByLogin(login)!
   const gate = [...registry.gates()].find((g) => g.name === gateName)
@@ -64,45 +65,73 @@ export async function settleWorld(pool: Pool, kek: Secret<Buffer>, acquirerPort:
   return {
     login,
     controlKey: merchant.controlKeys[0]!,
-    endpoints: { plain: named('plain'), euro: named('euro') },
-    groups: { multi: named('multi') },
+    endpoints: { plain: named('plain'), secure: named('secure'), euro: named('euro') },
+    groups: { multi: named('multi'), multi_secure: named('multi_secure') },
   }
 }
 
-async function makeWorld(pool: Pool, keys: KeyRing, settings: GateRow, now: number): Promise<void> {
+async function makeMerchant(pool: Pool, keys: KeyRing, settings: GateRow, now: number): Promise<void> {
   const merchantId = await openIds(pool, 'merchant', 1).take()
   const gateId = await openIds(pool, 'gate', 1).take()
-  const ids = openIds(pool, 'endpoint', 1)
-  const endpoint = async (name: string, currency: string): Promise<Endpoint> => ({
-    endpointId: await ids.take(),
-    merchantId,
-    name,
-    enabled: true,
-    currency,
-    gateIds: [gateId],
-    settings: {
-      threeDSecure: false,
-      mandatoryFields: [],
-      disabledOperations: [],
-      controlMinorUnits: 'iso4217',
-      plainHttpCallbacks: true,
-    },
-  })
-  const plain = await endpoint('plain', 'USD')
-  const euro = await endpoint('euro', 'EUR')
-  const groupId = await ids.take()
   const controlKey = secret(uuid(systemRandom).toUpperCase())
   await transaction(pool, async (runner) => {
     await insertMerchant(runner, { merchantId, login, name: 'Sandbox Shop', controlKey }, keys, systemRandom, now)
     await insertGate(runner, { gateId, name: gateName, enabled: true, settings }, now)
-    for (const e of [plain, euro]) await insertEndpoint(runner, e, now)
-    const endpointIds = [plain.endpointId, euro.endpointId]
-    await insertGroup(runner, { groupId, merchantId, name: 'multi', enabled: true, endpointIds }, now)
+    await touchConfig(runner)
+  })
+}
+
+const usual: EndpointSettings = {
+  threeDSecure: false,
+  mandatoryFields: [],
+  disabledOperations: [],
+  controlMinorUnits: 'iso4217',
+  plainHttpCallbacks: true,
+}
+
+const endpoints = [
+  { name: 'plain', currency: 'USD', settings: usual },
+  { name: 'euro', currency: 'EUR', settings: usual },
+  { name: 'secure', currency: 'USD', settings: { ...usual, threeDSecure: true } },
+] as const
+const groups = [
+  { name: 'multi', members: ['plain', 'euro'] },
+  { name: 'multi_secure', members: ['secure', 'euro'] },
+] as const
+
+/** Makes what is missing, so that a sandbox of an older version gains what the newer one has. */
+async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promise<void> {
+  const { merchantId } = registry.merchantByLogin(login)!
+  const gateIds = [...registry.gates()].filter((g) => g.name === gateName).map((g) => g.gateId)
+  const ids = openIds(pool, 'endpoint', 1)
+  const there = await namesOf(pool, merchantId)
+  await transaction(pool, async (runner) => {
+    for (const { name, currency, settings } of endpoints) {
+      if (there.has(name)) continue
+      const endpointId = await ids.take()
+      there.set(name, endpointId)
+      await insertEndpoint(runner, { endpointId, merchantId, name, enabled: true, currency, gateIds, settings }, now)
+    }
+    for (const { name, members } of groups) {
+      if (there.has(name)) continue
+      const endpointIds = members.map((member) => there.get(member)!)
+      await insertGroup(runner, { groupId: await ids.take(), merchantId, name, enabled: true, endpointIds }, now)
+    }
     await touchConfig(runner)
   })
 }
 
 async function names(pool: Pool, merchantId: bigint): Promise<(name: string) => number> {
+  const there = await namesOf(pool, merchantId)
+  return (name) => {
+    const id = there.get(name)
+    if (id === undefined)
+      throw new Error(`the sandbox's "${name}" is gone from this database; use another TOLLGATE_DIR or database`)
+    return Number(id)
+  }
+}
+
+async function namesOf(pool: Pool, merchantId: bigint): Promise<Map<string, bigint>> {
   const rows = await pool.run<{ name: string; id: bigint }>(
     {
       name: '',
@@ -110,9 +139,5 @@ async function names(pool: Pool, merchantId: bigint): Promise<(name: string) => 
     },
     [merchantId],
   )
-  return (name) => {
-    const row = rows.find((r) => r.name === name)
-    if (!row) throw new Error(`the sandbox's "${name}" is gone from this database; use another TOLLGATE_DIR or database`)
-    return Number(row.id)
-  }
+  return new Map(rows.map((r) => [r.name, r.id]))
 }

@@ -11,6 +11,8 @@ import { ConfigError, readPort } from './config.ts'
 import { basePath, startGateway, usualTuning, type Tuning } from './gateway.ts'
 import { startProgram, type Program } from './programs.ts'
 import { banner, step } from './sandbox-banner.ts'
+import { makeCertificates } from './sandbox-certificates.ts'
+import { startSimulators, threeDSecureOf } from './sandbox-simulators.ts'
 import { settleWorld } from './sandbox-world.ts'
 import { endOnDefect, untilSignal } from './signals.ts'
 
@@ -66,14 +68,10 @@ async function start(
   try {
     await migrate(pool, systemClock.now(), log)
 
-    step('Starting the simulated acquirer')
-    const acquirer = await startProgram(
-      'acquirer',
-      ['--port', '0', '--admin-port', '0', '--ledger', join(directory, 'acquirer-ledger.jsonl')],
-      directory,
-      {},
-    )
-    stops.push({ what: 'acquirer', stop: acquirer.stop })
+    step('Starting the simulated card world: acquirer, directory server, issuer')
+    const certificates = join(directory, 'certificates')
+    await makeCertificates(certificates, systemRandom, systemClock.now())
+    const { acquirer, directoryServer, acs } = await startSimulators(directory, certificates, env, stops)
     const world = await settleWorld(pool, kek, Number(acquirer.ready.port), log)
     if (interrupted()) return undefined
 
@@ -87,6 +85,8 @@ async function start(
       clock: systemClock,
       random: systemRandom,
       log,
+      threeDSecure: threeDSecureOf(certificates, directoryServer),
+      steering: true,
       tuning: tuningOf(env),
     }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'EADDRINUSE' ? new Error(`Port ${port} is taken. Choose another: PORT=8090 npm start`) : error
@@ -111,7 +111,11 @@ async function start(
       endpoints: world.endpoints,
       endpoint_groups: world.groups,
       merchant_server_url: String(merchant.ready.url),
-      simulators: { acquirer_admin_url: String(acquirer.ready.admin_url) },
+      simulators: {
+        acquirer_admin_url: String(acquirer.ready.admin_url),
+        directory_server_url: String(directoryServer.ready.admin_url),
+        acs_url: String(acs.ready.url),
+      },
       database_url: databaseUrl,
     }
     const sandboxFile = join(directory, 'sandbox.json')
@@ -122,8 +126,7 @@ async function start(
     console.log(banner(file, directory, systemClock.now()))
     return [
       gateway.lost.then(() => 'The gateway lost its lease; another process took its place.'),
-      endOf(acquirer),
-      endOf(merchant),
+      ...[acquirer, directoryServer, acs, merchant].map(endOf),
     ]
   } finally {
     await pool.close()

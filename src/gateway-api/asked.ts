@@ -1,12 +1,14 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import type { Card } from '../card/vault.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint, Entry, Merchant, Operation, Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import type { Order } from '../order/order.ts'
 import type { Place } from '../order/store.ts'
 import type { Pairs, Values, Table } from '../spec/field.ts'
+import type { HostedUrls } from '../three-d-secure/forms.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import type { Secret } from '../base/secret.ts'
@@ -16,6 +18,13 @@ export interface World {
   registry: () => Registry
   door: Door
   orders: OrderReader
+  /** The card of an order, opened, for its next step. */
+  cardOf: (place: Place) => Promise<Card>
+  processId: bigint
+  /** The gateway's own pages of an authentication. */
+  pages: (token: string) => HostedUrls
+  /** Whether a browser may be sent to a merchant's URL, such as a notification URL. */
+  usable: (url: string) => boolean
   keys: KeyRing
   orderIds: Ids
   clock: Clock

@@ -10,24 +10,36 @@ import type { Amount } from '../spec/kinds.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
 import { statusRequest, type StatusRequest } from '../spec/gateway/status.ts'
+import { uploadCresRequest, uploadMethodRequest, type UploadMethodRequest } from '../spec/gateway/upload.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
 
 export type Check = (asked: Asked) => Refusal | undefined | Promise<Refusal | undefined>
 export type Performer = (asked: Asked) => Promise<Reply | Refusal>
 
-const tables: Readonly<Record<Operation, Table>> = { sale: saleRequest, status: statusRequest }
+const tables: Readonly<Record<Operation, Table>> = {
+  sale: saleRequest,
+  status: statusRequest,
+  'upload-method-url-result': uploadMethodRequest,
+  'upload-cres-result': uploadCresRequest,
+}
+
+/** Uploads name an endpoint or a group by the same path. */
+const isUpload = (operation: Operation): boolean => operation.startsWith('upload-')
 
 /** What is accepted is carried in memory first; a service that has its hands full says so before it takes more. */
 export function serviceHasRoom({ world, operation, overloaded }: Asked): Refusal | undefined {
-  const full = world.door.load(0n, 0n).waiting >= world.limits.maxWaiting || (operation !== 'status' && world.door.room() === 0)
+  const full = world.door.load(0n, 0n).waiting >= world.limits.maxWaiting || (operation === 'sale' && world.door.room() === 0)
   return overloaded || full ? refuse('too many requests') : undefined
 }
 
 export function endpointExists(asked: Asked): Refusal | undefined {
-  const entry = /^[1-9][0-9]{0,17}$/.test(asked.path.id)
-    ? asked.registry.entry(BigInt(asked.path.id), asked.path.group)
-    : undefined
+  const { path, registry } = asked
+  const id = /^[1-9][0-9]{0,17}$/.test(path.id) ? BigInt(path.id) : undefined
+  const entry =
+    id === undefined
+      ? undefined
+      : (registry.entry(id, path.group) ?? (isUpload(asked.operation) ? registry.entry(id, !path.group) : undefined))
   if (!entry) return refuse('endpoint not found')
   asked.entry = entry
   return undefined
@@ -74,6 +86,13 @@ function requiredHere({ entry, pairs }: Asked): Set<string> {
   return new Set([...(endpoint?.settings.mandatoryFields ?? []), ...(endpoint?.settings.threeDSecure ? ['redirect_url'] : [])])
 }
 
+/** The issuer sends the browser there, with its answer: nothing but a merchant's own page may get it. */
+export function notificationMayBeUsed({ world, values }: Asked): Refusal | undefined {
+  const url = (values as UploadMethodRequest).notificationURL
+  if (url === undefined || world.usable(url)) return undefined
+  return refuse('field is invalid', 'notificationURL is invalid: it is not an https URL')
+}
+
 export function urlsMayBeUsed(asked: Asked): Refusal | undefined {
   const values = asked.values as Record<string, unknown>
   const { callbackPolicy } = asked.world
@@ -100,7 +119,7 @@ export function controlHolds(asked: Asked): Refusal | undefined {
   const { entry, registry, world } = asked
   const login = (asked.values as Partial<StatusRequest>).login
   const merchant = login === undefined || registry.merchantByLogin(login) === entry!.merchant ? entry!.merchant : undefined
-  const accepted = asked.operation === 'sale' ? saleSpellings(asked) : statusSpellings(asked)
+  const accepted = asked.operation === 'sale' ? saleSpellings(asked) : orderSpellings(asked)
   const control = (asked.values as { control: string }).control
   if (!holds(control, accepted, merchant?.controlKeys ?? [], world.decoyKey)) return refuse('control does not match')
   asked.merchant = merchant!
@@ -115,8 +134,13 @@ function saleSpellings({ entry, path, values, raw }: Asked): Parts[] {
   return spellings(values!, raw!, (take) => [path.id, take('client_orderid'), String(minor), take('email')])
 }
 
-const statusSpellings = ({ values, raw }: Asked): Parts[] =>
-  spellings(values!, raw!, (take) => [take('login'), take('client_orderid'), take('orderid')])
+/** Of what is asked about an order there is: status and uploads, which spell its name differently. */
+const orderSpellings = ({ values, raw, operation }: Asked): Parts[] =>
+  spellings(values!, raw!, (take) => [
+    take('login'),
+    take(isUpload(operation) ? 'client-order-id' : 'client_orderid'),
+    take('orderid'),
+  ])
 
 /** Checksums accept values trimmed, or as they were sent. */
 function spellings(
@@ -131,19 +155,24 @@ function spellings(
 
 export function operationIsEnabled({ entry, operation, values }: Asked): Refusal | undefined {
   if (operation === 'status') return undefined
+  if (isUpload(operation))
+    return entry!.endpoints.every((e) => e.settings.disabledOperations.includes(operation))
+      ? refuse('operation not enabled')
+      : undefined
   const endpoint = memberFor(entry!, (values as { currency: Currency }).currency.code)
   const off = !entry!.enabled || (endpoint && (!endpoint.enabled || endpoint.settings.disabledOperations.includes(operation)))
   return off ? refuse('operation not enabled') : undefined
 }
 
 export async function orderIsThisMerchants(asked: Asked): Promise<Refusal | undefined> {
-  const { client_orderid, orderid } = asked.values as StatusRequest
+  const { orderid, ...names } = asked.values as StatusRequest | UploadMethodRequest
+  const clientOrderid = 'client_orderid' in names ? names.client_orderid : names['client-order-id']
   const { merchantId } = asked.merchant!
   const order =
     orderid === undefined
-      ? await asked.world.orders.newest(merchantId, client_orderid)
+      ? await asked.world.orders.newest(merchantId, clientOrderid)
       : await asked.world.orders.byId({ merchantId, orderId: orderid })
-  if (!order || order.clientOrderid !== client_orderid) return refuse('order not found')
+  if (!order || order.clientOrderid !== clientOrderid) return refuse('order not found')
   asked.order = order
   return undefined
 }

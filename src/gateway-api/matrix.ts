@@ -2,6 +2,8 @@ import type { Operation } from '../merchant/merchant.ts'
 import * as check from './checks.ts'
 import { performSale } from './sale.ts'
 import { performStatus } from './status.ts'
+import { performUploadCres } from './upload-cres.ts'
+import { performUploadMethod } from './upload-method.ts'
 
 /** One line of the matrix: what must hold, the code of the refusal when it does not, and the operations it is asked of. */
 interface CheckRow {
@@ -11,7 +13,7 @@ interface CheckRow {
   of: ReadonlySet<Operation>
 }
 
-const operations: readonly Operation[] = ['sale', 'status']
+const operations: readonly Operation[] = ['sale', 'status', 'upload-method-url-result', 'upload-cres-result']
 
 function row(promise: string, codes: string, holds: check.Check, marks: string): CheckRow {
   const asked = marks.trim().split(/\s+/)
@@ -21,17 +23,18 @@ function row(promise: string, codes: string, holds: check.Check, marks: string):
 /** Every check in the order of refusals (spec/refusals), a column an operation. */
 // oxfmt-ignore
 const matrix: readonly CheckRow[] = [
-  //                                            codes   check                      sale status
-  row('the service has room',                   '20',   check.serviceHasRoom,      'x    x'),
-  row('the path names an endpoint or group',    '4',    check.endpointExists,      'x    x'),
-  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,     'x    .'),
-  row('the body is a form',                     '3',    check.bodyIsForm,          'x    x'),
-  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,     'x    x'),
-  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,       'x    .'),
-  row('the control holds',                      '2',    check.controlHolds,        'x    x'),
-  row('the operation is enabled',               '5',    check.operationIsEnabled,  'x    x'),
-  row("the order is this merchant's",           '6',    check.orderIsThisMerchants, '.   x'),
-  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,     'x    .'),
+  //                                            codes   check                        sale status method cres
+  row('the service has room',                   '20',   check.serviceHasRoom,        'x    x      x      x'),
+  row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x      x      x'),
+  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    .      .      .'),
+  row('the body is a form',                     '3',    check.bodyIsForm,            'x    x      x      x'),
+  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x      x      x'),
+  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    .      .      .'),
+  row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .      x      .'),
+  row('the control holds',                      '2',    check.controlHolds,          'x    x      x      x'),
+  row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x      x      x'),
+  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    x      x      x'),
+  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    .      .      .'),
 ]
 
 const columns = new Map(operations.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
@@ -42,4 +45,6 @@ export const checksOf = (operation: Operation): readonly check.Check[] => column
 export const performers: Readonly<Record<Operation, check.Performer>> = {
   sale: performSale,
   status: performStatus,
+  'upload-method-url-result': performUploadMethod,
+  'upload-cres-result': performUploadCres,
 }

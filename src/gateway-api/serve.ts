@@ -12,6 +12,8 @@ import { answerOf, refusalReply, wantsJson } from './reply.ts'
 const paths: Readonly<Record<Operation, string>> = {
   sale: '/api/v2/sale',
   status: '/api/v2/status',
+  'upload-method-url-result': '/api/3ds/v1/upload-method-url-result',
+  'upload-cres-result': '/api/3ds/v1/upload-cres-result',
 }
 
 export function gatewayRoutes(base: string, world: World): Route[] {

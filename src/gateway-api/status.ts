@@ -1,3 +1,4 @@
+import { authenticationView } from '../order/view-authentication.ts'
 import { shownTransaction, statusView } from '../order/view.ts'
 import { statusReply, type StatusRequest } from '../spec/gateway/status.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
@@ -17,6 +18,7 @@ export async function performStatus(asked: Asked): Promise<Reply | Refusal> {
   if (!transaction) return refuse('order not found')
   const view: Record<string, string | undefined> = {
     ...statusView(order, transaction),
+    ...authenticationView(order, transaction, asked.world.pages),
     type: 'status-response',
     'serial-number': asked.serialNumber,
     'by-request-sn': serial,

@@ -10,6 +10,8 @@ export interface Incoming {
   params: Readonly<Record<string, string>>
   query: string
   headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Of the connection: a proxy's, where there is one. */
+  remoteAddress: string
   body: Buffer | undefined
   /** Too many bytes of bodies are under way; this one was not read. */
   overloaded: boolean
@@ -168,6 +170,7 @@ const incoming = (request: FastifyRequest, body: Buffer | undefined, overloaded:
   params: request.params as Record<string, string>,
   query: request.url.split('?')[1] ?? '',
   headers: request.headers,
+  remoteAddress: request.ip,
   body,
   overloaded,
 })

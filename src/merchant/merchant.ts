@@ -25,6 +25,8 @@ export interface GateRow {
   cardAcceptorName: string
   acquirerId: string
   mcc: string
+  /** Country of the merchant at this acquirer, ISO 3166-1 numeric; US where it was never said. */
+  countryNumeric?: string
   descriptor: string
   /** How long an answer is waited for, from the moment a message was sent. */
   answerTimeoutMs: number
@@ -35,10 +37,28 @@ export interface GateRow {
   maxOpen: number
 }
 
-export type Operation = 'sale' | 'status'
+export type Operation = 'sale' | 'status' | 'upload-method-url-result' | 'upload-cres-result'
+
+/** What follows where an authentication leaves liability with the merchant. */
+export type AuthenticationChoice = 'authorise' | 'decline'
+
+export interface AuthenticationPolicy {
+  /** The issuer attested an attempt (A). */
+  attempted: AuthenticationChoice
+  /** The issuer could not authenticate (U). */
+  unavailable: AuthenticationChoice
+  /** The card is in no range of a directory server. */
+  notEnrolled: AuthenticationChoice
+  /** No usable answer: directory server down, time-out, an error message, a process that died meanwhile. */
+  failed: AuthenticationChoice
+}
 
 export interface EndpointSettings {
   threeDSecure: boolean
+  /** Where it differs from the safe one, which charges nothing without a proof of the issuer. */
+  authenticationPolicy?: Partial<AuthenticationPolicy>
+  /** `threeDSRequestorChallengeInd` of this endpoint's requests; 01, no preference, without it. */
+  challengeIndicator?: string
   /** Told every outcome of this endpoint's orders, besides the URLs of the request. */
   callbackUrl?: string
   /** Base URL of the merchant's server, which the mobile API calls. */

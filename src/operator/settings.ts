@@ -4,7 +4,12 @@ import type { EndpointSettings, GateRow, Operation } from '../merchant/merchant.
 import { saleRequest } from '../spec/gateway/sale.ts'
 
 /** Total, so that a new operation cannot be forgotten here. */
-const operations: Readonly<Record<Operation, true>> = { sale: true, status: true }
+const operations: Readonly<Record<Operation, true>> = {
+  sale: true,
+  status: true,
+  'upload-method-url-result': true,
+  'upload-cres-result': true,
+}
 
 export const usualEndpoint: EndpointSettings = {
   threeDSecure: false,

@@ -6,10 +6,12 @@ import type { Registry } from '../merchant/merchant.ts'
 import { openBatch } from '../storage/batch.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Ids } from '../storage/store-ids.ts'
+import type { AuthenticationPlanner } from './authenticate.ts'
 import type { Refused } from './decide.ts'
 import type { Event } from './event.ts'
 import { openHand, type Held } from './hand.ts'
 import { head, type Order, type Transaction } from './order.ts'
+import { isOutside } from './perform.ts'
 import { placeKey, type KeyRow, type OrderStore, type Place, type RepeatRow } from './store.ts'
 import { acceptWork, drive, resume, type Deciding, type Work } from './work.ts'
 
@@ -22,8 +24,17 @@ export interface Accept {
   sealed: SealedCard
 }
 
-/** Something that happened to an order, or (`resume`) a step of it that was found in nobody's hand. */
-export type Happened = ({ is: 'event'; event: Event } & Place) | ({ is: 'resume'; transactionNo: number; card: Card } & Place)
+/** Something that happened to an order, or (`resume`) a step of it that was found in nobody's hand or whose time is over. */
+export type Happened = (
+  | { is: 'event'; event: Event; /** Of an order that may be in nobody's hand, so that its next step can be done. */ card?: Card }
+  | { is: 'resume'; transactionNo: number; card: Card }
+  /** Nothing happened to the order, but somebody asked. */
+  | { is: 'noted' }
+) &
+  Place & {
+    /** The request that told it, to be found by its serial number, whether it changed anything or not. */
+    request?: RepeatRow
+  }
 
 export type Submission = Accept | Happened
 
@@ -61,6 +72,7 @@ export interface DoorSettings {
   lanes: number
   /** The sealed card of an order with its CVV2 in it, for one that is not taken in hand. */
   sealCvv2: (accept: Accept) => SealedCard
+  planner: AuthenticationPlanner
   /** A step outside has to be done for an order in hand. */
   onStep: (held: Held, transaction: Transaction) => void
   /** How many new deliveries can be taken in hand; and they, once committed. */
@@ -107,6 +119,7 @@ export function openDoor(s: DoorSettings): Door {
 
   /** An order in hand is being worked on: what a sweep found of it is not in nobody's hand. */
   function happen(work: Work, item: Happened, deciding: Deciding): Refused | undefined {
+    if (item.is === 'noted') return { is: 'stale', why: 'it was only noted' }
     if (item.is === 'event') return drive(work, item.event, deciding)
     if (hand.get(placeKey(item))) return { is: 'stale', why: 'it is in hand' }
     return resume(work, item.transactionNo, deciding)
@@ -122,6 +135,7 @@ export function openDoor(s: DoorSettings): Door {
       now,
       processId: me,
       registry: s.registry(),
+      planner: s.planner,
       number: () => numbers.pop()!,
       hold,
     })
@@ -137,13 +151,14 @@ export function openDoor(s: DoorSettings): Door {
       const hold = room-- > 0
       works.set(
         placeKey(item.order),
-        acceptWork(item.order, item.card, hold ? item.sealed : s.sealCvv2(item), at, deciding(hold)),
+        acceptWork(item.order, item.card, item.sealed, () => s.sealCvv2(item), at, deciding(hold)),
       )
     }
 
     const wereBegun = new Set(firsts.filter((e) => begun.has(e.item)).map((e) => placeKey(e.item.order)))
     for (const { item } of entries) begun.add(item)
-    const moved = await store(works, firsts, twins, wereBegun, results)
+    const told = entries.flatMap(({ item }) => (item.is === 'accept' || !item.request ? [] : [item.request]))
+    const moved = await store(works, firsts, twins, wereBegun, told, results)
     return entries.filter((e) => moved.has(e.at))
   }
 
@@ -153,6 +168,7 @@ export function openDoor(s: DoorSettings): Door {
     firsts: AcceptEntry[],
     twins: AcceptEntry[],
     wereBegun: Set<string>,
+    told: readonly RepeatRow[],
     results: Advanced[],
   ): Promise<Set<number>> {
     const leased = [...works.values()].reduce((sum, w) => sum + w.deliveries.length, 0) <= s.deliveryRoom()
@@ -166,7 +182,7 @@ export function openDoor(s: DoorSettings): Door {
       }))
       const holders = claims.length === 0 ? [] : await tables.claimKeys(claims)
       const byName = new Map(holders.map((h) => [nameKey(h), h]))
-      const repeats: RepeatRow[] = []
+      const repeats: RepeatRow[] = [...told]
       const done = new Map(
         (await tables.load(firsts.map((e) => e.item.order).filter((o) => wereBegun.has(placeKey(o))))).map((o) => [
           placeKey(o),
@@ -204,7 +220,8 @@ export function openDoor(s: DoorSettings): Door {
     const key = placeKey(after)
     for (const at of work.entries)
       results[at] = before ? { is: 'applied', order: after } : { is: 'accepted', orderId: after.orderId, repeat: false }
-    const mine = after.transactions.filter((t) => t.step !== undefined && t.lease === me)
+    // Only what is done outside is in hand: a step of another kind may bear this lease too, by a sweep whose answer was lost, and would be held for ever.
+    const mine = after.transactions.filter((t) => isOutside(t.step) && t.lease === me)
     hand.release(key)
     if (mine.length > 0 && card) {
       const now: Held = { order: after, card }
@@ -230,7 +247,7 @@ export function openDoor(s: DoorSettings): Door {
       const inHand = hand.get(key)
       const order = inHand?.order ?? read.get(key)
       if (!order) throw new Error(`there is no order ${key}`)
-      const card = inHand?.card ?? (entry.item.is === 'resume' ? entry.item.card : undefined)
+      const card = inHand?.card ?? ('card' in entry.item ? entry.item.card : undefined)
       const work = works.get(key) ?? {
         before: order,
         after: order,

@@ -1,5 +1,6 @@
 import { originOf, type NewDelivery } from '../delivery/delivery.ts'
 import { finalStatuses } from '../spec/words.ts'
+import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
 import type { Event } from './event.ts'
 import { moveFor, type Move } from './machine.ts'
 import { statusOfState, type Attempt, type Order, type State, type Transaction } from './order.ts'
@@ -43,6 +44,8 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
   }
   const move = moveFor(transaction.state, event.is)
   if (!move) return { is: 'impossible', why: `${event.is} in state ${transaction.state}` }
+  if ('of' in event && event.of !== transaction.authentication?.threeDSServerTransId)
+    return { is: 'stale', why: 'it is of another authentication' }
 
   const next = transactionAfter(transaction, event, move, now)
   const final = next.finalAt !== undefined
@@ -90,16 +93,28 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
   }
   if (transaction.serialNumber !== undefined) next.serialNumber = transaction.serialNumber
   if (transaction.parentNo !== undefined) next.parentNo = transaction.parentNo
+  const authentication = authenticationAfter(transaction.authentication, event, move)
+  if (authentication) next.authentication = authentication
   if (move.asks !== undefined) {
     next.step = move.asks
     next.dueAt = now
     if ('lease' in event) {
       next.lease = event.lease
       next.dueAt = event.leaseDueAt
-    } else if (event.is === 'reversal unanswered' || event.is === 'owed') next.dueAt = Math.max(now, event.dueAt)
+    } else if ('dueAt' in event) next.dueAt = Math.max(now, event.dueAt)
   }
   if (finalStatuses.has(statusOfState(move.to))) next.finalAt = now
   return next
+}
+
+/** The proof for the acquirer is kept no longer than it may be needed: until its authorisation has an outcome. */
+function authenticationAfter(before: Authentication | undefined, event: Event, move: Move): Authentication | undefined {
+  if ('authentication' in event) return event.authentication
+  if (!before) return undefined
+  if ('learned' in event) return { ...before, ...event.learned }
+  if (before.authenticationValue === undefined || move.asks !== undefined) return before
+  const { authenticationValue: _used, ...rest } = before
+  return rest
 }
 
 function triesAfter(transaction: Transaction, event: Event): number {
@@ -154,6 +169,8 @@ function endOf(event: Event): Pick<Attempt, 'outcome' | 'actionCode' | 'why'> | 
     case 'approved':
     case 'declined':
       return { outcome: event.is, actionCode: event.actionCode }
+    case 'authentication demanded':
+      return { outcome: 'declined', actionCode: event.actionCode }
     case 'reversal acknowledged':
       return { outcome: 'approved', actionCode: event.actionCode }
     case 'not sent':
@@ -194,10 +211,23 @@ function resultOf(event: Event, now: number): Transaction['result'] | undefined 
       return answerLost
     case 'reversal acknowledged':
       return { processedAt: now }
+    case 'authentication waived':
+    case 'authenticated':
+      return foundOut(event.verified, event.eci)
+    case 'not authenticated': {
+      const { verified, errorCode, errorMessage } = event.verdict
+      return { ...foundOut(verified, event.eci), errorCode, errorMessage }
+    }
+    case 'result missing': {
+      const { verified, errorCode, errorMessage } = event.verdict
+      return { verified, errorCode, errorMessage }
+    }
     default:
       return undefined
   }
 }
+
+const foundOut = (verified: VerifiedStatus, eci: string | undefined) => (eci === undefined ? { verified } : { verified, eci })
 
 function factsOf(event: Event): object | undefined {
   switch (event.is) {
@@ -212,10 +242,33 @@ function factsOf(event: Event): object | undefined {
     case 'answer awaited':
     case 'reversal unanswered':
       return { why: event.why }
+    case 'authentication begun':
+      return { version: event.authentication.version, three_ds_server_trans_id: event.authentication.threeDSServerTransId }
+    case 'authentication demanded':
+      return { action_code: event.actionCode, three_ds_server_trans_id: event.authentication.threeDSServerTransId }
+    case 'method uploaded':
+      return { comp_ind: event.learned.compInd }
+    case 'challenge required':
+    case 'authenticated':
+      return learnedFacts(event.learned)
+    case 'not authenticated':
+      return { ...learnedFacts(event.learned), error_code: event.verdict.errorCode }
+    case 'result missing':
+      return { error_code: event.verdict.errorCode }
     default:
       return undefined
   }
 }
+
+/** What an operator asks about an authentication; never its proof. */
+const learnedFacts = (l: Partial<Authentication>) => ({
+  status: l.status,
+  reason: l.statusReason,
+  cancel: l.challengeCancel,
+  eci: l.eci,
+  acs_trans_id: l.acsTransId,
+  ds_trans_id: l.dsTransId,
+})
 
 /** One callback a URL, however often the request and the endpoint name it. */
 function callbacksOf(order: Order, transaction: Transaction): NewDelivery[] {

@@ -1,15 +1,34 @@
 import type { ProcessorData } from '../acquirer/connector.ts'
+import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
+import type { Verdict } from '../three-d-secure/interpret.ts'
 import type { Attempt } from './order.ts'
 
 /**
  * What can happen to a transaction. Those from outside name the attempt they answer: an answer to another attempt than the open one is stale.
  * `answer awaited`: no answer yet, and the gate recognises repeats, so the same attempt is sent again under the same names. `answer lost`: nobody asks
- * any more; a reversal is owed, not before `reverseAt`, so that it never overtakes its original.
+ * any more; a reversal is owed, not before `reverseAt`, so that it never overtakes its original. Events of 3-D Secure name the authentication they are `of` by its threeDSServerTransID:
+ * what is of another one is stale.
  */
 export type Event = { transactionNo: number } & (
   | { is: 'accepted' }
   | { is: 'screened clean' }
   | { is: 'card expired' }
+  | { is: 'authentication begun'; authentication: Authentication; dueAt: number }
+  | { is: 'authentication waived'; verified: VerifiedStatus; eci?: string }
+  | { is: 'method uploaded'; of: string; learned: Partial<Authentication>; lease: bigint; leaseDueAt: number }
+  | { is: 'challenge required'; of: string; learned: Partial<Authentication>; dueAt: number }
+  | { is: 'challenge returned'; of: string; learned: Partial<Authentication>; dueAt: number }
+  | { is: 'authenticated'; of: string; learned: Partial<Authentication>; verified: VerifiedStatus; eci?: string }
+  | { is: 'not authenticated'; of: string | undefined; learned: Partial<Authentication>; verdict: Verdict; eci?: string }
+  | { is: 'result missing'; of: string; verdict: Verdict }
+  | {
+      is: 'authentication demanded'
+      attemptNo: number
+      actionCode: string
+      authentication: Authentication
+      lease: bigint
+      leaseDueAt: number
+    }
   | { is: 'attempt recorded'; attempt: Omit<Attempt, 'no' | 'transactionNo'>; lease: bigint; leaseDueAt: number }
   | { is: 'no gate' }
   | { is: 'approved'; attemptNo: number; actionCode: string; data: ProcessorData; receiptId: string; gate: GateFacts }

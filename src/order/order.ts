@@ -1,6 +1,7 @@
 import type { ProcessorData } from '../acquirer/connector.ts'
 import type { ShownCard } from '../card/number.ts'
 import type { OrderKind, Status, TransactionKind } from '../spec/words.ts'
+import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
 
 /**
  * The aggregate: an order with everything asked of it. Values are never changed in place; a decision makes new ones, and what is a new object is what
@@ -72,10 +73,15 @@ export interface BrowserFacts {
   language?: string
 }
 
-/** Where a transaction stands. `owed` and `reversing` are of reversals; `unknown` is a payment whose answer was lost and whose reversal is owed. */
+/**
+ * Where a transaction stands. `awaiting method` and `awaiting challenge` wait for the cardholder's browser and the issuer. `owed` and `reversing` are of reversals; `unknown` is a payment whose answer was lost and whose reversal is owed.
+ */
 export type State =
   | 'new'
   | 'filtering'
+  | 'awaiting method'
+  | 'authenticating'
+  | 'awaiting challenge'
   | 'ready'
   | 'authorising'
   | 'unknown'
@@ -85,8 +91,11 @@ export type State =
   | 'declined'
   | 'error'
 
-/** What a transaction does next. `record attempt` needs nothing outside and runs inside the commit; the others are calls to an acquirer. */
-export type Step = 'record attempt' | 'authorise' | 'reverse'
+/**
+ * What a transaction does next. `record attempt` needs nothing outside and runs inside the commit. `await method` and `await challenge` are time limits: they are in nobody's hand and done when
+ * somebody else did not come in time. The others are calls to a directory server or an acquirer.
+ */
+export type Step = 'record attempt' | 'await method' | 'authenticate' | 'await challenge' | 'authorise' | 'reverse'
 
 export interface Transaction {
   no: number
@@ -101,6 +110,8 @@ export interface Transaction {
   amountMinor: bigint
   amountText: string
   result: TransactionResult
+  /** Of the payment, where 3-D Secure ran. */
+  authentication?: Authentication
   step?: Step
   dueAt?: number
   /** The process that has it in hand. */
@@ -121,6 +132,9 @@ export interface TransactionResult {
   errorCode?: string
   errorMessage?: string
   receiptId?: string
+  /** What came of 3-D Secure; absent where it was not performed. */
+  verified?: VerifiedStatus
+  eci?: string
   processor?: ProcessorData
   /** When the acquirer's answer came. */
   processedAt?: number
@@ -145,6 +159,9 @@ export interface Attempt {
 const stateStatus: Readonly<Record<State, Status>> = {
   new: 'processing',
   filtering: 'processing',
+  'awaiting method': 'processing',
+  authenticating: 'processing',
+  'awaiting challenge': 'processing',
   ready: 'processing',
   authorising: 'processing',
   unknown: 'unknown',

@@ -4,6 +4,9 @@ import type { Clock } from '../base/clock.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Gate } from '../merchant/merchant.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { openProof } from '../card/vault.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { demandedAuthentication, mayBeDemanded } from './authenticate.ts'
 import { originalOf } from './decide.ts'
 import type { Event, GateFacts } from './event.ts'
 import type { Held } from './hand.ts'
@@ -12,12 +15,18 @@ import type { Attempt, Order, Step, Transaction } from './order.ts'
 /** Does one step outside and says what came of it. It never rejects for anything the outside does. */
 export type Performer = (held: Held, transaction: Transaction) => Promise<Event>
 
-/** The steps that call somebody; the others are done inside the commit. */
-export type OutsideStep = Exclude<Step, 'record attempt'>
+/** The steps that call somebody; the others are done inside the commit, or are time limits. */
+export type OutsideStep = Exclude<Step, 'record attempt' | 'await method' | 'await challenge'>
+
+export const isOutside = (step: Step | undefined): step is OutsideStep =>
+  step === 'authenticate' || step === 'authorise' || step === 'reverse'
 
 export interface PerformerParts {
   clock: Clock
   random: Random
+  keys: KeyRing
+  /** Step `authenticate`. */
+  authenticate: Performer
   gate: (gateId: bigint) => Gate | undefined
   connector: (gateId: bigint) => Connector | undefined
   /** Whether the lease of this process was good from that (monotonic) time until now; asked right before bytes leave. */
@@ -27,6 +36,7 @@ export interface PerformerParts {
 
 /** Every outside step with what does it. */
 export const performersOf = (parts: PerformerParts): Record<OutsideStep, Performer> => ({
+  authenticate: parts.authenticate,
   authorise: (held, transaction) => authorise(parts, held, transaction),
   reverse: (held, transaction) => reverse(parts, held, transaction),
 })
@@ -42,8 +52,17 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
   const gate = parts.gate(attempt.gateId)
   const about = { transactionNo: transaction.no, attemptNo: attempt.no }
   const outcome = await ask(parts, attempt.gateId, (connector, deadline, mayStillSend) =>
-    connector.authorise(authorisationOf(held, transaction, attempt), deadline, mayStillSend),
+    connector.authorise(authorisationOf(parts.keys, held, transaction, attempt), deadline, mayStillSend),
   )
+  if (outcome.is === 'declined' && outcome.actionCode === authenticationRequired && mayBeDemanded(transaction))
+    return {
+      is: 'authentication demanded',
+      ...about,
+      actionCode: outcome.actionCode,
+      authentication: demandedAuthentication(transaction.authentication!, parts.random),
+      lease: parts.processId,
+      leaseDueAt: parts.clock.now() + leaseLookMs,
+    }
   const sentBefore = transaction.tries > 0
   if (gate && (outcome.is === 'approved' || outcome.is === 'declined'))
     return eventOf(outcome, about, uuid(parts.random), {
@@ -84,9 +103,23 @@ export function openAttempt(order: Order, transaction: Transaction): Attempt {
   return attempt
 }
 
+/** An acquirer's "authenticate first"; docs/errors.md. */
+const authenticationRequired = '165'
+
+/** What the acquirer is told of 3-D Secure: the issuer's proof with where it comes from, or the ECI of a payment that has none. */
+function proofOf(keys: KeyRing, order: Order, { authentication, result }: Transaction): Authorisation['authentication'] {
+  if (!authentication || result.eci === undefined) return undefined
+  const { authenticationValue, dsTransId, version, status, acsUrl } = authentication
+  const proof = authenticationValue === undefined ? undefined : openProof(authenticationValue, order, keys)
+  if (!proof || dsTransId === undefined) return { eci: result.eci }
+  const method = status === 'A' ? 'attempt' : acsUrl === undefined ? 'frictionless' : 'challenge'
+  return { eci: result.eci, authenticationValue: proof.reveal(), dsTransId, version, method }
+}
+
 /** The request to the acquirer, from the order and its attempt alone. */
-function authorisationOf({ order, card }: Held, transaction: Transaction, attempt: Attempt): Authorisation {
+function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Transaction, attempt: Attempt): Authorisation {
   const { expiryMonth, expiryYear } = order.card
+  const authentication = proofOf(keys, order, transaction)
   return {
     kind: order.kind,
     orderId: order.orderId,
@@ -95,6 +128,7 @@ function authorisationOf({ order, card }: Held, transaction: Transaction, attemp
     pan: card.pan,
     expiry: `${String(expiryYear % 100).padStart(2, '0')}${String(expiryMonth).padStart(2, '0')}`,
     ...(card.cvv2 ? { cvv2: card.cvv2 } : {}),
+    ...(authentication ? { authentication } : {}),
     stan: attempt.stan,
     rrn: attempt.rrn,
     startedAt: attempt.startedAt,

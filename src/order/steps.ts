@@ -7,7 +7,7 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import type { Door } from './advance.ts'
 import type { Held } from './hand.ts'
 import { head, type Transaction } from './order.ts'
-import type { OutsideStep, Performer } from './perform.ts'
+import { isOutside, type OutsideStep, type Performer } from './perform.ts'
 import { placeKey, type Due, type OrderStore } from './store.ts'
 
 /** A step that failed this often by itself is left to an operator. */
@@ -48,7 +48,7 @@ export function openSteps(s: StepsSettings): Steps {
 
   async function perform(held: Held, transaction: Transaction): Promise<void> {
     const step = transaction.step
-    if (step === undefined || step === 'record attempt') return
+    if (!isOutside(step)) return
     const { merchantId, orderId } = held.order
     const serial = head(held.order).serialNumber
     const due: Due = { merchantId, orderId, transactionNo: transaction.no, tries: transaction.tries }

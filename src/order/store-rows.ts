@@ -36,6 +36,7 @@ export interface TransactionRecord extends Placed {
   amount_minor: bigint
   amount_text: string
   result: Transaction['result']
+  authentication: Transaction['authentication'] | null
   step: Step | null
   due_at: number | null
   lease: bigint | null
@@ -132,6 +133,7 @@ export const transactionRow = (p: PlaceRow, t: Transaction) => ({
   amount_minor: String(t.amountMinor),
   amount_text: t.amountText,
   result: t.result,
+  authentication: t.authentication ?? null,
   step: t.step ?? null,
   due_at: timestamp(t.dueAt),
   lease: t.lease === undefined ? null : String(t.lease),
@@ -151,6 +153,7 @@ export const transactionOf = (r: TransactionRecord): Transaction => ({
   amountMinor: r.amount_minor,
   amountText: r.amount_text,
   result: r.result,
+  ...(r.authentication === null ? {} : { authentication: r.authentication! }),
   ...(r.step === null ? {} : { step: r.step }),
   ...(r.due_at === null ? {} : { dueAt: r.due_at }),
   ...(r.lease === null ? {} : { lease: r.lease }),

@@ -71,25 +71,25 @@ export const selectOrders = statement<OrderRecord>(`
   join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id`)
 
 export const insertTransactions: Write = statement(`
-  insert into transaction (merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result, step,
-    due_at, lease, tries, alarm, created_at, final_at)
-  select merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result, step,
-    due_at, lease, tries, alarm, created_at, final_at
+  insert into transaction (merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result,
+    authentication, step, due_at, lease, tries, alarm, created_at, final_at)
+  select merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result,
+    authentication, step, due_at, lease, tries, alarm, created_at, final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, kind text, origin text, serial_number uuid,
-    parent_no int, state text, amount_minor bigint, amount_text text, result jsonb, step text, due_at timestamptz, lease bigint, tries int, alarm text,
+    parent_no int, state text, amount_minor bigint, amount_text text, result jsonb, authentication jsonb, step text, due_at timestamptz, lease bigint, tries int, alarm text,
     created_at timestamptz, final_at timestamptz)`)
 
 /** Fenced by the order's version, which is written in the same transaction. */
 export const updateTransactions: Write = statement(`
-  update transaction t set state = n.state, result = n.result, step = n.step, due_at = n.due_at, lease = n.lease, tries = n.tries,
+  update transaction t set state = n.state, result = n.result, authentication = n.authentication, step = n.step, due_at = n.due_at, lease = n.lease, tries = n.tries,
     alarm = n.alarm, final_at = n.final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, state text, result jsonb, step text,
-    due_at timestamptz, lease bigint, tries int, alarm text, final_at timestamptz)
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, state text, result jsonb, authentication jsonb,
+    step text, due_at timestamptz, lease bigint, tries int, alarm text, final_at timestamptz)
   where t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = n.transaction_no`)
 
 export const selectTransactions = statement<TransactionRecord>(`
   select t.merchant_id, t.order_id, t.transaction_no, t.kind, t.origin, t.serial_number, t.parent_no, t.state, t.amount_minor, t.amount_text, t.result,
-    t.step, t.due_at, t.lease, t.tries, t.alarm, t.created_at, t.final_at
+    t.authentication, t.step, t.due_at, t.lease, t.tries, t.alarm, t.created_at, t.final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id`)
 

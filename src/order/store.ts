@@ -96,6 +96,8 @@ export interface OrderStore {
 }
 
 export const receiptKey = (receiptId: string): string => `receipt:${receiptId}`
+export const authenticationKey = (threeDSServerTransId: string): string => `3ds:${threeDSServerTransId}`
+export const pageKey = (pageToken: string): string => `page:${pageToken}`
 
 export function openOrderStore(pool: Pool): OrderStore {
   return {
@@ -270,16 +272,29 @@ function listsOf(changes: readonly Change[]) {
       (fresh ? lists.newAttempts : lists.attempts).push(attemptRow(place, a)),
     )
     for (const r of rows) lists.events.push(eventRow(place, r))
-    const receiptId = after.transactions.find((t, i) => t.result.receiptId !== before?.transactions[i]?.result.receiptId)?.result
-      .receiptId
-    if (receiptId !== undefined)
-      lists.locators.push({ key: receiptKey(receiptId), merchant_id: place.merchant_id, order_id: place.order_id })
+    for (const key of newKeys(before, after))
+      lists.locators.push({ key, merchant_id: place.merchant_id, order_id: place.order_id })
     const ended = !['processing', 'unknown', 'approved'].includes(statusOf(after))
     if (ended) lists.freed.push({ merchant_id: place.merchant_id, client_orderid: after.clientOrderid, order_id: place.order_id })
     if (eraseCvv2) lists.erased.push(place)
   }
   return lists
 }
+
+/** Keys that find the order without its merchant: of a new receipt, of a new authentication and its page. */
+export const newKeys = (before: Order | undefined, after: Order): string[] =>
+  after.transactions.flatMap((t, i) => {
+    const old = before?.transactions[i]
+    if (t === old) return []
+    const { receiptId } = t.result
+    const ids = t.authentication
+    return [
+      ...(receiptId === undefined || receiptId === old?.result.receiptId ? [] : [receiptKey(receiptId)]),
+      ...(ids === undefined || ids.threeDSServerTransId === old?.authentication?.threeDSServerTransId
+        ? []
+        : [authenticationKey(ids.threeDSServerTransId), pageKey(ids.pageToken)]),
+    ]
+  })
 
 /** Calls `use` for what is new or was replaced. */
 function sort<T>(before: readonly T[] | undefined, after: readonly T[], use: (item: T, fresh: boolean) => void): void {

@@ -3,11 +3,21 @@ import type { StatusReply } from '../spec/gateway/status.ts'
 import { finalStatuses, kindWords, type Status } from '../spec/words.ts'
 import { head, statusOfState, type Order, type Transaction } from './order.ts'
 
+/** States whose stage has another word. */
+const stages = {
+  new: 'filtering',
+  filtering: 'filtering',
+  'awaiting method': '3d_validating',
+  authenticating: '3d_validating',
+  'awaiting challenge': '3d_validating',
+  ready: 'processing',
+  authorising: 'processing',
+} as const
+
 /** Stage of a transaction: the prefix of its kind and where it stands. */
 function stageOf(transaction: Transaction): string {
-  const stage = { new: 'filtering', filtering: 'filtering', ready: 'processing', authorising: 'processing' } as const
-  const state = transaction.state
-  return kindWords[transaction.kind].stagePrefix + (state in stage ? stage[state as keyof typeof stage] : state)
+  const { state } = transaction
+  return kindWords[transaction.kind].stagePrefix + (state in stages ? stages[state as keyof typeof stages] : state)
 }
 
 /** `YYYY-MM-DD HH:MM:SS UTC`. */
@@ -79,7 +89,8 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     'loyalty-message': processor.loyaltyMessage,
     'loyalty-bonus': processor.loyaltyBonus,
     'loyalty-program': processor.loyaltyProgram,
-    'verified-3d-status': finalStatuses.has(status) ? 'UNKNOWN' : undefined,
+    'verified-3d-status': finalStatuses.has(status) ? (result.verified ?? 'UNKNOWN') : undefined,
+    eci: result.eci,
   }
 }
 

@@ -1,10 +1,12 @@
 import { attemptNames, chooseGate } from '../acquirer/choose.ts'
-import { withoutCvv2, type Card, type SealedCard } from '../card/vault.ts'
+import type { Card, SealedCard } from '../card/vault.ts'
 import type { Registry } from '../merchant/merchant.ts'
+import { finalStatuses } from '../spec/words.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from './authenticate.ts'
 import { decide, originalOf, type Refused } from './decide.ts'
 import type { Event } from './event.ts'
-import type { Order, Transaction } from './order.ts'
+import { statusOfState, type Order, type Transaction } from './order.ts'
 import { openAttempt } from './perform.ts'
 import { screen } from './screen.ts'
 import type { Change } from './store.ts'
@@ -21,18 +23,29 @@ export interface Deciding {
   now: number
   processId: bigint
   registry: Registry
+  planner: AuthenticationPlanner
   /** The next number of the installation's counter of attempts. */
   number: () => bigint
   /** Whether steps outside may be begun by this process; else the order waits for a sweep. */
   hold: boolean
 }
 
-/** Begins a new order. In hand, its CVV2 lives in memory only; unleased, another process may have to authorise and finds it sealed until the attempt is recorded. */
-export function acceptWork(order: Order, card: Card, sealed: SealedCard, at: number, deciding: Deciding): Work {
+/**
+ * Begins a new order. In hand, its CVV2 lives in memory only; at rest (unleased, or until the cardholder is authenticated), another process may have to authorise and finds it
+ * sealed. What is decided at once needs none.
+ */
+export function acceptWork(
+  order: Order,
+  card: Card,
+  sealed: SealedCard,
+  withCvv2: () => SealedCard,
+  at: number,
+  deciding: Deciding,
+): Work {
   const work: Work = { after: order, rows: [], deliveries: [], sealed, eraseCvv2: false, card, entries: [at] }
   drive(work, { is: 'accepted', transactionNo: 1 }, deciding)
-  // Decided at once (an expired card): nothing will be authorised any more.
-  if (work.after.finalAt !== undefined) work.sealed = withoutCvv2(sealed)
+  const rests = work.after.transactions.some((t) => t.step !== undefined && t.lease === undefined)
+  if (rests) work.sealed = withCvv2()
   return work
 }
 
@@ -45,27 +58,51 @@ export function drive(work: Work, event: Event, deciding: Deciding): Refused | u
       if (todo === event) return decided
       throw new Error(`order ${work.after.orderId}: ${decided.why}, although it follows from ${event.is}`)
     }
-    if ((todo.is === 'attempt recorded' || todo.is === 'no gate') && work.before) work.eraseCvv2 = true
     work.after = decided.order
     work.rows.push(decided.row)
     work.deliveries.push(...decided.deliveries)
     events.push(...decided.follow)
     const transaction = work.after.transactions.find((t) => t.no === todo.transactionNo)!
-    if (transaction.state === 'filtering') events.push(screen(work.after, transaction, deciding.now))
+    if (work.before && endsNeedOfCvv2(todo, transaction)) work.eraseCvv2 = true
+    if (transaction.state === 'filtering') events.push(screened(work, transaction, deciding))
     else if (transaction.step === 'record attempt' && deciding.hold && transaction.dueAt! <= deciding.now)
       events.push(attemptEvent(work.after, transaction, deciding))
   }
   return undefined
 }
 
-/** Takes up a step that was found in nobody's hand. A call that a dead process may have made is never made again: its attempt counts as lost. */
+/** What the gateway itself has to say before anybody outside is asked; then 3-D Secure, where it runs. */
+function screened(work: Work, transaction: Transaction, deciding: Deciding): Event {
+  const event = screen(work.after, transaction, deciding.now)
+  if (event.is !== 'screened clean') return event
+  const endpoint = deciding.registry.endpoint(work.after.endpointId)
+  return authenticationEvent(work.after, transaction, work.card, endpoint, deciding.planner, deciding.now)
+}
+
+/** A CVV2 that was stored goes with the attempt that may be the last, or else with its outcome. */
+function endsNeedOfCvv2(event: Event, transaction: Transaction): boolean {
+  if (event.is === 'attempt recorded') return !mayBeDemanded(transaction)
+  if (event.is === 'no gate') return true
+  const rests = transaction.state === 'unknown' || finalStatuses.has(statusOfState(transaction.state))
+  return rests && transaction.authentication !== undefined
+}
+
+/**
+ * Takes up a step that was found in nobody's hand, or whose time is over. A call that a dead process may have made is never made again: its attempt counts as lost, its authentication
+ * as failed. Whoever moved the order on meanwhile has it in hand.
+ */
 export function resume(work: Work, transactionNo: number, deciding: Deciding): Refused | undefined {
   const transaction = work.after.transactions.find((t) => t.no === transactionNo)
   const untouched = work.before?.transactions.includes(transaction!)
-  if (!transaction?.step || !untouched) return { is: 'stale', why: 'there is nothing to resume' }
+  if (!transaction?.step || !untouched || transaction.lease !== deciding.processId)
+    return { is: 'stale', why: 'there is nothing to resume' }
   switch (transaction.step) {
     case 'record attempt':
       return drive(work, attemptEvent(work.after, transaction, deciding), deciding)
+    case 'await method':
+    case 'authenticate':
+    case 'await challenge':
+      return drive(work, overdueEvent(work.after, transaction, deciding.registry.endpoint(work.after.endpointId)), deciding)
     case 'authorise': {
       const { no, startedAt, deadlineAt } = openAttempt(work.after, transaction)
       // What was sent may still be on its way for as long as an answer is waited for.

@@ -1,10 +1,11 @@
 import type { Random } from '../base/random.ts'
-import type { Answer, Route } from '../http/server.ts'
-import { html, verbatim, type Markup } from '../http/page.ts'
+import type { Route } from '../http/server.ts'
+import { html, type Markup } from '../http/page.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { receiptKey, type Place } from '../order/store.ts'
 import { statusView, wireTime } from '../order/view.ts'
 import { statusOfState } from '../order/order.ts'
+import { pageAnswer } from './layout.ts'
 
 export interface ReceiptParts {
   random: Random
@@ -21,13 +22,13 @@ export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
     const order = place && (await parts.order(place))
     const transaction = order?.transactions.find((t) => t.result.receiptId === id)
     if (!order || !transaction || params.endpoint !== String(order.endpointId))
-      return page(parts.random, 404, 'Receipt not found', missing)
-    return page(
-      parts.random,
-      200,
-      `Receipt ${order.clientOrderid}`,
-      receipt(order, transaction, parts.merchantName(order.merchantId)),
-    )
+      return pageAnswer(parts.random, { status: 404, title: 'Receipt not found', content: missing })
+    return pageAnswer(parts.random, {
+      status: 200,
+      title: `Receipt ${order.clientOrderid}`,
+      style,
+      content: receipt(order, transaction, parts.merchantName(order.merchantId)),
+    })
   }
   return [
     { method: 'GET', path: `${base}/view-receipt/:endpoint/:receipt/`, handle },
@@ -67,44 +68,6 @@ function receipt(order: Order, transaction: Transaction, merchant: string | unde
 }
 
 const style = `
-:root { color-scheme: light dark; --ink: #1c1f24; --quiet: #5d6673; --line: #dfe3e8; --paper: #fff; --desk: #f3f5f7; --accent: #0b6bcb }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --quiet: #9aa4b2; --line: #333a44; --paper: #1b1f25; --desk: #111418; --accent: #6db3ff } }
-* { box-sizing: border-box }
-body { margin: 0; background: var(--desk); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
-main { max-width: 34rem; margin: 3rem auto; padding: 2rem; background: var(--paper); border-radius: 12px; border-top: 4px solid var(--accent) }
-h1 { margin: 0; font-size: 1.1rem; font-weight: 600; color: var(--quiet) }
-.amount { margin: .25rem 0 1.5rem; font-size: 2.4rem; font-weight: 650; font-variant-numeric: tabular-nums }
-.amount small { font-size: 1.1rem; font-weight: 500; color: var(--quiet) }
 dl { margin: 0 } dl div { display: grid; grid-template-columns: 9.5rem 1fr; gap: 1rem; padding: .55rem 0; border-top: 1px solid var(--line) }
 dt { color: var(--quiet) } dd { margin: 0; overflow-wrap: anywhere }
-@media (max-width: 40rem) { main { margin: 0; min-height: 100vh; border-radius: 0; padding: 1.5rem } dl div { grid-template-columns: 1fr; gap: 0 } }
-@media print { body { background: none } main { margin: 0; padding: 0; border: 0 } }`
-
-function page(random: Random, status: number, title: string, content: Markup): Answer {
-  const nonce = random.bytes(16).toString('base64')
-  return {
-    status,
-    type: 'text/html;charset=utf-8',
-    headers: {
-      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'private, no-store',
-    },
-    body: html`<!doctype html>
-      <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <meta name="robots" content="noindex" />
-          <title>${title}</title>
-          <style nonce="${nonce}">
-            ${verbatim(style)}
-          </style>
-        </head>
-        <body>
-          <main>${content}</main>
-        </body>
-      </html> `.text,
-  }
-}
+@media (max-width: 40rem) { dl div { grid-template-columns: 1fr; gap: 0 } }`

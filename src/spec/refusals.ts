@@ -13,6 +13,7 @@ export const refusals = {
   'operation not enabled':  { code: 5,   type: 'validation-error', http: 403, text: () => 'Operation is not enabled for this endpoint' },
   'order not found':        { code: 6,   type: 'validation-error', http: 404, text: () => 'Order not found' },
   'currency not supported': { code: 8,   type: 'validation-error', http: 400, text: () => 'Currency is not supported' },
+  'wrong state':            { code: 9,   type: 'validation-error', http: 400, text: (what: string) => `Order ${what}` },
   'order id in use':        { code: 11,  type: 'validation-error', http: 400, text: () => 'client_orderid is already in use' },
   'internal error':         { code: 100, type: 'error',            http: 400, text: () => 'Internal error' },
 } as const

@@ -22,10 +22,12 @@ export interface World {
   merchant: { login: string; controlKey: string }
   /** A second merchant with an endpoint of its own, in USD. */
   other: { login: string; controlKey: string; endpoint: number }
-  /** plain: USD, euro: EUR, both without 3-D Secure. `disabled` is switched off, `strict` wants a phone number, `hundredths` signs yen times a hundred. */
-  endpoints: { plain: number; euro: number; disabled: number; strict: number; yen: number; hundredths: number }
-  groups: { multi: number }
+  /** plain: USD, euro: EUR, both without 3-D Secure; secure: USD with it. `disabled` is switched off, `strict` wants a phone number, `hundredths` signs yen times a hundred. */
+  endpoints: { plain: number; secure: number; euro: number; disabled: number; strict: number; yen: number; hundredths: number }
+  groups: { multi: number; multi_secure: number }
   acquirerAdminUrl: string
+  directoryServerUrl: string
+  acsUrl: string
   merchantServerUrl: string
   databaseUrl: string
   directory: string
@@ -96,10 +98,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 interface SandboxFile {
   base_url: string
   merchant: { login: string; control_key: string }
-  endpoints: { plain: number; euro: number }
-  endpoint_groups: { multi: number }
+  endpoints: { plain: number; secure: number; euro: number }
+  endpoint_groups: { multi: number; multi_secure: number }
   merchant_server_url: string
-  simulators: { acquirer_admin_url: string }
+  simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
   database_url: string
 }
 
@@ -108,6 +110,8 @@ const viewOf = (file: SandboxFile) => ({
   merchant: { login: file.merchant.login, controlKey: file.merchant.control_key },
   groups: file.endpoint_groups,
   acquirerAdminUrl: file.simulators.acquirer_admin_url,
+  directoryServerUrl: file.simulators.directory_server_url,
+  acsUrl: file.simulators.acs_url,
   merchantServerUrl: file.merchant_server_url,
 })
 

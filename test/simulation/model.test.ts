@@ -114,6 +114,7 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
     now,
     processId: chance.pick(processes),
     registry: configuration,
+    planner: { enrolment: () => ({ is: 'unknown' }), random, steering: false },
     number: () => ++numbers,
     hold: chance.happens(0.5),
   })
@@ -123,7 +124,7 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
     const order = newOrder(BigInt(made.length + 1), `name ${chance.whole(1, 6)}`, now, chance)
     const card: Card = { pan: secret('4111111111111111'), cvv2: secret('123') }
     const sealed = withCvv2(sealCard(card, order, keys, random), card, order, keys, random)
-    const work = acceptWork(order, card, sealed, 0, deciding())
+    const work = acceptWork(order, card, sealed, () => sealed, 0, deciding())
     made.push(order)
     const claim = { ...order, digest: Buffer.alloc(32, chance.whole(1, 2)), at: order.createdAt }
     note(

@@ -7,6 +7,7 @@ import { legalTransitions, machine, moveFor, type Move } from '../../src/order/m
 import { head, statusOf, statusOfState, type Attempt, type Order, type State, type Transaction } from '../../src/order/order.ts'
 import { screen } from '../../src/order/screen.ts'
 import { finalStatuses } from '../../src/spec/words.ts'
+import type { Authentication } from '../../src/three-d-secure/authentication.ts'
 
 /** Everything here is read off the table of moves, so that a new row is checked by being there. */
 
@@ -23,10 +24,25 @@ const answers: ReadonlySet<EventName> = new Set([
   'answer lost',
   'answer awaited',
   'lease lost',
+  'authentication demanded',
   'reversal unanswered',
   'reversal acknowledged',
 ])
-const leases: ReadonlySet<EventName> = new Set(['attempt recorded', 'answer awaited', 'taken up'])
+const leases: ReadonlySet<EventName> = new Set([
+  'attempt recorded',
+  'answer awaited',
+  'taken up',
+  'method uploaded',
+  'authentication demanded',
+])
+/** Results of 3-D Secure, which name the authentication they are of. */
+const ofAuthentications: ReadonlySet<EventName> = new Set([
+  'method uploaded',
+  'challenge required',
+  'challenge returned',
+  'authenticated',
+  'result missing',
+])
 /** What happens to a reversal only, which is a transaction of its own beside the payment it takes back. */
 const ofReversals: ReadonlySet<string> = new Set([
   'owed',
@@ -39,6 +55,15 @@ const subjectOf = ({ from, on }: Pick<Move, 'from' | 'on'>): number => (ofRevers
 
 const names = { gateId: 7n, terminalId: 'T1', stan: '000001', rrn: '000000000001', startedAt: now, deadlineAt: now + 5_000 }
 const openAttempt: Attempt = { ...names, no: 1, transactionNo: 1 }
+const authentication: Authentication = {
+  round: 1,
+  directory: 'a directory',
+  version: '2.2.0',
+  threeDSServerTransId: '8a880dc0-d2d2-4067-bcb1-b08d1690b26e',
+  pageToken: 'page',
+  authenticationValue: 'sealed',
+}
+const verdict = { go: 'decline', verified: 'NOT_AUTHENTICATED', errorCode: '2001', errorMessage: 'failed' } as const
 
 /** Frozen to the last object, so that whatever is changed in place throws. */
 function frozen<T>(value: T): T {
@@ -57,6 +82,7 @@ function orderIn(state: State, changes: Partial<Order> = {}, subject = 1): Order
     kind: 'sale',
     origin: 'request',
     serialNumber,
+    ...(state === 'new' || state === 'filtering' ? {} : { authentication }),
     ...at(subject === 1 ? state : 'unknown'),
   }
   const reversal: Transaction = { ...common, no: 2, kind: 'reversal', origin: 'gateway', parentNo: 1, ...at(state) }
@@ -104,6 +130,10 @@ function eventOf(is: EventName, changes: object = {}, subject = 1): Event {
     dueAt: now + 1_000,
     reverseAt: openAttempt.deadlineAt,
     attempt: names,
+    authentication,
+    learned: {},
+    verified: 'AUTHENTICATED',
+    verdict,
   }
   const made = {
     is,
@@ -111,11 +141,16 @@ function eventOf(is: EventName, changes: object = {}, subject = 1): Event {
     ...facts,
     ...(leases.has(is) ? { lease: 9n, leaseDueAt: now + 4_000 } : {}),
     ...(answers.has(is) ? { attemptNo: subject } : {}),
+    ...(ofAuthentications.has(is) ? { of: authentication.threeDSServerTransId } : {}),
     ...changes,
   }
   assert.ok(isEvent(made))
   return frozen(made)
 }
+
+/** A failed authentication names itself, unless there was none to begin with. */
+const ofMove = ({ from, on }: Move) =>
+  on === 'not authenticated' && from !== 'filtering' ? { of: authentication.threeDSServerTransId } : {}
 
 const decided = (order: Order, event: Event): Decided => {
   const result = decide(order, event, now)
@@ -161,7 +196,7 @@ for (const move of machine) {
   test(`${named(move)}: the new order says so, and the old one is untouched`, () => {
     const subject = subjectOf(move)
     const before = orderIn(move.from, {}, subject)
-    const { order, row } = decided(before, eventOf(move.on, {}, subject))
+    const { order, row } = decided(before, eventOf(move.on, ofMove(move), subject))
     const next = order.transactions[subject - 1]!
     assert.equal(next.state, move.to)
     assert.equal(next.step, move.asks)
@@ -244,7 +279,7 @@ test('a lease ends with the state it was taken for', () => {
 test('each final outcome is told once to each URL, and what is not final is told to nobody', () => {
   for (const move of machine) {
     const subject = subjectOf(move)
-    const { deliveries, order } = decided(orderIn(move.from, {}, subject), eventOf(move.on, {}, subject))
+    const { deliveries, order } = decided(orderIn(move.from, {}, subject), eventOf(move.on, ofMove(move), subject))
     const expected =
       subject === 1 && isFinal(move.to) && !isFinal(move.from) ? ['https://a.example/cb', 'https://b.example/n'] : []
     assert.deepEqual(
@@ -307,6 +342,28 @@ test('a reversal goes on until it is acknowledged, and only then is the payment 
   assert.equal(statusOf(acknowledged.order), 'unknown')
   const { order } = decided(acknowledged.order, acknowledged.follow[0]!)
   assert.deepEqual([statusOf(order), head(order).result.errorCode, head(order).result.receiptId], ['error', '911', undefined])
+})
+
+test('what is of another authentication, or of an earlier one, changes nothing', () => {
+  const other = { of: '00000000-0000-4000-8000-00000000000f' }
+  for (const move of machine)
+    if (ofAuthentications.has(move.on) || (move.on === 'not authenticated' && move.from !== 'filtering'))
+      assert.equal(decide(orderIn(move.from), eventOf(move.on, other), now).is, 'stale', named(move))
+})
+
+test('nothing is authorised before the authentication that was begun has its result', () => {
+  const begun = new Set<State>(['awaiting method', 'authenticating', 'awaiting challenge'])
+  for (const { from, on, to } of machine)
+    if (begun.has(from) && !begun.has(to) && to === 'ready') assert.equal(on, 'authenticated')
+  for (const { from, asks } of machine) if (asks === 'authorise') assert.ok(from === 'ready' || from === 'authorising', from)
+})
+
+test('the proof of an authentication is kept until its authorisation has an outcome, and no longer', () => {
+  const proof = ({ order }: Decided) => head(order).authentication?.authenticationValue
+  assert.equal(proof(decided(orderIn('ready'), eventOf('attempt recorded'))), 'sealed')
+  assert.equal(proof(decided(orderIn('authorising'), eventOf('answer awaited'))), 'sealed')
+  for (const on of ['approved', 'declined', 'not sent', 'answer lost', 'lease lost'] as const)
+    assert.equal(proof(decided(orderIn('authorising'), eventOf(on))), undefined, on)
 })
 
 test('a card is good through the last day of its month, in UTC', () => {

@@ -1,0 +1,109 @@
+import { sameText } from '../../src/base/digest.ts'
+import type { Cancel, Clock } from '../../src/base/clock.ts'
+import { password } from '../three-d-secure/cards.ts'
+import type { Ending } from './risk.ts'
+
+/** How a challenge ended, in the words of RReq. */
+export interface Result {
+  passed: boolean
+  /** transStatusReason and challengeCancel. */
+  reason?: string
+  cancel?: string
+  interactions: number
+}
+
+/** What the browser is to see. `undelivered`: the result could not be told to the directory server. */
+export type View =
+  | { is: 'asking'; triesLeft: number; notice?: 'wrong' | 'empty' | 'sent again' | 'not sent again' }
+  | { is: 'over'; result: Result; told: 'delivered' | 'undelivered' }
+
+const firstRequestMs = 30_000
+const interactionMs = 600_000
+const tries = 3
+const resends = 3
+
+/**
+ * One challenge. *expected*: ARes said C, the browser has not come; 30 s lead to *ending*. *asking*: the page is shown; a right password, the third wrong
+ * one, a cancellation or 10 minutes without an answer lead to *ending*. *ending*: the result is being told. *over*: it was told, once and for
+ * all. `#end` alone leads to the last two.
+ */
+export class Challenge {
+  readonly #clock: Clock
+  readonly #ending: Ending
+  readonly #tell: (result: Result) => Promise<'delivered' | 'undelivered'>
+  #mode: 'expected' | 'asking' | 'ending' | 'over' = 'expected'
+  #interactions = 0
+  #resent = 0
+  #cancelTimer: Cancel
+  #ended: Promise<View> | undefined
+
+  /** `tell` sends the result; it is called once and never rejects. */
+  constructor(clock: Clock, ending: Ending, tell: (result: Result) => Promise<'delivered' | 'undelivered'>) {
+    this.#clock = clock
+    this.#ending = ending
+    this.#tell = tell
+    this.#cancelTimer = clock.after(firstRequestMs, () => void this.#end({ reason: '14', cancel: '05' }))
+  }
+
+  get mode(): string {
+    return this.#mode
+  }
+
+  /** A CReq came: the first shows the page, the same again after a refresh goes on where it was. */
+  open(): Promise<View> {
+    if (this.#mode === 'expected') {
+      this.#mode = 'asking'
+      this.#wait()
+    }
+    return this.view()
+  }
+
+  view(): Promise<View> {
+    return this.#ended ?? Promise.resolve(this.#asking())
+  }
+
+  submit(given: string): Promise<View> {
+    if (this.#mode !== 'asking') return this.view()
+    this.#wait()
+    if (given.trim() === '') return Promise.resolve(this.#asking('empty'))
+    this.#interactions++
+    if (sameText(given.trim(), password)) return this.#end(this.#ending === 'fails' ? { reason: '01' } : {})
+    return this.#interactions < tries ? Promise.resolve(this.#asking('wrong')) : this.#end({ reason: '01' })
+  }
+
+  resend(): Promise<View> {
+    if (this.#mode !== 'asking') return this.view()
+    this.#wait()
+    return Promise.resolve(this.#asking(++this.#resent <= resends ? 'sent again' : 'not sent again'))
+  }
+
+  cancel(): Promise<View> {
+    return this.#mode === 'asking' ? this.#end({ reason: '01', cancel: '01' }) : this.view()
+  }
+
+  /** Forgets it without telling anybody. */
+  drop(): void {
+    this.#cancelTimer()
+  }
+
+  #asking(notice?: 'wrong' | 'empty' | 'sent again' | 'not sent again'): View {
+    return { is: 'asking', triesLeft: tries - this.#interactions, ...(notice === undefined ? {} : { notice }) }
+  }
+
+  #wait(): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#clock.after(interactionMs, () => void this.#end({ reason: '14', cancel: '04' }))
+  }
+
+  #end(how: { reason?: string; cancel?: string }): Promise<View> {
+    if (this.#ended !== undefined) return this.#ended
+    this.#cancelTimer()
+    this.#mode = 'ending'
+    const result: Result = { passed: how.reason === undefined, ...how, interactions: this.#interactions }
+    this.#ended = this.#tell(result).then((told) => {
+      this.#mode = 'over'
+      return { is: 'over', result, told }
+    })
+    return this.#ended
+  }
+}

@@ -1,0 +1,80 @@
+import type { Clock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import type { Random } from '../../src/base/random.ts'
+import type { Secret } from '../../src/base/secret.ts'
+import type { Outgoing } from '../../src/http/outgoing.ts'
+import type { CavvKey } from '../three-d-secure/cavv.ts'
+import type { Version } from '../three-d-secure/codec.ts'
+import type { MessageJournal } from '../three-d-secure/journal.ts'
+import type { Credentials } from '../three-d-secure/peers.ts'
+import type { Challenge } from './challenge.ts'
+import type { AcsFaults } from './faults.ts'
+import type { Ending } from './risk.ts'
+
+/** What the desks of the ACS share. */
+
+/** An authentication whose answer was C. */
+export interface Case {
+  threeDSServerTransID: string
+  acsTransID: string
+  dsTransID: string
+  version: Version
+  messageCategory: string
+  /** Where the result goes. */
+  dsUrl: string
+  card: Secret<string>
+  /** Proof of an authentication, for when it is passed; payments alone have one. */
+  cavv?: string
+  ending: Ending
+  notificationURL: string
+  /** Of the notification URL and of the merchant's site: who may show the page in a frame. */
+  framedBy: readonly string[]
+  shown: Shown
+  challenge: Challenge
+  /** As the browser brought it along. */
+  sessionData?: string
+  /** What the browser takes to the notification URL; made once, so that a refresh takes the same. */
+  parting?: { field: string; value: string }
+}
+
+/** What the page tells the cardholder about the payment. */
+export interface Shown {
+  merchantName?: string
+  /** With its currency, such as 10.50 EUR. */
+  amount?: string
+  lastFour: string
+  network: string
+  /** Masked. */
+  phone: string
+}
+
+export interface Desk {
+  faults: AcsFaults
+  journal: MessageJournal
+  /** By acsTransID. */
+  cases: Map<string, Case>
+  /** Browsers that ran the method, by threeDSServerTransID. */
+  prints: Map<string, string>
+  outgoing: Outgoing
+  credentials: Credentials
+  cavvKey: CavvKey
+  /** Scaled, for what the protocol waits. */
+  clock: Clock
+  /** Real, for scripted delays. */
+  realClock: Clock
+  random: Random
+  log: Log
+  /** Where results go; without it, where the AReq says, if that is on this machine. */
+  dsUrl: string | undefined
+  /** Where browsers find this program, without a slash at the end. */
+  browserUrl: () => string
+}
+
+/** Puts in, and forgets the oldest beyond the limit. */
+export function keep<T>(map: Map<string, T>, key: string, value: T, forget?: (old: T) => void): void {
+  map.set(key, value)
+  const [oldest] = map
+  if (map.size <= 10_000 || oldest === undefined) return
+  map.delete(oldest[0])
+  forget?.(oldest[1])
+}

@@ -1,0 +1,198 @@
+import { html, verbatim, type Markup } from '../../src/http/page.ts'
+import { password, type TestCard } from '../three-d-secure/cards.ts'
+import type { View } from './challenge.ts'
+import type { Case } from './desk.ts'
+import { listStyle, pageStyle } from './page-style.ts'
+
+/** The bank's pages. Each takes the nonce of its own reply. */
+
+const bank = 'Harbour Bank'
+const mark = html`<svg viewBox="0 0 24 24" aria-hidden="true">
+  <path
+    fill="currentColor"
+    d="M12 2 2 7.5V9h20V7.5L12 2ZM4 10.5h3v7H4v-7Zm6.5 0h3v7h-3v-7Zm6.5 0h3v7h-3v-7ZM2 19.5h20V22H2v-2.5Z"
+  />
+</svg>`
+
+interface Frame {
+  nonce: string
+  title: string
+  /** Beside the bank's name. */
+  aside?: string
+  head?: Markup
+  foot?: Markup
+}
+
+function page({ nonce, title, aside, head, foot }: Frame, content: Markup): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>${title} · ${bank}</title>
+        <style nonce="${nonce}">
+          ${verbatim(pageStyle)}
+        </style>
+        ${head}
+      </head>
+      <body>
+        <header>${mark}<strong>${bank}</strong><span>${aside}</span></header>
+        <main>${content}</main>
+        <footer>${foot ?? html`A simulated bank: no real money, no real cards.`}</footer>
+      </body>
+    </html> `.text
+}
+
+const notices = {
+  empty: html`<p class="notice bad" role="alert">Type the password first.</p>`,
+  'sent again': html`<p class="notice" role="status">We have sent a new password.</p>`,
+  'not sent again': html`<p class="notice bad" role="alert">We cannot send another one. Please use the last.</p>`,
+}
+
+/** Asks for the one-time password. It needs no script; the refresh comes when the time is over. */
+export function challengePage(one: Case, view: Extract<View, { is: 'asking' }>, nonce: string, refreshSeconds: number): string {
+  const { merchantName, amount, lastFour, network, phone } = one.shown
+  const left = view.triesLeft === 1 ? '1 try is left.' : `${view.triesLeft} tries are left.`
+  const notice =
+    view.notice === 'wrong'
+      ? html`<p class="notice bad" role="alert">That password is not right. ${left}</p>`
+      : view.notice && notices[view.notice]
+  const head = html`<meta http-equiv="refresh" content="${refreshSeconds};url=/challenge/state?id=${one.acsTransID}" />`
+  const foot = html`A simulated bank. The password is <code>${password}</code>.`
+  return page(
+    { nonce, title: 'Confirm your payment', aside: network, head, foot },
+    html`<h1>Confirm your payment</h1>
+      <dl>${row('Merchant', merchantName)} ${row('Amount', amount, 'amount')} ${row('Card', `•••• ${lastFour}`)}</dl>
+      ${notice}
+      <form method="post" action="/challenge/answer">
+        <input type="hidden" name="id" value="${one.acsTransID}" />
+        <label for="password">One-time password</label>
+        <p class="quiet" id="sent">Sent to your phone ${phone}.</p>
+        <input
+          id="password"
+          name="password"
+          autocomplete="one-time-code"
+          autocapitalize="off"
+          spellcheck="false"
+          aria-describedby="sent"
+        />
+        <button class="main" name="action" value="submit">Confirm</button>
+        <div class="other">
+          <button name="action" value="resend">Send again</button>
+          <button name="action" value="cancel">Cancel</button>
+        </div>
+      </form>`,
+  )
+}
+
+const row = (name: string, value: string | undefined, kind = ''): Markup | undefined =>
+  value === undefined
+    ? undefined
+    : html`<div>
+        <dt>${name}</dt>
+        <dd class="${kind}">${value}</dd>
+      </div>`
+
+/** Takes the browser back to whoever asked: by itself where there is script, by a button where there is none. */
+export function returnPage(action: string, fields: Record<string, string>, nonce: string): string {
+  const inputs = Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)
+  return page(
+    { nonce, title: 'Going back to the shop' },
+    html`<form class="wait" method="post" action="${action}">
+        ${inputs}
+        <p role="status">Thank you. Going back to the shop …</p>
+        <noscript><button class="main">Continue</button></noscript>
+      </form>
+      <script nonce="${nonce}">
+        ${verbatim('document.forms[0].submit()')}
+      </script>`,
+  )
+}
+
+/** For whoever comes with nothing this bank could go on with. */
+export const strangerPage = (says: string, nonce: string): string =>
+  page(
+    { nonce, title: 'Nothing to confirm' },
+    html`<h1>There is nothing to confirm here</h1>
+      <p>${says}</p>
+      <p class="quiet">Go back to the shop and try again from there.</p>`,
+  )
+
+/**
+ * The method page, in a frame nobody sees: looks at the browser, tells the bank, and posts back who asked. It waits for its own bank a second
+ * at the most.
+ */
+export function methodPage(id: string, notificationUrl: string, methodData: string, nonce: string): string {
+  const script = `
+    const form = document.forms[0]
+    const print = [navigator.userAgent, navigator.language, screen.width + 'x' + screen.height, screen.colorDepth, new Date().getTimezoneOffset()]
+    const back = () => form.submit()
+    const body = new URLSearchParams({ id: form.dataset.id, print: print.join(' | ') })
+    fetch('/method/print', { method: 'POST', body, signal: AbortSignal.timeout(1000) }).then(back, back)
+  `
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>${bank}</title>
+      </head>
+      <body>
+        <form method="post" action="${notificationUrl}" data-id="${id}">
+          <input type="hidden" name="threeDSMethodData" value="${methodData}" />
+        </form>
+        <script nonce="${nonce}">
+          ${verbatim(script)}
+        </script>
+      </body>
+    </html> `.text
+}
+
+/** The list of test cards, for people. */
+export function cardsPage(cards: readonly TestCard[], nonce: string): string {
+  const tables = [...new Set(cards.map(({ network }) => network))].map((network) => {
+    const rows = cards.filter((card) => card.network === network).map(cardRow)
+    return html`<h2>${network}</h2>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th>Number</th>
+              <th>Scenario</th>
+              <th>Version</th>
+              <th>Method</th>
+              <th>What happens</th>
+              <th>Password</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${rows}
+          </tbody>
+        </table>
+      </div>`
+  })
+  const head = html`<style nonce="${nonce}">
+    ${verbatim(listStyle)}
+  </style>`
+  const foot = html`Also as <a href="/test-cards.json">JSON</a>. Faults are scripted at <a href="/admin">/admin</a>.`
+  return page(
+    { nonce, title: 'Test cards', aside: 'Simulated ACS', head, foot },
+    html`<h1>Test cards</h1>
+      <p class="quiet">
+        The last four digits tell the story: version, method, outcome, check digit. Any other number of the networks is
+        authenticated without a challenge. Whatever would be authenticated or attempted is challenged where the merchant mandates
+        it.
+      </p>
+      ${tables}`,
+  )
+}
+
+const cardRow = ({ number, scenario, version, method, note, password: word }: TestCard): Markup =>
+  html`<tr>
+    <td><code>${number.replaceAll(/\d{4}(?=\d)/g, '$& ')}</code></td>
+    <td>${scenario}</td>
+    <td>${version}</td>
+    <td>${method}</td>
+    <td>${note}</td>
+    <td>${word === undefined ? undefined : html`<code>${word}</code>`}</td>
+  </tr>`

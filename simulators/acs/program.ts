@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util'
+import type { Log } from '../../src/base/log.ts'
+import { required, runProgram, scaleIn, urlIn, whole } from '../three-d-secure/run.ts'
+import { startAcs } from './start.ts'
+
+const usage = `usage: program.js --port N --browser-port N --certificates DIR [options]
+
+  --port                 HTTPS for the directory server; 0 takes a free port, and what was taken is printed as one line of JSON
+  --browser-port         HTTP for browsers, and on loopback /admin
+  --certificates         has ds-ca.pem, acs.pem, acs.key and cavv.key
+  --ds-url               https://…/rreq, where results go; without it to the dsURL of each AReq, on this machine alone
+  --host                 127.0.0.1 unless said otherwise
+  --browser-host         host name in the addresses that browsers are given, such as localhost
+  --time-scale           0.01 makes the 30 s for the first CReq into 300 ms, and so on (1)
+  --die-with-parent      stops when standard input ends
+`
+
+async function start(log: Log) {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string' },
+      'browser-port': { type: 'string' },
+      certificates: { type: 'string' },
+      'ds-url': { type: 'string' },
+      host: { type: 'string' },
+      'browser-host': { type: 'string' },
+      'time-scale': { type: 'string' },
+      'die-with-parent': { type: 'boolean' },
+    },
+  })
+  const acs = await startAcs({
+    log,
+    port: whole('--port', values.port, 65_535),
+    browserPort: whole('--browser-port', values['browser-port'], 65_535),
+    certificates: required('--certificates', values.certificates),
+    ...(values['ds-url'] === undefined ? {} : { dsUrl: urlIn('--ds-url', values['ds-url'], 'https:') }),
+    ...(values.host === undefined ? {} : { host: values.host }),
+    ...(values['browser-host'] === undefined ? {} : { browserHost: values['browser-host'] }),
+    timeScale: scaleIn(values['time-scale']),
+  })
+  const ready = {
+    port: acs.port,
+    areq_url: acs.areqUrl,
+    browser_port: acs.browserPort,
+    url: acs.browserUrl,
+    admin_url: `${acs.browserUrl}/admin`,
+  }
+  return { ready, close: () => acs.close(), dieWithParent: values['die-with-parent'] ?? false }
+}
+
+await runProgram('the simulated ACS', usage, start)

@@ -1,0 +1,105 @@
+/**
+ * The admin port, always on loopback:
+ *
+ *   GET    /                     the same as GET /admin
+ *   GET    /health               {"status": "ok"}
+ *   GET    /admin                this list
+ *   GET    /admin/log            the last 500 messages each way, card data masked: ?id=<any transaction id>
+ *   GET    /admin/faults         all, with their hits
+ *   POST   /admin/faults         {"card": "2106", "message": "AReq", "times": 1, <one effect>}
+ *   DELETE /admin/faults         forget all; /admin/faults/<id> one
+ *   GET    /admin/ranges         the card ranges and their serial number
+ *   POST   /admin/ranges         {"actionInd": "A" | "M" | "D", "startRange", "endRange", "acsStartProtocolVersion", "acsEndProtocolVersion", "threeDSMethodURL"?}
+ *   GET    /admin/settings       {"preq_limit": true, "now": "…"}
+ *   POST   /admin/settings       {"preq_limit": false} answers any number of PReqs; {"advance_ms": 3600000} puts its clock forward
+ *
+ * Effects: down, delay_ms, silent, erro, http_status, garbage, wrong_ids, wrong_version, stand_in, wrong_delta; faults.ts has what each means.
+ */
+import { fastify, type FastifyInstance } from 'fastify'
+import { adminErrors, adminRoutes, Refused } from '../three-d-secure/admin.ts'
+import { rangeRows } from '../three-d-secure/fields.ts'
+import { isRecord } from '../three-d-secure/json.ts'
+import type { CardRange } from '../three-d-secure/cards.ts'
+import type { PeerServer } from '../three-d-secure/peers.ts'
+import type { Desk } from './desk.ts'
+import type { DirectoryFaults } from './faults.ts'
+import type { PReqLimit } from './preq.ts'
+
+const overview = (faults: DirectoryFaults): string => `The simulated directory server of Tollgate.
+
+Look
+  GET    /admin/log           the last 500 messages each way, card data masked: ?id=<any transaction id>
+  GET    /admin/ranges        the card ranges and their serial number
+  GET    /health
+
+Script faults (the first that fits is used)
+  GET    /admin/faults        all, with their hits
+  POST   /admin/faults        {"card": "2106", "message": "AReq", "times": 1, "erro": "403"}
+                              card: last digits or all; message: AReq (the default), PReq, RReq or any; and exactly one effect
+  DELETE /admin/faults        forget all; /admin/faults/<id> one
+
+${faults.overview()}
+
+Change
+  POST   /admin/ranges        {"actionInd": "A" | "M" | "D", "startRange": "…", "endRange": "…", "acsStartProtocolVersion": "2.1.0",
+                               "acsEndProtocolVersion": "2.2.0", "threeDSMethodURL": "…"}; the next PReq with a serial number is told
+  POST   /admin/settings      {"preq_limit": false} answers any number of PReqs; {"advance_ms": 3600000} puts the clock forward
+`
+
+interface Parts {
+  desk: Desk
+  limit: PReqLimit
+  server: PeerServer
+}
+
+export async function openAdmin(parts: Parts, port: number): Promise<{ app: FastifyInstance; port: number }> {
+  const { desk, limit, server } = parts
+  const { faults, journal, log } = desk
+  const text = overview(faults)
+  const app = fastify({ forceCloseConnections: true, bodyLimit: 131_072 })
+  adminErrors(app, log)
+  const onFaults = () => (faults.has('down') ? server.refuse() : server.accept())
+  adminRoutes(app, { faults, journal, log, overview: text, onFaults })
+  app.get('/', (_request, reply) => reply.type('text/plain; charset=utf-8').send(text))
+  app.get('/health', () => ({ status: 'ok' }))
+  app.get('/admin/ranges', () => ({ serial: desk.ranges.serial, ranges: desk.ranges.list() }))
+  app.post('/admin/ranges', (request) => {
+    const { actionInd, range } = readRange(request.body)
+    const refused = desk.ranges.change(actionInd, range)
+    if (refused !== undefined) throw new Refused(refused)
+    return { serial: desk.ranges.serial }
+  })
+  const settings = () => ({ preq_limit: limit.on, now: new Date(desk.day.now()).toISOString() })
+  app.get('/admin/settings', settings)
+  app.post('/admin/settings', (request) => {
+    change(request.body, parts)
+    return settings()
+  })
+  await app.listen({ host: '127.0.0.1', port })
+  const address = app.server.address()
+  return { app, port: typeof address === 'object' && address !== null ? address.port : port }
+}
+
+function readRange(body: unknown): { actionInd: 'A' | 'M' | 'D'; range: CardRange } {
+  if (!isRecord(body)) throw new Refused('A range is an object.')
+  const { actionInd, ...range } = body
+  if (actionInd !== 'A' && actionInd !== 'M' && actionInd !== 'D') throw new Refused('"actionInd" must be "A", "M" or "D".')
+  const stray = Object.keys(range).find((name) => !rangeRows.some(([known]) => known === name))
+  if (stray !== undefined) throw new Refused(`A range does not know ${JSON.stringify(stray)}.`)
+  // A deletion names the range and nothing else.
+  const needed = rangeRows.filter(([name, , need]) => need({}) && (actionInd !== 'D' || name.endsWith('Range')))
+  const wrong =
+    needed.find(([name]) => range[name] === undefined) ??
+    rangeRows.find(([name, fits]) => name in range && !fits(range[name], range))
+  if (wrong !== undefined) throw new Refused(`"${wrong[0]}" is missing or does not fit.`)
+  return { actionInd, range: range as unknown as CardRange }
+}
+
+function change(body: unknown, { desk, limit }: Parts): void {
+  if (!isRecord(body)) throw new Refused('Settings are an object.')
+  for (const [name, value] of Object.entries(body)) {
+    if (name === 'preq_limit' && typeof value === 'boolean') limit.on = value
+    else if (name === 'advance_ms' && typeof value === 'number' && Number.isInteger(value) && value >= 0) desk.day.advance(value)
+    else throw new Refused('Settings are "preq_limit", true or false, and "advance_ms", a whole number.')
+  }
+}

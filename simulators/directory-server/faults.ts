@@ -1,0 +1,28 @@
+import { code, FaultScripts, isTrue, milliseconds, type EffectRule } from '../three-d-secure/faults.ts'
+
+const text = {
+  fits: (value: unknown) => value === true || (typeof value === 'string' && value.length <= 65_536),
+  must: 'true, or the very text to answer with',
+}
+const status = {
+  fits: (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 400 && value <= 599,
+  must: 'a number from 400 to 599',
+}
+
+const rules = {
+  down: { ...isTrue, means: 'the message port refuses connections until the fault is deleted', cardless: true },
+  delay_ms: { ...milliseconds, means: 'the answer comes so much later' },
+  silent: { ...isTrue, means: 'the message is never answered' },
+  erro: { ...code, means: 'answers Erro with this code' },
+  http_status: { ...status, means: 'answers this HTTP status without a body' },
+  garbage: { ...text, means: 'answers what is no message' },
+  wrong_ids: { ...isTrue, means: 'ARes or PRes with another threeDSServerTransID' },
+  wrong_version: { ...isTrue, means: 'ARes or PRes with the other messageVersion' },
+  stand_in: { ...isTrue, means: 'answers A with a proof for the issuer, as when its ACS is off' },
+  wrong_delta: { ...isTrue, means: 'PRes with ranges that cannot be applied', cardless: true },
+} as const satisfies Record<string, EffectRule>
+
+export type DirectoryFaults = FaultScripts<keyof typeof rules>
+
+/** A script without `message` is about AReq. */
+export const openFaults = (): DirectoryFaults => new FaultScripts(rules, ['AReq', 'PReq', 'RReq', 'any'])

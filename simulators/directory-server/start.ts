@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import { systemClock, type Clock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import { systemRandom, type Random } from '../../src/base/random.ts'
+import { openOutgoing } from '../../src/http/outgoing.ts'
+import { rangesAtStart } from '../three-d-secure/cards.ts'
+import { readCavvKey } from '../three-d-secure/cavv.ts'
+import { scaleClock } from '../three-d-secure/clock.ts'
+import { MessageJournal } from '../three-d-secure/journal.ts'
+import { openPeerServer, readCredentials } from '../three-d-secure/peers.ts'
+import { openAdmin } from './admin.ts'
+import { answerAReq } from './areq.ts'
+import type { Desk } from './desk.ts'
+import { openFaults } from './faults.ts'
+import { answerPReq, PReqLimit } from './preq.ts'
+import { RangeBook } from './ranges.ts'
+import { relayRReq } from './rreq.ts'
+
+export interface DirectoryServerOptions {
+  log: Log
+  /** Directory with ds-ca.pem, directory-server.pem, directory-server.key and cavv.key. */
+  certificates: string
+  /** Where the ACS takes AReq. */
+  acsUrl: string
+  /** Where browsers find the ACS, for the method URLs. */
+  acsBase: string
+  host?: string
+  /** 0 or nothing is a free port. */
+  port?: number
+  /** Always on loopback. */
+  adminPort?: number
+  /** Hosts of 3DS Servers beside this machine. */
+  allowedHosts?: readonly string[]
+  /** How long the ACS may take: less than a 3DS Server waits. */
+  acsTimeoutMs?: number
+  /** 0.01 makes an hour into 36 s. */
+  timeScale?: number
+  clock?: Clock
+  random?: Random
+}
+
+export interface DirectoryServer {
+  port: number
+  /** Without a slash at the end; /preq, /areq and /rreq are below it. */
+  url: string
+  /** With /admin at its end; /faults, /log, /ranges and /settings are below it. */
+  adminUrl: string
+  close(): Promise<void>
+}
+
+/** Starts the simulated directory server inside this process. Rejects when a port is taken or a file cannot be read. */
+export async function startDirectoryServer(options: DirectoryServerOptions): Promise<DirectoryServer> {
+  const { log, certificates, acsUrl, acsBase } = options
+  const clock = options.clock ?? systemClock
+  const host = options.host ?? '127.0.0.1'
+  const credentials = readCredentials(certificates, 'directory-server')
+  // Calls have their time on the real clock, whatever clock the rest has.
+  const outgoing = openOutgoing({ policy: { plainHttp: false, loopbackAnyPort: true }, clock: systemClock })
+  const desk: Desk = {
+    ranges: new RangeBook(rangesAtStart(acsBase), clock.now()),
+    faults: openFaults(),
+    journal: new MessageJournal(systemClock),
+    passages: new Map(),
+    outgoing,
+    credentials,
+    cavvKey: readCavvKey(join(certificates, 'cavv.key')),
+    clock,
+    day: scaleClock(clock, options.timeScale ?? 1),
+    random: options.random ?? systemRandom,
+    log,
+    acsUrl,
+    acsTimeoutMs: options.acsTimeoutMs ?? 8_000,
+    dsUrl: () => `${server.url}/rreq`,
+    allowedHosts: new Set(options.allowedHosts),
+  }
+  const limit = new PReqLimit()
+  const routes = [
+    { path: '/preq', peer: '3ds-server', handle: (text: string) => answerPReq(desk, limit, text) },
+    { path: '/areq', peer: '3ds-server', handle: (text: string) => answerAReq(desk, text) },
+    { path: '/rreq', peer: 'acs', handle: (text: string) => relayRReq(desk, text) },
+  ]
+  const server = await openPeerServer({ credentials, host, port: options.port ?? 0, component: 'D', routes, log })
+  try {
+    const admin = await openAdmin({ desk, limit, server }, options.adminPort ?? 0)
+    log.info({ port: server.port, adminPort: admin.port }, 'the simulated directory server serves')
+    return {
+      port: server.port,
+      url: server.url,
+      adminUrl: `http://127.0.0.1:${admin.port}/admin`,
+      async close() {
+        await Promise.all([server.close(), admin.app.close(), outgoing.close()])
+      },
+    }
+  } catch (error) {
+    await server.close()
+    await outgoing.close()
+    throw error
+  }
+}

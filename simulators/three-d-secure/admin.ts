@@ -1,0 +1,67 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
+import type { Log } from '../../src/base/log.ts'
+import type { FaultScripts } from './faults.ts'
+import type { MessageJournal } from './journal.ts'
+
+/** The admin routes that the directory server and the ACS have in common. They answer on loopback alone, wherever the port listens. */
+
+export interface AdminParts<Effect extends string> {
+  faults: FaultScripts<Effect>
+  journal: MessageJournal
+  log: Log
+  /** Text of GET /admin. */
+  overview: string
+  /** Called when the scripts have changed, before the answer. */
+  onFaults: () => Promise<void>
+}
+
+/** A request that cannot be followed; its message is for the one who asked. */
+export class Refused extends Error {
+  readonly statusCode = 400
+}
+
+export function adminRoutes<Effect extends string>(app: FastifyInstance, parts: AdminParts<Effect>): void {
+  const { faults, journal, log } = parts
+  app.addHook('onRequest', async (request, reply) => {
+    const address = ipaddr.process(request.socket.remoteAddress ?? '0.0.0.0')
+    if (address.range() !== 'loopback') await reply.code(403).send({ error: 'The admin routes are for this machine alone.' })
+  })
+  app.get('/admin', (_request, reply) => reply.type('text/plain; charset=utf-8').send(parts.overview))
+  app.get('/admin/faults', () => ({ faults: faults.list() }))
+  app.post('/admin/faults', async (request, reply) => {
+    const added = faults.add(request.body)
+    if (typeof added === 'string') throw new Refused(added)
+    log.info({ fault: added }, 'a fault was scripted')
+    await parts.onFaults()
+    return reply.code(201).send(added)
+  })
+  app.delete('/admin/faults', async () => {
+    const removed = faults.remove()
+    await parts.onFaults()
+    return { removed }
+  })
+  app.delete('/admin/faults/:id', async (request: FastifyRequest<{ Params: { id: string } }>, reply: FastifyReply) => {
+    const removed = faults.remove(Number(request.params.id))
+    await parts.onFaults()
+    return removed === 0 ? reply.code(404).send({ error: 'There is no fault with this id.' }) : reply.send({ removed })
+  })
+  app.get('/admin/log', (request: FastifyRequest<{ Querystring: { id?: unknown } }>) => {
+    const { id } = request.query
+    return { messages: journal.list(typeof id === 'string' ? id : undefined) }
+  })
+}
+
+/** Refusals with their sentence, defects without; `GET /admin` is where to look. */
+export function adminErrors(app: FastifyInstance, log: Log): void {
+  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status >= 500) log.error({ reason: error.message, stack: error.stack }, 'a request failed')
+    return reply.code(status).send({ error: status >= 500 ? 'The simulator failed; its log says why.' : error.message })
+  })
+  app.setNotFoundHandler((request, reply) =>
+    reply
+      .code(404)
+      .send({ error: `There is no ${request.method} ${request.url.split('?')[0]}; GET /admin lists what there is.` }),
+  )
+}

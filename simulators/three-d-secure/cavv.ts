@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { hmacSha256 } from '../../src/base/digest.ts'
+import { secret, type Secret } from '../../src/base/secret.ts'
+
+export type CavvKey = Secret<Buffer>
+
+/** The issuers' key: 32 bytes in hex. The ACS and the directory server make proofs with it, and whoever acquires can check them. */
+export function readCavvKey(file: string): CavvKey {
+  const text = readFileSync(file, 'utf8').trim()
+  if (!/^[0-9a-f]{64}$/i.test(text)) throw new Error(`${file} must be 32 bytes in hex`)
+  return secret(Buffer.from(text, 'hex'))
+}
+
+export interface Proven {
+  acctNumber: string
+  dsTransID: string
+  purchaseAmount: string
+  purchaseCurrency: string
+}
+
+/** The authenticationValue: 20 bytes that prove this status of this purchase with this card, and no other. */
+export function cavvOf(
+  key: CavvKey,
+  { acctNumber, dsTransID, purchaseAmount, purchaseCurrency }: Proven,
+  status: 'Y' | 'A',
+): string {
+  const proven = [acctNumber, dsTransID, purchaseAmount, purchaseCurrency, status].join('|')
+  return hmacSha256(key, proven).subarray(0, 20).toString('base64')
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../../src/base/clock.ts'
+import { mask, maskCardNumbers } from '../../src/base/log.ts'
+import { idsOf } from './codec.ts'
+import { isRecord, readJson } from './json.ts'
+
+/** The last messages each way, for people and tests; no card data is kept. */
+
+export type Direction = 'in' | 'out'
+
+interface Entry {
+  time: string
+  direction: Direction
+  /** Who is at the other end, such as 3ds-server, acs or browser. */
+  peer: string
+  type: string
+  threeDSServerTransID?: string
+  acsTransID?: string
+  dsTransID?: string
+  message: unknown
+}
+
+const kept = 500
+
+export class MessageJournal {
+  readonly #clock: Clock
+  #entries: Entry[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** `text` is the message as it travelled, be it a message at all. */
+  note(direction: Direction, peer: string, text: string): void {
+    const json = readJson(text)
+    const fields = json.is === 'read' && isRecord(json.value) ? json.value : undefined
+    const type = fields?.['messageType']
+    this.#entries.push({
+      time: new Date(this.#clock.now()).toISOString(),
+      direction,
+      peer,
+      type: typeof type === 'string' ? type.slice(0, 16) : 'unreadable',
+      ...idsOf(fields ?? {}),
+      message: fields ? masked(fields) : maskCardNumbers(text.slice(0, 2_000)),
+    })
+    const same = this.#entries.filter((entry) => entry.direction === direction)
+    if (same.length > kept) this.#entries.splice(this.#entries.indexOf(same[0]!), 1)
+  }
+
+  /** Oldest first; of one transaction where an id of any kind is given. */
+  list(id?: string): Entry[] {
+    if (id === undefined) return [...this.#entries]
+    return this.#entries.filter(({ threeDSServerTransID, acsTransID, dsTransID }) =>
+      [threeDSServerTransID, acsTransID, dsTransID].includes(id),
+    )
+  }
+}
+
+function masked(fields: Record<string, unknown>): unknown {
+  const shown = { ...fields }
+  if (typeof shown['acctNumber'] === 'string') shown['acctNumber'] = mask(shown['acctNumber'])
+  for (const name of ['authenticationValue', 'cardExpiryDate']) if (name in shown) shown[name] = '***'
+  // Number fields are masked above; this is for a card number in a field where nobody expects one.
+  return JSON.parse(maskCardNumbers(JSON.stringify(shown))) as unknown
+}

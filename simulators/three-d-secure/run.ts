@@ -1,0 +1,79 @@
+import { openLog, reasonOf, type Log } from '../../src/base/log.ts'
+
+/** What the programs have in common: options, the ready line, the end. */
+
+export interface Running {
+  /** Printed as one line of JSON with `"ready": true`. */
+  ready: object
+  close(): Promise<void>
+}
+
+/** Past this a stop is no longer waited for. */
+const stopWithinMs = 900
+
+export function whole(name: string, text: string | undefined, most: number): number {
+  if (text === undefined) throw new Error(`${name} is missing`)
+  if (!/^[0-9]{1,9}$/.test(text) || Number(text) > most) throw new Error(`${name} must be a whole number up to ${most}`)
+  return Number(text)
+}
+
+export function scaleIn(text: string | undefined): number {
+  const scale = Number(text ?? '1')
+  if (!/^[0-9]+(\.[0-9]+)?$/.test(text ?? '1') || scale <= 0 || scale > 1000)
+    throw new Error('--time-scale must be a number above 0, such as 0.01')
+  return scale
+}
+
+export function required(name: string, text: string | undefined): string {
+  if (text === undefined || text === '') throw new Error(`${name} is missing`)
+  return text
+}
+
+/** An absolute URL of this scheme, without a slash at the end. */
+export function urlIn(name: string, text: string | undefined, scheme: 'http:' | 'https:'): string {
+  const url = required(name, text)
+  if (!URL.canParse(url) || (new URL(url).protocol !== scheme && scheme === 'https:') || !/^https?:/.test(url))
+    throw new Error(`${name} must be an absolute URL that begins with ${scheme}//`)
+  return url.replace(/\/+$/, '')
+}
+
+/** Runs a program until it is told to stop; whatever keeps it from starting is said together with the usage, and the exit code is 2. */
+export async function runProgram(
+  name: string,
+  usage: string,
+  start: (log: Log) => Promise<Running & { dieWithParent: boolean }>,
+): Promise<void> {
+  const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
+  try {
+    const { ready, close, dieWithParent } = await start(log)
+    const stop = stopOnce(name, close, log)
+    process.on('SIGTERM', () => stop('SIGTERM'))
+    process.on('SIGINT', () => stop('SIGINT'))
+    if (dieWithParent) {
+      process.stdin.on('end', () => stop('standard input ended'))
+      process.stdin.on('error', () => stop('standard input broke'))
+      process.stdin.resume()
+    }
+    process.stdout.write(JSON.stringify({ ready: true, ...ready }) + '\n')
+  } catch (error) {
+    process.stderr.write(`${reasonOf(error)}\n${usage}`)
+    process.exitCode = 2
+  }
+}
+
+function stopOnce(name: string, close: () => Promise<void>, log: Log): (why: string) => void {
+  let stopping = false
+  return (why) => {
+    if (stopping) return
+    stopping = true
+    log.info({ why }, `${name} stops`)
+    setTimeout(() => process.exit(1), stopWithinMs)
+    close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ reason: reasonOf(error) }, `${name} could not stop cleanly`)
+        process.exit(1)
+      },
+    )
+  }
+}

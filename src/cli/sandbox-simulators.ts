@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { secret } from '../base/secret.ts'
+import { startProgram, type Program } from './programs.ts'
+import type { ThreeDSecureOptions } from './three-d-secure.ts'
+
+type Stops = { what: string; stop: () => Promise<void> }[]
+
+/** The rest of the card world, each a program of its own. The issuer is under another host name than the gateway: browsers take ports of one host for one site, and faults across sites would not show. */
+export async function startSimulators(
+  directory: string,
+  certificates: string,
+  env: Readonly<Record<string, string | undefined>>,
+  stops: Stops,
+): Promise<Record<'acquirer' | 'directoryServer' | 'acs', Program>> {
+  const start = async (name: string, what: string, args: string[]) => {
+    const program = await startProgram(name, args, directory, {})
+    stops.push({ what, stop: program.stop })
+    return program
+  }
+  // The tests do not wait the half minute that a cardholder may take.
+  const scale = env.TOLLGATE_TIME_SCALE ? ['--time-scale', env.TOLLGATE_TIME_SCALE] : []
+  const acquirer = await start('acquirer', 'acquirer', [
+    ...['--port', '0', '--admin-port', '0', '--ledger', join(directory, 'acquirer-ledger.jsonl')],
+    ...['--cavv-key', join(certificates, 'cavv.key')],
+  ])
+  const acs = await start('acs', 'issuer', [
+    ...['--port', '0', '--browser-port', '0', '--browser-host', 'localhost', '--certificates', certificates, ...scale],
+  ])
+  const directoryServer = await start('directory-server', 'directory server', [
+    ...['--port', '0', '--admin-port', '0', '--certificates', certificates, ...scale],
+    ...['--acs-url', String(acs.ready.areq_url), '--acs-base', String(acs.ready.url)],
+  ])
+  return { acquirer, directoryServer, acs }
+}
+
+/** The sandbox as a 3DS Server of the simulated directory server. */
+export function threeDSecureOf(certificates: string, directoryServer: Program): ThreeDSecureOptions {
+  const pem = (name: string) => readFileSync(join(certificates, name), 'utf8')
+  const ca = pem('ds-ca.pem')
+  return {
+    refNumber: 'SIM_TOLLGATE_3DSS',
+    directories: [
+      {
+        name: 'simulated',
+        url: String(directoryServer.ready.areq_url),
+        rangesUrl: String(directoryServer.ready.preq_url),
+        tls: { ca, cert: pem('gateway.pem'), key: secret(pem('gateway.key')) },
+        timeoutMs: 10_000,
+      },
+    ],
+    results: {
+      host: '127.0.0.1',
+      port: 0,
+      cert: pem('gateway-results.pem'),
+      key: secret(pem('gateway-results.key')),
+      ca,
+      peers: new Set(['directory-server']),
+    },
+    policy: { plainHttp: true, loopbackAnyPort: true },
+    refreshAtStart: true,
+  }
+}

@@ -1,0 +1,206 @@
+import { reasonOf, type Log } from '../base/log.ts'
+import { sleep, type Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { Secret } from '../base/secret.ts'
+import { openCard } from '../card/vault.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import { openOutgoing } from '../http/outgoing.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import type { Door } from '../order/advance.ts'
+import type { ServerIdentity } from '../order/areq.ts'
+import type { Enrolment } from '../order/authenticate.ts'
+import type { Order, Transaction } from '../order/order.ts'
+import { resultEvent, type AuthenticationParts } from '../order/perform-authentication.ts'
+import { authenticationKey, placeKey, type OrderStore, type Place } from '../order/store.ts'
+import type { Authentication } from '../three-d-secure/authentication.ts'
+import type { Message } from '../three-d-secure/codec.ts'
+import { openDirectories, type DirectorySettings } from '../three-d-secure/directory.ts'
+import { hostedUrls, usableUrl } from '../three-d-secure/forms.ts'
+import { openInbound, type ResultVerdict } from '../three-d-secure/inbound.ts'
+import { versionFor } from '../three-d-secure/ranges.ts'
+import { refreshRanges } from '../three-d-secure/directory-refresh.ts'
+import { watchRanges } from '../three-d-secure/store-ranges.ts'
+import { statement, timestamp, type Pool } from '../storage/pool.ts'
+import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+
+/** What an installation needs to be a 3DS Server; docs/operating.md. */
+export interface ThreeDSecureOptions {
+  directories: readonly DirectorySettings[]
+  /** Given by EMVCo at certification. */
+  refNumber: string
+  operatorId?: string
+  /** The port of its own that directory servers post results to, by mutual TLS. */
+  results: {
+    host: string
+    port: number
+    /** As directory servers reach it, `https://results.example/3ds/results`; without it the loopback address. */
+    url?: string
+    cert: string
+    key: Secret<string>
+    /** Authority of the directory servers. */
+    ca: string
+    /** Common names of the certificates that may post. */
+    peers: ReadonlySet<string>
+  }
+  /** Where directory servers may be. */
+  policy: TargetPolicy
+  /** Asks for card ranges at the start, whenever they were asked for last: the simulated ones change their addresses. */
+  refreshAtStart: boolean
+}
+
+interface Surroundings {
+  options: ThreeDSecureOptions
+  /** Root of the gateway's own pages, such as https://pay.example/gateway. */
+  publicUrl: string
+  pool: Pool
+  orders: OrderStore
+  keys: KeyRing
+  door: () => Door
+  registry: () => Registry
+  heartbeat: Heartbeat
+  clock: Clock
+  random: Random
+  log: Log
+}
+
+export interface ThreeDSecure {
+  enrolment: (pan: string) => Enrolment
+  server: ServerIdentity
+  ask: AuthenticationParts['ask']
+  /** Takes no more results; what a directory server then cannot tell it tells another process, or again. */
+  refuse(): Promise<void>
+  stop(): Promise<void>
+}
+
+const directoryTimeoutMs = 10_000
+
+/** Puts the 3DS Server together: card ranges in memory, lines to the directory servers, and the port for their results. */
+export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
+  const { options, pool, clock, random, log } = s
+  const inbound = await openInbound({
+    host: options.results.host,
+    port: options.results.port,
+    tls: options.results,
+    peers: options.results.peers,
+    wanted: async (id) => {
+      const found = await waiting(s.orders, id)
+      if (!found) return undefined
+      const { version, directory, acsTransId, dsTransId } = found.transaction.authentication
+      return { version, directory, acsTransId: acsTransId!, dsTransId: dsTransId! }
+    },
+    result: (message) => takeResult(s, message),
+    random,
+    log,
+  })
+  const server: ServerIdentity = {
+    refNumber: options.refNumber,
+    ...(options.operatorId === undefined ? {} : { operatorId: options.operatorId }),
+    resultsUrl: options.results.url ?? `https://127.0.0.1:${inbound.port}/3ds/results`,
+    pages: pagesOf(s.publicUrl),
+  }
+  const outgoing = openOutgoing({ policy: options.policy, clock, perOrigin: 64 })
+  const client = openDirectories({
+    directories: options.directories.map((d) => ({ ...d, timeoutMs: directoryTimeoutMs })),
+    server: {
+      threeDSServerRefNumber: server.refNumber,
+      ...(server.operatorId === undefined ? {} : { threeDSServerOperatorID: server.operatorId }),
+      threeDSServerURL: server.resultsUrl,
+    },
+    outgoing,
+    policy: options.policy,
+    random,
+    log,
+  })
+  const names = options.directories.map(({ name }) => name)
+  const { heartbeat } = s
+  const duty = refreshRanges({ pool, client, directories: names, heartbeat, now: options.refreshAtStart, clock, random, log })
+  if (options.refreshAtStart) await refreshed(pool, names, clock)
+  const ranges = await watchRanges(pool, clock, log, names)
+  return {
+    server,
+    ask: (directory, areq) => client.authenticate(directory, areq),
+    enrolment(pan) {
+      const current = ranges.current()
+      const range = current.find(pan)
+      if (!range) return names.every((name) => current.loaded(name)) ? { is: 'not enrolled' } : { is: 'unknown' }
+      const version = versionFor(range)
+      if (!version) return { is: 'not enrolled' }
+      const { directory, threeDSMethodURL: methodUrl } = range
+      return { is: 'enrolled', directory, version, ...(methodUrl === undefined ? {} : { methodUrl }) }
+    },
+    refuse: () => inbound.close(),
+    async stop() {
+      ranges.stop()
+      await client.close()
+      await outgoing.close()
+      await duty.stop()
+    },
+  }
+}
+
+const freshSince = statement<{ n: bigint }>(
+  `select count(*) as n from directory_state where directory = any ($1::text[]) and refreshed_at >= $2`,
+)
+const refreshWithinMs = 5_000
+
+/** Waits a while for card ranges asked for just now; a start does not fail for want of them. */
+async function refreshed(pool: Pool, directories: readonly string[], clock: Clock): Promise<void> {
+  const began = clock.now()
+  while (clock.now() < began + refreshWithinMs) {
+    const [row] = await pool.run(freshSince, [[...directories], timestamp(began)])
+    if (row!.n === BigInt(directories.length)) return
+    await sleep(clock, 20)
+  }
+}
+
+/** An installation that is no 3DS Server: no card can be authenticated, which an endpoint with 3-D Secure takes for a technical failure. */
+export const withoutThreeDSecure = (publicUrl: string): ThreeDSecure => ({
+  enrolment: () => ({ is: 'unknown' }),
+  server: { refNumber: '', resultsUrl: '', pages: pagesOf(publicUrl) },
+  ask: () => Promise.resolve({ is: 'failed', why: 'this installation has no directory servers' }),
+  refuse: () => Promise.resolve(),
+  stop: () => Promise.resolve(),
+})
+
+const pagesOf =
+  (publicUrl: string): ServerIdentity['pages'] =>
+  (token) =>
+    hostedUrls(publicUrl, new URL(publicUrl).pathname, token)
+
+export const mayGoTo = (url: string, loopbackHttp: boolean): boolean => usableUrl(url, { loopbackHttp }) instanceof URL
+
+type Waiting = { order: Order; transaction: Transaction & { authentication: Authentication } }
+
+/** The transaction that waits for the result of this authentication. */
+async function waiting(orders: OrderStore, threeDSServerTransId: string): Promise<Waiting | undefined> {
+  const place = await orders.locate(authenticationKey(threeDSServerTransId))
+  const [order] = place ? await orders.load([place]) : []
+  const transaction = order?.transactions.find((t) => t.authentication?.threeDSServerTransId === threeDSServerTransId)
+  if (!order || transaction?.state !== 'awaiting challenge') return undefined
+  return { order, transaction: { ...transaction, authentication: transaction.authentication! } }
+}
+
+/** A result counts once it is committed; what came meanwhile decides whether it still does. */
+async function takeResult(s: Surroundings, message: Message): Promise<ResultVerdict> {
+  try {
+    const found = await waiting(s.orders, String(message['threeDSServerTransID']))
+    if (!found) return { is: 'unknown' }
+    const { order, transaction } = found
+    const event = resultEvent(s, order, transaction, message)
+    const { merchantId, orderId } = order
+    const card = await cardOf(s.orders, s.keys, order)
+    const advanced = await s.door().submit({ is: 'event', merchantId, orderId, event, card })
+    return { is: advanced.is === 'applied' ? 'accepted' : 'unknown' }
+  } catch (error) {
+    s.log.error({ reason: reasonOf(error) }, 'the result of a challenge could not be stored')
+    return { is: 'failed' }
+  }
+}
+
+/** The card of an order, opened. Throws when retention took it. */
+export async function cardOf(orders: OrderStore, keys: KeyRing, place: Place) {
+  const sealed = (await orders.sealedCards([place])).get(placeKey(place))
+  if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
+  return openCard(sealed, place, keys)
+}

@@ -1,0 +1,28 @@
+import { authenticated, challengeEvent, isOf, readCres } from '../order/browser-returned.ts'
+import type { UploadCresRequest } from '../spec/gateway/upload.ts'
+import { refuse, type Refusal } from '../spec/refusals.ts'
+import type { Asked } from './asked.ts'
+import type { Reply } from './reply.ts'
+import { acknowledge, noteUpload, requestRow, wrongState } from './upload.ts'
+
+/** The browser is back from the challenge. Whatever the CRes says, the payment waits for the result that the directory server posts. */
+export async function performUploadCres(asked: Asked): Promise<Reply | Refusal> {
+  const { world, now } = asked
+  const order = asked.order!
+  const cres = readCres((asked.values as UploadCresRequest).cres)
+  if (cres.is === 'unreadable') return refuse('field is invalid', `cres is invalid: ${cres.why}`)
+  const transaction = authenticated(order)
+  if (!transaction || transaction.state === 'awaiting method' || transaction.state === 'authenticating') return wrongState(asked)
+  if (!isOf(cres, transaction.authentication)) return noteUpload(asked, transaction.no, 'of another authentication')
+  const { status } = transaction.authentication
+  if (status !== 'C' && cres.status !== undefined && (cres.status === 'Y') !== (status === 'Y'))
+    world.log.warn(
+      { serial: asked.serialNumber, order: String(order.orderId), cres: cres.status, result: status },
+      'a CRes contradicts the result of the directory server, which counts',
+    )
+  const event = challengeEvent(transaction, now)
+  if (!event) return noteUpload(asked, transaction.no, 'repeated or late')
+  const { merchantId, orderId } = order
+  await world.door.submit({ is: 'event', merchantId, orderId, event, request: requestRow(asked, transaction.no) })
+  return acknowledge(asked)
+}

@@ -1,0 +1,35 @@
+/** What the uploads of 3-D Secure results have in common. */
+import type { RepeatRow } from '../order/store.ts'
+import { refuse, type Refusal } from '../spec/refusals.ts'
+import type { Asked } from './asked.ts'
+import type { Reply } from './reply.ts'
+
+export const wrongState = ({ order, operation }: Asked): Refusal =>
+  refuse('wrong state', `${order!.orderId} does not allow ${operation}`)
+
+/** So that status finds the transaction by the serial number of this upload. */
+export const requestRow = ({ order, operation, serialNumber, now }: Asked, transactionNo: number): RepeatRow => ({
+  merchantId: order!.merchantId,
+  orderId: order!.orderId,
+  serialNumber,
+  operation,
+  transactionNo,
+  at: now,
+})
+
+export const acknowledge = ({ order, serialNumber }: Asked): Reply => ({
+  type: 'async-response',
+  'serial-number': serialNumber,
+  'merchant-order-id': order!.clientOrderid,
+  'gateway-order-id': String(order!.orderId),
+  'end-point-id': String(order!.endpointId),
+})
+
+/** An upload that changes nothing is acknowledged like any other: whoever repeats one must not be told that it failed. */
+export async function noteUpload(asked: Asked, transactionNo: number, why: string): Promise<Reply> {
+  const { world, order, operation, serialNumber } = asked
+  world.log.info({ serial: serialNumber, order: String(order!.orderId), operation, why }, 'an upload has no effect')
+  const { merchantId, orderId } = order!
+  await world.door.submit({ is: 'noted', merchantId, orderId, request: requestRow(asked, transactionNo) })
+  return acknowledge(asked)
+}

@@ -1,0 +1,128 @@
+/** The authentication request (AReq) of a payment, browser channel. Source: EMV 3-D Secure 2.1.0 and 2.2.0, table A.1. */
+import { currencyOf } from '../base/money.ts'
+import type { Secret } from '../base/secret.ts'
+import countries from 'i18n-iso-countries'
+import type { Gate } from '../merchant/merchant.ts'
+import type { Authentication, BrowserData } from '../three-d-secure/authentication.ts'
+import type { Message } from '../three-d-secure/codec.ts'
+import type { HostedUrls } from '../three-d-secure/forms.ts'
+import type { Order, Transaction } from './order.ts'
+
+/** Who the gateway is to directory servers, and where it is reached. */
+export interface ServerIdentity {
+  /** Given by EMVCo at certification. */
+  refNumber: string
+  operatorId?: string
+  /** Where directory servers post results. */
+  resultsUrl: string
+  /** The gateway's own pages of one authentication, by its token. */
+  pages: (token: string) => HostedUrls
+}
+
+export interface AReqParts {
+  gate: Gate
+  merchantName: string
+  server: ServerIdentity
+  now: number
+}
+
+/**
+ * Undefined when the browser ran no script and the version has no way to say so: 2.1.0 wants the screen of every browser, and inventing one would be a false statement to the issuer.
+ */
+export function areqOf(order: Order, transaction: Transaction, pan: Secret<string>, parts: AReqParts): Message | undefined {
+  const authentication = transaction.authentication!
+  const browser = browserFields(authentication)
+  if (!browser) return undefined
+  const { gate, server } = parts
+  const currency = currencyOf(order.currency)!
+  const { expiryMonth, expiryYear } = order.card
+  return {
+    messageType: 'AReq',
+    messageVersion: authentication.version,
+    messageCategory: '01',
+    deviceChannel: '02',
+    threeDSServerTransID: authentication.threeDSServerTransId,
+    threeDSServerRefNumber: server.refNumber,
+    threeDSServerOperatorID: server.operatorId,
+    threeDSServerURL: server.resultsUrl,
+    threeDSRequestorID: `TG${order.merchantId}`,
+    threeDSRequestorName: printable(parts.merchantName, 40),
+    threeDSRequestorURL: new URL(server.pages('').page).origin,
+    threeDSRequestorAuthenticationInd: '01',
+    threeDSRequestorChallengeInd: authentication.challengeIndicator,
+    threeDSCompInd: authentication.compInd,
+    notificationURL: authentication.notificationUrl ?? server.pages(authentication.pageToken).challenge,
+    ...browser,
+    browserIP: authentication.browser?.ip ?? order.request.ipAddress,
+    acctNumber: pan.reveal(),
+    cardExpiryDate: `${two(expiryYear % 100)}${two(expiryMonth)}`,
+    cardholderName: nameOn(order.card.printedName),
+    email: order.request.email,
+    ...addressFields(order.request),
+    acquirerBIN: gate.settings.acquirerId,
+    acquirerMerchantID: gate.settings.cardAcceptorId,
+    mcc: gate.settings.mcc,
+    merchantCountryCode: gate.settings.countryNumeric ?? '840',
+    merchantName: printable(parts.merchantName, 40),
+    purchaseAmount: String(transaction.amountMinor),
+    purchaseCurrency: currency.numeric,
+    purchaseExponent: String(currency.exponent),
+    purchaseDate: new Date(parts.now).toISOString().replace(/\D/g, '').slice(0, 14),
+    transType: '01',
+  }
+}
+
+function browserFields({ browser, version }: Authentication): Record<string, unknown> | undefined {
+  if (!browser) return undefined
+  const screen = screenFields(browser)
+  if (version === '2.1.0' && !(browser.javascriptEnabled && screen)) return undefined
+  return {
+    browserAcceptHeader: browser.acceptHeader.slice(0, 2048),
+    browserUserAgent: browser.userAgent.slice(0, 2048),
+    browserLanguage: browser.language.slice(0, 8),
+    ...(version === '2.1.0' ? {} : { browserJavascriptEnabled: browser.javascriptEnabled }),
+    ...(browser.javascriptEnabled ? screen : undefined),
+  }
+}
+
+function screenFields(b: BrowserData): Record<string, unknown> | undefined {
+  const { javaEnabled, colorDepth, screenHeight, screenWidth, timeZone } = b
+  if ([javaEnabled, colorDepth, screenHeight, screenWidth, timeZone].includes(undefined)) return undefined
+  return {
+    browserJavaEnabled: javaEnabled,
+    browserColorDepth: knownDepth(Number(colorDepth)),
+    browserScreenHeight: screenHeight,
+    browserScreenWidth: screenWidth,
+    browserTZ: timeZone,
+  }
+}
+
+/** Browsers report 30 or 36 bits, which the list does not have: the next lower one is meant. */
+const knownDepth = (bits: number): string => String([48, 32, 24, 16, 15, 8, 4, 1].find((depth) => depth <= bits) ?? 1)
+
+/** Only what the fields can hold; issuers use them to judge risk, and one that cannot be spelled helps nobody. */
+function addressFields(r: Order['request']): Record<string, unknown> {
+  const country = r.country === undefined ? undefined : countries.alpha2ToNumeric(r.country)
+  return {
+    billAddrCity: r.city,
+    billAddrCountry: country,
+    billAddrLine1: r.address1?.slice(0, 50),
+    billAddrPostCode: r.zipCode,
+    billAddrState: country === undefined ? undefined : r.state,
+  }
+}
+
+/** ISO 7813 names: 2 to 45 characters of ASCII. */
+function nameOn(name: string): string | undefined {
+  const plain = printable(name, 45).trim()
+  return plain.length < 2 ? undefined : plain
+}
+
+const printable = (text: string, max: number): string =>
+  text
+    .normalize('NFD')
+    .replace(/\p{Mn}/gu, '')
+    .replace(/[^\x20-\x7e]/gu, '?')
+    .slice(0, max)
+
+const two = (n: number): string => String(n).padStart(2, '0')

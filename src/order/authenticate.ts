@@ -1,0 +1,126 @@
+/** 3-D Secure of a payment, purely: when it runs, what its results mean to the order, and the request to the directory server. */
+import { uuid, type Random } from '../base/random.ts'
+import type { Card } from '../card/vault.ts'
+import type { Endpoint } from '../merchant/merchant.ts'
+import type { Authentication, ChallengeIndicator, TransStatus, Version } from '../three-d-secure/authentication.ts'
+import { defaultEci, judge, safePolicy, type Ending } from '../three-d-secure/interpret.ts'
+import type { Event } from './event.ts'
+import type { Order, Transaction } from './order.ts'
+
+/** What card ranges say of a card: its directory server with the version to speak, or why there is none. */
+export type Enrolment =
+  | { is: 'enrolled'; directory: string; version: Version; methodUrl?: string }
+  | { is: 'not enrolled' }
+  /** No range was ever loaded, so nothing can be said. */
+  | { is: 'unknown' }
+
+/** What planning needs of the installation. */
+export interface AuthenticationPlanner {
+  enrolment: (pan: string) => Enrolment
+  random: Random
+  /** Only in the sandbox: CVV2 values that steer 3-D Secure; docs/testing.md. */
+  steering: boolean
+}
+
+/** A merchant's upload, the shopper and the issuer have this long; docs/three-d-secure.md, "Time". */
+export const waits = { methodMs: 30 * 60_000, challengeMs: 60 * 60_000, afterCresMs: 15_000 }
+
+/** The first event of a payment after it was screened: authentication, or straight on. */
+export function authenticationEvent(
+  order: Order,
+  transaction: Transaction,
+  card: Card | undefined,
+  endpoint: Endpoint | undefined,
+  planner: AuthenticationPlanner,
+  now: number,
+): Event {
+  const transactionNo = transaction.no
+  const steer = planner.steering ? card?.cvv2?.reveal() : undefined
+  if (!endpoint?.settings.threeDSecure || !card || steer === '111') return { is: 'screened clean', transactionNo }
+  const found = planner.enrolment(card.pan.reveal())
+  if (found.is !== 'enrolled')
+    return endedEvent(order, transaction, endpoint, found.is === 'not enrolled' ? { is: 'not enrolled' } : { is: 'failed' }, {})
+  const indicator = (steer === '321' ? '04' : endpoint.settings.challengeIndicator) as ChallengeIndicator | undefined
+  const authentication: Authentication = {
+    round: 1,
+    directory: found.directory,
+    version: found.version,
+    ...newNames(planner.random),
+    ...(found.methodUrl === undefined ? {} : { methodUrl: found.methodUrl }),
+    ...(indicator === undefined ? {} : { challengeIndicator: indicator }),
+  }
+  return { is: 'authentication begun', transactionNo, authentication, dueAt: now + waits.methodMs }
+}
+
+const newNames = (random: Random) => ({
+  threeDSServerTransId: uuid(random),
+  pageToken: random.bytes(16).toString('base64url'),
+})
+
+/**
+ * What the end of an authentication means. `learned` is what the issuer said; its ECI goes on to merchant and acquirer as it came, and only where there is none the network's own.
+ */
+export function endedEvent(
+  order: Order,
+  transaction: Transaction,
+  endpoint: Endpoint | undefined,
+  ending: Ending,
+  learned: Partial<Authentication>,
+): Event {
+  const transactionNo = transaction.no
+  const of = transaction.authentication?.threeDSServerTransId
+  const verdict = judge(ending, { ...safePolicy, ...endpoint?.settings.authenticationPolicy })
+  if (verdict.go === 'error' && of !== undefined) return { is: 'result missing', transactionNo, of, verdict }
+  const eci = learned.eci ?? defaultEci(order.card.network, ending.is === 'status' ? ending.status : 'U')
+  const known = eci === undefined ? {} : { eci }
+  if (verdict.go !== 'authorise') return { is: 'not authenticated', transactionNo, of, learned, verdict, ...known }
+  if (of === undefined) return { is: 'authentication waived', transactionNo, verified: verdict.verified, ...known }
+  return { is: 'authenticated', transactionNo, of, learned, verified: verdict.verified, ...known }
+}
+
+/** A time limit has passed: nobody uploaded, the issuer told no result, or the process that asked is gone. */
+export function overdueEvent(order: Order, transaction: Transaction, endpoint: Endpoint | undefined): Event {
+  const ending: Ending =
+    transaction.step === 'authenticate'
+      ? { is: 'failed' }
+      : transaction.authentication?.cresAt !== undefined
+        ? { is: 'lost' }
+        : { is: 'expired' }
+  return endedEvent(order, transaction, endpoint, ending, {})
+}
+
+/** Whether an acquirer's demand for authentication can be met: once, by a mandated challenge, where none was passed. */
+export const mayBeDemanded = (transaction: Transaction): boolean => {
+  const { authentication } = transaction
+  return authentication?.round === 1 && authentication.acsUrl === undefined && authentication.browser !== undefined
+}
+
+/** The second authentication: new names, the same browser, and no time for the method once more. */
+export function demandedAuthentication(first: Authentication, random: Random): Authentication {
+  const { directory, version, methodUrl, browser, notificationUrl } = first
+  return {
+    round: 2,
+    directory,
+    version,
+    ...newNames(random),
+    challengeIndicator: '04',
+    compInd: methodUrl === undefined ? 'U' : 'N',
+    ...(methodUrl === undefined ? {} : { methodUrl }),
+    ...(browser === undefined ? {} : { browser }),
+    ...(notificationUrl === undefined ? {} : { notificationUrl }),
+  }
+}
+
+/** What ARes and RReq tell of an authentication, as far as it is kept. */
+export function learnedFrom(message: Readonly<Record<string, unknown>>): Partial<Authentication> & { status: TransStatus } {
+  const learned: Record<string, unknown> = {}
+  for (const [ours, theirs] of told) if (typeof message[theirs] === 'string') learned[ours] = message[theirs]
+  return learned as Partial<Authentication> & { status: TransStatus }
+}
+
+// oxfmt-ignore
+const told = [
+  ['status', 'transStatus'],           ['statusReason', 'transStatusReason'], ['eci', 'eci'],
+  ['acsTransId', 'acsTransID'],        ['dsTransId', 'dsTransID'],            ['acsUrl', 'acsURL'],
+  ['cardholderInfo', 'cardholderInfo'], ['challengeCancel', 'challengeCancel'], ['interactionCounter', 'interactionCounter'],
+] as const satisfies (readonly [keyof Authentication, string])[]

@@ -1,0 +1,72 @@
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import { secret } from '../base/secret.ts'
+import { chooseGate } from '../acquirer/choose.ts'
+import { sealProof } from '../card/vault.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import type { Authentication, TransStatus } from '../three-d-secure/authentication.ts'
+import type { Message } from '../three-d-secure/codec.ts'
+import type { Ending } from '../three-d-secure/interpret.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { areqOf, type ServerIdentity } from './areq.ts'
+import { endedEvent, learnedFrom, waits } from './authenticate.ts'
+import type { Event } from './event.ts'
+import type { Held } from './hand.ts'
+import type { Order, Transaction } from './order.ts'
+
+export interface AuthenticationParts {
+  clock: Clock
+  random: Random
+  keys: KeyRing
+  registry: () => Registry
+  server: ServerIdentity
+  /** Asks a directory server; always resolves, and with an answer only when its ids and version are those of the request. */
+  ask: (directory: string, areq: Message) => Promise<{ is: 'answered'; ares: Message } | { is: 'failed'; why: string }>
+  /** Whether a URL of the issuer may be put into a page. */
+  usable: (url: string) => boolean
+}
+
+/** Step `authenticate`: asks the issuer of the card. A challenge then waits for the result that the directory server posts; anything else is the result. */
+export async function authenticate(parts: AuthenticationParts, held: Held, transaction: Transaction): Promise<Event> {
+  const { order, card } = held
+  const registry = parts.registry()
+  const endpoint = registry.endpoint(order.endpointId)
+  const gate = endpoint && chooseGate(endpoint, registry)
+  const merchantName = registry.merchant(order.merchantId)?.name
+  const authentication = transaction.authentication!
+  const failed = () => endedEvent(order, transaction, endpoint, { is: 'failed' }, {})
+  if (!gate || merchantName === undefined) return failed()
+  const areq = areqOf(order, transaction, card.pan, { gate, merchantName, server: parts.server, now: parts.clock.now() })
+  if (!areq) return failed()
+  const answer = await parts.ask(authentication.directory, areq)
+  if (answer.is === 'failed') return failed()
+  const learned = learnedFrom(answer.ares)
+  if (learned.status !== 'C') return resultEvent(parts, order, transaction, answer.ares)
+  if (learned.acsUrl === undefined || !parts.usable(learned.acsUrl)) return failed()
+  return {
+    is: 'challenge required',
+    transactionNo: transaction.no,
+    of: authentication.threeDSServerTransId,
+    learned,
+    dueAt: parts.clock.now() + waits.challengeMs,
+  }
+}
+
+/** What an ARes without a challenge, or an RReq after one, means to the order. */
+export function resultEvent(
+  parts: Pick<AuthenticationParts, 'keys' | 'random' | 'registry'>,
+  order: Order,
+  transaction: Transaction,
+  message: Message,
+): Event {
+  const learned: Partial<Authentication> & { status: TransStatus } = learnedFrom(message)
+  const proof = message['authenticationValue']
+  if (typeof proof === 'string') learned.authenticationValue = sealProof(secret(proof), order, parts.keys, parts.random)
+  const ending: Ending = {
+    is: 'status',
+    status: learned.status as Exclude<TransStatus, 'C'>,
+    ...(learned.statusReason === undefined ? {} : { reason: learned.statusReason }),
+    ...(learned.challengeCancel === undefined ? {} : { cancel: learned.challengeCancel }),
+  }
+  return endedEvent(order, transaction, parts.registry().endpoint(order.endpointId), ending, learned)
+}

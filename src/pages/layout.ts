@@ -1,0 +1,86 @@
+import type { Random } from '../base/random.ts'
+import { html, verbatim, type Markup } from '../http/page.ts'
+import type { Answer } from '../http/server.ts'
+
+export interface Page {
+  status: number
+  title: string
+  content: Markup
+  /** On top of the style that all pages share. */
+  style?: string
+  script?: string
+  /** The page asks again by itself, script or not. */
+  refreshSeconds?: number
+  /** Where its forms may go; nowhere unless said. */
+  formAction?: readonly string[]
+  /** What its frames may show; nothing unless said. */
+  frameSrc?: readonly string[]
+  /** It is shown inside a frame, of whatever origin. Every other page refuses to be framed. */
+  framed?: true
+}
+
+/** A page of the gateway's own: nothing is loaded from anywhere, and only its own style and script run. */
+export function pageAnswer(random: Random, page: Page): Answer {
+  const nonce = random.bytes(16).toString('base64')
+  return {
+    status: page.status,
+    type: 'text/html;charset=utf-8',
+    headers: { 'content-security-policy': contentPolicy(page, nonce), ...quietHeaders },
+    body: html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="robots" content="noindex" />
+          ${page.refreshSeconds === undefined ? undefined : html`<meta http-equiv="refresh" content="${page.refreshSeconds}" />`}
+          <title>${page.title}</title>
+          <style nonce="${nonce}">
+            ${verbatim(sharedStyle + (page.style ?? ''))}
+          </style>
+        </head>
+        <body>
+          <main>${page.content}</main>
+          ${
+            page.script === undefined
+              ? undefined
+              : html`<script nonce="${nonce}">
+                  ${verbatim(page.script)}
+                </script>`
+          }
+        </body>
+      </html> `.text,
+  }
+}
+
+/** An address with a token in it is told to nobody and kept nowhere. */
+export const quietHeaders = {
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'private, no-store',
+} as const
+
+function contentPolicy({ script, formAction = ["'none'"], frameSrc, framed }: Page, nonce: string): string {
+  const directives = [
+    "default-src 'none'",
+    `style-src 'nonce-${nonce}'`,
+    script !== undefined && `script-src 'nonce-${nonce}'`,
+    frameSrc && `frame-src ${frameSrc.join(' ')}`,
+    // Left out, not `*`, which would keep the pages inside an app (file: and the like) out.
+    !framed && "frame-ancestors 'none'",
+    "base-uri 'none'",
+    `form-action ${formAction.join(' ')}`,
+  ]
+  return directives.filter((directive) => directive).join('; ')
+}
+
+const sharedStyle = `
+:root { color-scheme: light dark; --ink: #1c1f24; --quiet: #5d6673; --line: #dfe3e8; --paper: #fff; --desk: #f3f5f7; --accent: #0b6bcb }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --quiet: #9aa4b2; --line: #333a44; --paper: #1b1f25; --desk: #111418; --accent: #6db3ff } }
+* { box-sizing: border-box }
+body { margin: 0; background: var(--desk); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+main { max-width: 34rem; margin: 3rem auto; padding: 2rem; background: var(--paper); border-radius: 12px; border-top: 4px solid var(--accent) }
+h1 { margin: 0; font-size: 1.1rem; font-weight: 600; color: var(--quiet); overflow-wrap: anywhere }
+.amount { margin: .25rem 0 1.5rem; font-size: 2.4rem; font-weight: 650; font-variant-numeric: tabular-nums }
+.amount small { font-size: 1.1rem; font-weight: 500; color: var(--quiet) }
+@media (max-width: 40rem) { main { margin: 0; min-height: 100vh; border-radius: 0; padding: 1.5rem } }
+@media print { body { background: none } main { margin: 0; padding: 0; border: 0 } }`

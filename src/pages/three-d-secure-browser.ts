@@ -1,0 +1,64 @@
+import type { Incoming } from '../http/server.ts'
+import type { BrowserData } from '../three-d-secure/authentication.ts'
+
+/** Depths that AReq knows, deepest first; a browser that reports another (30, 36) is sent as the next lower one. */
+const colorDepths = [48, 32, 24, 16, 15, 8, 4, 1]
+const longestHeader = 2_048
+const longestLanguage = 8
+
+/**
+ * What the cardholder's browser says of itself: by the form of the method page, and by the headers it sends with it. Without script there are only
+ * the headers. Undefined when the form holds what no browser says.
+ */
+export function readBrowser(
+  field: (name: string) => string | undefined,
+  headers: Incoming['headers'],
+  ip: string | undefined,
+): BrowserData | undefined {
+  const fromHeaders = {
+    acceptHeader: printable(headers.accept) ?? '*/*',
+    userAgent: printable(headers['user-agent']) ?? 'unknown',
+    ...(ip === undefined ? {} : { ip }),
+  }
+  const preferred = languageTag(printable(headers['accept-language'])?.split(/[,;]/)[0]) ?? 'en'
+  if (field('javascriptEnabled') === 'false') return { ...fromHeaders, javascriptEnabled: false, language: preferred }
+  if (field('javascriptEnabled') !== 'true') return undefined
+  const java = field('javaEnabled')
+  const colorDepth = depthOf(matching(field('colorDepth'), /^\d{1,3}$/))
+  const screenHeight = matching(field('screenHeight'), /^\d{1,6}$/)
+  const screenWidth = matching(field('screenWidth'), /^\d{1,6}$/)
+  const timeZone = matching(field('timeZone'), /^[+-]?\d{1,4}$/)
+  if (java !== 'true' && java !== 'false') return undefined
+  if (!colorDepth || !screenHeight || !screenWidth || !timeZone) return undefined
+  return {
+    ...fromHeaders,
+    javascriptEnabled: true,
+    javaEnabled: java === 'true',
+    language: languageTag(field('language')) ?? preferred,
+    colorDepth,
+    screenHeight,
+    screenWidth,
+    timeZone,
+  }
+}
+
+const matching = (text: string | undefined, shape: RegExp) => (text !== undefined && shape.test(text) ? text : undefined)
+
+const depthOf = (text: string | undefined): string | undefined =>
+  text === undefined ? undefined : String(colorDepths.find((depth) => depth <= Number(text)) ?? 1)
+
+/** A header as AReq may carry it: printable ASCII, the excess cut off. */
+function printable(header: string | string[] | undefined): string | undefined {
+  const text = Array.isArray(header) ? header.join(', ') : header
+  return text ? text.slice(0, longestHeader).replace(/[^\x20-\x7e]/g, '?') : undefined
+}
+
+/** AReq takes eight characters: as many whole subtags as fit, since `zh-Hans-` is no language. */
+function languageTag(tag: string | undefined): string | undefined {
+  if (tag === undefined || !/^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$/.test(tag)) return undefined
+  if (tag.length <= longestLanguage) return tag
+  return tag
+    .slice(0, longestLanguage + 1)
+    .replace(/-[^-]*$/, '')
+    .slice(0, longestLanguage)
+}

@@ -1,0 +1,258 @@
+import { html, type Markup } from '../http/page.ts'
+import type { Status } from '../spec/words.ts'
+import type { Version } from '../three-d-secure/authentication.ts'
+import { creqOf, methodElements, postForm } from '../three-d-secure/forms.ts'
+import type { Page } from './layout.ts'
+import { browserFormId, methodReturnedId, methodScript, returnedScript, submitScript } from './three-d-secure-script.ts'
+
+/** What every page of an order shows before anything is confirmed. */
+interface Shown {
+  merchantName: string
+  amountText: string
+  currency: string
+  /** Text of the issuer for the cardholder; shown as it is. */
+  cardholderInfo?: string
+}
+
+/** The issuer's method is to run, or where it has none, only what the browser says of itself is wanted. */
+export interface MethodOrder extends Shown {
+  is: 'method'
+  threeDSServerTransId: string
+  methodUrl?: string
+  /** When the gateway's own wait for the method ends, where it has begun; the page waits no longer. */
+  methodUntil?: number
+}
+
+export interface ChallengeOrder extends Shown {
+  is: 'challenge'
+  threeDSServerTransId: string
+  acsTransId: string
+  acsUrl: string
+  version: Version
+}
+
+/** Nothing to show but that something is under way. */
+export interface WorkingOrder extends Shown {
+  is: 'working'
+}
+
+/** The cardholder goes back, whatever came out, with the same pairs that the merchant's callback has. */
+export interface OverOrder extends Shown {
+  is: 'over'
+  status: Status
+  /** Absent: the merchant named none, and the page is the end. */
+  returnUrl?: string
+  pairs: readonly (readonly [string, string])[]
+}
+
+export type PageOrder = MethodOrder | ChallengeOrder | WorkingOrder | OverOrder
+
+/** Where the issuers are is not known beforehand, and browsers hold `form-action` against the redirects after a post as well. */
+const issuers = (loopbackHttp: boolean): string[] => [
+  "'self'",
+  'https:',
+  ...(loopbackHttp ? ['http://127.0.0.1:*', 'http://localhost:*', 'http://*.localhost:*'] : []),
+]
+
+/** Long enough to read what the bank says, before the page goes on by itself. */
+const readMs = 10_000
+
+export interface MethodView {
+  order: MethodOrder
+  token: string
+  /** Of the form with what the browser says. */
+  browserPath: string
+  /** Absent: there is no method to run. */
+  method?: { url: string; notificationUrl: string }
+  waitMs: number
+  loopbackHttp: boolean
+}
+
+export function methodPage({ order, token, browserPath, method, waitMs, loopbackHttp }: MethodView): Page {
+  const fields = [
+    'methodReturned',
+    'javascriptEnabled',
+    'javaEnabled',
+    'language',
+    'colorDepth',
+    'screenHeight',
+    'screenWidth',
+    'timeZone',
+  ]
+  const elements =
+    method &&
+    methodElements({
+      methodUrl: method.url,
+      threeDSServerTransID: order.threeDSServerTransId,
+      notificationUrl: method.notificationUrl,
+    })
+  return {
+    status: 200,
+    title: `Payment to ${order.merchantName}`,
+    style,
+    script: methodScript,
+    formAction: issuers(loopbackHttp),
+    frameSrc: issuers(loopbackHttp),
+    content: html`${heading(order)} ${doing('Contacting your bank…')} ${elements?.markup}
+      <form id="${browserFormId}" method="post" action="${browserPath}" data-token="${token}" data-wait-ms="${waitMs}">
+        ${fields.map((name) => html`<input type="hidden" name="${name}" value="" />`)}
+      </form>
+      <noscript>
+        <form method="post" action="${browserPath}">
+          <input type="hidden" name="javascriptEnabled" value="false" />
+          <p>Scripts are switched off in this browser. The payment works without them.</p>
+          <button>Continue</button>
+        </form>
+      </noscript>`,
+  }
+}
+
+export function challengePage(order: ChallengeOrder, loopbackHttp: boolean): Page {
+  const creq = creqOf({
+    threeDSServerTransID: order.threeDSServerTransId,
+    acsTransID: order.acsTransId,
+    version: order.version,
+    windowSize: '05',
+  })
+  return {
+    status: 200,
+    title: 'Confirm the payment with your bank',
+    style,
+    script: submitScript,
+    formAction: issuers(loopbackHttp),
+    content: html`${heading(order)} ${doing('Taking you to your bank to confirm this payment…')} ${bankSays(order)}
+    ${postForm({
+      action: order.acsUrl,
+      fields: [['creq', creq]],
+      inside: html`<noscript><button>Continue to your bank</button></noscript>`,
+    })}`,
+  }
+}
+
+export const workingPage = (order: WorkingOrder): Page => ({
+  status: 200,
+  title: `Payment to ${order.merchantName}`,
+  style,
+  refreshSeconds: 2,
+  content: html`${heading(order)} ${doing('Your payment is being processed. This page goes on by itself.')} ${bankSays(order)}`,
+})
+
+// oxfmt-ignore
+const outcomes: Readonly<Record<Status, string>> = {
+  approved:   'Payment approved',
+  declined:   'Payment declined',
+  filtered:   'Payment declined',
+  error:      'Payment not completed',
+  processing: 'Your payment is still being processed',
+  unknown:    'Your payment is still being processed',
+}
+
+export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
+  const { returnUrl, status, merchantName } = order
+  const outcome = outcomes[status]
+  const content = html`<h1>${outcome}</h1>
+    ${amount(order)}
+    <p>${status === 'approved' ? 'Paid to' : 'To'} ${merchantName}</p>
+    ${bankSays(order)}`
+  if (returnUrl === undefined) return { status: 200, title: outcome, style, content }
+  const wait = order.cardholderInfo === undefined ? undefined : html`data-after-ms="${readMs}"`
+  return {
+    status: 200,
+    title: outcome,
+    style,
+    script: submitScript,
+    // A shop on plain http, which is judged when the order is made, may send its customer on to another host of its own.
+    formAction: [...issuers(loopbackHttp), ...(/^http:/i.test(returnUrl) ? ['http:'] : [])],
+    content: html`${content}
+      <p role="status" ${wait}>You are going back to the shop.</p>
+      ${postForm({ action: returnUrl, fields: order.pairs, inside: html`<button>Return to the shop</button>` })}`,
+  }
+}
+
+export const missingPage: Page = {
+  status: 404,
+  title: 'Payment not found',
+  content: html`<h1>There is no such payment</h1>
+    <p>Please check the address, or go back to the shop and try again.</p>`,
+}
+
+/** Something that no page of ours sent, or no room for it now; the payment is where it was. */
+export const problemPage = (status: 400 | 503, pagePath: string): Page => ({
+  status,
+  title: 'Payment',
+  style,
+  content: html`<h1>${status === 503 ? 'The service is busy' : 'That could not be read'}</h1>
+    <p>Your payment is where it was.</p>
+    <p><a class="button" href="${pagePath}">Back to the payment</a></p>`,
+})
+
+/** The end of the method, inside its frame. `returned` absent: what came does not belong to this payment, so nobody is told. */
+export const methodReturnedPage = (returned?: { token: string; origin: string }): Page => ({
+  status: returned ? 200 : 400,
+  title: 'Check by your bank',
+  framed: true,
+  ...(returned && { script: returnedScript }),
+  content: returned
+    ? html`<p id="${methodReturnedId}" data-token="${returned.token}" data-origin="${returned.origin}">The check is done.</p>`
+    : html`<p>This does not belong to a payment.</p>`,
+})
+
+/** The end of a challenge that a shop shows in a frame: the payment's own page refuses to be framed, so the way there leads out of the frame. */
+export const challengeReturnedPage = (pagePath: string): Page => ({
+  status: 200,
+  title: 'Back from your bank',
+  style,
+  framed: true,
+  content: html`<p>Your bank has answered.</p>
+    <p><a class="button" href="${pagePath}" target="_top">Continue</a></p>`,
+})
+
+/** Stands in for the method of an issuer that has none: it only reports back. */
+export const collectorPage = (notificationUrl: string, threeDSMethodData: string, loopbackHttp: boolean): Page => ({
+  status: 200,
+  title: 'Check of the browser',
+  style,
+  framed: true,
+  script: submitScript,
+  formAction: issuers(loopbackHttp),
+  content: postForm({
+    action: notificationUrl,
+    fields: [['threeDSMethodData', threeDSMethodData]],
+    inside: html`<noscript><button>Continue</button></noscript>`,
+  }),
+})
+
+export const collectorRefusal = (status: 400 | 503): Page => ({
+  status,
+  title: 'Check of the browser',
+  framed: true,
+  content: html`<p>${status === 503 ? 'The service is busy.' : 'threeDSMethodData cannot be used.'}</p>`,
+})
+
+const heading = (order: Shown): Markup =>
+  html`<h1>Payment to ${order.merchantName}</h1>
+    ${amount(order)}`
+
+const amount = ({ amountText, currency }: Shown): Markup => html`<p class="amount">${amountText} <small>${currency}</small></p>`
+
+const doing = (what: string): Markup =>
+  html`<p role="status" class="doing"><span class="spinner" aria-hidden="true"></span><span>${what}</span></p>`
+
+const bankSays = ({ cardholderInfo }: Shown): Markup | undefined =>
+  cardholderInfo === undefined
+    ? undefined
+    : html`<div class="says">
+        <h2>Your bank says</h2>
+        <p>${cardholderInfo}</p>
+      </div>`
+
+const style = `
+.doing { display: flex; align-items: center; gap: .75rem }
+.spinner { flex: none; width: 1.25rem; height: 1.25rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; animation: turn .9s linear infinite }
+@keyframes turn { to { transform: rotate(1turn) } }
+@media (prefers-reduced-motion: reduce) { .spinner { animation: none } }
+.says { margin: 1.5rem 0; padding: .75rem 1rem; border-left: 4px solid var(--accent); background: var(--desk); overflow-wrap: anywhere }
+.says h2 { margin: 0; font-size: .9rem; color: var(--quiet) } .says p { margin: .25rem 0 0; white-space: pre-line }
+button, .button { display: inline-block; margin-top: .5rem; padding: .7rem 1.4rem; border: 0; border-radius: 8px; background: var(--accent); color: var(--paper); font: inherit; font-weight: 600; text-decoration: none; cursor: pointer }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px }
+@media (max-width: 40rem) { button, .button { display: block; width: 100%; text-align: center } }`

@@ -1,0 +1,186 @@
+import type { Random } from '../base/random.ts'
+import type { Answer, Incoming, Route } from '../http/server.ts'
+import { readForm } from '../spec/form.ts'
+import type { BrowserData, CompInd } from '../three-d-secure/authentication.ts'
+import { decodeParam, encodeParam } from '../three-d-secure/codec.ts'
+import { hostedUrls, usableUrl } from '../three-d-secure/forms.ts'
+import { pageAnswer, quietHeaders, type Page } from './layout.ts'
+import { readBrowser } from './three-d-secure-browser.ts'
+import {
+  challengePage,
+  challengeReturnedPage,
+  collectorPage,
+  collectorRefusal,
+  methodPage,
+  methodReturnedPage,
+  missingPage,
+  overPage,
+  problemPage,
+  workingPage,
+  type MethodOrder,
+  type PageOrder,
+} from './three-d-secure-pages.ts'
+
+export interface ThreeDSecureParts {
+  /** Path of the service, as `/gateway`. */
+  base: string
+  /** The origin under which browsers reach it; known once the server listens. */
+  publicUrl: () => string
+  /** Issuers and shops may be on plain http on this machine: the sandbox. */
+  loopbackHttp: boolean
+  random: Random
+  now: () => number
+  find: (token: string) => Promise<PageOrder | undefined>
+  browserCollected: (token: string, collected: { compInd: CompInd; browser: BrowserData }) => Promise<void>
+  /** The text of `cres`, or of the error that came in its place, still encoded. It may come late and more than once. */
+  challengeReturned: (token: string, cres: string) => Promise<void>
+  /** Address of the client, as far as it is known. */
+  ipOf: (request: Incoming) => string | undefined
+}
+
+/** How long the issuer's method may take. */
+const methodMs = 10_000
+/** A notification is some 500 characters, a CRes of ours at most 4,096; an error has two texts of 2,048 inside. */
+const longestMethodData = 4_096
+const longestChallengeResult = 12_288
+const longestNotificationUrl = 256
+
+/** The pages that take a cardholder through 3-D Secure. What is shown follows from the order at each GET, so a reload, a second tab and the way back all land right. */
+export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
+  const root = `${parts.base}/3ds`
+  return [
+    { method: 'GET', path: `${root}/:token`, handle: (request) => show(parts, request) },
+    { method: 'POST', path: `${root}/:token/browser`, handle: (request) => takeBrowser(parts, request) },
+    { method: 'POST', path: `${root}/:token/method`, handle: (request) => takeMethodReturn(parts, request) },
+    { method: 'POST', path: `${root}/:token/challenge`, handle: (request) => takeChallengeReturn(parts, request) },
+    { method: 'POST', path: `${root}/collect`, handle: (request) => collect(parts, request) },
+  ]
+}
+
+async function show(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { token, order } = await locate(parts, request)
+  return pageAnswer(parts.random, order ? pageOf(parts, token, order) : missingPage)
+}
+
+function pageOf(parts: ThreeDSecureParts, token: string, order: PageOrder): Page {
+  switch (order.is) {
+    case 'method':
+      return methodPageOf(parts, token, order)
+    case 'challenge': {
+      const url = usableUrl(order.acsUrl, parts)
+      if (!(url instanceof URL)) throw new Error(`an acsURL that cannot be used was let in: ${url.refused}`)
+      return challengePage(order, parts.loopbackHttp)
+    }
+    case 'working':
+      return workingPage(order)
+    case 'over':
+      return overPage(order, parts.loopbackHttp)
+  }
+}
+
+/** The method never stands in the way: with a URL that cannot be used it counts as not run. */
+function methodPageOf({ base, publicUrl, loopbackHttp, now }: ThreeDSecureParts, token: string, order: MethodOrder): Page {
+  const { methodUrl: url, methodUntil } = order
+  const runs = url !== undefined && usableUrl(url, { loopbackHttp }) instanceof URL
+  const leftMs = methodUntil === undefined ? methodMs : methodUntil - now()
+  return methodPage({
+    order,
+    token,
+    browserPath: `${base}/3ds/${token}/browser`,
+    ...(runs && { method: { url, notificationUrl: hostedUrls(publicUrl(), base, token).method } }),
+    waitMs: Math.min(methodMs, Math.max(0, leftMs)),
+    loopbackHttp,
+  })
+}
+
+/** What the browser says of itself, once: a second post finds the order further on and changes nothing. */
+async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { token, order } = await locate(parts, request)
+  if (!order) return pageAnswer(parts.random, missingPage)
+  const pagePath = `${parts.base}/3ds/${token}`
+  if (request.overloaded) return pageAnswer(parts.random, problemPage(503, pagePath))
+  if (order.is !== 'method') return seeOther(pagePath)
+  const field = fieldsOf(request)
+  const browser = field && readBrowser(field, request.headers, parts.ipOf(request))
+  if (!browser) return pageAnswer(parts.random, problemPage(400, pagePath))
+  const ran = browser.javascriptEnabled && field('methodReturned') === 'true'
+  await parts.browserCollected(token, { compInd: order.methodUrl === undefined ? 'U' : ran ? 'Y' : 'N', browser })
+  return seeOther(pagePath)
+}
+
+/** Inside the hidden frame. What does not name this authentication is not told on: the page around it waits out its time. */
+async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { token, order } = await locate(parts, request)
+  const data = readMethodData(request)
+  const own = order?.is === 'method' && data?.threeDSServerTransID?.toLowerCase() === order.threeDSServerTransId.toLowerCase()
+  return pageAnswer(parts.random, methodReturnedPage(own ? { token, origin: new URL(parts.publicUrl()).origin } : undefined))
+}
+
+/**
+ * The browser is back; what that means is told by the issuer itself, elsewhere. Under which name an error comes is not agreed. What cannot be a result ends
+ * on a page to read: sent on at once, the cardholder might go round and round between here and the issuer.
+ */
+async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { token, order } = await locate(parts, request)
+  if (!order) return pageAnswer(parts.random, missingPage)
+  const pagePath = `${parts.base}/3ds/${token}`
+  const field = fieldsOf(request)
+  const result = field?.('cres') ?? field?.('erro') ?? field?.('error') ?? ''
+  const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
+  if (usable) await parts.challengeReturned(token, result)
+  if (/^i?frame$/.test(String(request.headers['sec-fetch-dest'])))
+    return pageAnswer(parts.random, challengeReturnedPage(pagePath))
+  return usable ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
+}
+
+/** The collector: for whoever runs it in a frame, it answers as an issuer's method would. It knows no orders and keeps nothing. */
+function collect({ random, loopbackHttp }: ThreeDSecureParts, request: Incoming): Answer {
+  if (request.overloaded) return pageAnswer(random, collectorRefusal(503))
+  const { threeDSServerTransID = '', threeDSMethodNotificationURL = '' } = readMethodData(request) ?? {}
+  const known = uuidShape.test(threeDSServerTransID) && threeDSMethodNotificationURL.length <= longestNotificationUrl
+  if (!known || !(usableUrl(threeDSMethodNotificationURL, { loopbackHttp }) instanceof URL))
+    return pageAnswer(random, collectorRefusal(400))
+  const reply = encodeParam(JSON.stringify({ threeDSServerTransID }))
+  return pageAnswer(random, collectorPage(threeDSMethodNotificationURL, reply, loopbackHttp))
+}
+
+const uuidShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+async function locate(parts: ThreeDSecureParts, { params }: Incoming): Promise<{ token: string; order: PageOrder | undefined }> {
+  const token = params.token ?? ''
+  return { token, order: /^[\w-]{22}$/.test(token) ? await parts.find(token) : undefined }
+}
+
+/** The fields of a posted form, empty ones counted as absent; undefined when it is none. */
+function fieldsOf({ body }: Incoming): ((name: string) => string | undefined) | undefined {
+  const pairs = body && readForm(body)
+  return pairs && ((name) => pairs.find(([other, value]) => other === name && value !== '')?.[1])
+}
+
+interface MethodData {
+  threeDSServerTransID?: string
+  threeDSMethodNotificationURL?: string
+}
+
+/** The two texts of threeDSMethodData, as far as it holds them. */
+function readMethodData(request: Incoming): MethodData | undefined {
+  const param = fieldsOf(request)?.('threeDSMethodData')
+  const text = param === undefined || param.length > longestMethodData ? undefined : decodeParam(param)
+  let read: unknown
+  try {
+    read = JSON.parse(text ?? 'null')
+  } catch {
+    return undefined
+  }
+  if (typeof read !== 'object' || read === null) return undefined
+  const held = Object.entries(read).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(held) as MethodData
+}
+
+/** After a post, so that a reload repeats nothing. */
+const seeOther = (location: string): Answer => ({
+  status: 303,
+  type: 'text/plain;charset=utf-8',
+  headers: { location, ...quietHeaders },
+  body: '',
+})
