@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import { openConnectors } from '../src/acquirer/connectors.ts'
 import type { Connector } from '../src/acquirer/connector.ts'
 import { openIso8583Connector } from '../src/acquirer/iso8583/connector.ts'
@@ -44,10 +45,12 @@ export interface GatewayParts {
 /** Where a planted bug gets between the parts. */
 export interface Wraps {
   stores?: (stores: Stores, parts: GatewayParts) => Stores
-  heartbeat?: (heartbeat: Heartbeat) => Heartbeat
+  heartbeat?: (heartbeat: Heartbeat, parts: GatewayParts) => Heartbeat
   connector?: (connector: Connector, parts: GatewayParts) => Connector
   performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>
   door?: (door: Door, performers: Record<OutsideStep, Performer>, parts: GatewayParts) => Door
+  /** The books of the other end: a bug of the acquirer. */
+  ledger?: (ledger: Ledger) => Ledger
 }
 
 export interface Gateway {
@@ -69,7 +72,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const ids = (name: string, block: number) => drawIds(() => reserve(name, block), block)
   const processId = await ids('process', 1).take()
   const beating = await startHeartbeat(parts.stores.heartbeat, processId, parts.name, clock, log)
-  const heartbeat = wrap.heartbeat?.(beating) ?? beating
+  const heartbeat = wrap.heartbeat?.(beating, parts) ?? beating
   const connectors = openConnectors(
     (gate) => {
       const real = openIso8583Connector({

@@ -1,10 +1,12 @@
 import type { Message } from '../simulators/acquirer/wire.ts'
 import { readTags } from '../simulators/acquirer/wire.ts'
 import { finalStatuses, type Status } from '../src/spec/words.ts'
+import type { EventName } from '../src/order/event.ts'
 import { statusOf, type Order } from '../src/order/order.ts'
 import { placeKey, type Change } from '../src/order/store.ts'
 import { configuration } from './configuration.ts'
 import type { Told } from './merchants.ts'
+import { watchOvertaking } from './overtaking.ts'
 import type { Wanted } from './shoppers.ts'
 import type { StoreModel } from './store-model.ts'
 
@@ -17,6 +19,7 @@ export type Invariant =
   | 'an attempt is sent once'
   | 'names are used once'
   | 'nobody sends without its lease'
+  | 'a reversal never overtakes its original'
   | 'a final status stays'
   | 'no decision is lost'
   | 'one live order a name'
@@ -26,6 +29,7 @@ export type Invariant =
   | 'every outcome is told'
   | 'delivered means accepted'
   | 'nothing is leased forever'
+  | 'a lease is taken by an event or a claim'
 
 export interface Broken {
   invariant: Invariant
@@ -41,11 +45,23 @@ export interface Invariants {
   status(orderId: bigint, status: string): void
   committed(change: Change, stored: Order | undefined): void
   sent(processId: bigint | undefined, message: Message): void
+  /** A message of the acquirer reached a gateway. */
+  reached(message: Message): void
+  /** The wall clock of the process in this place is off by that much from now on. */
+  clockJumped(slot: number, offsetMs: number): void
   told(told: Told): void
   /** Orders that were acknowledged, with the request each belongs to. */
   acknowledged(): ReadonlyMap<bigint, Wanted>
 }
 
+/** Events that take a step in hand. Whatever else happens to a transaction, and what is put back, is in nobody's. */
+const takesLease: ReadonlySet<EventName> = new Set<EventName>([
+  'attempt recorded',
+  'answer awaited',
+  'taken up',
+  'method uploaded',
+  'authentication demanded',
+])
 const live: ReadonlySet<Status> = new Set(['processing', 'unknown', 'approved'])
 const recognisesRepeats = new Set(
   [...configuration.gates()].filter((g) => g.settings.recognisesRepeats).map((g) => g.settings.terminalId),
@@ -61,9 +77,16 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
   const sentOnce = new Set<string>()
   const owners = new Map<string, string>()
   const statuses = new Map<bigint, string>()
+  const overtaking = watchOvertaking(now)
 
   const breaks = (invariant: Invariant, why: string) => (broken ??= { invariant, why, at: now() })
   const orderOf = (orderId: bigint) => model.orders.get(keyOf.get(orderId) ?? '')
+
+  /** How long an answer to an attempt is waited for once it is sent. */
+  function patienceOf(orderId: bigint, stan: string, terminal: string): number {
+    const attempt = orderOf(orderId)?.attempts.find((a) => a.stan === stan && a.terminalId === terminal)
+    return attempt ? attempt.deadlineAt - attempt.startedAt : 0
+  }
 
   /** Another answer than before is right only when the first order came to nothing more than ten seconds ago. */
   function sameAnswer(wanted: Wanted, orderId: bigint) {
@@ -116,7 +139,7 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
     status(orderId, status) {
       if (finalStatuses.has(status as Status)) seen(orderId, status, 'a status reply')
     },
-    committed({ before, after, deliveries }, stored) {
+    committed({ before, after, rows, deliveries }, stored) {
       const key = placeKey(after)
       const { orderId } = after
       if (stored?.version !== before?.version)
@@ -133,6 +156,14 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
           'a CVV2 is gone when it is not needed',
           `order ${orderId} is ${after.transactions[0]!.state} and still has its CVV2`,
         )
+      for (const t of after.transactions) {
+        const kept = t.lease === before?.transactions[t.no - 1]?.lease
+        if (t.lease !== undefined && !kept && !rows.some((r) => r.transactionNo === t.no && takesLease.has(r.event)))
+          breaks(
+            'a lease is taken by an event or a claim',
+            `transaction ${t.no} of order ${orderId} is in the hand of ${t.lease}`,
+          )
+      }
       for (const d of deliveries) {
         const same = [...Array(after.deliveries + 2).keys()]
           .map((no) => model.deliveries.get(`${key}/${no}`))
@@ -141,6 +172,8 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
           breaks('an outcome is told once to each', `order ${orderId} has ${same.length} messages for ${d.url}`)
       }
     },
+    reached: (message) => overtaking.answered(message),
+    clockJumped: (slot, offsetMs) => overtaking.jumped(slot, offsetMs),
     sent(processId, { type, fields }) {
       if (type === '1804') return
       const orderId = BigInt(readTags(fields[48] ?? '')?.get('OI') ?? '0')
@@ -154,6 +187,8 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
       const names = `${terminal} ${stan}`
       if ((owners.get(names) ?? owner) !== owner) breaks('names are used once', `${what} has the names of ${owners.get(names)}`)
       owners.set(names, owner)
+      const overtakes = overtaking.sent({ type, fields }, (original) => patienceOf(orderId, original, terminal))
+      if (overtakes !== undefined) breaks('a reversal never overtakes its original', `order ${orderId}: ${overtakes}`)
       if (!type.startsWith('12')) return
       const again = type === '1201' ? !recognisesRepeats.has(terminal) : sentOnce.has(names)
       if (again) breaks('an attempt is sent once', `${what} was sent again`)

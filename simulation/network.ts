@@ -32,6 +32,8 @@ export interface Network {
   cutAll(): void
   /** Told of each message as it leaves a gateway. */
   onSent: (actor: Actor, message: Message) => void
+  /** Told of each message that reaches a gateway whole. */
+  onReached: (message: Message) => void
 }
 
 export interface NetworkParts {
@@ -39,10 +41,13 @@ export interface NetworkParts {
   chance: Chance
   weather: LineWeather
   log: Log
+  /** A bug of the acquirer. */
+  wrap?: ((ledger: Ledger) => Ledger) | undefined
 }
 
-export function openNetwork({ events, chance, weather, log }: NetworkParts): Network {
-  const ledger = new Ledger(() => {})
+export function openNetwork({ events, chance, weather, log, wrap }: NetworkParts): Network {
+  const booked = new Ledger(() => {})
+  const ledger = wrap?.(booked) ?? booked
   const faults = new FaultScripts()
   const desk = new Desk({
     ledger,
@@ -59,7 +64,10 @@ export function openNetwork({ events, chance, weather, log }: NetworkParts): Net
     faults,
     ledger,
     connect(actor) {
-      const wire = new Wire(++opened, actor, { events, chance, weather, log }, desk, (message) => network.onSent(actor, message))
+      const wire = new Wire(++opened, actor, { events, chance, weather, log }, desk, {
+        sent: (message) => network.onSent(actor, message),
+        reached: (message) => network.onReached(message),
+      })
       wires.add(wire)
       wire.once('close', () => wires.delete(wire))
       return wire
@@ -68,8 +76,15 @@ export function openNetwork({ events, chance, weather, log }: NetworkParts): Net
       for (const wire of wires) wire.cut()
     },
     onSent: () => {},
+    onReached: () => {},
   }
   return network
+}
+
+/** Who listens to a connection: what leaves the gateway, and what reaches it. */
+interface Taps {
+  sent: (message: Message) => void
+  reached: (message: Message) => void
 }
 
 /** One connection: the gateway's end is a stream, the acquirer's end a line of its desk. Bytes arrive in order, in their own time. */
@@ -78,7 +93,7 @@ class Wire extends Duplex {
   readonly #parts: NetworkParts
   readonly #desk: Desk
   readonly #line: Line
-  readonly #tapped: (message: Message) => void
+  readonly #taps: Taps
   readonly #tap = new FrameReader()
   readonly #reader = new FrameReader()
   #isOpen = false
@@ -88,12 +103,12 @@ class Wire extends Duplex {
   #thereAt = 0
   #backAt = 0
 
-  constructor(id: number, actor: Actor, parts: NetworkParts, desk: Desk, tapped: (message: Message) => void) {
+  constructor(id: number, actor: Actor, parts: NetworkParts, desk: Desk, taps: Taps) {
     super()
     this.#actor = actor
     this.#parts = parts
     this.#desk = desk
-    this.#tapped = tapped
+    this.#taps = taps
     const isOpen = () => this.#isOpen && actor.alive
     this.#line = {
       id,
@@ -101,7 +116,11 @@ class Wire extends Duplex {
         return isOpen()
       },
       signedOn: false,
-      send: (frame) => this.#back(() => this.push(frame)),
+      send: (frame) =>
+        this.#back(() => {
+          this.#listen(frame)
+          this.push(frame)
+        }),
       hangUp: (last) => {
         if (last) this.#back(() => this.push(last))
         this.#isOpen = false
@@ -125,7 +144,7 @@ class Wire extends Duplex {
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     const { chance, weather } = this.#parts
-    for (const body of this.#tap.push(chunk)) this.#tapped(decode(body))
+    for (const body of this.#tap.push(chunk)) this.#taps.sent(decode(body))
     if (chance.happens(weather.cutOdds)) {
       this.#there(chunk.subarray(0, Math.floor(chance.between(0, chunk.length))))
       this.#swallows = true
@@ -148,6 +167,15 @@ class Wire extends Duplex {
   override _destroy(_error: Error | null, done: (error?: Error | null) => void): void {
     this.#isOpen = false
     done(_error)
+  }
+
+  /** What a script made unreadable tells nobody anything. */
+  #listen(frame: Buffer): void {
+    try {
+      this.#taps.reached(decode(frame.subarray(2)))
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+    }
   }
 
   #way(): number {

@@ -1,4 +1,6 @@
+import type { Ledger, Names } from '../simulators/acquirer/ledger.ts'
 import { failureOf } from '../src/storage/pool.ts'
+import type { Attempt } from '../src/order/order.ts'
 import { openAttempt } from '../src/order/perform.ts'
 import type { OrderStore, OrderTables } from '../src/order/store.ts'
 import type { Wraps } from './gateway.ts'
@@ -8,6 +10,8 @@ import type { Stores } from './store-line.ts'
 /** A bug that somebody might make, put between the parts of the simulation only. */
 export interface Planted {
   name: string
+  /** Whose bug it is, when it is not the gateway's. */
+  by?: 'an acquirer'
   /** Any of these may break first: which one does is up to what else happens. */
   breaks: readonly Invariant[]
   wrap: Wraps
@@ -79,6 +83,98 @@ const believeTheCommit = inOrders((orders) => ({
   },
 }))
 
+/** A step that could not be done is due again later, and still in the hand of who gave it up. */
+const keepTheLease = inOrders((orders) => ({
+  async putBack(due, processId, ...rest) {
+    await orders.putBack(due, processId, ...rest)
+    await orders.transaction(async (tables) => {
+      const [before] = await tables.load([due])
+      if (!before) return
+      const transactions = before.transactions.map((t) =>
+        t.no === due.transactionNo && t.step !== undefined ? { ...t, lease: processId } : t,
+      )
+      const after = { ...before, version: before.version + 1, transactions }
+      await tables.save([{ before, after, rows: [], deliveries: [], eraseCvv2: false }], undefined)
+    })
+  },
+}))
+
+/** Numbers of a commit that failed are taken for unused, although it may have gone through. */
+const reuseNumbers: Wraps = {
+  stores({ orders, ...stores }) {
+    const unused: string[] = []
+    const transaction: OrderStore['transaction'] = async (body) => {
+      let drawn: Attempt[] = []
+      try {
+        return await orders.transaction((tables) =>
+          body({
+            ...tables,
+            save(changes, lease) {
+              drawn = changes.flatMap(({ before, after }) => after.attempts.slice(before?.attempts.length ?? 0))
+              for (const attempt of drawn) attempt.stan = unused.shift() ?? attempt.stan
+              return tables.save(changes, lease)
+            },
+          }),
+        )
+      } catch (error) {
+        unused.push(...drawn.map(({ stan }) => stan))
+        throw error
+      }
+    }
+    return { ...stores, orders: { ...orders, transaction } }
+  },
+}
+
+/** Age of the lease from when the first beat was answered, not from before it was written. */
+const countFromTheAnswer: Wraps = {
+  heartbeat(heartbeat, { clock }) {
+    const answeredAt = clock.monotonic()
+    let over = false
+    void heartbeat.lost.then(() => (over = true))
+    return {
+      ...heartbeat,
+      holding: (since) => heartbeat.holding(since) || (!over && clock.monotonic() - answeredAt < 3_000),
+      stop() {
+        over = true
+        return heartbeat.stop()
+      },
+    }
+  },
+}
+
+/** What was answered is done with: its reversal is acknowledged and changes nothing. */
+function ignoresReversals(ledger: Ledger): Ledger {
+  const reverse = ledger.reverse.bind(ledger)
+  return Object.assign(ledger, {
+    reverse(...[by, of, entry, at]: Parameters<Ledger['reverse']>) {
+      if (!entry?.answered) reverse(by, of, entry, at)
+    },
+  })
+}
+
+/** The names of what was reversed are free again: a copy that comes late is another payment. */
+function forgetsTheReversed(ledger: Ledger): Ledger {
+  const find = ledger.find.bind(ledger)
+  return Object.assign(ledger, {
+    find(names: Names) {
+      const entry = find(names)
+      return entry?.state === 'reversed' ? undefined : entry
+    },
+  })
+}
+
+/** Changes when the reversal of a lost answer may leave. */
+const reverseAt = (when: (deadlineAt: number, startedAt: number) => number): Wraps => ({
+  performers: (performers) => ({
+    ...performers,
+    async authorise(held, transaction) {
+      const { deadlineAt, startedAt } = openAttempt(held.order, transaction)
+      const event = await performers.authorise(held, transaction)
+      return event.is === 'answer lost' ? { ...event, reverseAt: when(deadlineAt, startedAt) } : event
+    },
+  }),
+})
+
 // oxfmt-ignore
 export const planted: readonly Planted[] = [
   { name: 'forget the fence', breaks: ['no decision is lost', 'a final status stays'], wrap: forgetTheFence },
@@ -124,4 +220,35 @@ export const planted: readonly Planted[] = [
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: t.state === 'due' ? 'given up' : t.state })), id) })) },
   { name: 'take a failed message for delivered', breaks: ['delivered means accepted'], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: 'delivered' })), id) })) },
+  { name: 'reverse at once when an answer is lost', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((_deadlineAt, startedAt) => startedAt) },
+  { name: 'count the time of an original from its record', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((deadlineAt) => deadlineAt) },
+  { name: 'reverse at once what a dead process left', breaks: ['a reversal never overtakes its original'], wrap:
+    inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => {
+      const lost = c.rows.find((r) => r.event === 'lease lost')
+      return lost ? { ...c, after: { ...c.after, transactions: c.after.transactions.map((o) => (o.state === 'owed' ? { ...o, dueAt: lost.at } : o)) } } : c
+    }), lease) })) },
+  { name: 'send after a lapse of the lease what was begun before it', breaks: ['a reversal never overtakes its original', 'an attempt is sent once'], wrap: {
+    heartbeat: (h) => ({ ...h, holding: () => h.holding() }) } },
+  { name: 'count the lease from the answer to the first beat', breaks: ['nobody sends without its lease', 'a reversal never overtakes its original'], wrap: countFromTheAnswer },
+  { name: 'keep the lease of a step that is put back', breaks: ['a lease is taken by an event or a claim'], wrap: keepTheLease },
+  { name: 'never let go of an order in hand', breaks: ['every order ends', 'nothing is leased forever'], wrap: {
+    door: (door) => ({ ...door, release: () => {} }) } },
+  { name: 'give the STANs of a failed commit out again', breaks: ['names are used once', 'an attempt is sent once'], wrap: reuseNumbers },
+  { name: 'take the answer to another payment for its own', breaks: ['the books are equal'], wrap: {
+    connector: (c) => ({ ...c, authorise: async (...ask) => {
+      const outcome = await c.authorise(...ask)
+      return outcome.is === 'unknown' && outcome.why.endsWith('differs from the request') ? { is: 'approved', actionCode: '000', data: {} } : outcome
+    } }) } },
+  { name: 'take a reversal for done after six tries', breaks: ['the books are equal'], wrap: {
+    performers: (p) => ({ ...p, reverse: async (held, transaction) => {
+      const event = await p.reverse(held, transaction)
+      if (event.is !== 'reversal unanswered' || transaction.tries < 5) return event
+      return { is: 'reversal acknowledged', transactionNo: event.transactionNo, attemptNo: event.attemptNo, actionCode: '400' }
+    } }) } },
+  { name: 'acknowledge and ignore the reversal of a payment that it answered', by: 'an acquirer', breaks: ['the books are equal'], wrap: {
+    ledger: ignoresReversals } },
+  { name: 'forget a reversal that came before its original', by: 'an acquirer', breaks: ['the books are equal'], wrap: {
+    ledger: (ledger) => Object.assign(ledger, { isForestalled: () => false }) } },
+  { name: 'book a payment again that it reversed', by: 'an acquirer', breaks: ['the books are equal'], wrap: {
+    ledger: forgetsTheReversed } },
 ]

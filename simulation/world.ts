@@ -55,7 +55,13 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   const database = calmDatabase()
   const line = calmLine()
   const shop = { lostOdds: 0 }
-  const network = openNetwork({ events, chance: chance.fork(), weather: line, log: logFor(undefined) })
+  const network = openNetwork({
+    events,
+    chance: chance.fork(),
+    weather: line,
+    log: logFor(undefined),
+    wrap: options.wrap?.ledger,
+  })
   const merchants = openMerchants(events, chance.fork())
   const keys = openFixedKeys(chance.fork().random())
   const processIds = new Map<Actor, bigint>()
@@ -132,6 +138,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
       trace(() => `line     ${actor.name} sends ${message.type} ${message.fields[11]} of order ${message.fields[48]}`)
     invariants.sent(processIds.get(actor), message)
   }
+  network.onReached = (message) => invariants.reached(message)
   merchants.onTold = (told) => {
     trace(() => `merchant ${told.url} is told ${told.status} of order ${told.orderId}${told.accepted ? '' : ', and refuses'}`)
     invariants.told(told)
@@ -151,7 +158,10 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
         () => die(slots[n]!, 'stopped badly'),
       ),
     pause: (n, ms) => (slots[n]!.actor.pausedUntil = events.now + Math.ceil(ms)),
-    jump: (n, ms) => (slots[n]!.actor.wallOffsetMs = ms),
+    jump(n, ms) {
+      slots[n]!.actor.wallOffsetMs = ms
+      invariants.clockJumped(n, ms)
+    },
     trace,
   }
 

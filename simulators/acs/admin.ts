@@ -5,7 +5,7 @@
  *   GET    /admin/log            the last 500 messages each way, card data masked: ?id=<any transaction id>
  *   GET    /admin/challenges     the challenges and where they stand; which browsers ran the method
  *   GET    /admin/faults         all, with their hits
- *   POST   /admin/faults         {"card": "2106", "times": 1, <one effect>}
+ *   POST   /admin/faults         {"card": "2164", "times": 1, <one effect>}
  *   DELETE /admin/faults         forget all; /admin/faults/<id> one
  *
  * Effects on the connection: down. On ARes: off, silent, delay_ms, areq_erro, trans_status, without, acs_url, cardholder_info. On the
@@ -27,7 +27,7 @@ Look
 
 Script faults (the first that fits is used; several scripts may meet one payment)
   GET    /admin/faults        all, with their hits
-  POST   /admin/faults        {"card": "2106", "times": 1, "rreq_late_ms": 2000}
+  POST   /admin/faults        {"card": "2164", "times": 1, "rreq_late_ms": 2000}
                               card: last digits or all; and exactly one effect
   DELETE /admin/faults        forget all; /admin/faults/<id> one
 

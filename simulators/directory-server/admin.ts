@@ -6,7 +6,7 @@
  *   GET    /admin                this list
  *   GET    /admin/log            the last 500 messages each way, card data masked: ?id=<any transaction id>
  *   GET    /admin/faults         all, with their hits
- *   POST   /admin/faults         {"card": "2106", "message": "AReq", "times": 1, <one effect>}
+ *   POST   /admin/faults         {"card": "2164", "message": "AReq", "times": 1, <one effect>}
  *   DELETE /admin/faults         forget all; /admin/faults/<id> one
  *   GET    /admin/ranges         the card ranges and their serial number
  *   POST   /admin/ranges         {"actionInd": "A" | "M" | "D", "startRange", "endRange", "acsStartProtocolVersion", "acsEndProtocolVersion", "threeDSMethodURL"?}
@@ -34,7 +34,7 @@ Look
 
 Script faults (the first that fits is used)
   GET    /admin/faults        all, with their hits
-  POST   /admin/faults        {"card": "2106", "message": "AReq", "times": 1, "erro": "403"}
+  POST   /admin/faults        {"card": "2164", "message": "AReq", "times": 1, "erro": "403"}
                               card: last digits or all; message: AReq (the default), PReq, RReq or any; and exactly one effect
   DELETE /admin/faults        forget all; /admin/faults/<id> one
 

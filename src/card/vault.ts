@@ -46,12 +46,6 @@ export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: Key
   }
 }
 
-export const withoutCvv2 = ({ panSealed, panKey, fingerprint: print }: SealedCard): SealedCard => ({
-  panSealed,
-  panKey,
-  fingerprint: print,
-})
-
 /** Opens what was sealed. A CVV2 whose hourly key is gone is simply absent; a number that does not open is a defect and throws. */
 export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card {
   const panKey = keys.version('pan', sealed.panKey)

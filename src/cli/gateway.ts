@@ -1,6 +1,6 @@
-import { sleep, type Cancel, type Clock } from '../base/clock.ts'
+import { sleep, type Clock } from '../base/clock.ts'
 import { hostname } from 'node:os'
-import { reasonOf, type Log } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import type { Random } from '../base/random.ts'
 import { openConnectors } from '../acquirer/connectors.ts'
@@ -33,6 +33,7 @@ import { openHeartbeat } from '../storage/store-heartbeat.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing } from '../storage/store-keys.ts'
 import { openWatch } from './observe.ts'
+import { startPeriodic } from './periodic.ts'
 import { cardOf, mayGoTo, openThreeDSecure, withoutThreeDSecure, type ThreeDSecureOptions } from './three-d-secure.ts'
 
 export interface GatewayOptions {
@@ -284,7 +285,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   } satisfies World)
   steps.sweep()
   sender.sweep()
-  const stopDuties = startDuties(clock, log, [
+  const stopPeriodic = startPeriodic(clock, log, [
     { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
     { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool) },
   ])
@@ -295,7 +296,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     lost: heartbeat.lost,
     counts: () => ({ orders: door.counts(), deliveries: sender.counts() }),
     async stop() {
-      stopDuties()
+      stopPeriodic()
       await server.close(drain.requestsMs)
       await threeDSecure.refuse()
       await steps.stop(drain.stepsMs)
@@ -309,34 +310,5 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       await heartbeat.stop()
       await Promise.race([pool.close(), sleep(clock, 1_000)])
     },
-  }
-}
-
-interface Periodic {
-  name: string
-  everyMs: number
-  run: () => Promise<void>
-}
-
-/** Work that every process does for itself and that is harmless to do twice. */
-function startDuties(clock: Clock, log: Log, duties: readonly Periodic[]): () => void {
-  const cancels = new Map<string, Cancel>()
-  const plan = (duty: Periodic) =>
-    cancels.set(
-      duty.name,
-      clock.after(duty.everyMs, () => {
-        duty.run().then(
-          () => cancels.has(duty.name) && plan(duty),
-          (error) => {
-            log.warn({ duty: duty.name, reason: reasonOf(error) }, 'a duty failed; it is done again later')
-            if (cancels.has(duty.name)) plan(duty)
-          },
-        )
-      }),
-    )
-  duties.forEach(plan)
-  return () => {
-    for (const cancel of cancels.values()) cancel()
-    cancels.clear()
   }
 }

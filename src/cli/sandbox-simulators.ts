@@ -21,15 +21,25 @@ export async function startSimulators(
   // The tests do not wait the half minute that a cardholder may take.
   const scale = env.TOLLGATE_TIME_SCALE ? ['--time-scale', env.TOLLGATE_TIME_SCALE] : []
   const acquirer = await start('acquirer', 'acquirer', [
-    ...['--port', '0', '--admin-port', '0', '--ledger', join(directory, 'acquirer-ledger.jsonl')],
-    ...['--cavv-key', join(certificates, 'cavv.key')],
+    `--ledger=${join(directory, 'acquirer-ledger.jsonl')}`,
+    `--cavv-key=${join(certificates, 'cavv.key')}`,
+    '--port=0',
+    '--admin-port=0',
   ])
   const acs = await start('acs', 'issuer', [
-    ...['--port', '0', '--browser-port', '0', '--browser-host', 'localhost', '--certificates', certificates, ...scale],
+    `--certificates=${certificates}`,
+    '--browser-host=localhost',
+    '--port=0',
+    '--browser-port=0',
+    ...scale,
   ])
   const directoryServer = await start('directory-server', 'directory server', [
-    ...['--port', '0', '--admin-port', '0', '--certificates', certificates, ...scale],
-    ...['--acs-url', String(acs.ready.areq_url), '--acs-base', String(acs.ready.url)],
+    `--certificates=${certificates}`,
+    `--acs-url=${String(acs.ready.areq_url)}`,
+    `--acs-base=${String(acs.ready.url)}`,
+    '--port=0',
+    '--admin-port=0',
+    ...scale,
   ])
   return { acquirer, directoryServer, acs }
 }

@@ -27,7 +27,7 @@ export interface AReqParts {
 }
 
 /**
- * Undefined when the browser ran no script and the version has no way to say so: 2.1.0 wants the screen of every browser, and inventing one would be a false statement to the issuer.
+ * Undefined when the screen of the browser is not known although the version wants it, which 2.1.0 does also of one without script: inventing one would be a false statement to the issuer.
  */
 export function areqOf(order: Order, transaction: Transaction, pan: Secret<string>, parts: AReqParts): Message | undefined {
   const authentication = transaction.authentication!
@@ -49,7 +49,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     threeDSRequestorName: printable(parts.merchantName, 40),
     threeDSRequestorURL: new URL(server.pages('').page).origin,
     threeDSRequestorAuthenticationInd: '01',
-    threeDSRequestorChallengeInd: authentication.challengeIndicator,
+    threeDSRequestorChallengeInd: knownIndicator(authentication),
     threeDSCompInd: authentication.compInd,
     notificationURL: authentication.notificationUrl ?? server.pages(authentication.pageToken).challenge,
     ...browser,
@@ -75,10 +75,10 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
 function browserFields({ browser, version }: Authentication): Record<string, unknown> | undefined {
   if (!browser) return undefined
   const screen = screenFields(browser)
-  if (version === '2.1.0' && !(browser.javascriptEnabled && screen)) return undefined
+  if (browser.javascriptEnabled ? !screen : version === '2.1.0') return undefined
   return {
-    browserAcceptHeader: browser.acceptHeader.slice(0, 2048),
-    browserUserAgent: browser.userAgent.slice(0, 2048),
+    browserAcceptHeader: cut(browser.acceptHeader, 2048),
+    browserUserAgent: cut(browser.userAgent, 2048),
     browserLanguage: browser.language.slice(0, 8),
     ...(version === '2.1.0' ? {} : { browserJavascriptEnabled: browser.javascriptEnabled }),
     ...(browser.javascriptEnabled ? screen : undefined),
@@ -106,11 +106,22 @@ function addressFields(r: Order['request']): Record<string, unknown> {
   return {
     billAddrCity: r.city,
     billAddrCountry: country,
-    billAddrLine1: r.address1?.slice(0, 50),
+    billAddrLine1: r.address1 === undefined ? undefined : cut(r.address1, 50),
     billAddrPostCode: r.zipCode,
     billAddrState: country === undefined ? undefined : r.state,
   }
 }
+
+/** 05 to 09 came with 2.2.0. */
+const knownIndicator = ({ challengeIndicator, version }: Authentication): string | undefined =>
+  version === '2.1.0' && challengeIndicator !== undefined && challengeIndicator > '04' ? undefined : challengeIndicator
+
+/** By code points, so that no half of a surrogate pair is left; and what is no text to anybody is left out. */
+const cut = (text: string, max: number): string =>
+  [...text]
+    .filter((sign) => !/[\p{Cc}\p{Cs}]/u.test(sign))
+    .slice(0, max)
+    .join('')
 
 /** ISO 7813 names: 2 to 45 characters of ASCII. */
 function nameOn(name: string): string | undefined {

@@ -80,13 +80,13 @@ export function endedEvent(
 
 /** A time limit has passed: nobody uploaded, the issuer told no result, or the process that asked is gone. */
 export function overdueEvent(order: Order, transaction: Transaction, endpoint: Endpoint | undefined): Event {
-  const ending: Ending =
-    transaction.step === 'authenticate'
-      ? { is: 'failed' }
-      : transaction.authentication?.cresAt !== undefined
-        ? { is: 'lost' }
-        : { is: 'expired' }
-  return endedEvent(order, transaction, endpoint, ending, {})
+  return endedEvent(order, transaction, endpoint, overdueEnding(transaction), {})
+}
+
+function overdueEnding({ step, authentication }: Transaction): Ending {
+  if (step === 'authenticate') return { is: 'failed' }
+  if (step === 'await method') return { is: 'abandoned' }
+  return authentication?.cresAt === undefined ? { is: 'overdue' } : { is: 'lost' }
 }
 
 /** Whether an acquirer's demand for authentication can be met: once, by a mandated challenge, where none was passed. */

@@ -109,9 +109,9 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
 
 /** The proof for the acquirer is kept no longer than it may be needed: until its authorisation has an outcome. */
 function authenticationAfter(before: Authentication | undefined, event: Event, move: Move): Authentication | undefined {
-  if ('authentication' in event) return event.authentication
+  if (event.is === 'authentication begun' || event.is === 'authentication demanded') return event.authentication
   if (!before) return undefined
-  if ('learned' in event) return { ...before, ...event.learned }
+  if ('learned' in event && 'of' in event) return { ...before, ...event.learned }
   if (before.authenticationValue === undefined || move.asks !== undefined) return before
   const { authenticationValue: _used, ...rest } = before
   return rest

@@ -30,6 +30,19 @@ create table audit (
   constraint audit_pkey PRIMARY KEY (audit_id)
 );
 
+create table card_range (
+  directory text not null,
+  start_range text not null,
+  end_range text not null,
+  acs_start_version text not null,
+  acs_end_version text not null,
+  ds_start_version text,
+  ds_end_version text,
+  acs_info_ind text[] not null,
+  method_url text,
+  constraint card_range_pkey PRIMARY KEY (directory, start_range, end_range)
+);
+
 create table config_version (
   only_row boolean not null default true,
   version bigint not null,
@@ -70,6 +83,26 @@ create table delivery_attempt (
   failure text,
   constraint delivery_attempt_pkey PRIMARY KEY (merchant_id, order_id, delivery_no, try_no)
 ) partition by RANGE (order_id);
+
+create table directory_state (
+  directory text not null,
+  version bigint not null,
+  serial_num text,
+  ds_start_version text,
+  ds_end_version text,
+  asked_at timestamp with time zone,
+  refreshed_at timestamp with time zone,
+  constraint directory_state_pkey PRIMARY KEY (directory)
+) with (fillfactor=50);
+
+create table duty (
+  name text not null,
+  due_at timestamp with time zone not null,
+  lease bigint,
+  tries integer not null,
+  error text,
+  constraint duty_pkey PRIMARY KEY (name)
+) with (fillfactor=50);
 
 create table endpoint (
   endpoint_id bigint not null,
@@ -257,6 +290,7 @@ create table transaction (
   alarm text,
   created_at timestamp with time zone not null,
   final_at timestamp with time zone,
+  authentication jsonb,
   constraint transaction_pkey PRIMARY KEY (merchant_id, order_id, transaction_no),
   constraint transaction_amount_minor_check CHECK ((amount_minor >= 0)),
   constraint transaction_check CHECK (((serial_number IS NULL) = (origin = 'gateway'::text))),

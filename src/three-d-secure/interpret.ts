@@ -2,12 +2,16 @@
 import type { AuthenticationPolicy } from '../merchant/merchant.ts'
 import type { Authentication, TransStatus, VerifiedStatus } from './authentication.ts'
 
-/** How an authentication ended. `lost`: the browser came back from the challenge, and the issuer never told its result. */
+/**
+ * How an authentication ended. `abandoned`: the issuer was never asked, since nobody told that the method is over. `overdue`: a challenge of which nothing was heard again. `lost`: the
+ * browser came back from the challenge, and the issuer never told its result.
+ */
 export type Ending =
   | { is: 'status'; status: Exclude<TransStatus, 'C'>; reason?: string; cancel?: string }
   | { is: 'not enrolled' }
   | { is: 'failed' }
-  | { is: 'expired' }
+  | { is: 'abandoned' }
+  | { is: 'overdue' }
   | { is: 'lost' }
 
 /** Nothing is charged without a proof of the issuer. */
@@ -46,7 +50,8 @@ const rows = {
   'I':            { go: 'authorise',   verified: 'UNSUPPORTED',       errorCode: '',     errorMessage: '' },
   'not enrolled': { go: 'notEnrolled', verified: 'UNSUPPORTED',       errorCode: '2006', errorMessage: 'Card is not enrolled in 3-D Secure' },
   'failed':       { go: 'failed',      verified: 'UNSUPPORTED',       errorCode: '2008', errorMessage: 'Cardholder authentication failed technically' },
-  'expired':      { go: 'decline',     verified: 'NOT_AUTHENTICATED', errorCode: '2009', errorMessage: 'Cardholder authentication was not completed in time' },
+  'abandoned':    { go: 'decline',     verified: 'UNKNOWN',           errorCode: '2009', errorMessage: 'Cardholder authentication was not completed in time' },
+  'overdue':      { go: 'decline',     verified: 'UNSUPPORTED',       errorCode: '2009', errorMessage: 'Cardholder authentication was not completed in time' },
   'lost':         { go: 'error',       verified: 'UNSUPPORTED',       errorCode: '2010', errorMessage: 'Result of the cardholder authentication is missing' },
 } as const satisfies Record<string, Row>
 
@@ -61,11 +66,6 @@ function rowOf(ending: Ending): keyof typeof rows {
   if (ending.cancel === '01') return 'N cancelled'
   return ending.reason === '14' || ending.cancel === '04' || ending.cancel === '05' ? 'N timed out' : 'N'
 }
-
-/** Every reason a merchant may read, for the documentation. */
-export const authenticationErrors: readonly { errorCode: string; errorMessage: string }[] = Object.values(rows).filter(
-  (row) => row.errorCode !== '',
-)
 
 const mastercardEci: Partial<Record<TransStatus, string>> = { Y: '02', A: '01', N: '00', R: '00', U: '00', I: '04', C: '00' }
 const mirEci: Partial<Record<TransStatus, string>> = { Y: '02', A: '01' }

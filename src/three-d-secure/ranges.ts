@@ -58,13 +58,13 @@ export function openRanges(list: readonly CardRange[]): Ranges {
   let end = ''
   for (const one of inOrder) {
     if (one.start > end) {
-      pieces.push(...piecesOf(heap))
+      cut(heap, pieces)
       heap = []
     }
     heap.push(one)
     if (one.end > end) end = one.end
   }
-  pieces.push(...piecesOf(heap))
+  cut(heap, pieces)
   return {
     find(pan) {
       if (!isNumber(pan)) return undefined
@@ -75,29 +75,29 @@ export function openRanges(list: readonly CardRange[]): Ranges {
 }
 
 /**
- * Cuts ranges that lie over each other into pieces that do not, each of which belongs to the narrowest range over it; of equally narrow ones to the
+ * Cuts ranges that lie over each other into pieces that do not, in order, each of which belongs to the narrowest range over it; of equally narrow ones to the
  * one that starts first, then by name of its directory server.
  */
-function piecesOf(heap: readonly Placed[]): Piece[] {
-  const byNarrowness =
-    heap.length < 2
-      ? heap
-      : heap
-          .map((one) => ({ ...one, width: BigInt(one.end) - BigInt(one.start) }))
-          .sort(
-            (a, b) =>
-              Number(a.width > b.width) - Number(a.width < b.width) ||
-              compare(a.start, b.start) ||
-              compare(a.range.directory, b.range.directory),
-          )
+function cut(heap: readonly Placed[], pieces: Piece[]): void {
+  const [only] = heap
+  if (only && heap.length === 1) {
+    pieces.push({ at: only.start, range: only.range }, { at: behind(only.end), range: undefined })
+    return
+  }
+  const byNarrowness = heap
+    .map((one) => ({ ...one, width: BigInt(one.end) - BigInt(one.start) }))
+    .sort(
+      (a, b) =>
+        Number(a.width > b.width) - Number(a.width < b.width) ||
+        compare(a.start, b.start) ||
+        compare(a.range.directory, b.range.directory),
+    )
   const edges = byNarrowness
     .flatMap(({ start, end }, rank) => [
       { at: start, rank, begins: true },
-      // Behind the last number of the range and before the next one.
-      { at: `${end}~`, rank, begins: false },
+      { at: behind(end), rank, begins: false },
     ])
     .sort((a, b) => compare(a.at, b.at))
-  const pieces: Piece[] = []
   /** Ranks of the ranges over the current place, lowest first. */
   const over: number[] = []
   for (const [i, { at, rank, begins }] of edges.entries()) {
@@ -107,8 +107,10 @@ function piecesOf(heap: readonly Placed[]): Piece[] {
     if (edges[i + 1]?.at === at) continue
     pieces.push({ at, range: over.length > 0 ? byNarrowness[over[0]!]?.range : undefined })
   }
-  return pieces
 }
+
+/** Sorts behind a number of 19 digits and before the next one. */
+const behind = (end: string) => `${end}~`
 
 /** The first index below `length` for which `holds`, which holds for all behind it too; `length` if there is none. */
 function firstFrom(length: number, holds: (index: number) => boolean): number {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemRandom } from '../../src/base/random.ts'
+import { systemRandom, uuid } from '../../src/base/random.ts'
 import { secret, type Secret } from '../../src/base/secret.ts'
 import { makeCertificates } from '../../src/cli/sandbox-certificates.ts'
 
@@ -52,6 +52,31 @@ export interface ScriptedDirectory {
   play(script: (told: Told) => Scripted): void
   close(): Promise<void>
 }
+
+/** An entry of cardRangeData: all 16-digit numbers that begin with these six. */
+export const rangeEntry = (first: string, other: object = {}) => ({
+  startRange: `${first}0000000000`,
+  endRange: `${first}9999999999`,
+  acsStartProtocolVersion: '2.1.0',
+  acsEndProtocolVersion: '2.2.0',
+  acsInfoInd: ['01', '02'],
+  ...other,
+})
+
+/** A PRes to the PReq that was told. */
+export const presTo = (told: Told, serialNum: string | undefined, cardRangeData: object[] | undefined, other: object = {}): Scripted => ({
+  json: {
+    messageType: 'PRes',
+    messageVersion: told.body['messageVersion'],
+    threeDSServerTransID: told.body['threeDSServerTransID'],
+    dsTransID: uuid(systemRandom),
+    dsStartProtocolVersion: '2.1.0',
+    dsEndProtocolVersion: '2.2.0',
+    serialNum,
+    cardRangeData,
+    ...other,
+  },
+})
 
 /** A directory server that asks for a certificate of its authority and does what a test wishes. Errors that it is told it takes with an empty answer. */
 export async function openScriptedDirectory(

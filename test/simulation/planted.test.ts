@@ -6,16 +6,25 @@ import { runWorld, usualOrders } from '../../simulation/world.ts'
 
 const found: Partial<Record<string, { seed: number; invariant: string }>> = seeds
 
-test('there are at least twelve planted bugs', () => {
-  assert.ok(planted.length >= 12)
+test('there are at least thirty planted bugs, and some are rare', () => {
+  assert.ok(planted.length >= 30)
+  assert.ok(planted.filter(({ name }) => found[name]!.seed > 1).length >= 3)
 })
 
-for (const { name, breaks, wrap } of planted) {
-  test(`a gateway that would ${name} is found out`, { timeout: 60_000 }, async () => {
+/** Many bugs are found by the same seed: without a bug it is run once. */
+const clean = new Map<number, ReturnType<typeof runWorld>>()
+function runClean(seed: number): ReturnType<typeof runWorld> {
+  const run = clean.get(seed) ?? runWorld({ seed, orders: usualOrders })
+  clean.set(seed, run)
+  return run
+}
+
+for (const { name, by = 'a gateway', breaks, wrap } of planted) {
+  test(`${by} that would ${name} is found out`, { timeout: 60_000 }, async () => {
     const known = found[name]
     assert.ok(known, 'npm run simulate -- --planted found a seed')
     const { broken } = await runWorld({ seed: known.seed, orders: usualOrders, wrap })
     assert.ok(broken && breaks.includes(broken.invariant), `${broken?.invariant}: ${broken?.why}`)
-    assert.equal((await runWorld({ seed: known.seed, orders: usualOrders })).broken, undefined, 'without the bug nothing breaks')
+    assert.equal((await runClean(known.seed)).broken, undefined, 'without the bug nothing breaks')
   })
 }

@@ -1,165 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inspect } from 'node:util'
-import { decide, type Decided } from '../../src/order/decide.ts'
-import type { Event, EventName } from '../../src/order/event.ts'
-import { legalTransitions, machine, moveFor, type Move } from '../../src/order/machine.ts'
-import { head, statusOf, statusOfState, type Attempt, type Order, type State, type Transaction } from '../../src/order/order.ts'
+import { decide } from '../../src/order/decide.ts'
+import { legalTransitions, machine, moveFor } from '../../src/order/machine.ts'
+import { head, statusOf, statusOfState, type Attempt } from '../../src/order/order.ts'
 import { screen } from '../../src/order/screen.ts'
-import { finalStatuses } from '../../src/spec/words.ts'
-import type { Authentication } from '../../src/three-d-secure/authentication.ts'
-
-/** Everything here is read off the table of moves, so that a new row is checked by being there. */
-
-const now = Date.UTC(2026, 5, 1)
-const states = [...new Set(machine.flatMap(({ from, to }) => [from, to]))]
-const eventNames = [...new Set(machine.map(({ on }) => on))]
-const isFinal = (state: State) => finalStatuses.has(statusOfState(state))
-
-/** Answers from outside, which name the attempt they answer. */
-const answers: ReadonlySet<EventName> = new Set([
-  'approved',
-  'declined',
-  'not sent',
-  'answer lost',
-  'answer awaited',
-  'lease lost',
-  'authentication demanded',
-  'reversal unanswered',
-  'reversal acknowledged',
-])
-const leases: ReadonlySet<EventName> = new Set([
-  'attempt recorded',
-  'answer awaited',
-  'taken up',
-  'method uploaded',
-  'authentication demanded',
-])
-/** Results of 3-D Secure, which name the authentication they are of. */
-const ofAuthentications: ReadonlySet<EventName> = new Set([
-  'method uploaded',
-  'challenge required',
-  'challenge returned',
-  'authenticated',
-  'result missing',
-])
-/** What happens to a reversal only, which is a transaction of its own beside the payment it takes back. */
-const ofReversals: ReadonlySet<string> = new Set([
-  'owed',
-  'reversing',
-  'taken up',
-  'reversal unanswered',
-  'reversal acknowledged',
-])
-const subjectOf = ({ from, on }: Pick<Move, 'from' | 'on'>): number => (ofReversals.has(from) || ofReversals.has(on) ? 2 : 1)
-
-const names = { gateId: 7n, terminalId: 'T1', stan: '000001', rrn: '000000000001', startedAt: now, deadlineAt: now + 5_000 }
-const openAttempt: Attempt = { ...names, no: 1, transactionNo: 1 }
-const authentication: Authentication = {
-  round: 1,
-  directory: 'a directory',
-  version: '2.2.0',
-  threeDSServerTransId: '8a880dc0-d2d2-4067-bcb1-b08d1690b26e',
-  pageToken: 'page',
-  authenticationValue: 'sealed',
-}
-const verdict = { go: 'decline', verified: 'NOT_AUTHENTICATED', errorCode: '2001', errorMessage: 'failed' } as const
-
-/** Frozen to the last object, so that whatever is changed in place throws. */
-function frozen<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) Object.values(Object.freeze(value)).forEach(frozen)
-  return value
-}
-
-/** An order whose payment (1) or reversal (2) is in this state, with its attempt open. */
-function orderIn(state: State, changes: Partial<Order> = {}, subject = 1): Order {
-  const common = { amountMinor: 1050n, amountText: '10.50', result: {}, tries: 3, createdAt: now - 5_000 }
-  const at = (of: State) => ({ state: of, ...(isFinal(of) ? { finalAt: now - 1_000 } : {}) })
-  const serialNumber = '00000000-0000-4000-8000-000000000001'
-  const payment: Transaction = {
-    ...common,
-    no: 1,
-    kind: 'sale',
-    origin: 'request',
-    serialNumber,
-    ...(state === 'new' || state === 'filtering' ? {} : { authentication }),
-    ...at(subject === 1 ? state : 'unknown'),
-  }
-  const reversal: Transaction = { ...common, no: 2, kind: 'reversal', origin: 'gateway', parentNo: 1, ...at(state) }
-  const lost: Attempt = { ...openAttempt, outcome: 'unknown', endedAt: now }
-  return frozen({
-    merchantId: 1n,
-    orderId: 1_000_001n,
-    version: 5,
-    kind: 'sale',
-    clientOrderid: 'c-1',
-    pathId: 101n,
-    endpointId: 101n,
-    currency: 'USD',
-    amountMinor: 1050n,
-    amountText: '10.50',
-    request: {
-      orderDesc: 'x',
-      ipAddress: '203.0.113.7',
-      email: 'a@b',
-      serverCallbackUrl: 'https://a.example/cb',
-      notifyUrl: 'https://b.example/n',
-    },
-    card: { bin: '411111', lastFour: '1111', expiryMonth: 6, expiryYear: 2026, printedName: 'A', hashId: 'h' },
-    events: 4,
-    deliveries: 0,
-    createdAt: now - 5_000,
-    transactions: subject === 1 ? [payment] : [payment, reversal],
-    attempts: subject === 1 ? [openAttempt] : [lost, { ...openAttempt, no: 2, transactionNo: 2 }],
-    ...changes,
-  })
-}
-
-const isEvent = (made: object): made is Event => 'is' in made && 'transactionNo' in made
-
-/** An event of this name with everything that any event carries. */
-function eventOf(is: EventName, changes: object = {}, subject = 1): Event {
-  const gate = { descriptor: 'D', partialReversal: true, partialCapture: false }
-  const facts = {
-    actionCode: '000',
-    text: 'said',
-    data: { rrn: 'R' },
-    receiptId: 'receipt',
-    gate,
-    why: 'because',
-    dueAt: now + 1_000,
-    reverseAt: openAttempt.deadlineAt,
-    attempt: names,
-    authentication,
-    learned: {},
-    verified: 'AUTHENTICATED',
-    verdict,
-  }
-  const made = {
-    is,
-    transactionNo: subject,
-    ...facts,
-    ...(leases.has(is) ? { lease: 9n, leaseDueAt: now + 4_000 } : {}),
-    ...(answers.has(is) ? { attemptNo: subject } : {}),
-    ...(ofAuthentications.has(is) ? { of: authentication.threeDSServerTransId } : {}),
-    ...changes,
-  }
-  assert.ok(isEvent(made))
-  return frozen(made)
-}
-
-/** A failed authentication names itself, unless there was none to begin with. */
-const ofMove = ({ from, on }: Move) =>
-  on === 'not authenticated' && from !== 'filtering' ? { of: authentication.threeDSServerTransId } : {}
-
-const decided = (order: Order, event: Event): Decided => {
-  const result = decide(order, event, now)
-  assert.equal(result.is, 'decided', inspect(result))
-  return result
-}
-/** Whether an event ends a state, rather than prolong it. */
-const leaves = (from: State, on: EventName) => (moveFor(from, on)?.to ?? from) !== from
-const named = ({ from, on, to }: Move) => `${from}, ${on}: ${to}`
+import {
+  answers,
+  decided,
+  eventNames,
+  eventOf,
+  frozen,
+  isFinal,
+  leaves,
+  named,
+  now,
+  ofMove,
+  openAttempt,
+  orderIn,
+  states,
+  subjectOf,
+} from './decide-orders.ts'
 
 test('a pair of state and event has one move at the most', () => {
   assert.equal(new Set(machine.map(({ from, on }) => `${from}>${on}`)).size, machine.length)
@@ -342,28 +202,6 @@ test('a reversal goes on until it is acknowledged, and only then is the payment 
   assert.equal(statusOf(acknowledged.order), 'unknown')
   const { order } = decided(acknowledged.order, acknowledged.follow[0]!)
   assert.deepEqual([statusOf(order), head(order).result.errorCode, head(order).result.receiptId], ['error', '911', undefined])
-})
-
-test('what is of another authentication, or of an earlier one, changes nothing', () => {
-  const other = { of: '00000000-0000-4000-8000-00000000000f' }
-  for (const move of machine)
-    if (ofAuthentications.has(move.on) || (move.on === 'not authenticated' && move.from !== 'filtering'))
-      assert.equal(decide(orderIn(move.from), eventOf(move.on, other), now).is, 'stale', named(move))
-})
-
-test('nothing is authorised before the authentication that was begun has its result', () => {
-  const begun = new Set<State>(['awaiting method', 'authenticating', 'awaiting challenge'])
-  for (const { from, on, to } of machine)
-    if (begun.has(from) && !begun.has(to) && to === 'ready') assert.equal(on, 'authenticated')
-  for (const { from, asks } of machine) if (asks === 'authorise') assert.ok(from === 'ready' || from === 'authorising', from)
-})
-
-test('the proof of an authentication is kept until its authorisation has an outcome, and no longer', () => {
-  const proof = ({ order }: Decided) => head(order).authentication?.authenticationValue
-  assert.equal(proof(decided(orderIn('ready'), eventOf('attempt recorded'))), 'sealed')
-  assert.equal(proof(decided(orderIn('authorising'), eventOf('answer awaited'))), 'sealed')
-  for (const on of ['approved', 'declined', 'not sent', 'answer lost', 'lease lost'] as const)
-    assert.equal(proof(decided(orderIn('authorising'), eventOf(on))), undefined, on)
 })
 
 test('a card is good through the last day of its month, in UTC', () => {

@@ -201,3 +201,19 @@ test('a printed-out CRes is read, with its blanks, its line breaks and in any or
   }
   assert.deepEqual(readMessage(text, { types: ['CRes'], version: '2.2.0' }), { is: 'message', message })
 })
+
+test('a range is compared digit by digit, its end standing for every longer number that begins so', () => {
+  // oxfmt-ignore
+  const rows: [start: string, end: string, expected: string][] = [
+    ['4000000000000000',    '4000000000000000',    'ok'],
+    ['4000000000000009',    '400000000000000',     'ok'],
+    ['400000000000001',     '4000000000000009',    '203 cardRangeData.endRange'],
+    ['4000000000000000001', '4000000000000000000', '203 cardRangeData.endRange'],
+    ['9007199254740993',    '9007199254740992',    '203 cardRangeData.endRange'],
+    ['9007199254740992',    '9007199254740993',    'ok'],
+  ]
+  for (const [start, end, expected] of rows) {
+    const fields = changed(good('PRes', '2.2.0'), 'cardRangeData.0.startRange', start)
+    assert.equal(heard('PRes', changed(fields, 'cardRangeData.0.endRange', end)), expected, `${start} ${end}`)
+  }
+})

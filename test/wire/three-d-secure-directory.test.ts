@@ -15,6 +15,8 @@ import {
 import {
   openAuthority,
   openScriptedDirectory,
+  presTo,
+  rangeEntry,
   type Authority,
   type Scripted,
   type ScriptedDirectory,
@@ -231,30 +233,12 @@ test('an AReq that breaks the rules of its own type is not sent', async () => {
   assert.equal(ds.told.length, 0)
 })
 
-const rangeData = (other: object = {}) => ({
-  startRange: '4000000000000000',
-  endRange: '4000009999999999',
-  acsStartProtocolVersion: '2.1.0',
-  acsEndProtocolVersion: '2.2.0',
-  acsInfoInd: ['01', '02'],
-  ...other,
-})
-const pres = (told: Told, cardRangeData: object[] | undefined, other: object = {}) => ({
-  messageType: 'PRes',
-  messageVersion: told.body['messageVersion'],
-  threeDSServerTransID: told.body['threeDSServerTransID'],
-  dsTransID: transId(),
-  dsStartProtocolVersion: '2.1.0',
-  dsEndProtocolVersion: '2.2.0',
-  serialNum: '17',
-  cardRangeData,
-  ...other,
-})
+const rangeData = (other: object = {}) => rangeEntry('400000', other)
 
 test('a PReq asks for all ranges or for what changed, and an answer without a serial number counts as all', async () => {
   const rangesUrl = `https://127.0.0.1:${ds.port}/preq`
   const elsewhere = clientOf(settings({ rangesUrl }))
-  ds.play((told) => ({ json: pres(told, [rangeData()]) }))
+  ds.play((told) => presTo(told, '17', [rangeData()]))
   const full = await elsewhere.cardRanges('ds', undefined)
   assert.equal(full.is, 'full', JSON.stringify(full))
   assert.deepEqual([full.serialNum, full.speaks, full.items[0]?.actionInd], ['17', { start: '2.1.0', end: '2.2.0' }, 'A'])
@@ -262,13 +246,13 @@ test('a PReq asks for all ranges or for what changed, and an answer without a se
   const [preq] = ds.told
   assert.deepEqual([preq?.path, preq?.body['threeDSServerRefNumber'], 'serialNum' in preq!.body], ['/preq', 'SIM_3DS', false])
 
-  ds.play((told) => ({ json: pres(told, [rangeData({ actionInd: 'D' })], { serialNum: '18' }) }))
+  ds.play((told) => presTo(told, '18', [rangeData({ actionInd: 'D' })]))
   const delta = await elsewhere.cardRanges('ds', '17')
   assert.deepEqual([delta.is, ds.told[1]?.body['serialNum']], ['delta', '17'])
-  ds.play((told) => ({ json: pres(told, undefined) }))
+  ds.play((told) => presTo(told, '17', undefined))
   const nothing = await elsewhere.cardRanges('ds', '17')
   assert.ok(nothing.is === 'delta' && nothing.items.length === 0)
-  ds.play((told) => ({ json: pres(told, [rangeData()], { serialNum: undefined }) }))
+  ds.play((told) => presTo(told, undefined, [rangeData()]))
   assert.equal((await elsewhere.cardRanges('ds', '17')).is, 'full')
 })
 
@@ -287,18 +271,18 @@ test('a PRes that cannot be used is told; whether the question may be counted is
     assert.equal(answer.is, 'failed')
     assert.deepEqual([answer.how, answer.errorCode, ds.heard('Erro').length], [how, errorCode, tells ? 1 : 0], answer.why)
   }
-  await asks((told) => ({ json: pres(told, [rangeData({ actionInd: 'D' })]) }), 'unusable', '203', true)
-  await asks((told) => ({ json: pres(told, [rangeData({ startRange: '4' })]) }), 'unusable', '203', true)
-  await asks((told) => ({ json: pres(told, undefined) }), 'unusable', '203', true)
-  await asks((told) => ({ json: pres(told, undefined, { serialNum: undefined }) }), 'unusable', '203', true, '17')
-  await asks((told) => ({ json: pres(told, [rangeData()], { threeDSServerTransID: transId() }) }), 'unusable', '301', true)
+  await asks((told) => presTo(told, '17', [rangeData({ actionInd: 'D' })]), 'unusable', '203', true)
+  await asks((told) => presTo(told, '17', [rangeData({ startRange: '4' })]), 'unusable', '203', true)
+  await asks((told) => presTo(told, '17', undefined), 'unusable', '203', true)
+  await asks((told) => presTo(told, undefined, undefined), 'unusable', '203', true, '17')
+  await asks((told) => presTo(told, '17', [rangeData()], { threeDSServerTransID: transId() }), 'unusable', '301', true)
   await asks((told) => ({ json: erro(told, '103') }), 'perhaps served', '103', false)
   await asks((told) => ({ json: erro(told, '307') }), 'unserved', '307', false, '17')
   await asks(() => ({ status: 503 }), 'unserved', '405', false)
 })
 
 test('a method URL that a browser may not be sent to is left out of its range', async () => {
-  ds.play((told) => ({ json: pres(told, [rangeData({ threeDSMethodURL: 'http://acs.example/method' })]) }))
+  ds.play((told) => presTo(told, '17', [rangeData({ threeDSMethodURL: 'http://acs.example/method' })]))
   const sandbox = await client.cardRanges('ds', undefined)
   const production = await clientOf(settings(), { plainHttp: false, loopbackAnyPort: true }).cardRanges('ds', undefined)
   assert.ok(sandbox.is === 'full' && production.is === 'full')

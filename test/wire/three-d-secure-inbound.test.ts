@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
+import { connect as connectTcp } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { openLog } from '../../src/base/log.ts'
@@ -10,12 +11,8 @@ import { openAuthority, type Authority } from '../harness/directory.ts'
 
 const lines: string[] = []
 const log = openLog({ level: 'debug', destination: { write: (line) => lines.push(line) } })
-const transaction = {
-  threeDSServerTransID: uuid(systemRandom),
-  acsTransID: uuid(systemRandom),
-  dsTransID: uuid(systemRandom),
-  messageVersion: '2.2.0',
-} as const
+const ids = { threeDSServerTransID: uuid(systemRandom), acsTransID: uuid(systemRandom), dsTransID: uuid(systemRandom) }
+const rres = JSON.stringify({ messageType: 'RRes', messageVersion: '2.2.0', ...ids, resultsStatus: '01' })
 
 let authority: Authority
 let inbound: Inbound
@@ -31,8 +28,8 @@ const parts = (more: Partial<InboundParts> = {}): InboundParts => ({
   peers: new Set(['directory-server']),
   wanted: async (id) => {
     lookups++
-    if (id !== transaction.threeDSServerTransID || results.length > 0) return undefined
-    return { version: '2.2.0', directory: 'ds', acsTransId: transaction.acsTransID, dsTransId: transaction.dsTransID }
+    if (id !== ids.threeDSServerTransID || results.length > 0) return undefined
+    return { version: '2.2.0', directory: 'ds', acsTransId: ids.acsTransID, dsTransId: ids.dsTransID }
   },
   result: (message) => {
     results.push(message)
@@ -56,7 +53,8 @@ beforeEach(() => {
 
 const rreq = (more: object = {}) => ({
   messageType: 'RReq',
-  ...transaction,
+  messageVersion: '2.2.0',
+  ...ids,
   messageCategory: '01',
   transStatus: 'Y',
   authenticationValue: 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=',
@@ -128,7 +126,7 @@ async function erro(body: string | Buffer, code: string, detail: RegExp, told = 
 test('a result from the directory server is told, and then answered with RRes', async () => {
   const answer = await post()
   assert.ok('status' in answer, JSON.stringify(answer))
-  assert.deepEqual([answer.status, answer.json], [200, { messageType: 'RRes', ...transaction, resultsStatus: '01' }])
+  assert.deepEqual([answer.status, answer.json], [200, JSON.parse(rres)])
   assert.match(JSON.stringify(answer.headers), /application\/JSON; charset=utf-8/)
   assert.deepEqual(
     results.map(({ transStatus, eci }) => [transStatus, eci]),
@@ -136,19 +134,20 @@ test('a result from the directory server is told, and then answered with RRes', 
   )
 })
 
-test('the answer waits until the result is stored', async () => {
+test('the answer waits until the result is stored, and a close waits for the answer and lets nobody in', async () => {
+  const closing = await openInbound(parts())
   let stored = () => {}
   verdict = () => new Promise((resolve) => (stored = () => resolve({ is: 'accepted' })))
   let answered = false
-  const answer = post().then((one) => {
-    answered = true
-    return one
-  })
+  const answer = post({ to: closing }).finally(() => (answered = true))
   await soon(() => results.length === 1, 'the result arrives')
+  const closed = closing.close()
   assert.equal(answered, false)
   stored()
   const settled = await answer
   assert.ok('status' in settled && settled.json['messageType'] === 'RRes')
+  await closed
+  assert.ok('refused' in (await post({ to: closing })))
 })
 
 test('nobody without a certificate, or with one of another authority or purpose, gets past TLS', async () => {
@@ -175,6 +174,19 @@ test('a certificate of the same authority under another name is refused, whateve
   assert.deepEqual([results.length, lookups], [0, 0])
 })
 
+test('a session that is taken up again is the same client as before', async () => {
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const agent = new Agent({ keepAlive: false, maxVersion: version, minVersion: version })
+    for (const time of [1, 2]) {
+      await says({ as: 'acs', agent }, 403)
+      results = []
+      const answer = await post({ agent })
+      assert.ok('status' in answer && answer.json['messageType'] === 'RRes', `${version}, time ${time}`)
+    }
+    agent.destroy()
+  }
+})
+
 test('only a POST of JSON to the one path is read', async () => {
   const type = (contentType: string): Sent => ({ headers: { 'content-type': contentType } })
   await says({ path: '/' }, 404)
@@ -199,22 +211,16 @@ test('ids that are not of the transaction, its version included, are not recogni
   await erro(JSON.stringify(rreq({ dsTransID: other })), '301', /^dsTransID$/)
   await erro(JSON.stringify(rreq({ acsTransID: other, dsTransID: other })), '301', /^acsTransID,dsTransID$/)
   const told = await erro(JSON.stringify(rreq({ messageVersion: '2.1.0' })), '301', /^messageVersion$/)
-  assert.deepEqual([told['threeDSServerTransID'], told['messageVersion']], [transaction.threeDSServerTransID, '2.2.0'])
+  assert.deepEqual([told['threeDSServerTransID'], told['messageVersion']], [ids.threeDSServerTransID, '2.2.0'])
 })
 
 test('a second result is not recognised, whether it is seen before or while it is stored', async () => {
-  await says({}, 200, JSON.stringify({ messageType: 'RRes', messageVersion: '2.2.0', ...idsOnly, resultsStatus: '01' }))
+  await says({}, 200, rres)
   await erro(JSON.stringify(rreq()), '301', /^threeDSServerTransID$/, 1)
   results = []
   verdict = async () => ({ is: 'unknown' })
   await erro(JSON.stringify(rreq()), '301', /^threeDSServerTransID$/, 1)
 })
-
-const idsOnly = {
-  threeDSServerTransID: transaction.threeDSServerTransID,
-  acsTransID: transaction.acsTransID,
-  dsTransID: transaction.dsTransID,
-}
 
 test('a result that could not be stored is HTTP 500 without a word, so that it comes again', async () => {
   verdict = async () => ({ is: 'failed' })
@@ -240,7 +246,7 @@ test('an Erro of the directory server is taken and never answered with another',
   const told = {
     messageType: 'Erro',
     messageVersion: '2.2.0',
-    ...idsOnly,
+    ...ids,
     errorCode: '203',
     errorComponent: 'D',
     errorDescription: 'x',
@@ -253,11 +259,7 @@ test('an Erro of the directory server is taken and never answered with another',
 
 test('a body of more than 64 KiB is refused, unread where its length is announced', async () => {
   const padded = (bytes: number) => JSON.stringify(rreq()).padEnd(bytes, ' ')
-  await says(
-    { body: padded(65_536) },
-    200,
-    JSON.stringify({ messageType: 'RRes', messageVersion: '2.2.0', ...idsOnly, resultsStatus: '01' }),
-  )
+  await says({ body: padded(65_536) }, 200, rres)
   results = []
   await says(
     { headers: { 'content-type': 'application/json', 'content-length': 10_000_000, expect: '100-continue' }, body: '' },
@@ -277,7 +279,6 @@ test('a client that is slow is cut off, in the handshake, the header and the bod
   const head = 'POST /3ds/results HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n'
   assert.match(await talk((socket) => socket.write('POST /3ds/res'), hasty), /^HTTP\/1\.1 408 /)
   assert.match(await talk((socket) => socket.write(`${head}content-length: 100\r\n\r\n{"mess`), hasty), /^HTTP\/1\.1 408 /)
-  const { connect: connectTcp } = await import('node:net')
   const silent = connectTcp(hasty.port, '127.0.0.1')
   await new Promise((resolve) => silent.on('error', () => undefined).on('close', resolve))
   assert.equal(results.length, 0)
@@ -294,20 +295,6 @@ test('a client that asks first whether to send is told to go on only when it is 
     socket.once('data', () => socket.write(body))
   })
   assert.match(said, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/)
-})
-
-test('closing lets a result under way be answered, and nobody in after it', async () => {
-  const closing = await openInbound(parts())
-  let stored = () => {}
-  verdict = () => new Promise((resolve) => (stored = () => resolve({ is: 'accepted' })))
-  const answer = post({ to: closing })
-  await soon(() => results.length === 1, 'the result arrives')
-  const closed = closing.close()
-  stored()
-  const settled = await answer
-  assert.ok('status' in settled && settled.json['messageType'] === 'RRes')
-  await closed
-  assert.ok('refused' in (await post({ to: closing })))
 })
 
 /** What a server says to a client that speaks as it likes, until the connection ends. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
-import { systemRandom, uuid } from '../../src/base/random.ts'
+import { systemRandom } from '../../src/base/random.ts'
 import { openOutgoing, type Outgoing } from '../../src/http/outgoing.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
@@ -13,6 +13,8 @@ import { rangesOf, readState, watchRanges } from '../../src/three-d-secure/store
 import {
   openAuthority,
   openScriptedDirectory,
+  presTo,
+  rangeEntry,
   type Authority,
   type Scripted,
   type ScriptedDirectory,
@@ -106,29 +108,9 @@ async function passes(clock: HandClock, ms: number, until: () => boolean) {
   }
 }
 
-const range = (first: string, actionInd = 'A', other: object = {}) => ({
-  startRange: `${first}0000000000`,
-  endRange: `${first}9999999999`,
-  actionInd,
-  acsStartProtocolVersion: '2.1.0',
-  acsEndProtocolVersion: '2.2.0',
-  ...other,
-})
-const pres = (told: Told, serialNum: string | undefined, cardRangeData: object[], other: object = {}): Scripted => ({
-  json: {
-    messageType: 'PRes',
-    messageVersion: '2.2.0',
-    threeDSServerTransID: told.body['threeDSServerTransID'],
-    dsTransID: uuid(systemRandom),
-    dsStartProtocolVersion: '2.1.0',
-    dsEndProtocolVersion: '2.2.0',
-    serialNum,
-    cardRangeData,
-    ...other,
-  },
-})
+const range = (first: string, actionInd = 'A', other: object = {}) => rangeEntry(first, { actionInd, ...other })
 const serials = () => ds.heard('PReq').map(({ body }) => body['serialNum'] ?? null)
-const full = (told: Told) => pres(told, '1', [range('400000'), range('500000')])
+const full = (told: Told) => presTo(told, '1', [range('400000'), range('500000')])
 
 /** A directory server whose ranges are loaded, with serial number 1. */
 async function loaded(clock: HandClock): Promise<Refresh> {
@@ -146,7 +128,11 @@ test('an empty installation loads all ranges at once, and is asked for changes a
   const { due_at: due } = await duty()
   assert.ok(due > clock.now() + 22 * hour - 1 && due <= clock.now() + 24 * hour)
   ds.play((told) =>
-    pres(told, '2', [range('500000', 'D'), range('400000', 'M', { threeDSMethodURL: 'https://acs.example/m' }), range('600000')]),
+    presTo(told, '2', [
+      range('500000', 'D'),
+      range('400000', 'M', { threeDSMethodURL: 'https://acs.example/m' }),
+      range('600000'),
+    ]),
   )
   await passes(clock, 21 * hour, () => false)
   assert.equal(ds.told.length, 1)
@@ -164,7 +150,7 @@ test('an empty installation loads all ranges at once, and is asked for changes a
 test('an answer without a serial number replaces all ranges', async () => {
   const clock = openHandClock(Date.now())
   await (await loaded(clock)).stop()
-  ds.play((told) => pres(told, undefined, [range('700000')]))
+  ds.play((told) => presTo(told, undefined, [range('700000')]))
   const refresh = start(clock, true)
   await asked(2)
   await soon(async () => (await starts()).join() === '7000000000000000', 'the ranges are replaced')
@@ -174,11 +160,11 @@ test('an answer without a serial number replaces all ranges', async () => {
 
 // oxfmt-ignore
 const outOfStep: readonly [string, (told: Told) => Scripted][] = [
-  ['adds a range that is there',      (told) => pres(told, '2', [range('600000'), range('400000')])],
-  ['deletes a range that is not',     (told) => pres(told, '2', [range('600000'), range('700000', 'D')])],
-  ['modifies a range that is not',    (told) => pres(told, '2', [range('600000'), range('700000', 'M')])],
-  ['lays a range over another',       (told) => pres(told, '2', [range('600000'), range('400000', 'A', { endRange: '4000001234567890123' })])],
-  ['cannot be read',                  (told) => pres(told, '2', [range('600000', 'X')])],
+  ['adds a range that is there',      (told) => presTo(told, '2', [range('600000'), range('400000')])],
+  ['deletes a range that is not',     (told) => presTo(told, '2', [range('600000'), range('700000', 'D')])],
+  ['modifies a range that is not',    (told) => presTo(told, '2', [range('600000'), range('700000', 'M')])],
+  ['lays a range over another',       (told) => presTo(told, '2', [range('600000'), range('400000', 'A', { endRange: '4000001234567890123' })])],
+  ['cannot be read',                  (told) => presTo(told, '2', [range('600000', 'X')])],
   ['is an Erro 307',                  (told) => ({ json: { messageType: 'Erro', messageVersion: '2.2.0', threeDSServerTransID: told.body['threeDSServerTransID'], errorCode: '307', errorComponent: 'D', errorDescription: 'no', errorDetail: 'serialNum' } })],
 ]
 
@@ -186,7 +172,7 @@ for (const [what, answer] of outOfStep) {
   test(`where a delta ${what}, all ranges are asked for at once, and nothing of the delta counts`, async () => {
     const clock = openHandClock(Date.now())
     await (await loaded(clock)).stop()
-    ds.play((told) => (told.body['serialNum'] === undefined ? pres(told, '9', [range('800000')]) : answer(told)))
+    ds.play((told) => (told.body['serialNum'] === undefined ? presTo(told, '9', [range('800000')]) : answer(told)))
     const refresh = start(clock, true)
     await asked(3)
     await soon(async () => (await readState(pool, name)).serialNum === '9', 'the full load is stored')
@@ -199,7 +185,7 @@ for (const [what, answer] of outOfStep) {
 test('the repair is one question: when it fails too the old ranges stay, and the next one, an hour later, asks for all', async () => {
   const clock = openHandClock(Date.now())
   await (await loaded(clock)).stop()
-  ds.play((told) => (told.body['serialNum'] === undefined ? { status: 500 } : pres(told, '2', [range('400000')])))
+  ds.play((told) => (told.body['serialNum'] === undefined ? { status: 500 } : presTo(told, '2', [range('400000')])))
   const refresh = start(clock, true)
   await asked(3)
   const { due_at: due, error } = await over(1)
@@ -331,10 +317,10 @@ test('every process sees what is loaded within a second or so, and the same load
   const versionOf = plain<{ version: bigint }>(`select version from directory_state where directory = $1`)
   const version = async () => (await pool.run(versionOf, [name]))[0]!.version
   assert.equal(await version(), 1n)
-  ds.play((told) => pres(told, undefined, [range('400000'), range('500000')]))
+  ds.play((told) => presTo(told, undefined, [range('400000'), range('500000')]))
   await forced(clock, 2)
   assert.equal(await version(), 1n)
-  ds.play((told) => pres(told, undefined, [range('400000'), range('500000')], { dsEndProtocolVersion: '2.1.0' }))
+  ds.play((told) => presTo(told, undefined, [range('400000'), range('500000')], { dsEndProtocolVersion: '2.1.0' }))
   await forced(clock, 3)
   assert.equal(await version(), 2n)
   clock.pass(1_000)

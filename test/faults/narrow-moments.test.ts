@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { pino } from 'pino'
+import { configuration } from '../../simulation/configuration.ts'
+import { openFixedKeys } from '../../simulation/gateway.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
+import { sealCard, withCvv2 } from '../../src/card/vault.ts'
+import { openDoor, type Accept, type Door } from '../../src/order/advance.ts'
+import type { Held } from '../../src/order/hand.ts'
+import { legalTransitions } from '../../src/order/machine.ts'
+import type { Order } from '../../src/order/order.ts'
+import { updateTransactions } from '../../src/order/store-statements.ts'
+import { openOrderStore } from '../../src/order/store.ts'
+import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import { openHeartbeat, type Heartbeat } from '../../src/storage/store-heartbeat.ts'
+import { openIds } from '../../src/storage/store-ids.ts'
+import { until } from '../conformance/client.ts'
+import { openHandClock } from '../harness/hand-clock.ts'
+import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
+import { openDatabaseProxy, type DatabaseProxy } from '../harness/proxy.ts'
+
+/** What goes wrong only when a connection breaks, or a process is slow, at one certain moment. */
+
+const log = pino({ level: 'silent' })
+const keys = openFixedKeys(systemRandom)
+let database: TestDatabase
+/** Straight to the database, as another process would have it. */
+let straight: Pool
+
+before(async () => {
+  database = await testDatabase()
+  straight = openPool({ url: database.url, connections: 4, use: 'oltp', log })
+  await migrate(straight, systemClock.now(), log)
+  await declareTransitions(straight, legalTransitions())
+  await ensurePartitions(straight)
+})
+after(async () => {
+  await straight?.close()
+  await database?.close()
+})
+
+describe('a batch loses its connection in the second round, when an order of the first one is stored and begun', () => {
+  let proxy: DatabaseProxy
+  let pool: Pool
+  let heartbeat: Heartbeat
+  let door: Door
+  /** The order id of each step that was begun. */
+  const begun: bigint[] = []
+
+  before(async () => {
+    proxy = await openDatabaseProxy(database.url)
+    pool = openPool({ url: proxy.url, connections: 2, use: 'oltp', log })
+    heartbeat = await openHeartbeat(straight, 1n, 'place of the door', systemClock, log)
+    door = openDoor({
+      store: openOrderStore(pool),
+      attempts: openIds(straight, 'attempt'),
+      clock: systemClock,
+      log,
+      heartbeat,
+      registry: () => configuration,
+      maxHeld: 100,
+      handOver: true,
+      maxBatch: 100,
+      lanes: 1,
+      planner: { enrolment: () => ({ is: 'unknown' }), random: systemRandom, steering: false },
+      sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, systemRandom),
+      onStep: ({ order }: Held) => void begun.push(order.orderId),
+      deliveryRoom: () => 100,
+      onDeliveries: () => {},
+    })
+  })
+  after(async () => {
+    await door?.close()
+    await heartbeat?.stop()
+    await pool?.close()
+    await proxy?.close()
+  })
+
+  // oxfmt-ignore
+  const cuts = [
+    ['the commit was not made', 'before', 'applied'],
+    ['the commit was made',     'after',  'ignored'],
+  ] as const
+  for (const [at, [what, when, answer]] of cuts.entries())
+    test(`${what}: no step is begun twice`, { timeout: 60_000 }, async () => {
+      const [older, newer] = [newSale(BigInt(at * 2 + 1)), newSale(BigInt(at * 2 + 2))]
+      await door.submit(older)
+      // Another process saves it meanwhile: what this door has in hand is no longer what is stored, and is decided again in a second round.
+      await straight.run(statement('update orders set version = version + 1 where order_id = $1'), [older.order.orderId])
+      // The statement runs in the second round only: in the first one nothing that was there before is written.
+      const sprung = proxy.cutAtCommit(updateTransactions.name, when)
+      const [made, told] = await Promise.all([door.submit(newer), door.submit(approval(older.order)), sprung])
+      assert.deepEqual(made, { is: 'accepted', orderId: newer.order.orderId, repeat: false })
+      assert.equal(told.is, answer)
+      assert.deepEqual(
+        begun.filter((id) => id === newer.order.orderId),
+        [newer.order.orderId],
+      )
+      const ends = await straight.run(
+        statement<{ status: string; attempts: bigint }>(
+          `select status, (select count(*) from attempt a where a.order_id = o.order_id) as attempts from orders o
+           where order_id = any ($1::bigint[]) order by order_id`,
+        ),
+        [[older.order.orderId, newer.order.orderId]],
+      )
+      assert.deepEqual(ends, [
+        { status: 'approved', attempts: 1n },
+        { status: 'processing', attempts: 1n },
+      ])
+    })
+})
+
+test('a process that is slow while it writes its first beat does not take its lease for fresher than its row is', async () => {
+  const clock = openHandClock(0)
+  const instance = 'place of two'
+  await straight.run(statement(`insert into heartbeat values (10, $1, now(), now())`), [instance])
+  const rival = await straight.connect()
+  let opening: Promise<Heartbeat> | undefined
+  try {
+    await rival.command('begin')
+    await rival.run(statement(`select from heartbeat where process_id = 10 for update`))
+    // Its own row is written; then it waits to remove the one of its predecessor.
+    opening = openHeartbeat(straight, 11n, instance, clock, log)
+    const waiting = statement(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+    const written = statement(`select from heartbeat where process_id = 11`)
+    const seen = await until(
+      async () => [(await straight.run(written)).length, (await straight.run(waiting)).length].join(),
+      (rows) => rows === '1,1',
+    )
+    assert.equal(seen, '1,1', 'its row is there, and it waits')
+    clock.pass(3_500)
+  } finally {
+    await rival.command('commit')
+    rival.release(false)
+  }
+  const heartbeat = await opening
+  try {
+    const begunAt = clock.monotonic()
+    assert.equal(heartbeat.holding(), false, 'in half a second others may take over what it has: it sends nothing')
+    clock.pass(1_000)
+    await until(
+      () => heartbeat.holding(),
+      (holds) => holds,
+    )
+    assert.equal(heartbeat.holding(), true, 'once its row is fresh it may')
+    assert.equal(heartbeat.holding(begunAt), false, 'but not what it began before')
+  } finally {
+    await heartbeat.stop()
+  }
+})
+
+const serial = (orderId: bigint) => `00000000-0000-4000-8000-${String(orderId).padStart(12, '0')}`
+
+const approval = ({ merchantId, orderId }: Order) =>
+  ({
+    is: 'event',
+    merchantId,
+    orderId,
+    event: {
+      is: 'approved',
+      transactionNo: 1,
+      attemptNo: 1,
+      actionCode: '000',
+      data: {},
+      receiptId: serial(orderId),
+      gate: { descriptor: 'SHOP', partialReversal: true, partialCapture: false },
+    },
+  }) as const
+
+function newSale(orderId: bigint): Accept {
+  const createdAt = systemClock.now()
+  const amount = { amountMinor: 1_050n, amountText: '10.50' }
+  const order: Order = {
+    merchantId: 1n,
+    orderId,
+    version: 0,
+    kind: 'sale',
+    clientOrderid: `sale ${orderId}`,
+    pathId: 11n,
+    endpointId: 11n,
+    currency: 'USD',
+    ...amount,
+    request: { orderDesc: 'a thing', ipAddress: '192.0.2.1', email: 'a@example.com' },
+    card: {
+      bin: '411111',
+      lastFour: '1111',
+      expiryMonth: 12,
+      expiryYear: new Date(createdAt).getUTCFullYear() + 2,
+      printedName: 'A BUYER',
+      hashId: 'f'.repeat(32),
+    },
+    events: 0,
+    deliveries: 0,
+    createdAt,
+    transactions: [
+      {
+        no: 1,
+        kind: 'sale',
+        origin: 'request',
+        serialNumber: serial(orderId),
+        state: 'new',
+        ...amount,
+        result: {},
+        tries: 0,
+        createdAt,
+      },
+    ],
+    attempts: [],
+  }
+  const card = { pan: secret('4111111111111111'), cvv2: secret('123') }
+  return {
+    is: 'accept',
+    order,
+    digest: Buffer.alloc(32, Number(orderId)),
+    card,
+    sealed: sealCard(card, order, keys, systemRandom),
+  }
+}
