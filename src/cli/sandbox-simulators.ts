@@ -53,6 +53,7 @@ export function threeDSecureOf(certificates: string, directoryServer: Program): 
     directories: [
       {
         name: 'simulated',
+        commonName: 'directory-server',
         url: String(directoryServer.ready.areq_url),
         rangesUrl: String(directoryServer.ready.preq_url),
         tls: { ca, cert: pem('gateway.pem'), key: secret(pem('gateway.key')) },
@@ -65,7 +66,6 @@ export function threeDSecureOf(certificates: string, directoryServer: Program): 
       cert: pem('gateway-results.pem'),
       key: secret(pem('gateway-results.key')),
       ca,
-      peers: new Set(['directory-server']),
     },
     policy: { plainHttp: true, loopbackAnyPort: true },
     refreshAtStart: true,

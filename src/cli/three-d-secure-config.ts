@@ -35,9 +35,6 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
   const certificate = (from: Part, name: string) => pem(from, name, (text) => new X509Certificate(text))
   const key = (from: Part, name: string) => secret(pem(from, name, (text) => createPrivateKey(text)))
   const results = part(root.value['results'], 'results.', say)
-  const names = results.value['directory_server_names']
-  if (!Array.isArray(names) || names.length === 0 || !names.every((name) => typeof name === 'string' && name !== ''))
-    say('results.directory_server_names: the common names of the certificates that may post results')
   const servers = root.value['directory_servers']
   if (!Array.isArray(servers) || servers.length === 0) say('directory_servers: at least one')
   const options: ThreeDSecureOptions = {
@@ -50,13 +47,13 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
       cert: certificate(results, 'certificate'),
       key: key(results, 'key'),
       ca: certificate(results, 'directory_server_authority'),
-      peers: new Set(Array.isArray(names) ? names.map(String) : []),
     },
     directories: (Array.isArray(servers) ? servers : []).map((server: unknown, i) => {
       const one = part(server, `directory_servers[${i}].`, say)
       const rangesUrl = one.value['preq_url'] === undefined ? undefined : one.https('preq_url')
       return {
         name: one.text('name'),
+        commonName: one.text('common_name'),
         url: one.https('areq_url'),
         ...(rangesUrl === undefined ? {} : { rangesUrl }),
         tls: { ca: certificate(one, 'authority'), cert: certificate(one, 'certificate'), key: key(one, 'key') },
@@ -66,8 +63,10 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
     policy,
     refreshAtStart: false,
   }
-  const doubled = options.directories.find((d, i) => options.directories.findIndex((other) => other.name === d.name) !== i)
-  if (doubled) say(`directory_servers: ${JSON.stringify(doubled.name)} is there twice`)
+  for (const of of ['name', 'commonName'] as const) {
+    const doubled = options.directories.find((d, i) => options.directories.findIndex((other) => other[of] === d[of]) !== i)
+    if (doubled) say(`directory_servers: ${JSON.stringify(doubled[of])} is there twice`)
+  }
   complaints.push(...found)
   return found.length > 0 ? undefined : options
 }

@@ -26,7 +26,10 @@ import type { KeyRing } from '../storage/store-keys.ts'
 
 /** What an installation needs to be a 3DS Server; docs/operating.md. */
 export interface ThreeDSecureOptions {
-  directories: readonly DirectorySettings[]
+  directories: readonly (DirectorySettings & {
+    /** Of the certificate with which it posts results. */
+    commonName: string
+  })[]
   /** Given by EMVCo at certification. */
   refNumber: string
   operatorId?: string
@@ -40,8 +43,6 @@ export interface ThreeDSecureOptions {
     key: Secret<string>
     /** Authority of the directory servers. */
     ca: string
-    /** Common names of the certificates that may post. */
-    peers: ReadonlySet<string>
   }
   /** Where directory servers may be. */
   policy: TargetPolicy
@@ -82,7 +83,7 @@ export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
     host: options.results.host,
     port: options.results.port,
     tls: options.results,
-    peers: options.results.peers,
+    peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
     wanted: async (id) => {
       const found = await waiting(s.orders, id)
       if (!found) return undefined
@@ -132,8 +133,8 @@ export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
     refuse: () => inbound.close(),
     async stop() {
       ranges.stop()
-      await client.close()
       await outgoing.close()
+      await client.close()
       await duty.stop()
     },
   }

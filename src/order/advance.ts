@@ -223,6 +223,8 @@ export function openDoor(s: DoorSettings): Door {
     // Only what is done outside is in hand: a step of another kind may bear this lease too, by a sweep whose answer was lost, and would be held for ever.
     const mine = after.transactions.filter((t) => isOutside(t.step) && t.lease === me)
     hand.release(key)
+    if (work.rows.some((row) => row.event === 'result missing'))
+      s.log.error({ order: key }, 'the issuer never told the result of a challenge that the cardholder came back from')
     if (mine.length > 0 && card) {
       const now: Held = { order: after, card }
       hand.take(key, now)

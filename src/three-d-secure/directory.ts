@@ -2,10 +2,11 @@
 import { isUtf8 } from 'node:buffer'
 import { maskCardNumbers, reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
-import { judgeRedirectUrl, type TargetPolicy } from '../http/address.ts'
+import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing, OutgoingTls, Reply } from '../http/outgoing.ts'
 import { versions, type Version } from './authentication.ts'
 import { erroAbout, readMessage, writeMessage, type Message, type Unusable, type Wanted } from './codec.ts'
+import { usableUrl } from './forms.ts'
 import { applyFull, itemsOf, type RangeItem } from './ranges.ts'
 import { unreadable, unusableFor } from './unusable.ts'
 
@@ -57,7 +58,7 @@ export interface DirectoryParts {
   directories: readonly DirectorySettings[]
   server: ServerFacts
   outgoing: Outgoing
-  /** Where a directory server may be, and whether issuers' pages may be plain http. */
+  /** Where a directory server may be; where that is this machine, issuers' pages may be as well. */
   policy: TargetPolicy
   random: Random
   log: Log
@@ -85,6 +86,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
   const { server, outgoing, policy, random, log } = parts
   const byName = new Map(parts.directories.map((settings) => [settings.name, settings]))
   const telling = new Set<Promise<void>>()
+  const isUsable = (url: string) => usableUrl(url, { loopbackHttp: policy.loopbackAnyPort }) instanceof URL
 
   /** One question and its answer: of the wanted type and version, about this transaction, and not an Erro. */
   async function ask({ settings, url, message, wanted, timeoutMs, maxReplyBytes }: Question): Promise<Heard> {
@@ -135,7 +137,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
       if (heard.is === 'failed') return withoutHow(heard)
       const { acsURL } = heard.message
       // It becomes the target of a form in the cardholder's browser.
-      if (typeof acsURL === 'string' && !(judgeRedirectUrl(acsURL, policy) instanceof URL))
+      if (typeof acsURL === 'string' && !isUsable(acsURL))
         return withoutHow(refuse(settings, url, areq, unusableFor(heard.message, 203, ['acsURL'])))
       return { is: 'answered', ares: heard.message }
     },
@@ -167,7 +169,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
         is,
         ...(typeof serialNum === 'string' ? { serialNum } : {}),
         speaks: { ...(typeof start === 'string' ? { start } : {}), ...(typeof end === 'string' ? { end } : {}) },
-        items: withSafeMethods(items, policy, (count) =>
+        items: withUsableMethods(items, isUsable, (count) =>
           log.warn({ directory, count }, 'method URLs that no browser may be sent to were left out'),
         ),
       }
@@ -241,14 +243,18 @@ const preqOf = (server: ServerFacts, threeDSServerTransID: string, serialNum: st
 })
 
 /** A range whose method no browser may be sent to counts as one without a method: that costs a little of the issuer's knowledge, not the payment. */
-function withSafeMethods(items: readonly RangeItem[], policy: TargetPolicy, leftOut: (count: number) => void): RangeItem[] {
+function withUsableMethods(
+  items: readonly RangeItem[],
+  isUsable: (url: string) => boolean,
+  leftOut: (count: number) => void,
+): RangeItem[] {
   let count = 0
-  const safe = items.map((item) => {
+  const usable = items.map((item) => {
     const { threeDSMethodURL, ...range } = item.range
-    if (threeDSMethodURL === undefined || judgeRedirectUrl(threeDSMethodURL, policy) instanceof URL) return item
+    if (threeDSMethodURL === undefined || isUsable(threeDSMethodURL)) return item
     count++
     return { ...item, range }
   })
   if (count > 0) leftOut(count)
-  return safe
+  return usable
 }

@@ -32,8 +32,8 @@ export interface InboundParts {
   port: number
   /** PEM. `ca` signs the directory servers that may connect. */
   tls: { cert: string; key: Secret<string>; ca: string }
-  /** Common names of the directory servers: others have certificates of the same authority. */
-  peers: ReadonlySet<string>
+  /** Directory servers by the common name of their certificate: others have certificates of the same authority. */
+  peers: ReadonlyMap<string, string>
   wanted(threeDSServerTransID: string): Promise<WantedResult | undefined>
   result(message: Message): Promise<ResultVerdict>
   log: Log
@@ -145,7 +145,7 @@ function peerOf({ socket }: IncomingMessage): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-function refusalOf(request: IncomingMessage, peer: string | undefined, peers: ReadonlySet<string>): Refusal | undefined {
+function refusalOf(request: IncomingMessage, peer: string | undefined, peers: ReadonlyMap<string, string>): Refusal | undefined {
   const { headers, method, url } = request
   if (peer === undefined || !peers.has(peer)) return { status: 403, why: 'the certificate is of no directory server' }
   if (url !== path) return { status: 404, why: 'another path' }
@@ -194,7 +194,9 @@ async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<s
     return ''
   }
   const known = await parts.wanted(id)
-  if (!known) return erro(unusableFor(message, 301, ['threeDSServerTransID']), message.messageVersion, parts, peer)
+  // One directory server tells nothing of another's transactions, whatever ids it has come to know.
+  if (!known || known.directory !== parts.peers.get(peer))
+    return erro(unusableFor(message, 301, ['threeDSServerTransID']), message.messageVersion, parts, peer)
   const wrong = [
     ...(message.acsTransID === known.acsTransId ? [] : ['acsTransID']),
     ...(message.dsTransID === known.dsTransId ? [] : ['dsTransID']),

@@ -64,7 +64,12 @@ export const rangeEntry = (first: string, other: object = {}) => ({
 })
 
 /** A PRes to the PReq that was told. */
-export const presTo = (told: Told, serialNum: string | undefined, cardRangeData: object[] | undefined, other: object = {}): Scripted => ({
+export const presTo = (
+  told: Told,
+  serialNum: string | undefined,
+  cardRangeData: object[] | undefined,
+  other: object = {},
+): Scripted => ({
   json: {
     messageType: 'PRes',
     messageVersion: told.body['messageVersion'],

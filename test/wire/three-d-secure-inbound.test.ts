@@ -25,7 +25,7 @@ const parts = (more: Partial<InboundParts> = {}): InboundParts => ({
   host: '127.0.0.1',
   port: 0,
   tls: { ...authority.of('gateway-results'), ca: authority.ca },
-  peers: new Set(['directory-server']),
+  peers: new Map([['directory-server', 'ds']]),
   wanted: async (id) => {
     lookups++
     if (id !== ids.threeDSServerTransID || results.length > 0) return undefined
@@ -317,3 +317,11 @@ async function soon(holds: () => boolean, what: string) {
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
+
+test('a directory server tells nothing of a transaction of another one', async () => {
+  const other = await openInbound(parts({ peers: new Map([['directory-server', 'another']]) }))
+  const answer = await post({ to: other })
+  await other.close()
+  assert.ok('json' in answer && answer.json['errorCode'] === '301', JSON.stringify(answer))
+  assert.deepEqual(results, [])
+})

@@ -23,7 +23,7 @@ export interface Told {
   json: Json
 }
 
-export const quietLog = openLog({ level: 'silent', destination: { write: () => true } })
+const quietLog = openLog({ level: 'silent', destination: { write: () => true } })
 
 /** An RReq as it came, and the way to answer it. */
 interface Received {
