@@ -108,6 +108,9 @@ export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
 
 const unusable = (what: string): { is: 'unknown'; why: string } => ({ is: 'unknown', why: `unusable answer: ${what}` })
 
+/** An answer to something else, under the names of this request, says nothing about it: it may still be on its way, for as long as it may take. */
+const foreign = (what: string): Outcome => ({ ...unusable(what), waitedMs: 0 })
+
 /**
  * What the reply to an authorisation says. Approved is 000 alone. Codes from 100 to 299 (the issuer's) and from 900 on (nothing
  * was booked) decline, known to the table or not. Any other is no answer to this request, nor is one of the wrong type, without a
@@ -116,11 +119,11 @@ const unusable = (what: string): { is: 'unknown'; why: string } => ({ is: 'unkno
  */
 export function outcomeOf(request: Message, reply: Message): Outcome {
   const actionCode = reply.fields[39]
-  if (reply.type !== replyTypeOf(request.type)) return unusable(`type ${reply.type} to ${request.type}`)
+  if (reply.type !== replyTypeOf(request.type)) return foreign(`type ${reply.type} to ${request.type}`)
+  const different = differing(request, reply)
+  if (different !== undefined) return foreign(`field ${different} differs from the request`)
   if (actionCode === undefined) return unusable('no action code')
   const data = processorData(reply.fields)
-  const different = differing(request, reply)
-  if (different !== undefined) return unusable(`field ${different} differs from the request`)
   if (actionCode === '000') {
     if (reply.fields[4] === undefined || reply.fields[49] === undefined) return unusable('approved without amount or currency')
     return { is: 'approved', actionCode, data }
