@@ -5,6 +5,7 @@ import type { Card } from '../card/vault.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint, Entry, Merchant, Operation, Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
+import type { ReadCres } from '../order/browser-returned.ts'
 import type { Order } from '../order/order.ts'
 import type { Place } from '../order/store.ts'
 import type { Pairs, Values, Table } from '../spec/field.ts'
@@ -65,4 +66,5 @@ export interface Asked {
   merchant?: Merchant
   endpoint?: Endpoint
   order?: Order
+  cres?: ReadCres
 }

@@ -4,13 +4,19 @@ import { decimalToMinor, type Currency } from '../base/money.ts'
 import { judgeRedirectUrl, judgeTarget } from '../http/address.ts'
 import { controlHolds as holds, type Parts } from '../merchant/control.ts'
 import { memberFor, type Operation } from '../merchant/merchant.ts'
+import { readCres } from '../order/browser-returned.ts'
 import { readFields, type Table } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
 import type { Amount } from '../spec/kinds.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
 import { statusRequest, type StatusRequest } from '../spec/gateway/status.ts'
-import { uploadCresRequest, uploadMethodRequest, type UploadMethodRequest } from '../spec/gateway/upload.ts'
+import {
+  uploadCresRequest,
+  uploadMethodRequest,
+  type UploadCresRequest,
+  type UploadMethodRequest,
+} from '../spec/gateway/upload.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
 
@@ -91,6 +97,13 @@ export function notificationMayBeUsed({ world, values }: Asked): Refusal | undef
   const url = (values as UploadMethodRequest).notificationURL
   if (url === undefined || world.usable(url)) return undefined
   return refuse('field is invalid', 'notificationURL is invalid: it is not an https URL')
+}
+
+export function cresCanBeRead(asked: Asked): Refusal | undefined {
+  const cres = readCres((asked.values as UploadCresRequest).cres)
+  if (cres.is === 'unreadable') return refuse('field is invalid', `cres is invalid: ${cres.why}`)
+  asked.cres = cres
+  return undefined
 }
 
 export function urlsMayBeUsed(asked: Asked): Refusal | undefined {

@@ -1,6 +1,5 @@
-import { authenticated, challengeEvent, isOf, readCres } from '../order/browser-returned.ts'
-import type { UploadCresRequest } from '../spec/gateway/upload.ts'
-import { refuse, type Refusal } from '../spec/refusals.ts'
+import { authenticated, challengeEvent, isOf } from '../order/browser-returned.ts'
+import type { Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
 import { acknowledge, noteUpload, requestRow, wrongState } from './upload.ts'
@@ -9,8 +8,7 @@ import { acknowledge, noteUpload, requestRow, wrongState } from './upload.ts'
 export async function performUploadCres(asked: Asked): Promise<Reply | Refusal> {
   const { world, now } = asked
   const order = asked.order!
-  const cres = readCres((asked.values as UploadCresRequest).cres)
-  if (cres.is === 'unreadable') return refuse('field is invalid', `cres is invalid: ${cres.why}`)
+  const cres = asked.cres!
   const transaction = authenticated(order)
   if (!transaction || transaction.state === 'awaiting method' || transaction.state === 'authenticating') return wrongState(asked)
   if (!isOf(cres, transaction.authentication)) return noteUpload(asked, transaction.no, 'of another authentication')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { startWorld, type World } from '../harness/world.ts'
 import {
   accepted,
   ledger,
@@ -13,21 +14,11 @@ import {
   type Order,
 } from './client.ts'
 import { answerChallenge, atChallenge, atMethod, cardOf, decoded, formsOf, load, notificationUrl } from './shopper.ts'
-import {
-  openMethod,
-  passChallenge,
-  secureOrder,
-  startSecureWorld,
-  submit,
-  uploadCres,
-  uploadMethod,
-  waitsFor,
-} from './shopper.ts'
-import type { SecureWorld } from './shopper.ts'
+import { openMethod, passChallenge, secureOrder, submit, uploadCres, uploadMethod, waitsFor } from './shopper.ts'
 
 /** Every row of the specification's table of states for 3-D Secure 2.x, and what the cardholder's browser is given on the way. */
 
-let world: SecureWorld
+let world: World
 /** One frictionless sale and one with a challenge, as they were polled at each step. */
 let frictionless: Order
 let challenged: Order
@@ -40,7 +31,7 @@ const customer: Changes = {
 }
 
 before(async () => {
-  world = await startSecureWorld()
+  world = await startWorld()
   number = await cardOf(world, 'challenge')
   const quiet = await atMethod(world, 'frictionless', customer)
   frictionless = quiet.made
@@ -314,10 +305,17 @@ describe('no card number, CVV2 or authentication value is shown', { concurrency:
     })
   }
   it('a CReq has no field but its own', () => {
-    const own = ['messageType', 'messageVersion', 'threeDSServerTransID', 'acsTransID', 'challengeWindowSize', 'messageExtension']
+    const own = new Set([
+      'messageType',
+      'messageVersion',
+      'threeDSServerTransID',
+      'acsTransID',
+      'challengeWindowSize',
+      'messageExtension',
+    ])
     const told = Object.keys(decoded(seenAt('creq')['tds-creq-form-creq'] ?? ''))
     assert.deepEqual(
-      told.filter((name) => !own.includes(name)),
+      told.filter((name) => !own.has(name)),
       [],
     )
   })

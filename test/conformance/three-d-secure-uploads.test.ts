@@ -1,32 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { startWorld, type World } from '../harness/world.ts'
 import { accepted, encodePairs, invalid, newOrderId, order, readReply, refused, required, send } from './client.ts'
 import { settled, sha1, statusOf, type Changes, type Fields, type Order, type Way } from './client.ts'
-import {
-  altered,
-  atChallenge,
-  atMethod,
-  base64url,
-  browser,
-  cardOf,
-  decoded,
-  methodFields,
-  notNow,
-  passChallenge,
-} from './shopper.ts'
-import { post, signedUpload, startSecureWorld, uploadCres, uploadMethod, uploadUrl } from './shopper.ts'
-import type { SecureWorld, Upload } from './shopper.ts'
+import { altered, atChallenge, atMethod, base64url, browser, methodFields, notNow, passChallenge } from './shopper.ts'
+import { post, signedUpload, uploadCres, uploadMethod, uploadUrl } from './shopper.ts'
+import type { Upload } from './shopper.ts'
 
 /** Uploads of 3-D Secure results: checksum, mandatory fields, formats and the order of refusals. No refusal here has an effect on the order. */
 
-let world: SecureWorld
+let world: World
 /** Waits at MethodUrlFrame throughout. */
 let framed: { made: Order; seen: Fields }
 /** Its challenge has been passed; what it came to does not matter to a request that is refused before the order is looked at. */
 let passed: { made: Order; cres: string }
 
 before(async () => {
-  world = await startSecureWorld()
+  world = await startWorld()
   framed = await atMethod(world, 'frictionless')
   const { made, seen } = await atChallenge(world)
   passed = { made, cres: (await passChallenge(seen)).cres }
@@ -70,7 +60,7 @@ describe('control is SHA-1 of login + client-order-id + orderid + merchant_contr
     ['no client-order-id',         (login, _client, orderid, key) => sha1(login, orderid, key)],
     ['another order of the parts', (login, client, orderid, key) => sha1(login, orderid, client, key)],
     ['the endpoint in front',      (login, client, orderid, key) => sha1(String(world.endpoints.secure), login, client, orderid, key)],
-    ['another orderid',            (login, client, _orderid, key) => sha1(login, client, '1000001', key)],
+    ['another orderid',            (login, client, _orderid, key) => sha1(login, client, '999999999', key)],
     ['another key',                (login, client, orderid) => sha1(login, client, orderid, world.other.controlKey)],
     ['separators',                 (login, client, orderid, key) => sha1([login, client, orderid, key].join('&'))],
     ['nothing at all',             () => 'x'],
@@ -149,8 +139,7 @@ describe('fields that do not fit: 3', { concurrency: 4 }, () => {
     ['method-url', 'threeDSServerTransID',     ['a'.repeat(37)]],
     ['method-url', 'threeDSCompInd',           ['X', '1', 'YES', 'YN']],
     ['method-url', 'notificationURL',          ['/done', 'shop', 'ftp://shop.example/', 'javascript:alert(1)', 'data:text/html,x', 'https://u:p@shop.example/', `https://shop.example/${'a'.repeat(236)}`]],
-    ['method-url', 'browserLanguage',          ['x'.repeat(36)]],
-    ['method-url', 'browserColorDepth',        ['0', 'x', '-24', '100']],
+    ['method-url', 'browserColorDepth',        ['0', 'x', '-24']],
     ['method-url', 'browserJavaEnabled',       ['yes', '1', 'x']],
     ['method-url', 'browserJavascriptEnabled', ['yes', '0', 'x']],
     ['method-url', 'browserIP',                ['x'.repeat(46)]],
@@ -168,8 +157,8 @@ describe('fields that do not fit: 3', { concurrency: 4 }, () => {
       })
     }
   }
-  it('a CRes of another message type or without its ids', async () => {
-    for (const changes of [{ messageType: 'ARes' }, { messageType: undefined }, { threeDSServerTransID: undefined }]) {
+  it('a message that is no CRes', async () => {
+    for (const changes of [{ messageType: 'ARes' }, { messageType: undefined }]) {
       refused(await ask.cres({ cres: altered(passed.cres, changes) }), 3, invalid('cres'))
     }
   })
@@ -255,11 +244,9 @@ describe('the order of refusals is that of the list', { concurrency: 4 }, () => 
       if (code === 4) assert.equal(reply['error-message'], 'Endpoint not found')
     })
   }
-  it('a cres before its step: 9, also one that is genuine elsewhere', async () => {
-    const transId = framed.seen['tds-method-url-frame-3ds-server-trans-id']
-    for (const cres of [passed.cres, altered(passed.cres, { threeDSServerTransID: transId })]) {
-      notNow(await uploadCres(world, framed.made, cres), framed.made)
-    }
+  it('a cres before its step: 9', async () => {
+    const threeDSServerTransID = framed.seen['tds-method-url-frame-3ds-server-trans-id']
+    notNow(await uploadCres(world, framed.made, altered(passed.cres, { threeDSServerTransID })), framed.made)
   })
   it('the transaction id of another order: 9', async () => {
     const foreign = await atMethod(world, 'frictionless')
@@ -305,9 +292,7 @@ describe('when all of this is over', () => {
   it('no refused upload moved the order', async () => {
     const seen = await statusOf(world, framed.made, { path: world.endpoints.secure })
     assert.deepEqual([seen.status, seen['tds-status']], ['processing', 'MethodUrlFrame'])
-    assert.equal(decoded(passed.cres).messageType, 'CRes')
     accepted(await uploadMethod(world, framed.made, framed.seen))
     assert.equal((await settled(world, framed.made)).status, 'approved')
-    assert.match(await cardOf(world, 'frictionless'), /^[0-9]{13,19}$/)
   })
 })
