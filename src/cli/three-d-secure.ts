@@ -1,4 +1,4 @@
-import { reasonOf, type Log } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
@@ -9,14 +9,12 @@ import type { Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import type { ServerIdentity } from '../order/areq.ts'
 import type { Enrolment } from '../order/authenticate.ts'
-import type { Order, Transaction } from '../order/order.ts'
-import { resultEvent, type AuthenticationParts } from '../order/perform-authentication.ts'
-import { authenticationKey, placeKey, type OrderStore, type Place } from '../order/store.ts'
-import type { Authentication } from '../three-d-secure/authentication.ts'
-import type { Message } from '../three-d-secure/codec.ts'
+import { takeResult, wantedResult } from '../order/challenge-result.ts'
+import type { AuthenticationParts } from '../order/perform-authentication.ts'
+import { placeKey, type OrderStore, type Place } from '../order/store.ts'
 import { openDirectories, type DirectorySettings } from '../three-d-secure/directory.ts'
 import { hostedUrls, usableUrl } from '../three-d-secure/forms.ts'
-import { openInbound, type ResultVerdict } from '../three-d-secure/inbound.ts'
+import { openInbound } from '../three-d-secure/inbound.ts'
 import { versionFor } from '../three-d-secure/ranges.ts'
 import { refreshRanges } from '../three-d-secure/directory-refresh.ts'
 import { watchRanges } from '../three-d-secure/store-ranges.ts'
@@ -79,18 +77,14 @@ const directoryTimeoutMs = 10_000
 /** Puts the 3DS Server together: card ranges in memory, lines to the directory servers, and the port for their results. */
 export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
   const { options, pool, clock, random, log } = s
+  const resultParts = { ...s, cardOf: (place: Place) => cardOf(s.orders, s.keys, place) }
   const inbound = await openInbound({
     host: options.results.host,
     port: options.results.port,
     tls: options.results,
     peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
-    wanted: async (id) => {
-      const found = await waiting(s.orders, id)
-      if (!found) return undefined
-      const { version, directory, acsTransId, dsTransId } = found.transaction.authentication
-      return { version, directory, acsTransId: acsTransId!, dsTransId: dsTransId! }
-    },
-    result: (message) => takeResult(s, message),
+    wanted: (id) => wantedResult(resultParts, id),
+    result: (message) => takeResult(resultParts, message),
     random,
     log,
   })
@@ -170,34 +164,6 @@ const pagesOf =
     hostedUrls(publicUrl, new URL(publicUrl).pathname, token)
 
 export const mayGoTo = (url: string, loopbackHttp: boolean): boolean => usableUrl(url, { loopbackHttp }) instanceof URL
-
-type Waiting = { order: Order; transaction: Transaction & { authentication: Authentication } }
-
-/** The transaction that waits for the result of this authentication. */
-async function waiting(orders: OrderStore, threeDSServerTransId: string): Promise<Waiting | undefined> {
-  const place = await orders.locate(authenticationKey(threeDSServerTransId))
-  const [order] = place ? await orders.load([place]) : []
-  const transaction = order?.transactions.find((t) => t.authentication?.threeDSServerTransId === threeDSServerTransId)
-  if (!order || transaction?.state !== 'awaiting challenge') return undefined
-  return { order, transaction: { ...transaction, authentication: transaction.authentication! } }
-}
-
-/** A result counts once it is committed; what came meanwhile decides whether it still does. */
-async function takeResult(s: Surroundings, message: Message): Promise<ResultVerdict> {
-  try {
-    const found = await waiting(s.orders, String(message['threeDSServerTransID']))
-    if (!found) return { is: 'unknown' }
-    const { order, transaction } = found
-    const event = resultEvent(s, order, transaction, message)
-    const { merchantId, orderId } = order
-    const card = await cardOf(s.orders, s.keys, order)
-    const advanced = await s.door().submit({ is: 'event', merchantId, orderId, event, card })
-    return { is: advanced.is === 'applied' ? 'accepted' : 'unknown' }
-  } catch (error) {
-    s.log.error({ reason: reasonOf(error) }, 'the result of a challenge could not be stored')
-    return { is: 'failed' }
-  }
-}
 
 /** The card of an order, opened. Throws when retention took it. */
 export async function cardOf(orders: OrderStore, keys: KeyRing, place: Place) {

@@ -1,0 +1,53 @@
+/** A challenge's result as a directory server posts it: what it must match, and what it does to the order. */
+import { reasonOf, type Log } from '../base/log.ts'
+import type { Card } from '../card/vault.ts'
+import type { Authentication } from '../three-d-secure/authentication.ts'
+import type { Message } from '../three-d-secure/codec.ts'
+import type { ResultVerdict, WantedResult } from '../three-d-secure/inbound.ts'
+import type { Door } from './advance.ts'
+import type { Order, Transaction } from './order.ts'
+import { resultEvent, type AuthenticationParts } from './perform-authentication.ts'
+import { authenticationKey, type OrderStore, type Place } from './store.ts'
+
+export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
+  orders: Pick<OrderStore, 'locate' | 'load'>
+  cardOf: (place: Place) => Promise<Card>
+  door: () => Door
+  log: Log
+}
+
+/** What the result of this authentication must match; undefined when none is waited for. */
+export async function wantedResult(parts: ResultParts, threeDSServerTransId: string): Promise<WantedResult | undefined> {
+  const found = await waiting(parts, threeDSServerTransId)
+  if (!found) return undefined
+  const { version, directory, acsTransId, dsTransId } = found.transaction.authentication
+  return { version, directory, acsTransId: acsTransId!, dsTransId: dsTransId! }
+}
+
+/** A result counts once it is committed; what came meanwhile decides whether it still does. */
+export async function takeResult(parts: ResultParts, message: Message): Promise<ResultVerdict> {
+  try {
+    const found = await waiting(parts, String(message['threeDSServerTransID']))
+    if (!found) return { is: 'unknown' }
+    const { order, transaction } = found
+    const event = resultEvent(parts, order, transaction, message)
+    const { merchantId, orderId } = order
+    const card = await parts.cardOf(order)
+    const advanced = await parts.door().submit({ is: 'event', merchantId, orderId, event, card })
+    return { is: advanced.is === 'applied' ? 'accepted' : 'unknown' }
+  } catch (error) {
+    parts.log.error({ reason: reasonOf(error) }, 'the result of a challenge could not be stored')
+    return { is: 'failed' }
+  }
+}
+
+type Waiting = { order: Order; transaction: Transaction & { authentication: Authentication } }
+
+/** The transaction that waits for the result of this authentication. */
+async function waiting({ orders }: ResultParts, threeDSServerTransId: string): Promise<Waiting | undefined> {
+  const place = await orders.locate(authenticationKey(threeDSServerTransId))
+  const [order] = place ? await orders.load([place]) : []
+  const transaction = order?.transactions.find((t) => t.authentication?.threeDSServerTransId === threeDSServerTransId)
+  if (!order || transaction?.state !== 'awaiting challenge') return undefined
+  return { order, transaction: { ...transaction, authentication: transaction.authentication! } }
+}
