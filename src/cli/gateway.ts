@@ -20,7 +20,6 @@ import { openDoor, type Door } from '../order/advance.ts'
 import { legalTransitions } from '../order/machine.ts'
 import type { Order } from '../order/order.ts'
 import { performersOf } from '../order/perform.ts'
-import { authenticate } from '../order/perform-authentication.ts'
 import { openReader } from '../order/read.ts'
 import { openSteps } from '../order/steps.ts'
 import { openOrderStore } from '../order/store.ts'
@@ -34,7 +33,15 @@ import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing } from '../storage/store-keys.ts'
 import { openWatch } from './observe.ts'
 import { startPeriodic } from './periodic.ts'
-import { cardOf, mayGoTo, openThreeDSecure, withoutThreeDSecure, type ThreeDSecureOptions } from './three-d-secure.ts'
+import {
+  authenticationPerformers,
+  cardOf,
+  mayGoTo,
+  openThreeDSecure,
+  pareqPartsOf,
+  withoutThreeDSecure,
+  type ThreeDSecureOptions,
+} from './three-d-secure.ts'
 
 export interface GatewayOptions {
   databaseUrl: string
@@ -229,12 +236,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       clock,
       random,
       keys,
-      authenticate: (held, transaction) =>
-        authenticate(
-          { clock, random, keys, registry: registry.current, server: threeDSecure.server, ask: threeDSecure.ask, usable },
-          held,
-          transaction,
-        ),
+      ...authenticationPerformers(threeDSecure, { clock, random, keys, registry: registry.current, usable }),
       gate: (id) => registry.current().gate(id),
       connector: (id) => connectors.connector(id),
       holding: heartbeat.holding,
@@ -273,6 +275,8 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     processId,
     pages: threeDSecure.server.pages,
     usable,
+    pareqParts: (order) => pareqPartsOf(registry.current(), order, publicUrl),
+    paresRoots: threeDSecure.paresRoots,
     keys,
     orderIds: openIds(pool, 'order'),
     clock,

@@ -46,7 +46,9 @@ const yearMs = 365 * 86_400_000
  * place whole, so that a start that is killed leaves no half authority.
  */
 export async function makeCertificates(directory: string, random: Random, now: number): Promise<void> {
-  if (existsSync(directory)) return
+  if (existsSync(join(directory, 'pares-mastercard.key'))) return
+  // Of an older version, which made fewer: nobody else trusts it, so it is made anew.
+  rmSync(directory, { recursive: true, force: true })
   const aside = `${directory}.new`
   rmSync(aside, { recursive: true, force: true })
   mkdirSync(aside, { recursive: true, mode: 0o700 })
@@ -80,8 +82,56 @@ export async function makeCertificates(directory: string, random: Random, now: n
     write(aside, `${party.file}.pem`, certificate.toString('pem'))
     write(aside, `${party.file}.key`, await keyText(keys.privateKey))
   }
+  for (const network of paresNetworks) await makeParesChain(aside, network, { random, times })
   write(aside, 'cavv.key', `${random.bytes(32).toString('hex')}\n`)
   renameSync(aside, directory)
+}
+
+/** Networks that still have issuers of 3-D Secure 1.0.2 here, each with a root of its own. */
+const paresNetworks = ['visa', 'mastercard'] as const
+const rsa = { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }
+
+/** Root, intermediate and leaf as real issuers have them: `pares-<network>-root.pem`, the chain from the leaf on in `pares-<network>.pem`, and the leaf's key. */
+async function makeParesChain(
+  directory: string,
+  network: string,
+  { random, times }: { random: Random; times: { notBefore: Date; notAfter: Date } },
+): Promise<void> {
+  const makeRsa = () => webcrypto.subtle.generateKey(rsa, true, ['sign', 'verify'])
+  const [rootKeys, middleKeys, leafKeys] = await Promise.all([makeRsa(), makeRsa(), makeRsa()])
+  const common = { ...times, signingAlgorithm: rsa }
+  const mayIssue = [new BasicConstraintsExtension(true, undefined, true), new KeyUsagesExtension(KeyUsageFlags.keyCertSign, true)]
+  const root = await X509CertificateGenerator.createSelfSigned({
+    ...common,
+    serialNumber: serialOf(random),
+    name: `CN=Tollgate sandbox ${network} root`,
+    keys: rootKeys,
+    extensions: mayIssue,
+  })
+  const middle = await X509CertificateGenerator.create({
+    ...common,
+    serialNumber: serialOf(random),
+    subject: `CN=Tollgate sandbox ${network} issuers`,
+    issuer: root.subject,
+    publicKey: middleKeys.publicKey,
+    signingKey: rootKeys.privateKey,
+    extensions: mayIssue,
+  })
+  const leaf = await X509CertificateGenerator.create({
+    ...common,
+    serialNumber: serialOf(random),
+    subject: 'CN=Harbour Bank',
+    issuer: middle.subject,
+    publicKey: leafKeys.publicKey,
+    signingKey: middleKeys.privateKey,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+    ],
+  })
+  write(directory, `pares-${network}-root.pem`, root.toString('pem'))
+  write(directory, `pares-${network}.pem`, [leaf, middle, root].map((one) => one.toString('pem')).join('\n'))
+  write(directory, `pares-${network}.key`, await keyText(leafKeys.privateKey))
 }
 
 async function extensionsOf(party: Party, keys: Crypto.CryptoKeyPair, authority: X509Certificate): Promise<Extension[]> {

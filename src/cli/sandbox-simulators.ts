@@ -48,6 +48,7 @@ export async function startSimulators(
 export function threeDSecureOf(certificates: string, directoryServer: Program): ThreeDSecureOptions {
   const pem = (name: string) => readFileSync(join(certificates, name), 'utf8')
   const ca = pem('ds-ca.pem')
+  const tls = { ca, cert: pem('gateway.pem'), key: secret(pem('gateway.key')) }
   return {
     refNumber: 'SIM_TOLLGATE_3DSS',
     directories: [
@@ -56,7 +57,7 @@ export function threeDSecureOf(certificates: string, directoryServer: Program): 
         commonName: 'directory-server',
         url: String(directoryServer.ready.areq_url),
         rangesUrl: String(directoryServer.ready.preq_url),
-        tls: { ca, cert: pem('gateway.pem'), key: secret(pem('gateway.key')) },
+        tls,
         timeoutMs: 10_000,
       },
     ],
@@ -67,6 +68,13 @@ export function threeDSecureOf(certificates: string, directoryServer: Program): 
       key: secret(pem('gateway-results.key')),
       ca,
     },
+    legacy: ['VISA', 'MASTERCARD'].map((network) => ({
+      name: `simulated ${network}`,
+      networks: [network],
+      url: String(directoryServer.ready.vereq_url),
+      tls,
+      roots: [pem(`pares-${network.toLowerCase()}-root.pem`)],
+    })),
     policy: { plainHttp: true, loopbackAnyPort: true },
     refreshAtStart: true,
   }

@@ -37,6 +37,8 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
   const results = part(root.value['results'], 'results.', say)
   const servers = root.value['directory_servers']
   if (!Array.isArray(servers) || servers.length === 0) say('directory_servers: at least one')
+  const older = root.value['directory_servers_1_0_2'] ?? []
+  if (!Array.isArray(older)) say('directory_servers_1_0_2: a list')
   const options: ThreeDSecureOptions = {
     refNumber: root.text('server_ref_number'),
     ...(root.value['server_operator_id'] === undefined ? {} : { operatorId: root.text('server_operator_id') }),
@@ -58,6 +60,18 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
         ...(rangesUrl === undefined ? {} : { rangesUrl }),
         tls: { ca: certificate(one, 'authority'), cert: certificate(one, 'certificate'), key: key(one, 'key') },
         timeoutMs: 10_000,
+      }
+    }),
+    legacy: (Array.isArray(older) ? older : []).map((server: unknown, i) => {
+      const one = part(server, `directory_servers_1_0_2[${i}].`, say)
+      const networks = one.value['networks']
+      if (!Array.isArray(networks) || networks.length === 0) say(`${one.path}networks: such as ["VISA"]`)
+      return {
+        name: one.text('name'),
+        networks: Array.isArray(networks) ? networks.map(String) : [],
+        url: one.https('vereq_url'),
+        tls: { ca: certificate(one, 'authority'), cert: certificate(one, 'certificate'), key: key(one, 'key') },
+        roots: [certificate(one, 'pares_root')],
       }
     }),
     policy,

@@ -2,17 +2,25 @@ import type { Log } from '../base/log.ts'
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
+import { chooseGate } from '../acquirer/choose.ts'
+import { networkOf } from '../card/number.ts'
 import { openCard } from '../card/vault.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
-import type { ServerIdentity } from '../order/areq.ts'
+import { usualCountry, type ServerIdentity } from '../order/areq.ts'
 import type { Enrolment } from '../order/authenticate.ts'
 import { takeResult, wantedResult } from '../order/challenge-result.ts'
-import type { AuthenticationParts } from '../order/perform-authentication.ts'
+import type { Order } from '../order/order.ts'
+import type { PareqParts } from '../order/pareq.ts'
+import type { ParesParts } from '../order/pares-returned.ts'
+import type { Performer } from '../order/perform.ts'
+import { authenticate, type AuthenticationParts } from '../order/perform-authentication.ts'
+import { enrol, type EnrolmentParts } from '../order/perform-enrolment.ts'
 import { placeKey, type OrderStore, type Place } from '../order/store.ts'
 import { openDirectories, type DirectorySettings } from '../three-d-secure/directory.ts'
+import { askEnrolment, type LegacyDirectory } from '../three-d-secure/directory-legacy.ts'
 import { hostedUrls, usableUrl } from '../three-d-secure/forms.ts'
 import { openInbound } from '../three-d-secure/inbound.ts'
 import { versionFor } from '../three-d-secure/ranges.ts'
@@ -42,6 +50,8 @@ export interface ThreeDSecureOptions {
     /** Authority of the directory servers. */
     ca: string
   }
+  /** Those of 1.0.2, where an installation still speaks it. */
+  legacy: readonly LegacyDirectory[]
   /** Where directory servers may be. */
   policy: TargetPolicy
   /** Asks for card ranges at the start, whenever they were asked for last: the simulated ones change their addresses. */
@@ -67,6 +77,8 @@ export interface ThreeDSecure {
   enrolment: (pan: string) => Enrolment
   server: ServerIdentity
   ask: AuthenticationParts['ask']
+  askEnrolment: EnrolmentParts['askEnrolment']
+  paresRoots: ParesParts['paresRoots']
   /** Takes no more results; what a directory server then cannot tell it tells another process, or again. */
   refuse(): Promise<void>
   stop(): Promise<void>
@@ -115,12 +127,22 @@ export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
   return {
     server,
     ask: (directory, areq) => client.authenticate(directory, areq),
+    askEnrolment(name, vereq) {
+      const directory = options.legacy.find((one) => one.name === name)
+      if (!directory) return Promise.resolve({ is: 'failed', why: `there is no directory server ${name} any more` })
+      return askEnrolment(outgoing, directory, options.policy, { ...vereq, loopbackHttp: options.policy.loopbackAnyPort })
+    },
+    paresRoots: (name) => options.legacy.find((one) => one.name === name)?.roots ?? [],
     enrolment(pan) {
       const current = ranges.current()
       const range = current.find(pan)
-      if (!range) return names.every((name) => current.loaded(name)) ? { is: 'not enrolled' } : { is: 'unknown' }
-      const version = versionFor(range)
-      if (!version) return { is: 'not enrolled' }
+      if (!range && !names.every((name) => current.loaded(name))) return { is: 'unknown' }
+      const version = range && versionFor(range)
+      if (!version) {
+        const network = networkOf(pan) ?? ''
+        const older = options.legacy.find(({ networks }) => networks.includes(network))
+        return older ? { is: 'to be asked', directory: older.name } : { is: 'not enrolled' }
+      }
       const { directory, threeDSMethodURL: methodUrl } = range
       return { is: 'enrolled', directory, version, ...(methodUrl === undefined ? {} : { methodUrl }) }
     },
@@ -154,9 +176,33 @@ export const withoutThreeDSecure = (publicUrl: string): ThreeDSecure => ({
   enrolment: () => ({ is: 'unknown' }),
   server: { refNumber: '', resultsUrl: '', pages: pagesOf(publicUrl) },
   ask: () => Promise.resolve({ is: 'failed', why: 'this installation has no directory servers' }),
+  askEnrolment: () => Promise.resolve({ is: 'failed', why: 'this installation has no directory servers' }),
+  paresRoots: () => [],
   refuse: () => Promise.resolve(),
   stop: () => Promise.resolve(),
 })
+
+/** The steps that ask directory servers. */
+export function authenticationPerformers(
+  { server, ask, askEnrolment: askOlder }: ThreeDSecure,
+  parts: Omit<AuthenticationParts, 'server' | 'ask'>,
+): Record<'authenticate' | 'enrol', Performer> {
+  return {
+    authenticate: (held, transaction) => authenticate({ ...parts, server, ask }, held, transaction),
+    enrol: (held, transaction) => enrol({ ...parts, askEnrolment: askOlder }, held, transaction),
+  }
+}
+
+/** What a PAReq says of the merchant. */
+export function pareqPartsOf(registry: Registry, order: Order, site: string): PareqParts {
+  const endpoint = registry.endpoint(order.endpointId)
+  const gate = endpoint && chooseGate(endpoint, registry)
+  return {
+    merchantName: registry.merchant(order.merchantId)?.name ?? '',
+    country: gate?.settings.countryNumeric ?? usualCountry,
+    site,
+  }
+}
 
 const pagesOf =
   (publicUrl: string): ServerIdentity['pages'] =>

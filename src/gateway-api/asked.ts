@@ -7,6 +7,7 @@ import type { Endpoint, Entry, Merchant, Operation, Registry } from '../merchant
 import type { Door } from '../order/advance.ts'
 import type { ReadCres } from '../order/browser-returned.ts'
 import type { Order } from '../order/order.ts'
+import type { PareqParts } from '../order/pareq.ts'
 import type { Place } from '../order/store.ts'
 import type { Pairs, Values, Table } from '../spec/field.ts'
 import type { HostedUrls } from '../three-d-secure/forms.ts'
@@ -24,6 +25,10 @@ export interface World {
   processId: bigint
   /** The gateway's own pages of an authentication. */
   pages: (token: string) => HostedUrls
+  /** What a PAReq says besides the order. */
+  pareqParts: (order: Order) => PareqParts
+  /** Roots of the network that a directory server of 1.0.2 stands for. */
+  paresRoots: (directory: string) => readonly string[]
   /** Whether a browser may be sent to a merchant's URL, such as a notification URL. */
   usable: (url: string) => boolean
   keys: KeyRing

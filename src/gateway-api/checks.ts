@@ -14,6 +14,7 @@ import { statusRequest, type StatusRequest } from '../spec/gateway/status.ts'
 import {
   uploadCresRequest,
   uploadMethodRequest,
+  uploadParesRequest,
   type UploadCresRequest,
   type UploadMethodRequest,
 } from '../spec/gateway/upload.ts'
@@ -28,6 +29,7 @@ const tables: Readonly<Record<Operation, Table>> = {
   status: statusRequest,
   'upload-method-url-result': uploadMethodRequest,
   'upload-cres-result': uploadCresRequest,
+  'upload-pares-result': uploadParesRequest,
 }
 
 /** Uploads name an endpoint or a group by the same path. */

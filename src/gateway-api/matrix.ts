@@ -4,6 +4,7 @@ import { performSale } from './sale.ts'
 import { performStatus } from './status.ts'
 import { performUploadCres } from './upload-cres.ts'
 import { performUploadMethod } from './upload-method.ts'
+import { performUploadPares } from './upload-pares.ts'
 
 /** One line of the matrix: what must hold, the code of the refusal when it does not, and the operations it is asked of. */
 interface CheckRow {
@@ -13,7 +14,13 @@ interface CheckRow {
   of: ReadonlySet<Operation>
 }
 
-const operations: readonly Operation[] = ['sale', 'status', 'upload-method-url-result', 'upload-cres-result']
+const operations: readonly Operation[] = [
+  'sale',
+  'status',
+  'upload-method-url-result',
+  'upload-cres-result',
+  'upload-pares-result',
+]
 
 function row(promise: string, codes: string, holds: check.Check, marks: string): CheckRow {
   const asked = marks.trim().split(/\s+/)
@@ -23,19 +30,19 @@ function row(promise: string, codes: string, holds: check.Check, marks: string):
 /** Every check in the order of refusals (spec/refusals), a column an operation. */
 // oxfmt-ignore
 const matrix: readonly CheckRow[] = [
-  //                                            codes   check                        sale status method cres
-  row('the service has room',                   '20',   check.serviceHasRoom,        'x    x      x      x'),
-  row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x      x      x'),
-  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    .      .      .'),
-  row('the body is a form',                     '3',    check.bodyIsForm,            'x    x      x      x'),
-  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x      x      x'),
-  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    .      .      .'),
-  row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .      x      .'),
-  row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .      .      x'),
-  row('the control holds',                      '2',    check.controlHolds,          'x    x      x      x'),
-  row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x      x      x'),
-  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    x      x      x'),
-  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    .      .      .'),
+  //                                            codes   check                        sale status method cres pares
+  row('the service has room',                   '20',   check.serviceHasRoom,        'x    x      x      x    x'),
+  row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x      x      x    x'),
+  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    .      .      .    .'),
+  row('the body is a form',                     '3',    check.bodyIsForm,            'x    x      x      x    x'),
+  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x      x      x    x'),
+  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    .      .      .    .'),
+  row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .      x      .    .'),
+  row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .      .      x    .'),
+  row('the control holds',                      '2',    check.controlHolds,          'x    x      x      x    x'),
+  row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x      x      x    x'),
+  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    x      x      x    x'),
+  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    .      .      .    .'),
 ]
 
 const columns = new Map(operations.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
@@ -48,4 +55,5 @@ export const performers: Readonly<Record<Operation, check.Performer>> = {
   status: performStatus,
   'upload-method-url-result': performUploadMethod,
   'upload-cres-result': performUploadCres,
+  'upload-pares-result': performUploadPares,
 }

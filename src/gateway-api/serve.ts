@@ -14,6 +14,7 @@ const paths: Readonly<Record<Operation, string>> = {
   status: '/api/v2/status',
   'upload-method-url-result': '/api/3ds/v1/upload-method-url-result',
   'upload-cres-result': '/api/3ds/v1/upload-cres-result',
+  'upload-pares-result': '/api/3ds/v1/upload-pares-result',
 }
 
 export function gatewayRoutes(base: string, world: World): Route[] {

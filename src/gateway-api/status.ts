@@ -18,7 +18,7 @@ export async function performStatus(asked: Asked): Promise<Reply | Refusal> {
   if (!transaction) return refuse('order not found')
   const view: Record<string, string | undefined> = {
     ...statusView(order, transaction),
-    ...authenticationView(order, transaction, asked.world.pages),
+    ...authenticationView(order, transaction, asked.world.pages, () => asked.world.pareqParts(order)),
     type: 'status-response',
     'serial-number': asked.serialNumber,
     'by-request-sn': serial,

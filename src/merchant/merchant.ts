@@ -37,7 +37,7 @@ export interface GateRow {
   maxOpen: number
 }
 
-export type Operation = 'sale' | 'status' | 'upload-method-url-result' | 'upload-cres-result'
+export type Operation = 'sale' | 'status' | 'upload-method-url-result' | 'upload-cres-result' | 'upload-pares-result'
 
 /** What follows where an authentication leaves liability with the merchant. */
 export type AuthenticationChoice = 'authorise' | 'decline'

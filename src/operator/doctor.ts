@@ -1,6 +1,6 @@
 /** What the doctor makes of what it finds: a line each, good or not, with what to do. */
 import { agoText, spanText } from './moments.ts'
-import type { MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
+import type { DirectoryFact, DirectoryFacts, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
 
 export interface Finding {
   is: 'ok' | 'warning' | 'problem'
@@ -96,7 +96,10 @@ export function workFindings(f: WorkFacts, now: number): Finding[] {
 function transactionFindings(f: WorkFacts, now: number): Finding[] {
   const overdue =
     f.overdue === 0n
-      ? ok('transactions', 'none is overdue')
+      ? ok(
+          'transactions',
+          f.awaiting === 0n ? 'none is overdue' : `none is overdue; ${f.awaiting} with a cardholder being authenticated`,
+        )
       : problem(
           'transactions',
           `${f.overdue} overdue, the oldest since ${agoText(f.overdueSince ?? now, now)}`,
@@ -150,4 +153,47 @@ function partitionFinding(f: WorkFacts): Finding {
     )
   const left = f.partitions.reduce((least, { end }) => (end < least ? end : least), f.partitions[0]!.end) - f.nextOrderId
   return ok('partitions', `room for ${left} more order ids`)
+}
+
+/** Card ranges are asked for daily; a gateway is this late when it was down, or when nobody asks any more. */
+const longestRefreshMs = 26 * 3_600_000
+const nobodyAsksMs = 600_000
+
+/** Where nobody wants 3-D Secure and no gateway was ever given a directory server there is nothing to say. */
+export function directoryFindings(f: DirectoryFacts, now: number): Finding[] {
+  if (f.directories.length > 0) return f.directories.map((directory) => directoryFinding(directory, now))
+  if (f.secureEndpoints.length === 0) return []
+  return [
+    warning(
+      '3-D Secure',
+      `wanted by endpoint ${f.secureEndpoints.join(', ')}, and no gateway ever had a directory server: authentication fails for every card`,
+      `start serve with THREE_DS_CONFIG (docs/operating.md), or go without: npx tollgate endpoint set ${f.secureEndpoints[0]} --three-d-secure off`,
+    ),
+  ]
+}
+
+function directoryFinding(d: DirectoryFact, now: number): Finding {
+  const failed = d.error === undefined ? '' : `; the last ${d.tries === 1 ? 'try' : `${d.tries} tries`} failed: ${d.error}`
+  const again = d.dueAt === undefined || d.dueAt < now ? '' : ` It is asked again ${agoText(d.dueAt, now)}.`
+  const abandoned = d.dueAt === undefined || now - d.dueAt > nobodyAsksMs
+  const fresh = `${d.name}: ${d.ranges} ranges, refreshed ${d.refreshedAt === undefined ? 'once' : agoText(d.refreshedAt, now)}`
+  if (abandoned)
+    return warning(
+      'card ranges',
+      `${d.loaded ? fresh : `${d.name}: none loaded`}, and no gateway asks for them${failed}`,
+      `see that a gateway runs whose THREE_DS_CONFIG names it; gone for good: delete from directory_state where directory = '${d.name}'`,
+    )
+  if (!d.loaded)
+    return problem(
+      'card ranges',
+      `${d.name}: none loaded yet, so authentication fails for its cards${failed}`,
+      `see network, URLs and certificates of ${d.name} in THREE_DS_CONFIG.${again}`,
+    )
+  if (d.error !== undefined || now - (d.refreshedAt ?? 0) > longestRefreshMs)
+    return warning(
+      'card ranges',
+      `${fresh}${failed}`,
+      `the old ones are used meanwhile; see network, URLs and certificates of ${d.name} in THREE_DS_CONFIG.${again}`,
+    )
+  return ok('card ranges', fresh)
 }

@@ -1,10 +1,11 @@
 import type { Order } from '../order/order.ts'
+import { authenticationTold } from './authentication-story.ts'
 import { spanText } from './moments.ts'
 
 /** What the tables tell of an order besides the order itself. */
 export interface Life {
   events: readonly { transactionNo: number; event: string; from: string; to: string; facts: object; at: number }[]
-  /** Requests that came again and were answered with this order. */
+  /** Requests that made no transaction: those that came again, and uploads of 3-D Secure. */
   repeats: readonly { serialNumber: string; operation: string; transactionNo: number; at: number }[]
   deliveries: readonly LifeDelivery[]
 }
@@ -22,7 +23,7 @@ export interface LifeDelivery {
 
 export interface Moment {
   at: number
-  what: 'request' | 'owed' | 'state' | 'sent' | 'answer' | 'message'
+  what: 'request' | 'owed' | '3ds' | 'state' | 'sent' | 'answer' | 'message'
   /** How it went, where that can be said: for colour. */
   went?: 'well' | 'badly'
   says: string
@@ -30,14 +31,20 @@ export interface Moment {
 
 /** The life of an order as one story, oldest first; what has the same time stays in the order of cause and effect. */
 export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) => string): Moment[] {
-  const moments: Moment[] = [...requests(order, life), ...states(order, life), ...attempts(order, gateName), ...messages(life)]
+  const moments: Moment[] = [
+    ...requests(order, life),
+    ...authentications(order, life),
+    ...states(order, life),
+    ...attempts(order, gateName),
+    ...messages(life),
+  ]
   return moments
     .map((moment, i) => ({ moment, i }))
     .sort((a, b) => a.moment.at - b.moment.at || rank(a.moment) - rank(b.moment) || a.i - b.i)
     .map(({ moment }) => moment)
 }
 
-const ranks = { request: 0, answer: 1, owed: 2, state: 3, sent: 4, message: 5 }
+const ranks = { request: 0, answer: 1, owed: 2, '3ds': 3, state: 4, sent: 5, message: 6 }
 const rank = (moment: Moment) => ranks[moment.what]
 
 const requests = (order: Order, life: Life): Moment[] => [
@@ -49,9 +56,18 @@ const requests = (order: Order, life: Life): Moment[] => [
   ...life.repeats.map((r): Moment => ({
     at: r.at,
     what: 'request',
-    says: `the same ${r.operation} again, serial ${r.serialNumber}: answered with this order`,
+    says: order.transactions.some((t) => t.kind === r.operation)
+      ? `the same ${r.operation} again, serial ${r.serialNumber}: answered with this order`
+      : `${r.operation}, serial ${r.serialNumber}`,
   })),
 ]
+
+const authentications = (order: Order, life: Life): Moment[] =>
+  life.events.flatMap(({ transactionNo, event, facts, at }) => {
+    const transaction = order.transactions.find((t) => t.no === transactionNo)
+    const told = transaction && authenticationTold(event, facts, transaction)
+    return told ? [{ at, what: '3ds' as const, ...told }] : []
+  })
 
 /** Steps of bookkeeping that follow from the one before at the same instant are told as one line; where a state stays what it is, the event is named. */
 function states(order: Order, life: Life): Moment[] {
@@ -69,6 +85,8 @@ function states(order: Order, life: Life): Moment[] {
     chain = undefined
   }
   for (const e of life.events) {
+    // Told by a line of its own.
+    if (e.event === 'challenge returned') continue
     const why = reasonOf(e.facts)
     const to = why === undefined ? e.to : `${e.to} (${why})`
     if (chain && chain.at === e.at && chain.transactionNo === e.transactionNo && e.from !== e.to) {

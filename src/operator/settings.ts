@@ -1,7 +1,10 @@
 /** What an operator may set of endpoints and gates, and the values that fit. A complaint is one line; undefined means that it fits. */
+import countries from 'i18n-iso-countries'
 import { judgeTarget, type TargetPolicy } from '../http/address.ts'
-import type { EndpointSettings, GateRow, Operation } from '../merchant/merchant.ts'
+import type { AuthenticationPolicy, EndpointSettings, GateRow, Operation } from '../merchant/merchant.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
+import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
+import { departures } from './authentication-settings.ts'
 
 /** Total, so that a new operation cannot be forgotten here. */
 const operations: Readonly<Record<Operation, true>> = {
@@ -9,6 +12,7 @@ const operations: Readonly<Record<Operation, true>> = {
   status: true,
   'upload-method-url-result': true,
   'upload-cres-result': true,
+  'upload-pares-result': true,
 }
 
 export const usualEndpoint: EndpointSettings = {
@@ -19,9 +23,11 @@ export const usualEndpoint: EndpointSettings = {
   plainHttpCallbacks: false,
 }
 
-/** Changes of an endpoint's settings; what is absent stays, null takes a URL away. */
+/** Changes of an endpoint's settings; what is absent stays, null takes a URL or the challenge indicator away. */
 export interface EndpointWish {
   threeDSecure?: boolean
+  challengeIndicator?: ChallengeIndicator | null
+  authenticationPolicy?: Partial<AuthenticationPolicy>
   callbackUrl?: string | null
   merchantServerUrl?: string | null
   mandatoryFields?: string[]
@@ -31,15 +37,25 @@ export interface EndpointWish {
 }
 
 export function settingsAfter(before: EndpointSettings, wish: EndpointWish): EndpointSettings {
-  const { callbackUrl: oldCallback, merchantServerUrl: oldServer, ...rest } = before
-  const callbackUrl = wish.callbackUrl === undefined ? oldCallback : (wish.callbackUrl ?? undefined)
-  const merchantServerUrl = wish.merchantServerUrl === undefined ? oldServer : (wish.merchantServerUrl ?? undefined)
+  const {
+    callbackUrl: oldCallback,
+    merchantServerUrl: oldServer,
+    challengeIndicator: oldIndicator,
+    authenticationPolicy: oldPolicy,
+    ...rest
+  } = before
+  const callbackUrl = changed(oldCallback, wish.callbackUrl)
+  const merchantServerUrl = changed(oldServer, wish.merchantServerUrl)
+  const challengeIndicator = changed(oldIndicator, wish.challengeIndicator)
+  const policy = departures({ ...oldPolicy, ...wish.authenticationPolicy })
   const disabled = new Set(before.disabledOperations)
   for (const [operation, on] of wish.operations ?? []) if (on) disabled.delete(operation)
     else disabled.add(operation) // oxfmt-ignore
   return {
     ...rest,
     threeDSecure: wish.threeDSecure ?? before.threeDSecure,
+    ...(Object.keys(policy).length === 0 ? {} : { authenticationPolicy: policy }),
+    ...(challengeIndicator === undefined ? {} : { challengeIndicator }),
     ...(callbackUrl === undefined ? {} : { callbackUrl }),
     ...(merchantServerUrl === undefined ? {} : { merchantServerUrl }),
     mandatoryFields: wish.mandatoryFields ?? before.mandatoryFields,
@@ -48,6 +64,9 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     plainHttpCallbacks: wish.plainHttpCallbacks ?? before.plainHttpCallbacks,
   }
 }
+
+const changed = (before: string | undefined, wish: string | null | undefined): string | undefined =>
+  wish === undefined ? before : (wish ?? undefined)
 
 /** The URLs of an endpoint are judged together with what it allows; which addresses they lead to is judged at each call. */
 export function endpointComplaint(settings: EndpointSettings, installation: TargetPolicy): string | undefined {
@@ -87,6 +106,15 @@ export function readOperations(text: string): Map<Operation, boolean> | string {
     read.set(name, state === 'on')
   }
   return read
+}
+
+/** A country of ISO 3166-1 by its two letters, as its three digits; undefined is a refusal. */
+export const readCountry = (text: string): string | undefined => countries.alpha2ToNumeric(text.toUpperCase())
+
+/** A gate without a country was made before there was one to say. */
+export function countryText({ countryNumeric }: GateRow): string {
+  if (countryNumeric === undefined) return 'US (840), since none was said'
+  return `${countries.numericToAlpha2(countryNumeric) ?? 'unknown'} (${countryNumeric})`
 }
 
 const isOperation = (name: string): name is Operation => Object.hasOwn(operations, name)

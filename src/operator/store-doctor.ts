@@ -34,6 +34,8 @@ export interface WorkFacts {
   /** Transactions due for more than half a minute. */
   overdue: bigint
   overdueSince?: number
+  /** Payments whose cardholder is being authenticated: their time limits are in the future, and nobody works on them. */
+  awaiting: bigint
   parked: readonly bigint[]
   due: bigint
   dueSince?: number
@@ -45,6 +47,26 @@ export interface WorkFacts {
   merchants: bigint
   /** Switched-on endpoints of which no gate is switched on. */
   gateless: readonly bigint[]
+}
+
+export interface DirectoryFacts {
+  /** Directory servers that a gateway was ever given, by name. */
+  directories: readonly DirectoryFact[]
+  /** Switched-on endpoints with 3-D Secure. */
+  secureEndpoints: readonly bigint[]
+}
+
+export interface DirectoryFact {
+  name: string
+  ranges: bigint
+  /** At least one full load was stored. */
+  loaded: boolean
+  refreshedAt?: number
+  /** When it is to be asked again; a gateway that has it in hand moves this on. */
+  dueAt?: number
+  /** Tries since it last went well, and how the last one ended. */
+  tries: number
+  error?: string
 }
 
 const server = statement<{ version: string; number: string; now: number; fsync: string; commit: string }>(`
@@ -102,6 +124,8 @@ const heartbeats = statement<{ instance: string; started_at: number; alive: bool
 /** By the index of what is due. A parked transaction is due in the far future or never. */
 const overdue = statement<{ n: bigint; since: number | null }>(`
   select count(*) as n, min(due_at) as since from transaction where due_at < now() - interval '30 seconds' and alarm is null`)
+const awaiting = statement<{ n: bigint }>(`
+  select count(*) as n from transaction where due_at >= now() and step like 'await %' and alarm is null`)
 const parked = statement<{ order_id: bigint }>(
   `select distinct order_id from transaction where alarm is not null order by order_id limit 20`,
 )
@@ -126,10 +150,11 @@ const gateless = statement<{ endpoint_id: bigint }>(`
   where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
 
 export async function workFacts(pool: Pool): Promise<WorkFacts> {
-  const [keys, beats, late, stuck, owed, lost, next, parts, merchants, lonely] = await Promise.all([
+  const [keys, beats, late, waiting, stuck, owed, lost, next, parts, merchants, lonely] = await Promise.all([
     pool.run(keyCount),
     pool.run(heartbeats, [deadAfterMs]),
     pool.run(overdue),
+    pool.run(awaiting),
     pool.run(parked),
     pool.run(dueDeliveries),
     pool.run(givenUp),
@@ -144,6 +169,7 @@ export async function workFacts(pool: Pool): Promise<WorkFacts> {
     dead: beats.filter((b) => !b.alive).length,
     overdue: late[0]!.n,
     ...(late[0]!.since === null ? {} : { overdueSince: late[0]!.since }),
+    awaiting: waiting[0]!.n,
     parked: stuck.map((r) => r.order_id),
     due: owed[0]!.n,
     ...(owed[0]!.since === null ? {} : { dueSince: owed[0]!.since }),
@@ -162,4 +188,37 @@ function endsOf(rows: readonly { name: string; bound: string | null }[]): { tabl
     if (end >= (ends.get(name) ?? 0n)) ends.set(name, end)
   }
   return [...ends].map(([table, end]) => ({ table, end })).sort((a, b) => (a.table < b.table ? -1 : 1))
+}
+
+/** The duty is named as three-d-secure/store-ranges.ts names it. */
+const directories = statement<{
+  directory: string
+  ranges: bigint
+  version: bigint
+  refreshed_at: number | null
+  due_at: number | null
+  tries: number | null
+  error: string | null
+}>(`
+  select s.directory, s.version, s.refreshed_at, d.due_at, d.tries, d.error,
+    (select count(*) from card_range c where c.directory = s.directory) as ranges
+  from directory_state s left join duty d on d.name = 'ranges ' || s.directory order by s.directory`)
+const secure = statement<{ endpoint_id: bigint }>(
+  `select endpoint_id from endpoint where enabled and (settings ->> 'threeDSecure')::boolean order by endpoint_id`,
+)
+
+export async function directoryFacts(pool: Pool): Promise<DirectoryFacts> {
+  const [found, endpoints] = await Promise.all([pool.run(directories), pool.run(secure)])
+  return {
+    directories: found.map((r) => ({
+      name: r.directory,
+      ranges: r.ranges,
+      loaded: r.version > 0n,
+      ...(r.refreshed_at === null ? {} : { refreshedAt: r.refreshed_at }),
+      ...(r.due_at === null ? {} : { dueAt: r.due_at }),
+      tries: r.tries ?? 0,
+      ...(r.error === null ? {} : { error: r.error }),
+    })),
+    secureEndpoints: endpoints.map((r) => r.endpoint_id),
+  }
 }

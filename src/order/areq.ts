@@ -3,7 +3,7 @@ import { currencyOf } from '../base/money.ts'
 import type { Secret } from '../base/secret.ts'
 import countries from 'i18n-iso-countries'
 import type { Gate } from '../merchant/merchant.ts'
-import type { Authentication, BrowserData } from '../three-d-secure/authentication.ts'
+import { emvVersion, type Authentication, type BrowserData } from '../three-d-secure/authentication.ts'
 import type { Message } from '../three-d-secure/codec.ts'
 import type { HostedUrls } from '../three-d-secure/forms.ts'
 import type { Order, Transaction } from './order.ts'
@@ -18,6 +18,9 @@ export interface ServerIdentity {
   /** The gateway's own pages of one authentication, by its token. */
   pages: (token: string) => HostedUrls
 }
+
+/** Of a gate whose country was never said: the United States. */
+export const usualCountry = '840'
 
 export interface AReqParts {
   gate: Gate
@@ -38,7 +41,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
   const { expiryMonth, expiryYear } = order.card
   return {
     messageType: 'AReq',
-    messageVersion: authentication.version,
+    messageVersion: emvVersion(authentication),
     messageCategory: '01',
     deviceChannel: '02',
     threeDSServerTransID: authentication.threeDSServerTransId,
@@ -46,7 +49,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     threeDSServerOperatorID: server.operatorId,
     threeDSServerURL: server.resultsUrl,
     threeDSRequestorID: `TG${order.merchantId}`,
-    threeDSRequestorName: printable(parts.merchantName, 40),
+    threeDSRequestorName: asciiText(parts.merchantName, 40),
     threeDSRequestorURL: new URL(server.pages('').page).origin,
     threeDSRequestorAuthenticationInd: '01',
     threeDSRequestorChallengeInd: knownIndicator(authentication),
@@ -62,8 +65,8 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     acquirerBIN: gate.settings.acquirerId,
     acquirerMerchantID: gate.settings.cardAcceptorId,
     mcc: gate.settings.mcc,
-    merchantCountryCode: gate.settings.countryNumeric ?? '840',
-    merchantName: printable(parts.merchantName, 40),
+    merchantCountryCode: gate.settings.countryNumeric ?? usualCountry,
+    merchantName: asciiText(parts.merchantName, 40),
     purchaseAmount: String(transaction.amountMinor),
     purchaseCurrency: currency.numeric,
     purchaseExponent: String(currency.exponent),
@@ -116,20 +119,21 @@ function addressFields(r: Order['request']): Record<string, unknown> {
 const knownIndicator = ({ challengeIndicator, version }: Authentication): string | undefined =>
   version === '2.1.0' && challengeIndicator !== undefined && challengeIndicator > '04' ? undefined : challengeIndicator
 
-/** By code points, so that no half of a surrogate pair is left; and what is no text to anybody is left out. */
+/** Without signs that are no text to anybody, and without half a surrogate pair at the cut. */
 const cut = (text: string, max: number): string =>
-  [...text]
-    .filter((sign) => !/[\p{Cc}\p{Cs}]/u.test(sign))
+  text
+    .replace(/[\p{Cc}\p{Cs}]/gu, '')
     .slice(0, max)
-    .join('')
+    .replace(/[\ud800-\udbff]$/, '')
 
 /** ISO 7813 names: 2 to 45 characters of ASCII. */
 function nameOn(name: string): string | undefined {
-  const plain = printable(name, 45).trim()
+  const plain = asciiText(name, 45).trim()
   return plain.length < 2 ? undefined : plain
 }
 
-const printable = (text: string, max: number): string =>
+/** Letters lose their accents; what ASCII has nothing for becomes `?`. */
+export const asciiText = (text: string, max: number): string =>
   text
     .normalize('NFD')
     .replace(/\p{Mn}/gu, '')

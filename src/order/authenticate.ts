@@ -4,6 +4,7 @@ import type { Card } from '../card/vault.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
 import type { Authentication, ChallengeIndicator, TransStatus, Version } from '../three-d-secure/authentication.ts'
 import { defaultEci, judge, safePolicy, type Ending } from '../three-d-secure/interpret.ts'
+import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Event } from './event.ts'
 import type { Order, Transaction } from './order.ts'
 
@@ -11,6 +12,8 @@ import type { Order, Transaction } from './order.ts'
 export type Enrolment =
   | { is: 'enrolled'; directory: string; version: Version; methodUrl?: string }
   | { is: 'not enrolled' }
+  /** In no range of 2.x; the directory server of 1.0.2 is to be asked. */
+  | { is: 'to be asked'; directory: string }
   /** No range was ever loaded, so nothing can be said. */
   | { is: 'unknown' }
 
@@ -23,7 +26,7 @@ export interface AuthenticationPlanner {
 }
 
 /** A merchant's upload, the shopper and the issuer have this long; docs/three-d-secure.md, "Time". */
-export const waits = { methodMs: 30 * 60_000, challengeMs: 60 * 60_000, afterCresMs: 15_000 }
+export const waits = { methodMs: 30 * 60_000, challengeMs: 60 * 60_000, paresMs: 60 * 60_000, afterCresMs: 15_000 }
 
 /** The first event of a payment after it was screened: authentication, or straight on. */
 export function authenticationEvent(
@@ -32,12 +35,17 @@ export function authenticationEvent(
   card: Card | undefined,
   endpoint: Endpoint | undefined,
   planner: AuthenticationPlanner,
-  now: number,
+  { now, ...holder }: { now: number; processId: bigint },
 ): Event {
   const transactionNo = transaction.no
   const steer = planner.steering ? card?.cvv2?.reveal() : undefined
   if (!endpoint?.settings.threeDSecure || !card || steer === '111') return { is: 'screened clean', transactionNo }
   const found = planner.enrolment(card.pan.reveal())
+  if (found.is === 'to be asked') {
+    const { directory } = found
+    const authentication: Authentication = { round: 1, directory, version: '1.0.2', ...newNames(planner.random) }
+    return { is: 'enrolment unknown', transactionNo, authentication, lease: holder.processId, leaseDueAt: now + leaseLookMs }
+  }
   if (found.is !== 'enrolled')
     return endedEvent(order, transaction, endpoint, found.is === 'not enrolled' ? { is: 'not enrolled' } : { is: 'failed' }, {})
   const indicator = (steer === '321' ? '04' : endpoint.settings.challengeIndicator) as ChallengeIndicator | undefined
@@ -84,7 +92,7 @@ export function overdueEvent(order: Order, transaction: Transaction, endpoint: E
 }
 
 function overdueEnding({ step, authentication }: Transaction): Ending {
-  if (step === 'authenticate') return { is: 'failed' }
+  if (step === 'authenticate' || step === 'enrol') return { is: 'failed' }
   if (step === 'await method') return { is: 'abandoned' }
   return authentication?.cresAt === undefined ? { is: 'overdue' } : { is: 'lost' }
 }

@@ -1,7 +1,7 @@
 /** A challenge's result as a directory server posts it: what it must match, and what it does to the order. */
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Card } from '../card/vault.ts'
-import type { Authentication } from '../three-d-secure/authentication.ts'
+import { emvVersion, type Authentication } from '../three-d-secure/authentication.ts'
 import type { Message } from '../three-d-secure/codec.ts'
 import type { ResultVerdict, WantedResult } from '../three-d-secure/inbound.ts'
 import type { Door } from './advance.ts'
@@ -20,8 +20,9 @@ export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random'
 export async function wantedResult(parts: ResultParts, threeDSServerTransId: string): Promise<WantedResult | undefined> {
   const found = await waiting(parts, threeDSServerTransId)
   if (!found) return undefined
-  const { version, directory, acsTransId, dsTransId } = found.transaction.authentication
-  return { version, directory, acsTransId: acsTransId!, dsTransId: dsTransId! }
+  const { authentication } = found.transaction
+  const { directory, acsTransId, dsTransId } = authentication
+  return { version: emvVersion(authentication), directory, acsTransId: acsTransId!, dsTransId: dsTransId! }
 }
 
 /** A result counts once it is committed; what came meanwhile decides whether it still does. */

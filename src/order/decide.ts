@@ -109,7 +109,8 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
 
 /** The proof for the acquirer is kept no longer than it may be needed: until its authorisation has an outcome. */
 function authenticationAfter(before: Authentication | undefined, event: Event, move: Move): Authentication | undefined {
-  if (event.is === 'authentication begun' || event.is === 'authentication demanded') return event.authentication
+  if (event.is === 'authentication begun' || event.is === 'enrolment unknown' || event.is === 'authentication demanded')
+    return event.authentication
   if (!before) return undefined
   if ('learned' in event && 'of' in event) return { ...before, ...event.learned }
   if (before.authenticationValue === undefined || move.asks !== undefined) return before
@@ -243,12 +244,14 @@ function factsOf(event: Event): object | undefined {
     case 'reversal unanswered':
       return { why: event.why }
     case 'authentication begun':
+    case 'enrolment unknown':
       return { version: event.authentication.version, three_ds_server_trans_id: event.authentication.threeDSServerTransId }
     case 'authentication demanded':
       return { action_code: event.actionCode, three_ds_server_trans_id: event.authentication.threeDSServerTransId }
     case 'method uploaded':
       return { comp_ind: event.learned.compInd }
     case 'challenge required':
+    case 'payer authentication required':
     case 'authenticated':
       return learnedFacts(event.learned)
     case 'not authenticated':

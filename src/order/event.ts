@@ -14,6 +14,8 @@ export type Event = { transactionNo: number } & (
   | { is: 'screened clean' }
   | { is: 'card expired' }
   | { is: 'authentication begun'; authentication: Authentication; dueAt: number }
+  | { is: 'enrolment unknown'; authentication: Authentication; lease: bigint; leaseDueAt: number }
+  | { is: 'payer authentication required'; of: string; learned: Partial<Authentication>; dueAt: number }
   | { is: 'authentication waived'; verified: VerifiedStatus; eci?: string }
   | { is: 'method uploaded'; of: string; learned: Partial<Authentication>; lease: bigint; leaseDueAt: number }
   | { is: 'challenge required'; of: string; learned: Partial<Authentication>; dueAt: number }

@@ -33,6 +33,13 @@ export const machine: readonly Move[] = [
   row('awaiting challenge', 'not authenticated',     'declined'),
   row('awaiting challenge', 'result missing',        'error'),
   row('authorising',        'authentication demanded', 'authenticating',   'authenticate'),
+  //  3-D Secure 1.0.2, where an installation speaks it: the directory server is asked about the card, and the issuer answers by the browser, signed
+  row('filtering',          'enrolment unknown',     'enrolling',          'enrol'),
+  row('enrolling',          'payer authentication required', 'awaiting pares', 'await pares'),
+  row('enrolling',          'authenticated',         'ready',              'record attempt'),
+  row('enrolling',          'not authenticated',     'declined'),
+  row('awaiting pares',     'authenticated',         'ready',              'record attempt'),
+  row('awaiting pares',     'not authenticated',     'declined'),
   row('ready',       'attempt recorded', 'authorising', 'authorise'),
   row('ready',       'no gate',          'error'),
   row('authorising', 'approved',         'approved'),

@@ -74,7 +74,7 @@ export interface BrowserFacts {
 }
 
 /**
- * Where a transaction stands. `awaiting method` and `awaiting challenge` wait for the cardholder's browser and the issuer. `owed` and `reversing` are of reversals; `unknown` is a payment whose answer was lost and whose reversal is owed.
+ * Where a transaction stands. `enrolling` asks whether a card is enrolled in 1.0.2. `awaiting method`, `awaiting challenge` and `awaiting pares` wait for the cardholder's browser and the issuer. `owed` and `reversing` are of reversals; `unknown` is a payment whose answer was lost and whose reversal is owed.
  */
 export type State =
   | 'new'
@@ -82,6 +82,8 @@ export type State =
   | 'awaiting method'
   | 'authenticating'
   | 'awaiting challenge'
+  | 'enrolling'
+  | 'awaiting pares'
   | 'ready'
   | 'authorising'
   | 'unknown'
@@ -92,10 +94,18 @@ export type State =
   | 'error'
 
 /**
- * What a transaction does next. `record attempt` needs nothing outside and runs inside the commit. `await method` and `await challenge` are time limits: they are in nobody's hand and done when
+ * What a transaction does next. `record attempt` needs nothing outside and runs inside the commit. `await method`, `await challenge` and `await pares` are time limits: they are in nobody's hand and done when
  * somebody else did not come in time. The others are calls to a directory server or an acquirer.
  */
-export type Step = 'record attempt' | 'await method' | 'authenticate' | 'await challenge' | 'authorise' | 'reverse'
+export type Step =
+  | 'record attempt'
+  | 'await method'
+  | 'authenticate'
+  | 'await challenge'
+  | 'enrol'
+  | 'await pares'
+  | 'authorise'
+  | 'reverse'
 
 export interface Transaction {
   no: number
@@ -162,6 +172,8 @@ const stateStatus: Readonly<Record<State, Status>> = {
   'awaiting method': 'processing',
   authenticating: 'processing',
   'awaiting challenge': 'processing',
+  enrolling: 'processing',
+  'awaiting pares': 'processing',
   ready: 'processing',
   authorising: 'processing',
   unknown: 'unknown',

@@ -16,17 +16,17 @@ import type { Attempt, Order, Step, Transaction } from './order.ts'
 export type Performer = (held: Held, transaction: Transaction) => Promise<Event>
 
 /** The steps that call somebody; the others are done inside the commit, or are time limits. */
-export type OutsideStep = Exclude<Step, 'record attempt' | 'await method' | 'await challenge'>
+export type OutsideStep = Exclude<Step, 'record attempt' | 'await method' | 'await challenge' | 'await pares'>
 
 export const isOutside = (step: Step | undefined): step is OutsideStep =>
-  step === 'authenticate' || step === 'authorise' || step === 'reverse'
+  step === 'authenticate' || step === 'enrol' || step === 'authorise' || step === 'reverse'
 
 export interface PerformerParts {
   clock: Clock
   random: Random
   keys: KeyRing
-  /** Step `authenticate`. */
   authenticate: Performer
+  enrol: Performer
   gate: (gateId: bigint) => Gate | undefined
   connector: (gateId: bigint) => Connector | undefined
   /** Whether the lease of this process was good from that (monotonic) time until now; asked right before bytes leave. */
@@ -37,6 +37,7 @@ export interface PerformerParts {
 /** Every outside step with what does it. */
 export const performersOf = (parts: PerformerParts): Record<OutsideStep, Performer> => ({
   authenticate: parts.authenticate,
+  enrol: parts.enrol,
   authorise: (held, transaction) => authorise(parts, held, transaction),
   reverse: (held, transaction) => reverse(parts, held, transaction),
 })

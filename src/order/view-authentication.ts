@@ -1,10 +1,14 @@
 import type { StatusReply } from '../spec/gateway/status.ts'
-import { challengeForm, methodFrame, type HostedUrls } from '../three-d-secure/forms.ts'
+import { emvVersion } from '../three-d-secure/authentication.ts'
+import { challengeForm, methodFrame, payerForm, type HostedUrls } from '../three-d-secure/forms.ts'
 import { eciOf } from '../three-d-secure/interpret.ts'
-import type { Order, Transaction } from './order.ts'
+import type { Order, State, Transaction } from './order.ts'
+import { legacyOf, pareqOf, type PareqParts } from './pareq.ts'
 
 /** The method URL a merchant is given: the issuer's, or the gateway's own collector page where the card range has none. */
 const methodUrlOf = ({ authentication }: Transaction, pages: HostedUrls): string => authentication?.methodUrl ?? pages.collector
+
+const asking: ReadonlySet<State> = new Set(['awaiting method', 'awaiting challenge', 'awaiting pares'])
 
 /** A page of the whole window: the merchant may size his own frame, and the issuer's page fits the smallest one. */
 const windowSize = '05'
@@ -14,9 +18,10 @@ export function authenticationView(
   order: Order,
   transaction: Transaction,
   pagesOf: (token: string) => HostedUrls,
+  pareqParts: () => PareqParts,
 ): StatusReply | undefined {
   const { authentication, state } = transaction
-  if (!authentication || (state !== 'awaiting method' && state !== 'awaiting challenge')) return undefined
+  if (!authentication || !asking.has(state)) return undefined
   const pages = pagesOf(authentication.pageToken)
   const threeDSServerTransID = authentication.threeDSServerTransId
   if (state === 'awaiting method') {
@@ -29,7 +34,20 @@ export function authenticationView(
       'tds-method-url-frame-3ds-method-url': methodUrl,
     }
   }
-  const { acsUrl, acsTransId, version } = authentication
+  const { acsUrl, acsTransId } = authentication
+  if (state === 'awaiting pares') {
+    const pareq = pareqOf(order, transaction, pareqParts())
+    const { md } = legacyOf(authentication)
+    return {
+      html: payerForm({ acsUrl: acsUrl!, pareq, termUrl: pages.pares, md }).html,
+      'redirect-to': pages.page,
+      'tds-status': 'PaReqForm',
+      'tds-pareq-form-pareq': pareq,
+      'tds-pareq-form-acs-url': acsUrl,
+      'tds-pareq-form-md': md,
+    }
+  }
+  const version = emvVersion(authentication)
   const { creq, html } = challengeForm({ acsUrl: acsUrl!, threeDSServerTransID, acsTransID: acsTransId!, version, windowSize })
   return {
     html,

@@ -10,6 +10,8 @@ const stages = {
   'awaiting method': '3d_validating',
   authenticating: '3d_validating',
   'awaiting challenge': '3d_validating',
+  enrolling: 'filtering',
+  'awaiting pares': '3d_validating',
   ready: 'processing',
   authorising: 'processing',
 } as const

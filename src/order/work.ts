@@ -76,7 +76,7 @@ function screened(work: Work, transaction: Transaction, deciding: Deciding): Eve
   const event = screen(work.after, transaction, deciding.now)
   if (event.is !== 'screened clean') return event
   const endpoint = deciding.registry.endpoint(work.after.endpointId)
-  return authenticationEvent(work.after, transaction, work.card, endpoint, deciding.planner, deciding.now)
+  return authenticationEvent(work.after, transaction, work.card, endpoint, deciding.planner, deciding)
 }
 
 /** A CVV2 that was stored goes with the attempt that may be the last, or else with its outcome. */
@@ -102,6 +102,8 @@ export function resume(work: Work, transactionNo: number, deciding: Deciding): R
     case 'await method':
     case 'authenticate':
     case 'await challenge':
+    case 'enrol':
+    case 'await pares':
       return drive(work, overdueEvent(work.after, transaction, deciding.registry.endpoint(work.after.endpointId)), deciding)
     case 'authorise': {
       const { no, startedAt, deadlineAt } = openAttempt(work.after, transaction)

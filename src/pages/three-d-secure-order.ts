@@ -8,6 +8,7 @@ import { authenticated, challengeEvent, isOf, methodEvent, readCres } from '../o
 import { statusOfState, type Order } from '../order/order.ts'
 import { pageKey, type Place } from '../order/store.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
+import { emvVersion } from '../three-d-secure/authentication.ts'
 import type { ThreeDSecureParts } from './three-d-secure.ts'
 import type { PageOrder } from './three-d-secure-pages.ts'
 
@@ -55,7 +56,7 @@ export function hostedOrders(world: HostedWorld): Pick<ThreeDSecureParts, 'find'
 
 function pageOrderOf(order: Order, transaction: NonNullable<ReturnType<typeof authenticated>>, merchant: Merchant): PageOrder {
   const { authentication, state } = transaction
-  const { methodUrl, threeDSServerTransId, acsTransId, acsUrl, version, cardholderInfo } = authentication
+  const { methodUrl, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {
     merchantName: merchant.name,
     amountText: order.amountText,
@@ -65,7 +66,14 @@ function pageOrderOf(order: Order, transaction: NonNullable<ReturnType<typeof au
   if (state === 'awaiting method')
     return { ...shown, is: 'method', threeDSServerTransId, ...(methodUrl === undefined ? {} : { methodUrl }) }
   if (state === 'awaiting challenge' && authentication.cresAt === undefined)
-    return { ...shown, is: 'challenge', threeDSServerTransId, acsTransId: acsTransId!, acsUrl: acsUrl!, version }
+    return {
+      ...shown,
+      is: 'challenge',
+      threeDSServerTransId,
+      acsTransId: acsTransId!,
+      acsUrl: acsUrl!,
+      version: emvVersion(authentication),
+    }
   const status = statusOfState(state)
   if (!finalStatuses.has(status)) return { ...shown, is: 'working' }
   const returnUrl = returnUrlOf(order, status)

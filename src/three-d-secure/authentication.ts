@@ -4,6 +4,9 @@
 export const versions = ['2.1.0', '2.2.0'] as const
 export type Version = (typeof versions)[number]
 
+/** Of an authentication: one of the above, or the protocol before them, where an installation still speaks it. */
+export type AnyVersion = Version | '1.0.2'
+
 /** Final answers of an issuer, and C: a challenge is to follow. */
 export type TransStatus = 'Y' | 'A' | 'N' | 'R' | 'U' | 'I' | 'C'
 
@@ -33,8 +36,8 @@ export interface Authentication {
   round: number
   /** Name of the directory server whose range the card is in. */
   directory: string
-  version: Version
-  /** Made before the method is called, and used in every message. */
+  version: AnyVersion
+  /** Made before the method is called, and used in every message; with 1.0.2 it only names the authentication here. */
   threeDSServerTransId: string
   /** Of the gateway's own page; 22 unguessable characters. */
   pageToken: string
@@ -45,6 +48,8 @@ export interface Authentication {
   browser?: BrowserData
   /** Where the issuer sends the browser after a challenge: the merchant's, or absent for the gateway's own. */
   notificationUrl?: string
+  /** Of 1.0.2 alone. */
+  legacy?: LegacyFacts
   acsTransId?: string
   dsTransId?: string
   /** The last status an issuer gave: in ARes, then in RReq. */
@@ -63,5 +68,24 @@ export interface Authentication {
   cresAt?: number
 }
 
+/** What the PAReq says, so that it can be written again and its answer compared with it. */
+export interface LegacyFacts {
+  messageId: string
+  xid: string
+  md: string
+  acquirerBin: string
+  merchantId: string
+  /** `YYYYMMDD HH:MM:SS`, GMT. */
+  purchaseDate: string
+  /** The issuer's alias of the card, from VERes. */
+  accountId?: string
+}
+
 /** `verified-3d-status`: authenticated or attempted; refused by the issuer; not possible; 3-D Secure did not run. */
 export type VerifiedStatus = 'AUTHENTICATED' | 'NOT_AUTHENTICATED' | 'UNSUPPORTED' | 'UNKNOWN'
+
+/** For what only 2.x has. Throws where 1.0.2 came so far, which is a defect. */
+export function emvVersion({ version }: Authentication): Version {
+  if (version === '1.0.2') throw new Error('this step is not of 3-D Secure 1.0.2')
+  return version
+}

@@ -13,6 +13,8 @@ export interface HostedUrls {
   challenge: string
   /** Method URL of a card range that has none. */
   collector: string
+  /** `TermUrl` of 1.0.2, unless the merchant posts the form itself. */
+  pares: string
 }
 
 export function hostedUrls(publicUrl: string, base: string, token: string): HostedUrls {
@@ -22,6 +24,7 @@ export function hostedUrls(publicUrl: string, base: string, token: string): Host
     method: `${root}/${token}/method`,
     challenge: `${root}/${token}/challenge`,
     collector: `${root}/collect`,
+    pares: `${root}/${token}/pares`,
   }
 }
 
@@ -125,6 +128,33 @@ export function challengeForm(challenge: ChallengeForm): { creq: string; html: s
     <p role="status">Contacting your bank…</p>
     ${form}`
   return { creq, html: printable('Confirm the payment with your bank', content) }
+}
+
+export interface PayerForm {
+  acsUrl: string
+  pareq: string
+  termUrl: string
+  md: string
+}
+
+/** The fields that 1.0.2 carries to the issuer. */
+export const payerFields = ({ pareq, termUrl, md }: Omit<PayerForm, 'acsUrl'>): PostForm['fields'] => [
+  ['PaReq', pareq],
+  ['TermUrl', termUrl],
+  ['MD', md],
+]
+
+/** A page for merchants to print that takes the cardholder to the issuer of a card of 1.0.2. */
+export function payerForm({ acsUrl, ...fields }: PayerForm): { html: string } {
+  const form = postForm({
+    action: acsUrl,
+    fields: payerFields(fields),
+    inside: html`<noscript><button>Continue to your bank</button></noscript>`,
+  })
+  const content = html`<h1>Your bank asks you to confirm this payment</h1>
+    <p role="status">Contacting your bank…</p>
+    ${form}`
+  return { html: printable('Confirm the payment with your bank', content) }
 }
 
 /** No style and the smallest of scripts: the page stands under the merchant's own Content-Security-Policy, which must allow the latter. */

@@ -4,7 +4,7 @@ import type { Authentication, TransStatus, VerifiedStatus } from './authenticati
 
 /**
  * How an authentication ended. `abandoned`: the issuer was never asked, since nobody told that the method is over. `overdue`: a challenge of which nothing was heard again. `lost`: the
- * browser came back from the challenge, and the issuer never told its result.
+ * browser came back from the challenge, and the issuer never told its result. `forged`: a PARes that fails a check.
  */
 export type Ending =
   | { is: 'status'; status: Exclude<TransStatus, 'C'>; reason?: string; cancel?: string }
@@ -13,6 +13,7 @@ export type Ending =
   | { is: 'abandoned' }
   | { is: 'overdue' }
   | { is: 'lost' }
+  | { is: 'forged' }
 
 /** Nothing is charged without a proof of the issuer. */
 export const safePolicy: AuthenticationPolicy = {
@@ -52,6 +53,7 @@ const rows = {
   'failed':       { go: 'failed',      verified: 'UNSUPPORTED',       errorCode: '2008', errorMessage: 'Cardholder authentication failed technically' },
   'abandoned':    { go: 'decline',     verified: 'UNKNOWN',           errorCode: '2009', errorMessage: 'Cardholder authentication was not completed in time' },
   'overdue':      { go: 'decline',     verified: 'UNSUPPORTED',       errorCode: '2009', errorMessage: 'Cardholder authentication was not completed in time' },
+  'forged':       { go: 'decline',     verified: 'NOT_AUTHENTICATED', errorCode: '2011', errorMessage: 'Payer authentication response is not valid' },
   'lost':         { go: 'error',       verified: 'UNSUPPORTED',       errorCode: '2010', errorMessage: 'Result of the cardholder authentication is missing' },
 } as const satisfies Record<string, Row>
 

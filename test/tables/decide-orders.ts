@@ -32,11 +32,13 @@ const leases: ReadonlySet<EventName> = new Set([
   'taken up',
   'method uploaded',
   'authentication demanded',
+  'enrolment unknown',
 ])
 /** Results of 3-D Secure, which name the authentication they are of. */
 export const ofAuthentications: ReadonlySet<EventName> = new Set([
   'method uploaded',
   'challenge required',
+  'payer authentication required',
   'challenge returned',
   'authenticated',
   'result missing',

@@ -10,6 +10,7 @@ import { agoText, readMoment, readSpan, spanText } from '../../src/operator/mome
 import {
   endpointComplaint,
   gateComplaint,
+  readCountry,
   readMandatoryFields,
   readOperations,
   settingsAfter,
@@ -91,6 +92,13 @@ test('settings of an endpoint change where they are named, and null takes a URL 
   )
 })
 
+test('a country is read by its two letters alone', () => {
+  // oxfmt-ignore
+  for (const [text, numeric] of [
+    ['DE', '276'], ['us', '840'], ['AF', '004'], ['DEU', undefined], ['276', undefined], ['XX', undefined], ['', undefined],
+  ] as const) assert.equal(readCountry(text), numeric, text)
+})
+
 test('the URLs of an endpoint are judged by what the installation and the endpoint allow', () => {
   const production = { plainHttp: false, loopbackAnyPort: false }
   const judge = (callbackUrl: string, plainHttpCallbacks = false) =>
@@ -152,7 +160,7 @@ const goodServer: ServerFacts = {
   synchronousCommit: true,
 }
 const goodWork: WorkFacts = {
-  keys: 6n, alive: [{ instance: 'vm:8080', startedAt: now - 60_000 }], dead: 0, overdue: 0n, parked: [], due: 0n, givenUp: 0n, nextOrderId: 1_000_001n,
+  keys: 6n, alive: [{ instance: 'vm:8080', startedAt: now - 60_000 }], dead: 0, overdue: 0n, awaiting: 0n, parked: [], due: 0n, givenUp: 0n, nextOrderId: 1_000_001n,
   partitions: [{ table: 'orders', end: 20_000_000n }], merchants: 1n, gateless: [],
 } // oxfmt-ignore
 
@@ -188,6 +196,11 @@ test('the doctor is content where all is well, and has advice for each thing tha
   assert.equal(migrationFinding(applied).is, 'ok')
   for (const wrong of [{ missing: ['0003.sql'] }, { foreign: ['0003.sql'] }, { changed: ['0003.sql'] }])
     assert.equal(migrationFinding({ ...applied, ...wrong }).is, 'problem')
+})
+
+test('a payment whose cardholder is being authenticated is not overdue work', () => {
+  const [finding] = workFindings({ ...goodWork, awaiting: 2n }, now).filter(({ what }) => what === 'transactions')
+  assert.deepEqual([finding?.is, finding?.says], ['ok', 'none is overdue; 2 with a cardholder being authenticated'])
 })
 
 test('a life is told in the order of cause and effect, also within one millisecond', () => {

@@ -2,10 +2,19 @@ import { connect } from 'node:net'
 import type { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { openLog, reasonOf } from '../../base/log.ts'
-import { migrationFinding, ok, problem, serverFindings, warning, workFindings, type Finding } from '../../operator/doctor.ts'
+import {
+  directoryFindings,
+  migrationFinding,
+  ok,
+  problem,
+  serverFindings,
+  warning,
+  workFindings,
+  type Finding,
+} from '../../operator/doctor.ts'
 import { spanText } from '../../operator/moments.ts'
 import { listGates, type GateEntry } from '../../operator/store-config.ts'
-import { keysOpen, migrationFacts, serverFacts, workFacts } from '../../operator/store-doctor.ts'
+import { directoryFacts, keysOpen, migrationFacts, serverFacts, workFacts } from '../../operator/store-doctor.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
 import { findInstallation, inWords, type Installation } from './installation.ts'
 import { jsonOption } from './options.ts'
@@ -19,7 +28,8 @@ export function addDoctorCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Looks at the database and its clock, migrations, keys, running gateways, overdue and parked work, callbacks that wait, gates, partitions.
+Looks at the database and its clock, migrations, keys, running gateways, overdue and parked work, callbacks that wait,
+partitions, card ranges of directory servers, gates.
 It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.
 
 Examples
@@ -72,6 +82,7 @@ async function look(pool: Pool, installation: Installation, tell: (...found: Fin
   if (migrated.is === 'problem') return
   const facts = await workFacts(pool)
   tell(await keyFinding(pool, installation, facts.keys), ...workFindings(facts, systemClock.now()))
+  tell(...directoryFindings(await directoryFacts(pool), systemClock.now()))
   const gates = await listGates(pool)
   tell(...(gates.some((g) => g.enabled) ? await Promise.all(gates.filter((g) => g.enabled).map(gateFinding)) : [noGate]))
 }

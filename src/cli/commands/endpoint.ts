@@ -1,10 +1,19 @@
 import { Option, type Command } from 'commander'
 import { loadRegistry } from '../../merchant/store.ts'
-import type { EndpointSettings, Operation } from '../../merchant/merchant.ts'
+import type { AuthenticationPolicy, EndpointSettings, Operation } from '../../merchant/merchant.ts'
+import {
+  indicatorCodes,
+  indicatorList,
+  indicatorText,
+  policyOf,
+  policyText,
+  readAuthenticationPolicy,
+} from '../../operator/authentication-settings.ts'
 import { WrongUsage } from '../../operator/refused.ts'
 import { nameComplaint, readMandatoryFields, readOperations, type EndpointWish } from '../../operator/settings.ts'
 import { endpointOf, listEndpoints, merchantNamed, type EndpointEntry } from '../../operator/store-config.ts'
 import { addEndpoint, setEndpoint, setEndpointEnabled, type EndpointRules } from '../../operator/store-endpoints.ts'
+import type { ChallengeIndicator } from '../../three-d-secure/authentication.ts'
 import { atOffice, type Office } from './installation.ts'
 import { aCurrency, anId, aSwitch, fitting, judged, jsonOption, someTexts } from './options.ts'
 import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
@@ -13,6 +22,8 @@ interface Settable {
   name?: string
   gate?: string[]
   threeDSecure?: boolean
+  challengeIndicator?: ChallengeIndicator | 'none'
+  authenticationPolicy?: Partial<AuthenticationPolicy>
   callbackUrl?: string | false
   merchantServerUrl?: string | false
   mandatoryFields?: string[]
@@ -27,6 +38,17 @@ const settable = (command: Command): Command =>
     .option('--name <name>', 'for people', judged(nameComplaint))
     .option('--gate <gates>', 'gates to acquirers by id or name, the preferred first, by comma or given several times', someTexts)
     .option('--three-d-secure <on|off>', 'whether cardholders are authenticated', aSwitch)
+    .addOption(
+      new Option('--challenge-indicator <code>', 'what 3-D Secure asks of the issuer, 01 to 09, or none').choices([
+        ...indicatorCodes,
+        'none',
+      ]),
+    )
+    .option(
+      '--authentication-policy <choices>',
+      'what follows where 3-D Secure leaves the risk here, such as unavailable=authorise; or safe',
+      fitting(readAuthenticationPolicy),
+    )
     .option('--callback-url <url>', 'told every outcome, besides the URLs of each request')
     .option('--no-callback-url', 'takes it away')
     .option('--merchant-server-url <url>', "the merchant's server, which the mobile API calls")
@@ -46,6 +68,17 @@ const settable = (command: Command): Command =>
     .option('--plain-http-callbacks <on|off>', 'whether callbacks may go by http', aSwitch)
     .option(...jsonOption)
 
+/** After the options, which have no room for it. */
+const threeDSecureHelp = `
+Challenge indicators (an issuer need not follow them; 2.1.0 knows 01 to 04)
+${indicatorList()}
+
+Authentication policy, each authorise or decline; what is not named stays
+  attempted     the issuer attests an attempt (safe: authorise, the risk is the issuer's as a rule)
+  unavailable   the issuer could not authenticate (safe: decline)
+  not-enrolled  the card is in no range of a directory server (safe: decline)
+  failed        no usable answer of directory server or issuer (safe: decline)`
+
 export function addEndpointCommands(program: Command): void {
   const endpoint = program.command('endpoint').description('where a merchant takes payments: currency, gate and rules')
   settable(
@@ -57,7 +90,8 @@ export function addEndpointCommands(program: Command): void {
   )
     .addHelpText(
       'after',
-      '\nWithout --gate the only gate there is; without --name the currency in lower case.\n\nExamples\n  npx tollgate endpoint add --merchant shop --currency USD\n  npx tollgate endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid',
+      `\nWithout --gate the only gate there is; without --name the currency in lower case.\n${threeDSecureHelp}` +
+        '\n\nExamples\n  npx tollgate endpoint add --merchant shop --currency USD\n  npx tollgate endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid',
     )
     .action(add)
   endpoint
@@ -82,7 +116,8 @@ export function addEndpointCommands(program: Command): void {
   )
     .addHelpText(
       'after',
-      '\nExamples\n  npx tollgate endpoint set 101 --callback-url https://shop.example/paid\n  npx tollgate endpoint set 101 --mandatory-fields phone,address1 --operations sale=off\n  npx tollgate endpoint set 101 --no-callback-url --mandatory-fields none',
+      `${threeDSecureHelp}\n\nExamples\n  npx tollgate endpoint set 101 --three-d-secure on --authentication-policy not-enrolled=authorise` +
+        '\n  npx tollgate endpoint set 101 --callback-url https://shop.example/paid\n  npx tollgate endpoint set 101 --mandatory-fields phone,address1 --operations sale=off\n  npx tollgate endpoint set 101 --no-callback-url --mandatory-fields none',
     )
     .action(set)
   for (const [verb, enabled] of [
@@ -107,6 +142,10 @@ export function addEndpointCommands(program: Command): void {
 
 const wishOf = (o: Settable): EndpointWish => ({
   ...(o.threeDSecure === undefined ? {} : { threeDSecure: o.threeDSecure }),
+  ...(o.challengeIndicator === undefined
+    ? {}
+    : { challengeIndicator: o.challengeIndicator === 'none' ? null : o.challengeIndicator }),
+  ...(o.authenticationPolicy === undefined ? {} : { authenticationPolicy: o.authenticationPolicy }),
   ...(o.callbackUrl === undefined ? {} : { callbackUrl: o.callbackUrl === false ? null : o.callbackUrl }),
   ...(o.merchantServerUrl === undefined ? {} : { merchantServerUrl: o.merchantServerUrl === false ? null : o.merchantServerUrl }),
   ...(o.mandatoryFields === undefined ? {} : { mandatoryFields: o.mandatoryFields }),
@@ -179,11 +218,23 @@ export const endpointTable = (endpoints: readonly EndpointEntry[]): string =>
       { title: 'STATE', of: (e) => onOff(e.enabled), colour: (e) => statusColour(onOff(e.enabled)) },
       { title: 'CURRENCY', of: (e) => e.currency },
       { title: 'GATES', of: (e) => e.gateIds.join(', ') },
-      { title: '3-D SECURE', of: (e) => onOff(e.settings.threeDSecure) },
+      { title: '3-D SECURE', of: (e) => threeDSecureCell(e.settings) },
       { title: 'CALLBACK URL', of: (e) => e.settings.callbackUrl ?? 'by request' },
     ],
     endpoints,
   )
+
+/** What is unusual is hinted at; show tells it in full. */
+const threeDSecureCell = ({ threeDSecure, challengeIndicator, authenticationPolicy }: EndpointSettings): string =>
+  [
+    onOff(threeDSecure),
+    ...(threeDSecure && challengeIndicator !== undefined ? [challengeIndicator] : []),
+    ...(threeDSecure && authenticationPolicy !== undefined ? ['own policy'] : []),
+  ].join(', ')
+
+/** What 3-D Secure would do is of interest where it runs, and where somebody set it. */
+const shows3ds = ({ settings }: EndpointEntry, name: 'challengeIndicator' | 'authenticationPolicy'): boolean =>
+  settings.threeDSecure || settings[name] !== undefined
 
 const endpointFacts = (e: EndpointEntry) =>
   facts([
@@ -193,6 +244,8 @@ const endpointFacts = (e: EndpointEntry) =>
     ['Currency', e.currency],
     ['Gates', e.gateIds.join(', ')],
     ['3-D Secure', onOff(e.settings.threeDSecure)],
+    ['Challenge indicator', shows3ds(e, 'challengeIndicator') ? indicatorText(e.settings) : undefined],
+    ['Authentication', shows3ds(e, 'authenticationPolicy') ? policyText(e.settings) : undefined],
     ['Callback URL', e.settings.callbackUrl ?? 'none; each request may name its own'],
     ['Merchant server', e.settings.merchantServerUrl ?? 'none (mobile API)'],
     ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
@@ -212,6 +265,8 @@ export const endpointJson = (e: EndpointEntry) => ({
   currency: e.currency,
   gate_ids: e.gateIds,
   three_d_secure: e.settings.threeDSecure,
+  challenge_indicator: e.settings.challengeIndicator ?? null,
+  authentication_policy: policyJson(policyOf(e.settings)),
   callback_url: e.settings.callbackUrl ?? null,
   merchant_server_url: e.settings.merchantServerUrl ?? null,
   mandatory_fields: e.settings.mandatoryFields,
@@ -219,4 +274,11 @@ export const endpointJson = (e: EndpointEntry) => ({
   control_minor_units: e.settings.controlMinorUnits,
   plain_http_callbacks: e.settings.plainHttpCallbacks,
   created_at: isoTime(e.createdAt),
+})
+
+const policyJson = (policy: AuthenticationPolicy) => ({
+  attempted: policy.attempted,
+  unavailable: policy.unavailable,
+  not_enrolled: policy.notEnrolled,
+  failed: policy.failed,
 })

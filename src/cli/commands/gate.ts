@@ -1,15 +1,15 @@
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import type { GateRow } from '../../merchant/merchant.ts'
 import { spanText } from '../../operator/moments.ts'
 import { WrongUsage } from '../../operator/refused.ts'
-import { nameComplaint } from '../../operator/settings.ts'
+import { countryText, nameComplaint, readCountry } from '../../operator/settings.ts'
 import { gateNamed, listGates, type GateEntry } from '../../operator/store-config.ts'
 import { addGate, setGate, setGateEnabled } from '../../operator/store-gates.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, aSpan, aSwitch, judged, jsonOption } from './options.ts'
 import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
 
-type Settings = Partial<Omit<GateRow, 'answerTimeoutMs'>> & { answerTimeout?: number }
+type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric'>> & { answerTimeout?: number; country?: string }
 
 /** What a new gate has unless it is said; the rest only its acquirer can tell. */
 const usual = { answerTimeoutMs: 30_000, partialCapture: true, partialReversal: true, recognisesRepeats: false, maxOpen: 2_000 }
@@ -23,6 +23,11 @@ const settings = (command: Command): Command =>
     .option('--card-acceptor-name <name>', 'field 43: name and place, at most 99 characters')
     .option('--acquirer-id <digits>', 'field 32, at most 11 digits')
     .option('--mcc <digits>', 'field 26: the merchant category code, four digits')
+    .option(
+      '--country <code>',
+      'where the merchant is, two letters of ISO 3166-1; issuers are told it by 3-D Secure (US)',
+      aCountry,
+    )
     .option('--descriptor <text>', "what the cardholder's statement says")
     .option('--answer-timeout <span>', `how long an answer is waited for (${spanText(usual.answerTimeoutMs)})`, aSpan)
     .option('--partial-capture <on|off>', 'whether parts may be captured (on)', aSwitch)
@@ -34,6 +39,12 @@ const settings = (command: Command): Command =>
     )
     .option('--max-open <number>', `authorisations open at once; beyond, code 20 (${usual.maxOpen})`, aNumber(1, 100_000))
     .option(...jsonOption)
+
+function aCountry(text: string): string {
+  const numeric = readCountry(text)
+  if (numeric === undefined) throw new InvalidArgumentError('It is not a country by two letters of ISO 3166-1, such as US or DE.')
+  return numeric
+}
 
 export function addGateCommands(program: Command): void {
   const gate = program.command('gate').description('lines to acquirers')
@@ -50,7 +61,7 @@ Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gav
 
 Examples
   npx tollgate gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 --card-acceptor-id 000000000012345 \\
-    --card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --descriptor "THE SHOP"`,
+    --card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --country DE --descriptor "THE SHOP"`,
     )
     .action(add)
   gate
@@ -90,8 +101,9 @@ Examples
       )
 }
 
-const wishOf = ({ answerTimeout, ...rest }: Settings): Partial<GateRow> => ({
+const wishOf = ({ answerTimeout, country, ...rest }: Settings): Partial<GateRow> => ({
   ...rest,
+  ...(country === undefined ? {} : {}),
   ...(answerTimeout === undefined ? {} : { answerTimeoutMs: answerTimeout }),
 })
 
@@ -163,6 +175,7 @@ const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name' | 'ena
     ['Card acceptor', `${s.cardAcceptorId} (${s.cardAcceptorName})`],
     ['Acquirer', s.acquirerId],
     ['MCC', s.mcc],
+    ['Country', countryText(s)],
     ['Descriptor', s.descriptor],
     ['Answer timeout', spanText(s.answerTimeoutMs)],
     ['Parts captured', onOff(s.partialCapture)],
@@ -182,6 +195,7 @@ const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => (
   card_acceptor_name: g.settings.cardAcceptorName,
   acquirer_id: g.settings.acquirerId,
   mcc: g.settings.mcc,
+  country_numeric: g.settings.countryNumeric ?? null,
   descriptor: g.settings.descriptor,
   answer_timeout_ms: g.settings.answerTimeoutMs,
   partial_capture: g.settings.partialCapture,

@@ -1,4 +1,5 @@
 import { currencyOf, minorToDecimal } from '../../base/money.ts'
+import { authenticationJson, authenticationText } from '../../operator/authentication-story.ts'
 import { momentsOf, type Life, type Moment } from '../../operator/life.ts'
 import { agoText, spanText, timeText } from '../../operator/moments.ts'
 import { listEndpoints, listGates, listMerchants } from '../../operator/store-config.ts'
@@ -57,6 +58,7 @@ function headline(order: Order, merchant: string, endpointName: string, now: num
     ['Made', `${timeText(order.createdAt)} UTC (${agoText(order.createdAt, now)})`],
     ['Final', order.finalAt === undefined ? 'not yet' : `after ${spanText(order.finalAt - order.createdAt)}`],
     ['Why', result.errorCode === undefined ? undefined : `${result.errorCode} ${result.errorMessage ?? ''}`.trim()],
+    ['3-D Secure', authenticationText(head(order))],
     ['Approval code', result.processor?.approvalCode],
     ['Processor', result.processor?.processorTxId],
     ['Receipt', result.receiptId],
@@ -72,6 +74,8 @@ function transactionFact(order: Order, t: Transaction, now: number): readonly [s
   const stands = `${amountOf(t.amountMinor, order.currency)}, ${t.state}`
   if (t.alarm !== undefined) return [name, `${stands}, parked`, 'red']
   if (t.step === undefined) return [name, stands]
+  // In nobody's hand: the time is that of giving up.
+  if (t.step.startsWith('await ')) return [name, `${stands}; given up ${agoText(t.dueAt ?? now, now)} unless something is heard`]
   const when = t.lease === undefined ? agoText(t.dueAt ?? now, now) : `in the hand of process ${t.lease}`
   return [name, `${stands}; next: ${t.step}, ${when}${t.tries > 0 ? `, after ${t.tries} that failed` : ''}`]
 }
@@ -138,6 +142,9 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
     amount_minor: t.amountMinor,
     error_code: t.result.errorCode ?? null,
     error_message: t.result.errorMessage ?? null,
+    verified_3d_status: t.result.verified ?? null,
+    eci: t.result.eci ?? null,
+    authentication: authenticationJson(t),
     next_step: t.step ?? null,
     due_at: isoTime(t.dueAt),
     tries: t.tries,

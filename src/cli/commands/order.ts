@@ -27,7 +27,9 @@ export function addOrderCommands(program: Command): void {
   const order = program.command('order').description('payments: search them, see their life, take up parked ones')
   order
     .command('show')
-    .description('the life of an order as a time line: requests, states, attempts at the acquirer, callbacks with every try')
+    .description(
+      'the life of an order as a time line: requests, 3-D Secure, states, attempts at the acquirer, callbacks with every try',
+    )
     .argument('<id>', "the gateway's order id", anId)
     .option(...jsonOption)
     .addHelpText(

@@ -39,3 +39,12 @@ export const uploadCresRequest = table({
   cres: { is: text(4096), need: 'mandatory', guard: 'open', means: 'what the issuer posted to the notification URL', alias: 'cRes' },
 })
 export type UploadCresRequest = Values<typeof uploadCresRequest>
+
+/** Request of `upload-pares-result`. */
+// oxfmt-ignore
+export const uploadParesRequest = table({
+  ...common,
+  paRes: { is: text(10_240), need: 'mandatory', guard: 'open', means: 'what the issuer posted to TermUrl' },
+  md:    { is: text(1_024),  need: 'mandatory', guard: 'open', means: 'what the issuer posted beside it' },
+})
+export type UploadParesRequest = Values<typeof uploadParesRequest>

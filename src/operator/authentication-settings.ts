@@ -1,0 +1,77 @@
+/** What an operator may set of 3-D Secure at an endpoint: what its requests ask of issuers, and what it does where the card networks leave that to the merchant. */
+import type { AuthenticationPolicy, EndpointSettings } from '../merchant/merchant.ts'
+import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
+import { safePolicy } from '../three-d-secure/interpret.ts'
+
+/** Total, so that a new choice cannot be forgotten here; in the order in which they are shown. */
+const names: Readonly<Record<keyof AuthenticationPolicy, string>> = {
+  attempted: 'attempted',
+  unavailable: 'unavailable',
+  notEnrolled: 'not-enrolled',
+  failed: 'failed',
+}
+const choices = Object.entries(names).map(([key, name]) => ({ key: key as keyof AuthenticationPolicy, name }))
+
+/** `attempted=decline,unavailable=authorise`, or `safe` for all that is usual. A text is the complaint. */
+export function readAuthenticationPolicy(text: string): Partial<AuthenticationPolicy> | string {
+  if (text === 'safe') return safePolicy
+  const read: Partial<AuthenticationPolicy> = {}
+  for (const part of text.split(',')) {
+    const [name = '', choice] = part.trim().split('=')
+    const key = choices.find((known) => known.name === name)?.key
+    if (key === undefined)
+      return `${JSON.stringify(name)} is not an end of an authentication. There are: ${choices.map((known) => known.name).join(', ')}; or safe alone.`
+    if (choice !== 'authorise' && choice !== 'decline') return `Say ${name}=authorise or ${name}=decline.`
+    if (read[key] !== undefined) return `${name} is there twice.`
+    read[key] = choice
+  }
+  return read
+}
+
+/** Only what differs from the safe policy is kept: an endpoint that chose nothing follows it when it changes. */
+export const departures = (policy: Partial<AuthenticationPolicy>): Partial<AuthenticationPolicy> =>
+  Object.fromEntries(
+    choices.flatMap(({ key }) => {
+      const choice = policy[key]
+      return choice === undefined || choice !== safePolicy[key] ? [] : [[key, choice]]
+    }),
+  )
+
+export const policyOf = ({ authenticationPolicy }: EndpointSettings): AuthenticationPolicy => ({
+  ...safePolicy,
+  ...authenticationPolicy,
+})
+
+/** As it is written at the command line. */
+export function policyText(settings: EndpointSettings): string {
+  const policy = policyOf(settings)
+  const usual = settings.authenticationPolicy === undefined ? ' (safe)' : ''
+  return `${choices.map(({ key, name }) => `${name}=${policy[key]}`).join(', ')}${usual}`
+}
+
+// oxfmt-ignore
+const indicators: Readonly<Record<ChallengeIndicator, string>> = {
+  '01': 'no preference',
+  '02': 'no challenge asked for',
+  '03': 'a challenge asked for',
+  '04': 'a challenge mandated',
+  '05': 'no challenge: the risk was analysed',
+  '06': 'no challenge: data is shared only',
+  '07': 'no challenge: strong authentication was done before',
+  '08': 'no challenge: the cardholder trusts the merchant',
+  '09': 'a challenge asked for, with an offer to trust the merchant',
+}
+
+/** Codes of `threeDSRequestorChallengeInd`. */
+export const indicatorCodes = Object.keys(indicators) as ChallengeIndicator[]
+
+export function indicatorText({ challengeIndicator }: EndpointSettings): string {
+  const code = indicatorCodes.find((known) => known === challengeIndicator)
+  return code === undefined ? 'none (no preference)' : `${code} (${indicators[code]})`
+}
+
+/** One line a code, for the help. */
+export const indicatorList = (): string =>
+  Object.entries(indicators)
+    .map(([code, means]) => `  ${code}  ${means}`)
+    .join('\n')

@@ -1,0 +1,64 @@
+/** The messages of 3-D Secure 1.0.2 about a payment: the question whether its card is enrolled, and what the issuer is asked by way of the browser. */
+import { currencyOf } from '../base/money.ts'
+import type { Secret } from '../base/secret.ts'
+import type { Random } from '../base/random.ts'
+import { legacyMoment } from '../spec/three-d-secure/legacy.ts'
+import type { Authentication, LegacyFacts } from '../three-d-secure/authentication.ts'
+import { encodePareq, makeMd, makeXid, writePareq, writeVereq } from '../three-d-secure/legacy.ts'
+import { asciiText, type AReqParts } from './areq.ts'
+import type { Order, Transaction } from './order.ts'
+
+/** Names of the question and of what may follow it. An amount of more than twelve digits cannot be asked about. */
+export function legacyFacts({ gate, now }: Pick<AReqParts, 'gate' | 'now'>, messageId: string, random: Random): LegacyFacts {
+  return {
+    messageId,
+    xid: makeXid(random),
+    md: makeMd(random),
+    acquirerBin: gate.settings.acquirerId,
+    merchantId: gate.settings.cardAcceptorId.trim(),
+    purchaseDate: legacyMoment(now),
+  }
+}
+
+export const vereqOf = (facts: LegacyFacts, pan: Secret<string>): string =>
+  writeVereq(facts.messageId, {
+    pan: pan.reveal(),
+    'Merchant/acqBIN': facts.acquirerBin,
+    'Merchant/merID': facts.merchantId,
+  })
+
+/** The form field `PaReq`: the same each time it is asked for. */
+export function pareqOf(order: Order, transaction: Transaction, { merchantName, country, site }: PareqParts): string {
+  const facts = legacyOf(transaction.authentication)
+  const currency = currencyOf(order.currency)!
+  const { expiryMonth, expiryYear } = order.card
+  return encodePareq(
+    writePareq(facts.messageId, {
+      'Merchant/acqBIN': facts.acquirerBin,
+      'Merchant/merID': facts.merchantId,
+      'Merchant/name': asciiText(merchantName, 25),
+      'Merchant/country': country,
+      'Merchant/url': site,
+      'Purchase/xid': facts.xid,
+      'Purchase/date': facts.purchaseDate,
+      'Purchase/amount': `${order.amountText} ${order.currency}`,
+      'Purchase/purchAmount': String(transaction.amountMinor),
+      'Purchase/currency': currency.numeric,
+      'Purchase/exponent': String(currency.exponent),
+      'CH/acctID': facts.accountId!,
+      'CH/expiry': `${String(expiryYear % 100).padStart(2, '0')}${String(expiryMonth).padStart(2, '0')}`,
+    }),
+  )
+}
+
+export interface PareqParts {
+  merchantName: string
+  /** ISO 3166-1 numeric. */
+  country: string
+  site: string
+}
+
+export function legacyOf(authentication: Authentication | undefined): LegacyFacts {
+  if (!authentication?.legacy) throw new Error('this step is of 3-D Secure 1.0.2 alone')
+  return authentication.legacy
+}

@@ -1,0 +1,58 @@
+import { chooseGate } from '../acquirer/choose.ts'
+import { uuid } from '../base/random.ts'
+import { secret } from '../base/secret.ts'
+import { sealProof } from '../card/vault.ts'
+import type { Authentication } from '../three-d-secure/authentication.ts'
+import type { VeresReply } from '../three-d-secure/directory-legacy.ts'
+import type { Ending } from '../three-d-secure/interpret.ts'
+import type { ParesVerdict } from '../three-d-secure/pares.ts'
+import { endedEvent, waits } from './authenticate.ts'
+import type { Event } from './event.ts'
+import type { Held } from './hand.ts'
+import type { Order, Transaction } from './order.ts'
+import { legacyFacts, vereqOf } from './pareq.ts'
+import type { AuthenticationParts } from './perform-authentication.ts'
+
+export interface EnrolmentParts extends Pick<AuthenticationParts, 'clock' | 'random' | 'registry'> {
+  /** Asks the directory server of 1.0.2; always resolves. */
+  askEnrolment: (directory: string, vereq: { xml: string; messageId: string }) => Promise<VeresReply>
+}
+
+/** Twelve digits. */
+const longestAmount = 10n ** 12n
+
+/** Step `enrol`: asks whether the issuer of a card takes part in 1.0.2. If so, the browser is to carry the PAReq to it. */
+export async function enrol(parts: EnrolmentParts, { order, card }: Held, transaction: Transaction): Promise<Event> {
+  const registry = parts.registry()
+  const endpoint = registry.endpoint(order.endpointId)
+  const gate = endpoint && chooseGate(endpoint, registry)
+  const end = (ending: Ending) => endedEvent(order, transaction, endpoint, ending, {})
+  const fits = card.pan.reveal().length >= 13 && transaction.amountMinor < longestAmount
+  if (!gate || !fits) return end({ is: 'failed' })
+  const facts = legacyFacts({ gate, now: parts.clock.now() }, uuid(parts.random), parts.random)
+  const { directory, threeDSServerTransId: of } = transaction.authentication!
+  const xml = vereqOf(facts, card.pan)
+  const answer = await parts.askEnrolment(directory, { xml, messageId: facts.messageId })
+  if (answer.is === 'not enrolled') return end({ is: 'not enrolled' })
+  if (answer.is === 'unavailable') return end({ is: 'status', status: 'U' })
+  if (answer.is !== 'enrolled') return end({ is: 'failed' })
+  const learned = { acsUrl: answer.url, legacy: { ...facts, accountId: answer.acctId } }
+  const dueAt = parts.clock.now() + waits.paresMs
+  return { is: 'payer authentication required', transactionNo: transaction.no, of, learned, dueAt }
+}
+
+/** What a PARes means, once its signature and values were judged; one that fails a check ends the payment. */
+export function paresEvent(
+  parts: Pick<AuthenticationParts, 'keys' | 'random' | 'registry'>,
+  order: Order,
+  transaction: Transaction & { authentication: Authentication },
+  verdict: ParesVerdict,
+): Event {
+  const endpoint = parts.registry().endpoint(order.endpointId)
+  if (verdict.is === 'refused') return endedEvent(order, transaction, endpoint, { is: 'forged' }, {})
+  const { status, cavv, eci } = verdict
+  const learned: Partial<Authentication> = { status, dsTransId: transaction.authentication.legacy!.xid }
+  if (eci !== undefined) learned.eci = eci
+  if (cavv !== undefined) learned.authenticationValue = sealProof(secret(cavv), order, parts.keys, parts.random)
+  return endedEvent(order, transaction, endpoint, { is: 'status', status }, learned)
+}

@@ -1,0 +1,35 @@
+import type { Outgoing, OutgoingTls } from '../http/outgoing.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import { readVeres, type VeresAnswer } from './legacy.ts'
+
+/** A directory server of 1.0.2, and what its network's issuers sign with. */
+export interface LegacyDirectory {
+  name: string
+  /** As the vault names them. */
+  networks: readonly string[]
+  /** https; where VEReq is posted. */
+  url: string
+  tls: OutgoingTls
+  /** PEM; the network's own, to which the chain of every PARes must lead. */
+  roots: readonly string[]
+}
+
+export type VeresReply = VeresAnswer | { is: 'failed'; why: string }
+
+const timeoutMs = 10_000
+const mostBytes = 16_384
+
+/** Asks whether a card is enrolled. Never rejects. */
+export async function askEnrolment(
+  outgoing: Outgoing,
+  { url, tls }: LegacyDirectory,
+  policy: TargetPolicy,
+  vereq: { xml: string; messageId: string; loopbackHttp: boolean },
+): Promise<VeresReply> {
+  const { xml, messageId, loopbackHttp } = vereq
+  const headers = { 'content-type': 'application/xml; charset=utf-8' }
+  const reply = await outgoing.send({ method: 'POST', url, headers, body: xml, timeoutMs, maxReplyBytes: mostBytes, policy, tls })
+  if (reply.is === 'failed') return { is: 'failed', why: reply.why }
+  if (reply.status !== 200 || reply.truncated) return { is: 'failed', why: `HTTP ${reply.status}` }
+  return readVeres(reply.body.toString('utf8'), { messageId, loopbackHttp })
+}

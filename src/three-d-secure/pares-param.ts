@@ -1,0 +1,53 @@
+/** The form field `PaRes`: XML, compressed, in base64, after what browsers and servers do to it on the way. */
+import { inflateRawSync, inflateSync } from 'node:zlib'
+
+/** The most that the upload takes. */
+const mostCharacters = 10_240
+/** A PARes with its certificates has some 10,000; 50 MB of zeros make a field of 68,000 characters. */
+const mostBytes = 256 * 1024
+
+export type Inflated = { is: 'inflated'; xml: string } | { is: 'refused'; why: string }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+export function inflateParam(param: string): Inflated {
+  if (param.length > mostCharacters) return { is: 'refused', why: `longer than ${mostCharacters} characters` }
+  let why = 'not base64'
+  for (const bytes of spellings(param).flatMap(decode)) {
+    // RFC 1950 is what the protocol says; there are senders of bare RFC 1951.
+    for (const inflate of [inflateSync, inflateRawSync]) {
+      const inflated = tryInflate(inflate, bytes)
+      if (inflated === 'too large') return { is: 'refused', why: `inflates to more than ${mostBytes} bytes` }
+      if (inflated === 'damaged') {
+        why = 'cannot be inflated'
+        continue
+      }
+      try {
+        return { is: 'inflated', xml: utf8.decode(inflated) }
+      } catch {
+        why = 'not UTF-8'
+      }
+    }
+  }
+  return { is: 'refused', why }
+}
+
+/** A blank may be a plus that a form decoded once too often, or nothing; line ends and tabs are always nothing. */
+function spellings(param: string): string[] {
+  const bare = param.replace(/[\r\n\t]+/g, '')
+  return bare.includes(' ') ? [bare.replaceAll(' ', '+'), bare.replaceAll(' ', '')] : [bare]
+}
+
+/** Empty when it is not base64: Buffer.from would skip what it does not know. */
+function decode(spelling: string): Buffer[] {
+  const [, digits] = /^([A-Za-z0-9+/]+)={0,2}$/.exec(spelling) ?? []
+  return digits === undefined || digits.length % 4 === 1 ? [] : [Buffer.from(digits, 'base64')]
+}
+
+function tryInflate(inflate: typeof inflateSync, bytes: Buffer): Buffer | 'too large' | 'damaged' {
+  try {
+    return inflate(bytes, { maxOutputLength: mostBytes })
+  } catch (error) {
+    return error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too large' : 'damaged'
+  }
+}

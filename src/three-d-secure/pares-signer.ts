@@ -1,0 +1,100 @@
+/** Whose signature a PARes may carry: the path from the certificate in it to a root of the card's own network. */
+import { X509Certificate, type KeyObject } from 'node:crypto'
+
+/** The network's roots are three or four levels above the issuer. */
+const most = { certificates: 8, issuers: 5 }
+
+/** MD5 is out: certificates under it have been forged. SHA-1 cannot be, as long as issuers of the time are to be understood. */
+const soundSignatures: ReadonlySet<string> = new Set([
+  '2a864886f70d010105', // sha1WithRSAEncryption
+  '2a864886f70d01010b', // sha256WithRSAEncryption
+  '2a864886f70d01010c', // sha384WithRSAEncryption
+  '2a864886f70d01010d', // sha512WithRSAEncryption
+])
+
+export type Signer = { is: 'signer'; key: KeyObject } | { is: 'refused'; why: string }
+
+const refused = (why: string): Signer => ({ is: 'refused', why })
+
+/**
+ * The key of the one certificate that issued none of the others, which may come in any order, if every certificate from it up to a root is sound: RSA of 1024 bits or
+ * more, valid at that time, every issuer an authority. `roots` are PEM; one that cannot be read is a mistake of the configuration and throws.
+ */
+export function signerOf(certificates: readonly string[], roots: readonly string[], atMs: number): Signer {
+  const trusted = roots.map((pem) => new X509Certificate(pem))
+  if (certificates.length === 0) return refused('no certificate')
+  if (certificates.length > most.certificates) return refused('too many certificates')
+  const bag = new Map<string, X509Certificate>()
+  for (const text of certificates) {
+    const certificate = readCertificate(text)
+    if (!certificate) return refused('a certificate that cannot be read, or is not RSA of 1024 bits or more')
+    bag.set(certificate.fingerprint256, certificate)
+  }
+  const given = [...bag.values()]
+  const ends = given.filter((one) => !one.ca && !given.some((other) => other !== one && other.checkIssued(one)))
+  const [leaf] = ends
+  if (!leaf || ends.length > 1) return refused('certificates that are no single path')
+  if (leaf.ca) return refused('the signature is of an authority')
+  if (trusted.some((root) => root.fingerprint256 === leaf.fingerprint256)) return refused('the signature is of a root')
+  if (!isValid(leaf, atMs)) return refused('the certificate was not valid at the time of the purchase')
+  return leadsUp(leaf, { given, trusted, atMs }, most.issuers)
+    ? { is: 'signer', key: leaf.publicKey }
+    : refused('no path to a root of the network')
+}
+
+/** DER in base64, with whatever white space. */
+function readCertificate(text: string): X509Certificate | undefined {
+  const bare = text.replace(/\s+/g, '')
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(bare)) return undefined
+  try {
+    const certificate = new X509Certificate(Buffer.from(bare, 'base64'))
+    return isStrong(certificate) ? certificate : undefined
+  } catch {
+    // OpenSSL could not make a certificate, or its key, of these bytes.
+    return undefined
+  }
+}
+
+const isStrong = ({ publicKey, raw }: X509Certificate): boolean =>
+  publicKey.asymmetricKeyType === 'rsa' &&
+  (publicKey.asymmetricKeyDetails?.modulusLength ?? 0) >= 1024 &&
+  soundSignatures.has(signatureAlgorithmOf(raw))
+
+const isValid = ({ validFrom, validTo }: X509Certificate, atMs: number): boolean =>
+  Date.parse(validFrom) <= atMs && atMs <= Date.parse(validTo)
+
+interface Ground {
+  given: readonly X509Certificate[]
+  trusted: readonly X509Certificate[]
+  atMs: number
+}
+
+function leadsUp(certificate: X509Certificate, ground: Ground, left: number): boolean {
+  const isIssuer = (issuer: X509Certificate) =>
+    issuer.fingerprint256 !== certificate.fingerprint256 &&
+    issuer.ca &&
+    isValid(issuer, ground.atMs) &&
+    certificate.checkIssued(issuer) &&
+    certificate.verify(issuer.publicKey)
+  if (ground.trusted.some(isIssuer)) return true
+  if (left === 0) return false
+  const others = ground.given.filter((one) => one.fingerprint256 !== certificate.fingerprint256)
+  // Without `certificate`, so that two that issued each other end.
+  return others.some((one) => isIssuer(one) && leadsUp(one, { ...ground, given: others }, left - 1))
+}
+
+/** Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OBJECT IDENTIFIER … }, … }: Node 20 does not tell it. In hex, empty when it is not there. */
+function signatureAlgorithmOf(der: Buffer): string {
+  const tbs = valueAt(der, valueAt(der, 0).from)
+  const identifier = valueAt(der, valueAt(der, tbs.to).from)
+  return der.subarray(identifier.from, identifier.to).toString('hex')
+}
+
+/** Where the content of the DER value at `at` is. */
+function valueAt(der: Buffer, at: number): { from: number; to: number } {
+  const first = der[at + 1] ?? 0
+  const extra = first < 0x80 ? 0 : first & 0x7f
+  const length = extra === 0 ? first : extra <= 4 && at + 2 + extra <= der.length ? der.readUIntBE(at + 2, extra) : 0
+  const from = at + 2 + extra
+  return { from, to: from + length }
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { indicatorText, policyText, readAuthenticationPolicy } from '../../src/operator/authentication-settings.ts'
+import { authenticationJson, authenticationText } from '../../src/operator/authentication-story.ts'
+import { directoryFindings } from '../../src/operator/doctor.ts'
+import { settingsAfter, usualEndpoint } from '../../src/operator/settings.ts'
+import type { DirectoryFact } from '../../src/operator/store-doctor.ts'
+import type { Transaction } from '../../src/order/order.ts'
+
+const now = Date.parse('2030-01-31T12:00:00Z')
+
+test('of an authentication policy only what differs from the safe one is kept, and a challenge indicator is taken away by null', () => {
+  const bold = settingsAfter(usualEndpoint, {
+    challengeIndicator: '04',
+    authenticationPolicy: { unavailable: 'authorise', failed: 'decline' },
+  })
+  assert.deepEqual(bold, { ...usualEndpoint, challengeIndicator: '04', authenticationPolicy: { unavailable: 'authorise' } })
+  const more = settingsAfter(bold, { authenticationPolicy: { attempted: 'decline' } })
+  assert.deepEqual(more.authenticationPolicy, { attempted: 'decline', unavailable: 'authorise' })
+  assert.equal(policyText(more), 'attempted=decline, unavailable=authorise, not-enrolled=decline, failed=decline')
+  assert.equal(indicatorText(more), '04 (a challenge mandated)')
+  const safe = readAuthenticationPolicy('safe')
+  assert.ok(typeof safe === 'object')
+  assert.deepEqual(settingsAfter(more, { authenticationPolicy: safe, challengeIndicator: null }), usualEndpoint)
+  assert.equal(policyText(usualEndpoint), 'attempted=authorise, unavailable=decline, not-enrolled=decline, failed=decline (safe)')
+})
+
+test('an authentication policy is read as it is written, and what does not fit is named', () => {
+  assert.deepEqual(readAuthenticationPolicy('attempted=decline, not-enrolled=authorise'), {
+    attempted: 'decline',
+    notEnrolled: 'authorise',
+  })
+  // oxfmt-ignore
+  for (const [text, complaint] of [
+    ['',                                   /"" is not an end/],
+    ['notEnrolled=decline',                /"notEnrolled" is not an end.*attempted, unavailable, not-enrolled, failed/],
+    ['__proto__=decline',                  /"__proto__" is not an end/],
+    ['failed',                             /failed=authorise or failed=decline/],
+    ['failed=accept',                      /failed=authorise or failed=decline/],
+    ['failed=decline,failed=authorise',    /failed is there twice/],
+    ['safe,failed=decline',                /"safe" is not an end.*or safe alone/],
+  ] as const) assert.match(String(readAuthenticationPolicy(text)), complaint, text)
+})
+
+test('the doctor looks at the card ranges of each directory server, and warns where 3-D Secure is wanted and none was ever entered', () => {
+  const hour = 3_600_000
+  const fresh: DirectoryFact = {
+    name: 'visa', ranges: 33n, loaded: true, refreshedAt: now - hour, dueAt: now + hour, tries: 0,
+  } // oxfmt-ignore
+  const look = (changes: Partial<DirectoryFact>) =>
+    directoryFindings({ directories: [{ ...fresh, ...changes }], secureEndpoints: [] }, now)
+  const endpoints = (...ids: bigint[]) => directoryFindings({ directories: [], secureEndpoints: ids }, now)
+  assert.deepEqual(endpoints(), [])
+  // oxfmt-ignore
+  for (const [findings, is, says, advice] of [
+    [look({}),                                                       'ok',      /^visa: 33 ranges, refreshed 1 h ago$/,        /^$/],
+    [look({ error: 'timeout', tries: 2 }),                           'warning', /refreshed 1 h ago; the last 2 tries failed: timeout/, /old ones are used.*asked again in 1 h/],
+    [look({ refreshedAt: now - 30 * hour, dueAt: now - 5_000 }),     'warning', /refreshed 30 h ago$/,                         /old ones are used/],
+    [look({ loaded: false, ranges: 0n, tries: 1, error: 'refused' }), 'problem', /none loaded yet.*the last try failed: refused/, /THREE_DS_CONFIG.*asked again in 1 h/],
+    [look({ dueAt: now - hour }),                                    'warning', /no gateway asks for them/,                    /delete from directory_state where directory = 'visa'/],
+    [look({ dueAt: now - hour, loaded: false }),                     'warning', /none loaded, and no gateway asks/,            /names it/],
+    [endpoints(103n, 104n),                                          'warning', /endpoint 103, 104.*fails for every card/,     /THREE_DS_CONFIG.*endpoint set 103 --three-d-secure off/],
+  ] as const) {
+    assert.deepEqual(findings.map((finding) => finding.is), [is], String(says))
+    assert.match(findings[0]!.says, says)
+    assert.match(findings[0]!.advice ?? '', advice)
+  }
+})
+
+test('an authentication is told without its proof, its pages and the browser', () => {
+  const transaction = {
+    result: { verified: 'AUTHENTICATED', eci: '05' },
+    authentication: {
+      round: 1, directory: 'visa', version: '2.2.0', threeDSServerTransId: 'id-1', pageToken: 'not-this', methodUrl: 'https://not-this.example/',
+      acsUrl: 'https://not-this.example/', notificationUrl: 'https://not-this.example/', authenticationValue: 'not-this', status: 'N', statusReason: '88',
+      challengeCancel: '01', cardholderInfo: 'not-this', browser: { acceptHeader: 'not-this', userAgent: 'not-this', language: 'not-this', javascriptEnabled: true },
+    },
+  } as unknown as Transaction // oxfmt-ignore
+  const text = authenticationText(transaction)
+  assert.equal(
+    text,
+    '2.2.0 by visa; not authenticated (N); reason 88; cancel 01, cancelled by the cardholder; ECI 05; verified-3d-status AUTHENTICATED',
+  )
+  assert.equal(authenticationJson(transaction)?.three_ds_server_trans_id, 'id-1')
+  assert.ok(!`${text}${JSON.stringify(authenticationJson(transaction))}`.includes('not-this'))
+})
