@@ -41,6 +41,10 @@ export interface Bench {
   name: string
   means: string
   targets: readonly Target[]
+  /** Payments in flight, a row each, unless the command line says otherwise. */
+  inFlight: readonly number[]
+  /** Whether the yardstick is laid against it, which costs as much time again; what batches are worth is seen by one bench. */
+  yardstick: boolean
   /** Gives the function that carries one payment to its end, under a name that no other has. It runs in the load process. */
   open(merchant: Merchant): (clientOrderid: string) => Promise<Payment>
 }

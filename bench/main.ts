@@ -37,7 +37,7 @@ try {
 }
 
 /** Answers whether every sale ended approved and the books agree. */
-async function runBench(bench: Bench, { inFlight, measureMs, roundMs }: Wishes): Promise<boolean> {
+async function runBench(bench: Bench, { inFlight = bench.inFlight, measureMs, roundMs }: Wishes): Promise<boolean> {
   progress.say('Starting a sandbox with an empty database')
   const sandbox = await keep(startSandbox({}, interrupted.signal))
   const load = startLoad(interrupted.signal)
@@ -54,10 +54,10 @@ async function runBench(bench: Bench, { inFlight, measureMs, roundMs }: Wishes):
   const rows = all.map(({ row }) => row)
   people('')
   lines(...rows)
-  people(`\n${targetTable(bench, rows)}\n`)
+  if (bench.targets.length > 0) people(`\n${targetTable(bench, rows)}\n`)
 
   const books = [{ which: 'as it is', sandbox, measured: all }]
-  if (roundMs !== undefined) {
+  if (roundMs !== undefined && bench.yardstick) {
     const most = Math.max(...inFlight)
     progress.say('Starting a second sandbox, which commits one change at a time')
     const oneByOne = await keep(startSandbox(oneByOneSettings, interrupted.signal))

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Pool } from 'undici'
+import { Agent, Pool, request } from 'undici'
 import { secret, type Secret } from '../src/base/secret.ts'
 import { controlOf } from '../src/merchant/control.ts'
 
@@ -22,13 +22,19 @@ export interface Merchant {
   post(path: string, form: string): Promise<string>
   /**
    * Asks for the status until it is final and gives it, or in words what happened instead. `accepted` is the reply to the first request,
-   * `began` the time of that request by performance.now().
+   * `began` the time of that request by performance.now(). `meanwhile` does what the cardholder has to do, once for each `tds-status`; a text is
+   * what went wrong.
    */
-  untilFinal(endpoint: string, clientOrderid: string, accepted: string, began: number): Promise<string>
+  untilFinal(endpoint: string, clientOrderid: string, accepted: string, began: number, meanwhile?: Meanwhile): Promise<string>
+  /** Posts a form to another origin, as a cardholder's browser does, and gives the page. */
+  browse(url: string, form: string): Promise<string>
   /** `status` requests sent. */
   polls(): number
   close(): Promise<void>
 }
+
+/** `status` as it came, and the fields that name and sign further requests about its order: `login=…&client_orderid=…&orderid=…&control=…`. */
+export type Meanwhile = (tdsStatus: string, status: string, signed: string) => Promise<string | undefined>
 
 /**
  * Pauses before one `status` and the next: 4, 8, 16, 32, 64, 64 … ms. What is final in a few milliseconds is seen as such, what takes longer is
@@ -47,6 +53,7 @@ export function openMerchant(site: Site, connections: number, withinMs: number):
     headersTimeout: withinMs,
     bodyTimeout: withinMs,
   })
+  const browser = new Agent({ connections, pipelining: 1, headersTimeout: withinMs, bodyTimeout: withinMs })
   const key = secret(site.controlKey)
   let polls = 0
 
@@ -75,11 +82,12 @@ export function openMerchant(site: Site, connections: number, withinMs: number):
     site,
     key,
     post,
-    async untilFinal(endpoint, clientOrderid, accepted, began) {
+    async untilFinal(endpoint, clientOrderid, accepted, began, meanwhile) {
       const orderid = fieldOf(accepted, 'gateway-order-id')
       if (fieldOf(accepted, 'type') !== 'async-response' || orderid === undefined) return `refused: ${errorOf(accepted)}`
       const control = controlOf([site.login, clientOrderid, orderid], key)
       const form = `login=${site.login}&client_orderid=${clientOrderid}&orderid=${orderid}&control=${control}`
+      let done: string | undefined
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
         await pause(pauseMs)
         polls++
@@ -88,18 +96,33 @@ export function openMerchant(site: Site, connections: number, withinMs: number):
         if (status === undefined) return `status was refused: ${errorOf(reply)}`
         if (status !== 'processing') return status
         if (performance.now() - began > withinMs) return `not final within ${withinMs / 1_000} s`
+        const tdsStatus = meanwhile && fieldOf(reply, 'tds-status')
+        if (tdsStatus === undefined || tdsStatus === done) continue
+        const wrong = await meanwhile!(tdsStatus, reply, form)
+        if (wrong !== undefined) return wrong
+        done = tdsStatus
+        pauseMs = firstPauseMs / 2
       }
     },
+    async browse(url, form) {
+      const { body } = await request(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: form,
+        dispatcher: browser,
+      })
+      return body.text()
+    },
     polls: () => polls,
-    close: () => pool.close(),
+    close: async () => void (await Promise.all([pool.close(), browser.close()])),
   }
 }
 
-const errorOf = (reply: string): string =>
+export const errorOf = (reply: string): string =>
   decodeURIComponent(fieldOf(reply, 'error-message') ?? reply.slice(0, 80)).replaceAll('+', ' ')
 
 /** One value of a reply, still encoded. Reading all forty fields of each would cost the load process more than sending the request. */
-function fieldOf(reply: string, name: string): string | undefined {
+export function fieldOf(reply: string, name: string): string | undefined {
   const at = reply.startsWith(`${name}=`) ? 0 : reply.indexOf(`&${name}=`) + 1
   if (at === 0 && !reply.startsWith(`${name}=`)) return undefined
   const start = at + name.length + 1

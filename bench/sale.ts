@@ -1,9 +1,32 @@
 import { controlOf } from '../src/merchant/control.ts'
 import { writeForm } from '../src/spec/form.ts'
 import type { Bench } from './bench.ts'
+import type { Merchant, Site } from './merchant.ts'
 
 const cards = ['4111111111111111', '5555555555554444']
 const email = 'jane@example.com'
+
+/** Most of a request is the same each time; it is written once, since the load process shares the machine with what it measures. */
+export const sameForm = (site: Site, card: string, more: readonly (readonly [string, string])[] = []): string =>
+  writeForm([
+    ['order_desc', 'A sale of the bench'],
+    ['amount', '10.42'],
+    ['currency', 'USD'],
+    ['first_name', 'Jane'],
+    ['last_name', 'Doe'],
+    ['email', email],
+    ['ipaddress', '203.0.113.7'],
+    ['credit_card_number', card],
+    ['card_printed_name', 'JANE DOE'],
+    ['expire_month', '12'],
+    ['expire_year', '2035'],
+    ['cvv2', '123'],
+    ['server_callback_url', site.callbackUrl],
+    ...more,
+  ])
+
+export const signedForm = ({ key }: Merchant, endpoint: string, clientOrderid: string, same: string): string =>
+  `client_orderid=${clientOrderid}&${same}&control=${controlOf([endpoint, clientOrderid, '1042', email], key)}`
 
 /** A sale without 3-D Secure, which its card and CVV2 approve, with a callback. */
 export const sale: Bench = {
@@ -16,36 +39,20 @@ export const sale: Bench = {
     { means: 'accept, p50',  inFlight: 1,   figure: 'accept_p50_ms',  wanted: 'under',    bound: 6,     unit: 'ms' },
     { means: 'gateway RSS',  inFlight: 256, figure: 'gateway_rss_mb', wanted: 'under',    bound: 250,   unit: 'MB' },
   ],
+  inFlight: [1, 32, 256],
+  yardstick: true,
   open(merchant) {
     const { site } = merchant
-    const endpoint = site.endpoints['plain']
+    const endpoint = String(site.endpoints['plain'])
     const path = `/api/v2/sale/${endpoint}`
-    // Most of a request is the same each time; it is written once, since the load process shares the machine with what it measures.
-    const sameForAll = cards.map((card) =>
-      writeForm([
-        ['order_desc', 'A sale of the bench'],
-        ['amount', '10.42'],
-        ['currency', 'USD'],
-        ['first_name', 'Jane'],
-        ['last_name', 'Doe'],
-        ['email', email],
-        ['ipaddress', '203.0.113.7'],
-        ['credit_card_number', card],
-        ['card_printed_name', 'JANE DOE'],
-        ['expire_month', '12'],
-        ['expire_year', '2035'],
-        ['cvv2', '123'],
-        ['server_callback_url', site.callbackUrl],
-      ]),
-    )
+    const sameForAll = cards.map((card) => sameForm(site, card))
     let sent = 0
     return async (clientOrderid) => {
       const began = performance.now()
-      const control = controlOf([String(endpoint), clientOrderid, '1042', email], merchant.key)
-      const same = sameForAll[sent++ % cards.length]
-      const reply = await merchant.post(path, `client_orderid=${clientOrderid}&${same}&control=${control}`)
+      const same = sameForAll[sent++ % cards.length]!
+      const reply = await merchant.post(path, signedForm(merchant, endpoint, clientOrderid, same))
       const acceptMs = performance.now() - began
-      const ending = await merchant.untilFinal(String(endpoint), clientOrderid, reply, began)
+      const ending = await merchant.untilFinal(endpoint, clientOrderid, reply, began)
       return { acceptMs, finalMs: performance.now() - began, ending }
     }
   },

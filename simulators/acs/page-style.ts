@@ -14,7 +14,7 @@ export const pageStyle = `
 * { box-sizing: border-box }
 html { background: var(--card) }
 body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; background: var(--card); color: var(--ink);
-  font: 15px/1.4 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere }
+  font: .9375rem/1.4 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere }
 header { display: flex; align-items: center; gap: .5rem; padding: .55rem .9rem; border-bottom: 1px solid var(--line) }
 header svg { flex: none; width: 1.35rem; height: 1.35rem }
 header strong { flex: 1; font-size: .95rem; letter-spacing: -.01em }
@@ -51,12 +51,27 @@ code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans 
   h1 { font-size: 1.3rem; margin-bottom: .7rem }
   dl { padding: .6rem .9rem; margin-bottom: 1rem }
 }
+@media (max-height: 420px) {
+  html { font-size: 13.5px }
+  header, main, footer { padding-block: .4rem }
+  h1 { font-size: 1.05rem; margin-bottom: .3rem }
+  dl { padding: .2rem .6rem; margin-bottom: .4rem }
+  dl div { padding: 0 }
+  p, .notice { margin-bottom: .35rem }
+  .notice { padding: .25rem .55rem }
+  label { margin: 0 }
+  input { padding: .35rem .6rem; margin-bottom: .45rem }
+  .main { padding: .4rem 1rem }
+  .other { margin-top: 0 }
+  .other button { padding: .25rem .15rem }
+  footer { padding-block: .25rem }
+}
 `
 
 /** Of the list of test cards. */
 export const listStyle = `
 header, main, footer { max-width: 72rem !important }
-table { width: 100%; border-collapse: collapse; font-size: .9rem }
+table { width: 100%; min-width: 44rem; border-collapse: collapse; font-size: .9rem; overflow-wrap: normal }
 th { padding: .3rem .7rem .3rem 0; text-align: left; font-size: .8rem; font-weight: 500; color: var(--quiet) }
 td { padding: .4rem .7rem .4rem 0; border-top: 1px solid var(--line); vertical-align: top }
 td code { -webkit-user-select: all; user-select: all; white-space: nowrap }

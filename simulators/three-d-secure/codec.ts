@@ -3,7 +3,7 @@ import { rowsOf, type Fields, type MessageType } from './fields.ts'
 
 /** The messages of EMV 3-D Secure as the simulators read and write them. */
 
-export const versions = ['2.1.0', '2.2.0'] as const
+const versions = ['2.1.0', '2.2.0'] as const
 export type Version = (typeof versions)[number]
 
 export interface Message extends Fields {

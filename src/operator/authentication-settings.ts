@@ -33,7 +33,7 @@ export const departures = (policy: Partial<AuthenticationPolicy>): Partial<Authe
   Object.fromEntries(
     choices.flatMap(({ key }) => {
       const choice = policy[key]
-      return choice === undefined || choice !== safePolicy[key] ? [] : [[key, choice]]
+      return choice === undefined || choice === safePolicy[key] ? [] : [[key, choice]]
     }),
   )
 

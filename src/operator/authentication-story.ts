@@ -187,5 +187,5 @@ export const authenticationJson = ({ authentication: a }: Transaction) =>
         status: a.status ?? null,
         status_reason: a.statusReason ?? null,
         challenge_cancel: a.challengeCancel ?? null,
-        eci: a.eci ?? null, acs: a.acsUrl, proof: a.authenticationValue,
+        eci: a.eci ?? null,
       }

@@ -202,7 +202,7 @@ const directories = statement<{
 }>(`
   select s.directory, s.version, s.refreshed_at, d.due_at, d.tries, d.error,
     (select count(*) from card_range c where c.directory = s.directory) as ranges
-  from directory_state s left join duty d on d.name = 'ranges ' || s.directory order by s.directory`)
+  from directory_state s left join duty d on d.name = 'card ranges ' || s.directory order by s.directory`)
 const secure = statement<{ endpoint_id: bigint }>(
   `select endpoint_id from endpoint where enabled and (settings ->> 'threeDSecure')::boolean order by endpoint_id`,
 )

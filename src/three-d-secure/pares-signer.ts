@@ -17,7 +17,7 @@ export type Signer = { is: 'signer'; key: KeyObject } | { is: 'refused'; why: st
 const refused = (why: string): Signer => ({ is: 'refused', why })
 
 /**
- * The key of the one certificate that issued none of the others, which may come in any order, if every certificate from it up to a root is sound: RSA of 1024 bits or
+ * The key of the one certificate that is no authority and issued none of the others, which may come in any order, if every certificate from it up to a root is sound: RSA of 1024 bits or
  * more, valid at that time, every issuer an authority. `roots` are PEM; one that cannot be read is a mistake of the configuration and throws.
  */
 export function signerOf(certificates: readonly string[], roots: readonly string[], atMs: number): Signer {
@@ -33,8 +33,7 @@ export function signerOf(certificates: readonly string[], roots: readonly string
   const given = [...bag.values()]
   const ends = given.filter((one) => !one.ca && !given.some((other) => other !== one && other.checkIssued(one)))
   const [leaf] = ends
-  if (!leaf || ends.length > 1) return refused('certificates that are no single path')
-  if (leaf.ca) return refused('the signature is of an authority')
+  if (!leaf || ends.length > 1) return refused("not one certificate that may be the issuer's")
   if (trusted.some((root) => root.fingerprint256 === leaf.fingerprint256)) return refused('the signature is of a root')
   if (!isValid(leaf, atMs)) return refused('the certificate was not valid at the time of the purchase')
   return leadsUp(leaf, { given, trusted, atMs }, most.issuers)

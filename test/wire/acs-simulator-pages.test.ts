@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -123,7 +124,6 @@ describe('the method page', () => {
       { threeDSMethodNotificationURL: 'javascript:alert(1)' },
       { threeDSMethodNotificationURL: `https://a.example/${'x'.repeat(300)}` },
     ])
-      // oxfmt-ignore
       assert.equal((await browse(holder.at('/method/works'), methodData(wish))).status, 400)
     assert.equal((await browse(holder.at('/method/works'))).status, 400)
     assert.equal((await browse(holder.at('/method/other'), methodData())).status, 404)
@@ -267,8 +267,9 @@ describe('faults are scripted', () => {
 })
 
 describe('the program', () => {
-  test('prints one ready line, serves, and stops when its parent does', async () => {
+  test('prints one ready line, serves, and stops when its parent does', async (t) => {
     const certificates = await makeDirectory()
+    t.after(() => rmSync(join(certificates, '..'), { recursive: true }))
     const args = [
       '--port',
       '0',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -208,14 +208,14 @@ describe('faults are scripted', () => {
       'stand_in',
       'wrong_delta',
     ])
-      // oxfmt-ignore
       assert.ok(list.includes(`  ${effect} `), effect)
   })
 })
 
 describe('the program', () => {
-  test('prints one ready line, serves, and stops when its parent does', async () => {
+  test('prints one ready line, serves, and stops when its parent does', async (t) => {
     const certificates = await makeDirectory()
+    t.after(() => rmSync(join(certificates, '..'), { recursive: true }))
     const args = ['--port', '0', '--admin-port', '0', '--certificates', certificates, '--acs-url', 'https://127.0.0.1:1/areq', '--acs-base', 'http://127.0.0.1:1', '--die-with-parent'] // oxfmt-ignore
     const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'ignore'] })
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string]

@@ -62,7 +62,6 @@ describe('card ranges', () => {
       { actionInd: 'M', ...jcb, ...versions, acsEndProtocolVersion: '2.1.0' },
       { actionInd: 'D', ...diners },
     ])
-      // oxfmt-ignore
       assert.equal((await set('/ranges', change)).status, 200)
     await set('/settings', { advance_ms: 3_600_000 })
     const delta = await preq({ threeDSServerRefNumber: 'delta', serialNum })
@@ -73,9 +72,11 @@ describe('card ranges', () => {
     await set('/settings', { preq_limit: false })
     const old = await preq({ threeDSServerRefNumber: 'delta', serialNum, messageVersion: '2.1.0' })
     assert.deepEqual(
-      rangesOf(old).map(({ actionInd }) => actionInd).join(''),
+      rangesOf(old)
+        .map(({ actionInd }) => actionInd)
+        .join(''),
       'DDAA',
-    ) // oxfmt-ignore
+    )
     const same = await preq({ threeDSServerRefNumber: 'delta', serialNum: delta['serialNum'] })
     assert.equal(same['serialNum'], delta['serialNum'])
     assert.ok(!('cardRangeData' in same))

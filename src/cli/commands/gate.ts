@@ -103,7 +103,7 @@ Examples
 
 const wishOf = ({ answerTimeout, country, ...rest }: Settings): Partial<GateRow> => ({
   ...rest,
-  ...(country === undefined ? {} : {}),
+  ...(country === undefined ? {} : { countryNumeric: country }),
   ...(answerTimeout === undefined ? {} : { answerTimeoutMs: answerTimeout }),
 })
 
