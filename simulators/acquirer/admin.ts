@@ -32,7 +32,7 @@ Look
   GET    /ledger              entries, oldest first: ?order_id= ?state=approved|declined|reversed ?since=<ISO time or ms> ?limit=1000
   GET    /ledger/summary      counts and sums per currency, kind and state; messages by type, repeats, duplicates (since the start)
   GET    /ledger/balances     per currency: charged, returned, balance, held, reversed
-  GET    /messages            the last messages, newest first, card data masked: ?limit=100
+  GET    /messages            the last messages, newest first, card data masked: ?limit=100 ?order_id=
 
 Script faults (the first that matches takes the message)
   GET    /faults              all, with their hits
@@ -78,8 +78,8 @@ function ledgerRoutes(app: FastifyInstance, { ledger, desk }: Parts): void {
   }))
   app.get('/ledger/balances', () => ({ balances: ledger.balances() }))
   app.get('/messages', (request) => {
-    const { limit } = readQuery(request, ['limit'])
-    return { messages: desk.messages(readLimit(limit, 100, 1000)) }
+    const { limit, order_id: orderId } = readQuery(request, ['limit', 'order_id'])
+    return { messages: desk.messages(readLimit(limit, 100, 1000), orderId) }
   })
 }
 

@@ -161,7 +161,7 @@ function decideByCard(kind: Kind, fields: Message['fields'], now: number, cavvKe
   const tags = readTags(fields[48]!)!
   const proof = tags.get('AV')
   if (cavvKey && proof !== undefined && proof !== proofOwed(cavvKey, fields, tags)) return { actionCode: '122', card }
-  const challenged = proof !== undefined && tags.get('AM') === 'challenge'
+  const challenged = tags.get('AM') === 'challenge' && (proof !== undefined || !cavvKey)
   return { ...decideByCvv2(tags.get('92'), challenged, BigInt(fields[4]!), fields[49]!), card }
 }
 

@@ -77,10 +77,11 @@ export class Desk {
     else this.#money(line, request)
   }
 
-  /** The last messages, newest first. */
-  messages(limit: number): LoggedMessage[] {
-    const kept = Math.min(this.#messageCount, messagesKept, limit)
-    return Array.from({ length: kept }, (_, back) => this.#messages[(this.#messageCount - 1 - back) % messagesKept]!)
+  /** The last messages, newest first; where an order is given, its requests and the answers to them. */
+  messages(limit: number, orderId?: string): LoggedMessage[] {
+    const kept = Math.min(this.#messageCount, messagesKept)
+    const all = Array.from({ length: kept }, (_, back) => this.#messages[(this.#messageCount - 1 - back) % messagesKept]!)
+    return (orderId === undefined ? all : ofOrder(all, orderId)).slice(0, limit)
   }
 
   #network(line: Line, request: Message): void {
@@ -212,6 +213,14 @@ export class Desk {
       fields: masked(message),
     }
   }
+}
+
+/** An answer does not name the order; it has the STAN and the time of what it answers. */
+function ofOrder(messages: LoggedMessage[], orderId: string): LoggedMessage[] {
+  const namesOfOne = ({ fields }: LoggedMessage) => `${fields['11']} ${fields['12']}`
+  const requests = messages.filter(({ fields }) => fields['48']?.split(' ').includes(`OI=${orderId}`))
+  const asked = new Set(requests.map(namesOfOne))
+  return messages.filter((one) => asked.has(namesOfOne(one)))
 }
 
 /** Whether the gateway gets an answer out of it that it can use. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { decodeParam, readMessage, unusable, type Message, textOf } from '../three-d-secure/codec.ts'
 import { testCards } from '../three-d-secure/cards.ts'
+import type { Direction } from '../three-d-secure/journal.ts'
 import type { View } from './challenge.ts'
 import type { Case, Desk } from './desk.ts'
 import { cardsPage, challengePage, returnPage, strangerPage } from './pages.ts'
@@ -17,6 +18,7 @@ export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: numbe
   const show = (reply: FastifyReply, one: Case, view: View) => {
     const nonce = desk.random.bytes(16).toString('base64')
     if (view.is === 'asking') {
+      noteBrowser(desk, one, 'out', { messageType: 'Page', triesLeft: view.triesLeft, notice: view.notice })
       const page = challengePage(one, view, nonce, refreshAfter)
       return send(reply, 200, page, policy(nonce, `form-action 'self'`, one.framedBy))
     }
@@ -46,6 +48,7 @@ export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: numbe
     if (one === undefined) return stranger(reply, 404, 'This payment is not known, or was long ago.')
     const action = form.get('action') ?? 'submit'
     const { challenge } = one
+    noteBrowser(desk, one, 'in', { messageType: 'Answer', action })
     if (action === 'cancel') return show(reply, one, await challenge.cancel())
     if (action === 'resend') return show(reply, one, await challenge.resend())
     return show(reply, one, await challenge.submit(form.get('password') ?? ''))
@@ -60,6 +63,10 @@ export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: numbe
     return send(reply, 200, cardsPage(testCards(), nonce), policy(nonce, `form-action 'none'`, []))
   })
 }
+
+/** What is no message of the protocol but belongs to its story; what the cardholder typed stays out. */
+const noteBrowser = ({ journal }: Desk, { threeDSServerTransID, acsTransID }: Case, direction: Direction, fields: object): void =>
+  journal.note(direction, 'browser', JSON.stringify({ ...fields, threeDSServerTransID, acsTransID }))
 
 export const formOf = ({ body }: FastifyRequest): URLSearchParams => new URLSearchParams(typeof body === 'string' ? body : '')
 

@@ -199,7 +199,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
 })
 
 test('a payment whose cardholder is being authenticated is not overdue work', () => {
-  const [finding] = workFindings({ ...goodWork, awaiting: 2n }, now).filter(({ what }) => what === 'transactions')
+  const finding = workFindings({ ...goodWork, awaiting: 2n }, now).find(({ what }) => what === 'transactions')
   assert.deepEqual([finding?.is, finding?.says], ['ok', 'none is overdue; 2 with a cardholder being authenticated'])
 })
 

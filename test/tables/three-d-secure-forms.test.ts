@@ -214,6 +214,7 @@ test("the gateway's own URLs fit the fields they go into", () => {
     method: 'https://pay.example.com/gateway/3ds/AAAAAAAAAAAAAAAAAAAAAA/method',
     challenge: 'https://pay.example.com/gateway/3ds/AAAAAAAAAAAAAAAAAAAAAA/challenge',
     collector: 'https://pay.example.com/gateway/3ds/collect',
+    pares: 'https://pay.example.com/gateway/3ds/AAAAAAAAAAAAAAAAAAAAAA/pares',
   })
   assert.ok(urls.page.length <= 128 && urls.challenge.length <= 256)
 })

@@ -255,12 +255,15 @@ describe('faults are scripted', () => {
       [
         'out directory-server ARes',
         'in browser CReq',
+        'out browser Page',
+        'in browser Answer',
         'out directory-server RReq',
         'in directory-server RRes',
         'out browser CRes',
       ],
     )
     const whole = await (await fetch(holder.at('/admin/log'))).text()
+    assert.ok(!whole.includes('hint'), 'what a cardholder types is not kept')
     assert.ok(!whole.includes(challengedCard) && !whole.includes(proofOf(world, ares, challengedCard, 'Y')))
     assert.match(whole, /"acctNumber":"400000\*\*\*\*\*\*2164"/)
   })

@@ -1,0 +1,118 @@
+import { html, type Markup } from '../../src/http/page.ts'
+import { answers, products, scenarios, type Product, type TestCard } from './shop-catalogue.ts'
+import { networkBadge, shopPage } from './shop-frame.ts'
+import { frontStyle } from './shop-style.ts'
+
+interface FrontPage {
+  nonce: string
+  links: readonly (readonly [text: string, href: string])[]
+  /** As the issuer lists them. */
+  cards: readonly TestCard[]
+  /** Why the last try did not become an order. */
+  complaint?: string
+}
+
+/** One form, no script: what is chosen is shown by style alone, so it is there at once and works everywhere. */
+export function frontPage({ nonce, links, cards, complaint }: FrontPage): string {
+  const networks = ['visa', 'mastercard']
+  return shopPage(
+    { nonce, links, title: 'Buy something', style: frontStyle, isFront: true },
+    html`<main>
+      <h1>Buy something. Watch every message.</h1>
+      <p class="lead">
+        This shop sells nothing you need, through a gateway, a directory server, an issuer and an acquirer that all run on this
+        machine. Choose a product and a fate, pay, and see what everybody said to each other: each field, each checksum, each
+        millisecond. No money moves.
+      </p>
+      ${complaint === undefined ? undefined : html`<p class="only-plain" role="alert">${complaint}</p>`}
+      <form method="post" action="/orders">
+        <fieldset>
+          <legend>1. The product</legend>
+          <div class="products">${products.map(productChoice)}</div>
+        </fieldset>
+        <div class="till panel">
+          <fieldset>
+            <legend>2. The card</legend>
+            <label class="unseen" for="scenario">What the card does</label>
+            <select id="scenario" name="scenario">
+              <optgroup label="Without 3-D Secure">
+                <option value="plain">Charged at once, nobody is asked</option>
+              </optgroup>
+              ${scenarios.map((group) => groupOf(group, cards))}
+            </select>
+            <p class="explain">Every number is a test number; the issuer lists <a href="${links[1]?.[1] ?? '/'}">all of them</a>.</p>
+          </fieldset>
+          <div class="row">
+            <fieldset>
+              <legend class="unseen">Network</legend>
+              <div class="row">
+                ${networks.map((one, i) => choice('network', one, networkBadge(one), i === 0))}
+              </div>
+            </fieldset>
+            <fieldset>
+              <legend class="unseen">3-D Secure version</legend>
+              <div class="row">
+                ${['2.2.0', '2.1.0'].map((one, i) => choice('version', one, html`${one}`, i === 0))}
+              </div>
+            </fieldset>
+          </div>
+          <fieldset>
+            <legend>3. The CVV2 <small>decides what the acquirer says</small></legend>
+            <div class="answers">
+              ${answers.map(([cvv2, says, more], i) =>
+                choice('cvv2', cvv2, html`<code>${cvv2}</code>${says}<small>${more}</small>`, i === 0),
+              )}
+            </div>
+          </fieldset>
+          <fieldset>
+            <legend>4. Who shows the bank's page</legend>
+            <div class="row">
+              ${choice('way', 'server-to-server', html`This shop<small>server-to-server</small>`, true)}
+              ${choice('way', 'hosted', html`The gateway<small>hosted page</small>`, false)}
+            </div>
+          </fieldset>
+          <fieldset>
+            <legend class="unseen">Currency</legend>
+            <div class="row">
+              ${choice('currency', 'USD', html`US dollars`, true)} ${choice('currency', 'EUR', html`Euros`, false)}
+            </div>
+            <p class="only-plain">The sandbox's endpoint for euros runs without 3-D Secure: any card is charged at once.</p>
+          </fieldset>
+          <button>Pay</button>
+        </div>
+      </form>
+    </main>`,
+  )
+}
+
+const productChoice = ({ id, name, says, prices, picture }: Product, i: number): Markup =>
+  html`<div>
+    <input type="radio" name="product" id="product-${id}" value="${id}" ${i === 0 ? html`checked` : undefined} />
+    <label class="product" for="product-${id}">
+      <span class="picture">${picture}</span><b>${name}</b><span class="says">${says}</span>
+      <span class="price"><span class="usd">${prices.USD} USD</span><span class="eur">${prices.EUR} EUR</span></span>
+    </label>
+  </div>`
+
+function choice(name: string, value: string, shown: Markup, isFirst: boolean): Markup {
+  const id = `${name}-${value.toLowerCase()}`
+  return html`<span
+    ><input type="radio" name="${name}" id="${id}" value="${value}" ${isFirst ? html`checked` : undefined} /><label
+      class="choice"
+      for="${id}"
+      >${shown}</label
+    ></span
+  >`
+}
+
+/** Scenarios that the issuer does not list are left out, so that nothing is offered that cannot be. */
+function groupOf({ group, cards: rows }: (typeof scenarios)[number], cards: readonly TestCard[]): Markup {
+  const there = rows.filter(([scenario]) => cards.some((card) => card.scenario === scenario))
+  if (there.length === 0) return html``
+  return html`<optgroup class="secured" label="${group}">
+    ${there.map(
+      ([scenario, says, more]) =>
+        html`<option value="${scenario}" ${scenario === 'challenge' ? html`selected` : undefined}>${says} (${more})</option>`,
+    )}
+  </optgroup>`
+}

@@ -1,0 +1,90 @@
+import { reasonOf } from '../../src/base/log.ts'
+import type { Secret } from '../../src/base/secret.ts'
+import { decimalToMinor } from '../../src/base/money.ts'
+import { signedBy, type Field, type Signed } from './shop-message.ts'
+
+/** The calls a merchant makes at the gateway: a form, its control, and a reply of pairs. */
+
+export interface GatewayAccount {
+  login: string
+  controlKey: Secret<string>
+  /** With its path, such as `http://127.0.0.1:8080/gateway`. */
+  baseUrl: string
+}
+
+export interface Call {
+  name: string
+  url: string
+  pairs: readonly (readonly [string, string])[]
+  signed: Signed
+}
+
+const timeoutMs = 15_000
+const part = (name: string, value: string): Field => ({ name, value })
+
+/** What is sold; the card is in here and nowhere else, and goes with the call. */
+export interface SaleWish {
+  endpoint: string
+  clientOrderid: string
+  amount: string
+  currency: string
+  email: string
+  card: Secret<Record<string, string>>
+  more: Readonly<Record<string, string>>
+}
+
+export function saleCall({ controlKey, baseUrl }: GatewayAccount, wish: SaleWish): Call {
+  const { endpoint, clientOrderid, amount, currency, email, card, more } = wish
+  const signed = signedBy(controlKey, [
+    part('endpoint id', endpoint),
+    part('client_orderid', clientOrderid),
+    part('amount in minor units', String(decimalToMinor(amount, 2))),
+    part('email', email),
+  ])
+  const fields = { client_orderid: clientOrderid, amount, currency, email, ...card.reveal(), ...more, control: signed.control }
+  return { name: 'sale', url: `${baseUrl}/api/v2/sale/${endpoint}`, pairs: Object.entries(fields), signed }
+}
+
+export interface Placed {
+  endpoint: string
+  clientOrderid: string
+  orderid: string
+}
+
+const identified = ({ login, controlKey }: GatewayAccount, { clientOrderid, orderid }: Placed, name: string) =>
+  signedBy(controlKey, [part('login', login), part(name, clientOrderid), part('orderid', orderid)])
+
+export function statusCall(account: GatewayAccount, placed: Placed): Call {
+  const signed = identified(account, placed, 'client_orderid')
+  const { endpoint, clientOrderid, orderid } = placed
+  const fields = { login: account.login, client_orderid: clientOrderid, orderid, control: signed.control }
+  return { name: 'status', url: `${account.baseUrl}/api/v2/status/${endpoint}`, pairs: Object.entries(fields), signed }
+}
+
+/** The uploads of 3-D Secure: what the browser's way through the issuer brought. */
+export function uploadCall(
+  account: GatewayAccount,
+  placed: Placed,
+  kind: 'method-url' | 'cres',
+  more: Readonly<Record<string, string>>,
+): Call {
+  const name = `upload-${kind}-result`
+  const signed = identified(account, placed, 'client-order-id')
+  const { endpoint, clientOrderid, orderid } = placed
+  const own = { login: account.login, 'client-order-id': clientOrderid, orderid, control: signed.control }
+  return { name, url: `${account.baseUrl}/api/3ds/v1/${name}/${endpoint}`, pairs: Object.entries({ ...own, ...more }), signed }
+}
+
+/** Never rejects: a gateway that cannot be reached is a reply of type `unreachable`. */
+export async function send({ url, pairs }: Call): Promise<Map<string, string>> {
+  try {
+    const body = new URLSearchParams(pairs.map(([name, value]) => [name, value]))
+    const reply = await fetch(url, { method: 'POST', body, signal: AbortSignal.timeout(timeoutMs) })
+    return new Map(new URLSearchParams((await reply.text()).trim()))
+  } catch (thrown) {
+    return new Map([
+      ['type', 'unreachable'],
+      ['error-message', `The gateway cannot be reached: ${reasonOf(thrown)}`],
+    ])
+  }
+}

@@ -1,0 +1,76 @@
+import { sha1Hex, sameText } from '../../src/base/digest.ts'
+import { mask, maskCardNumbers } from '../../src/base/log.ts'
+import type { Secret } from '../../src/base/secret.ts'
+import { saleRequest } from '../../src/spec/gateway/sale.ts'
+import { statusReply, statusRequest } from '../../src/spec/gateway/status.ts'
+import { uploadCresRequest, uploadMethodRequest } from '../../src/spec/gateway/upload.ts'
+
+/** What the time line of an order is made of: one arrow each. Card data is masked before it gets here. */
+
+export const lanes = ['shopper', 'merchant', 'gateway', 'directory', 'issuer', 'acquirer'] as const
+export type Lane = (typeof lanes)[number]
+/** `wait` is for what somebody has to do. */
+export type Tone = 'plain' | 'good' | 'bad' | 'wait'
+
+export interface Field {
+  name: string
+  value: string
+  means?: string
+}
+
+/** A checksum taken apart: the parts in order, without the control key that ends them. */
+export interface Signed {
+  parts: Field[]
+  control: string
+  /** Whether it was made with our key. */
+  holds: boolean
+}
+
+export interface Message {
+  id: string
+  /** Milliseconds since 1970. */
+  at: number
+  from: Lane
+  to: Lane
+  via: 'browser' | 'gateway API' | '3-D Secure' | 'ISO 8583'
+  name: string
+  /** The outcome or the point of it in a few words. */
+  says?: string
+  tone: Tone
+  isReply: boolean
+  /** How often the same was asked and answered. */
+  times: number
+  address?: string
+  fields: Field[]
+  signed?: Signed
+}
+
+type Row = { means: string }
+// Of a name that request and reply share, the request's sentence holds for both.
+const rows: Readonly<Record<string, Row>> = {
+  ...statusReply,
+  ...uploadCresRequest,
+  ...uploadMethodRequest,
+  ...statusRequest,
+  ...saleRequest,
+}
+
+const isStars = new Set(['cvv2', 'expire_month', 'expire_year', 'card-exp-month', 'card-exp-year'])
+const isNumber = new Set(['credit_card_number', 'cardNumber'])
+
+/** The fields of a form as people may see them. */
+export const shownFields = (pairs: Iterable<readonly [string, string]>): Field[] =>
+  Array.from(pairs, ([name, value]) => {
+    const means = rows[name]?.means
+    const shown = isNumber.has(name) ? mask(value) : isStars.has(name) ? '***' : maskCardNumbers(value)
+    return { name, value: shown, ...(means === undefined ? {} : { means }) }
+  })
+
+/** `control` of these parts under our key; the parts are shown, the key never. */
+export function signedBy(key: Secret<string>, parts: Field[], control?: string): Signed {
+  const expected = sha1Hex(parts.map(({ value }) => value).join('') + key.reveal())
+  return { parts, control: control ?? expected, holds: control === undefined || sameText(expected, control.toLowerCase()) }
+}
+
+export const toneOf = (status: string | undefined): Tone =>
+  status === 'approved' ? 'good' : status === 'declined' || status === 'error' || status === 'filtered' ? 'bad' : 'plain'

@@ -1,0 +1,176 @@
+import { html, type Markup } from '../../src/http/page.ts'
+import { networkBadge, shopPage } from './shop-frame.ts'
+import { orderScript } from './shop-order-script.ts'
+import type { Message } from './shop-message.ts'
+import type { ShopOrder } from './shop-order.ts'
+import { story, storyStyle } from './shop-story.ts'
+
+interface OrderPage {
+  nonce: string
+  links: readonly (readonly [text: string, href: string])[]
+  order: ShopOrder
+  messages: readonly Message[]
+  revision: string
+  /** Nothing more will come. */
+  isSettled: boolean
+  receiptUrl: string | undefined
+}
+
+export function orderPage(page: OrderPage): string {
+  const { order, nonce, links } = page
+  const [headline] = headlineOf(order)
+  return shopPage(
+    {
+      nonce,
+      links,
+      title: `${headline}: ${order.product.name}`,
+      style: orderStyle + storyStyle,
+      script: orderScript,
+      head: page.isSettled ? html`` : html`<noscript><meta http-equiv="refresh" content="3" /></noscript>`,
+    },
+    html`<main id="order" data-revision="${page.revision}" ${page.isSettled ? html`data-settled` : undefined}>
+      <section class="side panel" aria-label="Your order">
+        <div class="bought">
+          <span class="picture">${order.product.picture}</span>
+          <div>
+            <b>${order.product.name}</b>
+            <span class="price">${order.amount} <small>${order.currency}</small></span>
+            <span class="quiet with">${networkBadge(order.network)}</span>
+            <span class="quiet with">${order.scenario}</span>
+          </div>
+        </div>
+        <div id="stage" data-step="${stepOf(order)}">${stage(page)}</div>
+      </section>
+      <section class="story panel" aria-labelledby="said">
+        <h2 id="said">What everybody said</h2>
+        <div id="story">${story(page.messages, order.startedAt)}</div>
+        <p class="quiet foot">
+          Solid arrows ask, dashed ones answer. Card numbers are masked where they are first written down.
+          <a href="/orders/${order.id}.json">All of it as JSON</a>
+        </p>
+      </section>
+    </main>`,
+  )
+}
+
+/** The page keeps what it shows, frames above all, until this changes. */
+const stepOf = (order: ShopOrder): string => `${order.mode} ${order.transIds.length} ${order.seen.get('status') ?? ''}`
+
+function headlineOf({ mode, seen, way }: ShopOrder): [headline: string, more: Markup | string | undefined] {
+  const status = seen.get('status')
+  if (mode === 'over') {
+    if (status === undefined) return ['Refused', 'The gateway did not take this sale.']
+    return status === 'approved' ? ['Approved', undefined] : [outcomes[status] ?? status, undefined]
+  }
+  if (mode === 'method') return ['Your bank looks at this browser', 'In a hidden frame; it takes a moment, at the most ten seconds.']
+  if (mode === 'challenge') return ['Your bank asks you', html`The page below is the issuer's. The password is <code>hint</code>.`]
+  if (mode === 'away') return ["Over to the gateway's page", 'It looks at the browser, talks to the bank, and sends you back here.']
+  if (status === 'unknown') return ['No answer from the acquirer', 'The gateway does not guess: it reverses, and waits until that is acknowledged.'] // oxfmt-ignore
+  return ['Paying …', way === 'hosted' ? 'The gateway is preparing its page.' : 'The gateway is at work.']
+}
+
+const outcomes: Readonly<Record<string, string>> = {
+  declined: 'Declined',
+  error: 'Not completed',
+  filtered: 'Filtered',
+}
+
+function stage(page: OrderPage): Markup {
+  const { order } = page
+  const [headline, more] = headlineOf(order)
+  const tone = order.mode !== 'over' ? 'open' : order.seen.get('status') === 'approved' ? 'good' : 'bad'
+  return html`<h1 class="headline ${tone}" role="status">${marks[tone]} ${headline}</h1>
+    ${more === undefined ? undefined : html`<p class="quiet more">${more}</p>`} ${inStage(page)}`
+}
+
+function inStage(page: OrderPage): Markup {
+  const { order } = page
+  const root = `/orders/${order.id}`
+  if (order.mode === 'method') {
+    return html`<iframe id="method" title="Check by your bank" hidden src="${root}/method-frame" sandbox="allow-forms allow-scripts allow-same-origin"></iframe>
+      <form id="browser" method="post" action="${root}/browser">
+        <noscript><button>Go on without scripts</button></noscript>
+      </form>` // oxfmt-ignore
+  }
+  if (order.mode === 'challenge') {
+    const size = windowSizeOf(order.seen.get('tds-creq-form-creq') ?? '')
+    return html`<iframe
+      id="challenge"
+      class="size-${size}"
+      title="Your bank's page"
+      src="${root}/challenge-frame"
+      sandbox="allow-forms allow-scripts allow-same-origin"
+    ></iframe>`
+  }
+  if (order.mode === 'away')
+    return html`<p><a class="button" id="away" href="${order.seen.get('redirect-to') ?? '#'}">Continue to the payment page</a></p>`
+  return order.mode === 'over' ? outcome(page) : html``
+}
+
+/** 05 is the whole window, which here is all the room there is. */
+function windowSizeOf(creq: string): string {
+  const text = Buffer.from(creq, 'base64url').toString('utf8')
+  return /"challengeWindowSize"\s*:\s*"(0[1-5])"/.exec(text)?.[1] ?? '05'
+}
+
+// oxfmt-ignore
+const facts = [
+  ['error-code', 'Reason'], ['verified-3d-status', '3-D Secure'], ['eci', 'ECI'], ['approval-code', 'Approval code'], ['processor-rrn', 'RRN'],
+  ['gateway-order-id', 'Order id'], ['merchant-order-id', 'Our order id'],
+] as const
+
+function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
+  const { seen } = order
+  const reason = seen.get('error-message')
+  const told = messages.find(({ name }) => name === 'callback')
+  return html`${reason === undefined ? undefined : html`<p class="reason bad">${reason}</p>`}
+    ${seen.has('motivational-message') ? html`<p class="quiet more">${seen.get('motivational-message')}</p>` : undefined}
+    <dl class="facts">
+      ${facts.map(([name, says]) =>
+        seen.has(name)
+          ? html`<div>
+              <dt>${says}</dt>
+              <dd>${seen.get(name)}</dd>
+            </div>`
+          : html``,
+      )}
+      <div>
+        <dt>Callback</dt>
+        <dd id="told">${told === undefined ? 'not yet' : (told.says ?? '')}</dd>
+      </div>
+    </dl>
+    <p class="next">
+      <a class="button" href="/">Buy something else</a>
+      ${receiptUrl === undefined ? undefined : html`<a class="button second" href="${receiptUrl}">Receipt</a>`}
+    </p>`
+}
+
+// Each has a shape of its own besides its colour.
+const marks: Readonly<Record<string, Markup>> = {
+  good: html`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="11" /><path d="M7 12.500l3.500 3.500L17 8.500" /></svg>`,
+  bad: html`<svg viewBox="0 0 24 24" aria-hidden="true"><path class="body" d="M12 1l11 11-11 11L1 12z" /><path d="M9 9l6 6m0-6l-6 6" /></svg>`,
+  open: html`<span class="spinner" aria-hidden="true"></span>`,
+} // oxfmt-ignore
+
+const orderStyle = `
+main { display: grid; grid-template-columns: minmax(0, 25rem) minmax(0, 1fr); gap: 1.25rem; align-items: start }
+.side { position: sticky; top: 1rem }
+.story { padding: 1rem 1.1rem .8rem }
+.bought { display: grid; grid-template-columns: 7rem minmax(0, 1fr); gap: .9rem; align-items: center; padding-bottom: .9rem; margin-bottom: .9rem; border-bottom: 1px solid var(--line) }
+.bought span { display: block } .bought .badge { display: inline-flex } .price { font-size: 1.25rem; font-weight: 650; font-variant-numeric: tabular-nums } .price small { font-size: .8rem; font-weight: 500; color: var(--quiet) }
+.with { font-size: .85rem }
+.headline { display: flex; align-items: center; gap: .6rem; font-size: 1.35rem; color: var(--ink) } .headline.good { color: var(--good) } .headline.bad { color: var(--bad) }
+.headline svg { flex: none; width: 1.8rem; height: 1.8rem; fill: none; stroke: var(--card); stroke-width: 2.500; stroke-linecap: round; stroke-linejoin: round }
+.headline circle, .headline .body { fill: currentColor; stroke: none }
+.spinner { flex: none; width: 1.25rem; height: 1.25rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; animation: turn .9s linear infinite }
+@keyframes turn { to { transform: rotate(1turn) } }
+.more { margin-top: .3rem } .reason { margin-top: .4rem; font-weight: 600 }
+#away { margin-top: 1rem }
+#challenge { display: block; max-width: 100%; margin: .9rem auto 0; border: 1px solid var(--line); border-radius: 10px; background: #fff }
+.size-01 { width: 250px; height: 400px } .size-02 { width: 390px; height: 400px } .size-03 { width: 500px; height: 600px } .size-04 { width: 600px; height: 400px } .size-05 { width: 100%; height: 36rem; max-height: 78vh }
+.facts { margin-top: .8rem } .facts > div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .5rem; padding: .3rem 0; border-top: 1px solid var(--line); font-size: .92rem }
+.facts dt { color: var(--quiet) } .facts dd { overflow-wrap: anywhere; font-variant-numeric: tabular-nums }
+.next { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1rem }
+.foot { margin-top: .5rem; font-size: .82rem }
+@media (max-width: 60rem) { main { grid-template-columns: minmax(0, 1fr); gap: .9rem } .side { position: static } .story { padding: .8rem .6rem } .bought { grid-template-columns: 5.500rem minmax(0, 1fr) } }
+`

@@ -1,0 +1,288 @@
+import { sleep, type Clock } from '../../src/base/clock.ts'
+import { secret } from '../../src/base/secret.ts'
+import { saleCall, send, statusCall, uploadCall, type Call, type GatewayAccount, type Placed } from './shop-gateway.ts'
+import { shownFields, signedBy, toneOf, type Message } from './shop-message.ts'
+import type { Product } from './shop-catalogue.ts'
+
+export interface Purchase {
+  product: Product
+  currency: 'USD' | 'EUR'
+  way: 'server-to-server' | 'hosted'
+  /** In words, for people. */
+  scenario: string
+  network: string
+  cardNumber: string
+  cvv2: string
+  endpoint: string
+}
+
+interface Browser {
+  userAgent: string
+  accept: string
+  language: string
+  ip: string
+}
+
+/** Everything an order needs around it. `base` is the shop's own address, as the shopper's browser has it. */
+export interface OrderWorld {
+  account: GatewayAccount
+  callbackUrl: string
+  base: string
+  clock: Clock
+}
+
+const email = 'jane@example.com'
+const quickMs = 120
+/** While the shopper has something to do nobody hurries. */
+const slowMs = 1_000
+const givesUpMs = 20 * 60_000
+const finals = new Set(['approved', 'declined', 'error', 'filtered'])
+
+/**
+ * One payment from the merchant's side. *paying*: the gateway is at work. *method*: the browser is to run the issuer's method and tell about itself.
+ * *challenge*: the issuer's page is shown. *away*: the shopper is on the gateway's own pages. *over*: there is an outcome, or the sale was refused.
+ * `#follow` alone changes it, by what a status reply says.
+ */
+export class ShopOrder {
+  readonly id: string
+  readonly clientOrderid: string
+  readonly startedAt: number
+  readonly product: Product
+  readonly amount: string
+  readonly currency: string
+  readonly way: Purchase['way']
+  readonly scenario: string
+  readonly network: string
+  readonly endpoint: string
+  readonly messages: Message[] = []
+  /** Of the authentications, the newest last. */
+  readonly transIds: string[] = []
+  readonly #world: OrderWorld
+  readonly #browser: Browser
+  #mode: 'paying' | 'method' | 'challenge' | 'away' | 'over' = 'paying'
+  #seen = new Map<string, string>()
+  #orderid = ''
+  #methodReturned = false
+  #uploaded = new Set<string>()
+  #stopped = false
+  #changes = 0
+
+  constructor(id: string, clientOrderid: string, purchase: Purchase, browser: Browser, world: OrderWorld) {
+    this.id = id
+    this.clientOrderid = clientOrderid
+    this.startedAt = world.clock.now()
+    this.product = purchase.product
+    this.currency = purchase.currency
+    this.amount = purchase.product.prices[purchase.currency]
+    this.way = purchase.way
+    this.scenario = purchase.scenario
+    this.network = purchase.network
+    this.endpoint = purchase.endpoint
+    this.#browser = browser
+    this.#world = world
+  }
+
+  get mode() {
+    return this.#mode
+  }
+
+  /** The last reply of the gateway. */
+  get seen(): ReadonlyMap<string, string> {
+    return this.#seen
+  }
+
+  get orderid(): string {
+    return this.#orderid
+  }
+
+  get methodReturned(): boolean {
+    return this.#methodReturned
+  }
+
+  /** Rises with everything that happens here. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  get url(): string {
+    return `${this.#world.base}/orders/${this.id}`
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** Sells, and follows the order to its end. Never rejects. */
+  async run({ cardNumber, cvv2 }: Pick<Purchase, 'cardNumber' | 'cvv2'>): Promise<void> {
+    const { amount, currency, product, endpoint, clientOrderid, way } = this
+    const browsed = { product: product.name, price: `${amount} ${currency}`, card: `${this.network}, ${this.scenario}`, way }
+    this.note({ from: 'shopper', to: 'merchant', name: 'Pay', says: `${amount} ${currency}`, fields: shownFields(Object.entries(browsed)) }) // oxfmt-ignore
+    const card = {
+      credit_card_number: cardNumber,
+      card_printed_name: 'JANE DOE',
+      expire_month: '12',
+      expire_year: '2031',
+      cvv2,
+    }
+    const more = {
+      order_desc: product.name,
+      ipaddress: this.#browser.ip,
+      redirect_url: `${this.url}/return`,
+      server_callback_url: this.#world.callbackUrl,
+    }
+    const wish = { endpoint, clientOrderid, amount, currency, email, card: secret<Record<string, string>>(card), more }
+    const reply = await this.#call(saleCall(this.#world.account, wish))
+    this.#orderid = reply.get('gateway-order-id') ?? ''
+    this.#seen = reply
+    if (reply.get('type') !== 'async-response') return this.#become('over')
+    await this.#poll()
+  }
+
+  /** The issuer's method came back to us. */
+  methodNotified(fields: Iterable<readonly [string, string]>): void {
+    this.#methodReturned = true
+    this.note({ from: 'shopper', to: 'merchant', name: 'method notification', fields: shownFields(fields) })
+  }
+
+  /** What the page found out about its browser; the second time it counts for nothing. */
+  async browserCollected(form: URLSearchParams): Promise<void> {
+    const transId = this.transIds.at(-1)
+    if (this.#mode !== 'method' || transId === undefined || this.#uploaded.has(transId)) return
+    this.#uploaded.add(transId)
+    const told = ['ColorDepth', 'JavaEnabled', 'TZ', 'ScreenHeight', 'ScreenWidth', 'Language'].flatMap((name) => {
+      const value = form.get(`browser${name}`)
+      return value ? [[`browser${name}`, value.slice(0, 64)] as const] : []
+    })
+    this.note({ from: 'shopper', to: 'merchant', name: 'browser data', fields: shownFields(form) })
+    const { userAgent, accept, language, ip } = this.#browser
+    const fields = {
+      threeDSServerTransID: transId,
+      threeDSCompInd: this.#methodReturned ? 'Y' : 'N',
+      notificationURL: `${this.url}/challenge-result`,
+      browserLanguage: language,
+      browserJavascriptEnabled: form.get('browserJavascriptEnabled') === 'true' ? 'true' : 'false',
+      browserIP: ip,
+      browserUserAgent: userAgent,
+      browserAcceptHeader: accept,
+      ...Object.fromEntries(told),
+    }
+    await this.#call(uploadCall(this.#world.account, this.#placed(), 'method-url', fields))
+  }
+
+  /** The browser is back from the challenge, with a CRes or with an Erro of the issuer. */
+  async challengeReturned(form: URLSearchParams): Promise<void> {
+    const cres = form.get('cres') ?? form.get('CRes')
+    const decoded = transStatusIn(cres)
+    this.note({
+      from: 'shopper', to: 'merchant', name: cres === null ? 'back from the bank' : 'CRes', fields: shownFields(form),
+      ...(decoded === undefined ? {} : { says: `transStatus ${decoded}`, tone: decoded === 'Y' ? 'good' : 'bad' }),
+    }) // oxfmt-ignore
+    if (cres === null) return
+    await this.#call(uploadCall(this.#world.account, this.#placed(), 'cres', { cres }))
+  }
+
+  /** The browser is back from the gateway's own pages. What it brings is worth something because of its control alone. */
+  returned(fields: ReadonlyMap<string, string>): boolean {
+    const parts = ['status', 'orderid', 'client_orderid'].map((name) => ({ name, value: fields.get(name) ?? '' }))
+    const signed = signedBy(this.#world.account.controlKey, parts, fields.get('control') ?? '')
+    const holds = signed.holds && fields.get('client_orderid') === this.clientOrderid
+    this.note({
+      from: 'shopper', to: 'merchant', name: 'return to redirect_url', signed, fields: shownFields(fields),
+      says: holds ? (fields.get('status') ?? '') : 'control does not hold', tone: holds ? toneOf(fields.get('status')) : 'bad',
+    }) // oxfmt-ignore
+    return holds
+  }
+
+  note(message: Pick<Message, 'from' | 'to' | 'name' | 'fields'> & Partial<Message>): Message {
+    this.#changes++
+    const id = `shop-${this.messages.length + 1}`
+    const noted: Message = { id, at: this.#world.clock.now(), via: 'browser', tone: 'plain', isReply: false, times: 1, ...message }
+    this.messages.push(noted)
+    return noted
+  }
+
+  #placed(): Placed {
+    return { endpoint: this.endpoint, clientOrderid: this.clientOrderid, orderid: this.#orderid }
+  }
+
+  async #call(call: Call): Promise<Map<string, string>> {
+    const asked = this.note({
+      from: 'merchant', to: 'gateway', via: 'gateway API', name: call.name, address: `POST ${call.url}`,
+      fields: shownFields(call.pairs), signed: call.signed,
+    }) // oxfmt-ignore
+    const reply = await send(call)
+    const type = reply.get('type') ?? 'no reply'
+    const refused = type !== 'async-response' && type !== 'status-response'
+    const says = refused ? [reply.get('error-code'), reply.get('error-message')].filter(Boolean).join(' ') : (reply.get('status') ?? '') // oxfmt-ignore
+    const answered = this.note({
+      from: 'gateway', to: 'merchant', via: 'gateway API', name: type, isReply: true, says,
+      fields: shownFields(reply), tone: refused ? 'bad' : toneOf(reply.get('status')),
+    }) // oxfmt-ignore
+    if (call.name === 'status' && !refused) this.#foldRepeat(asked, answered, reply)
+    return reply
+  }
+
+  /** A merchant polls, and most polls hear the same: those are one pair of arrows that counts. */
+  #foldRepeat(asked: Message, answered: Message, reply: ReadonlyMap<string, string>): void {
+    const todo = reply.get('tds-status')
+    if (todo !== undefined) Object.assign(answered, { says: todo, tone: 'wait' })
+    const telling = ({ fields }: Message) => fields.filter(({ name }) => name !== 'serial-number').map(({ name, value }) => name + value).join('\n') // oxfmt-ignore
+    const before = this.messages.findLast((one) => one !== answered && one.name === 'status-response')
+    if (before === undefined || telling(before) !== telling(answered)) return
+    const question = this.messages[this.messages.indexOf(before) - 1]
+    before.times++
+    if (question?.name === 'status') question.times++
+    for (const one of [asked, answered]) this.messages.splice(this.messages.indexOf(one), 1)
+  }
+
+  async #poll(): Promise<void> {
+    const { clock, account } = this.#world
+    const until = clock.now() + givesUpMs
+    while (!this.#stopped && clock.now() < until) {
+      const reply = await this.#call(statusCall(account, this.#placed()))
+      if (reply.get('type') === 'status-response') this.#follow(reply)
+      if (this.#mode === 'over') return
+      const idle = this.#mode === 'challenge' || this.#mode === 'method' || this.#seen.get('status') === 'unknown'
+      await sleep(clock, idle ? slowMs : this.#mode === 'away' ? 3 * quickMs : quickMs)
+    }
+  }
+
+  #follow(reply: Map<string, string>): void {
+    this.#seen = reply
+    if (finals.has(reply.get('status') ?? '')) return this.#become('over')
+    const todo = reply.get('tds-status')
+    const transId = reply.get('tds-method-url-frame-3ds-server-trans-id')
+    if (transId !== undefined && !this.transIds.includes(transId)) {
+      this.transIds.push(transId)
+      this.#methodReturned = false
+    }
+    if (this.way === 'hosted') {
+      if (reply.has('redirect-to')) this.#become('away')
+    } else if (todo === 'MethodUrlFrame') this.#become('method')
+    else if (todo === 'CReqForm') this.#become('challenge')
+    else this.#become('paying')
+  }
+
+  #become(mode: ShopOrder['mode']): void {
+    if (mode === this.#mode) return
+    this.#mode = mode
+    this.#changes++
+    const next = shownTo(mode, this.#seen)
+    if (next !== undefined) this.note({ from: 'merchant', to: 'shopper', tone: 'wait', ...next })
+  }
+}
+
+/** What the shop then puts before the shopper. */
+function shownTo(mode: ShopOrder['mode'], seen: ReadonlyMap<string, string>): Pick<Message, 'name' | 'fields'> | undefined {
+  const some = (...names: string[]) => shownFields(names.flatMap((name) => (seen.has(name) ? [[name, seen.get(name)!] as const] : [])))
+  if (mode === 'method') return { name: 'hidden method frame', fields: some('tds-method-url-frame-3ds-method-url') }
+  if (mode === 'challenge') return { name: 'challenge frame', fields: some('tds-creq-form-acs-url') }
+  if (mode === 'away') return { name: 'redirect-to', fields: some('redirect-to') }
+  return undefined
+}
+
+/** Read for the picture only: the outcome is the gateway's to tell. */
+function transStatusIn(cres: string | null): string | undefined {
+  const text = Buffer.from(cres ?? '', 'base64url').toString('utf8')
+  return /"transStatus"\s*:\s*"([A-Z])"/.exec(text)?.[1]
+}

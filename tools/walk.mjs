@@ -1,0 +1,140 @@
+// npm run walk: drives payments with 3-D Secure through a sandbox of its own and prints what went over the wire, as Markdown.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { build, root } from './build.mjs'
+import { openPrinter } from './walk/print.mjs'
+import { startSandbox } from './walk/sandbox.mjs'
+import { openShop } from './walk/shop.mjs'
+
+const help = `npm run walk              prints the walk of docs/three-d-secure.md, from a run of now
+npm run walk -- --check   ends with 1 when the page has another
+npm run walk -- --write   puts it into the page
+
+It builds, starts a sandbox in a temporary directory on free ports, and removes it afterwards.
+Ends with 0 when it was done, 1 when not, 2 on wrong usage, 130 when interrupted.
+`
+const page = join(root, 'docs', 'three-d-secure.md')
+const begins = '<!-- walk begins -->'
+const ends = '<!-- walk ends -->'
+
+const { check, write } = readArguments()
+const interrupt = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupt.abort())
+build()
+try {
+  process.exitCode = deliver(await walk())
+} catch (thrown) {
+  console.error(interrupt.signal.aborted ? 'Interrupted.' : `The walk failed: ${thrown.stack}`)
+  process.exitCode = interrupt.signal.aborted ? 130 : 1
+}
+
+function readArguments() {
+  const flag = { type: 'boolean', default: false }
+  try {
+    const { values } = parseArgs({ options: { check: flag, write: flag, help: { ...flag, short: 'h' } } })
+    if (!values.help) return values
+  } catch (thrown) {
+    console.error(`${thrown.message}\n\n${help}`)
+    process.exit(2)
+  }
+  console.log(help)
+  process.exit(0)
+}
+
+async function walk() {
+  const { file, stop } = await startSandbox(interrupt.signal)
+  try {
+    const printer = openPrinter({
+      [new URL(file.base_url).origin]: 'http://127.0.0.1:8080',
+      [new URL(file.simulators.acs_url).origin]: 'http://localhost:8090',
+    })
+    const shop = openShop({ file, printer, interrupted: interrupt.signal })
+    await frictionless(shop, printer)
+    await challengePassed(shop, printer)
+    await challengeFailed(shop, printer)
+    await withoutMethod(shop, printer)
+    return printer.text()
+  } finally {
+    await stop()
+  }
+}
+
+async function frictionless(shop, { title }) {
+  title('Frictionless', 'The issuer runs its method, knows the browser, and asks the cardholder for nothing.')
+  const order = await shop.sale('The sale:', 'walk-1', 'frictionless')
+  await shop.status(order, '`status` says what to do:')
+  const says = "The cardholder's browser runs the method in a hidden frame; the issuer's page in it posts back to the merchant:"
+  await shop.runMethod(order, says)
+  await shop.uploadMethod(order, 'The merchant tells that, and what it found out of the browser:')
+  await shop.betweenServers(order, ['AReq', 'ARes'], 'Now the gateway asks the issuer, through the directory server:')
+  await shop.status(order, '`Y` is the result, and the payment was authorised with the proof. `status` once more:')
+}
+
+async function challengePassed(shop, { title }) {
+  title('Challenge passed', 'The issuer wants to hear from the cardholder, who types the right password.')
+  const order = await shop.sale('The sale, another card:', 'walk-2', 'challenge')
+  await shop.status(order, '`status` says what to do:')
+  await shop.runMethod(order, 'The method:')
+  await shop.uploadMethod(order, 'The upload:')
+  await shop.betweenServers(order, ['ARes'], 'The answer of the issuer to AReq:')
+  await shop.status(order, '`status` now has the challenge:')
+  const says = "The cardholder's browser: the challenge, the password, and the way back to the merchant's notification URL:"
+  const cres = await shop.passChallenge(order, ['hint'], says)
+  const decides = 'Before the issuer let the browser go it had told the gateway, through the directory server. This decides:'
+  await shop.betweenServers(order, ['RReq', 'RRes'], decides)
+  await shop.uploadCres(order, cres)
+  await shop.status(order, '`status`, at the end:')
+}
+
+async function challengeFailed(shop, { title }) {
+  title(
+    'Challenge failed',
+    'The same card, and as above up to the challenge. Three wrong passwords; the acquirer is never asked.',
+  )
+  const order = await shop.sale(undefined, 'walk-3', 'challenge')
+  await shop.status(order)
+  await shop.runMethod(order)
+  await shop.uploadMethod(order)
+  await shop.status(order)
+  const cres = await shop.passChallenge(order, ['one', 'two', 'three'], "The cardholder's browser:")
+  await shop.betweenServers(order, ['RReq', 'RRes'], 'The result, from server to server:')
+  await shop.uploadCres(order, cres)
+  await shop.status(order, '`status`, at the end:')
+}
+
+async function withoutMethod(shop, { title }) {
+  title(
+    'No method URL',
+    "The card range has no method URL. The merchant gets the gateway's own collector page as one, and does the same as ever.",
+  )
+  const order = await shop.sale('The sale:', 'walk-4', 'no-method-frictionless')
+  await shop.status(order, '`status` says what to do:')
+  await shop.runMethod(order, 'The collector page answers as the method of an issuer would:')
+  await shop.uploadMethod(order, 'The upload, with Y as ever:')
+  await shop.betweenServers(order, ['AReq', 'ARes'], 'AReq says U, whatever was uploaded: there is no method.')
+  await shop.status(order, '`status` once more:')
+}
+
+function deliver(text) {
+  if (!check && !write) {
+    console.log(`${begins}\n\n${text}\n\n${ends}`)
+    return 0
+  }
+  const before = readFileSync(page, 'utf8')
+  const from = before.indexOf(begins)
+  const to = before.indexOf(ends)
+  if (from < 0 || to < from) throw new Error(`${page} has no place for the walk: ${begins} and ${ends}`)
+  const after = `${before.slice(0, from)}${begins}\n\n${text}\n\n${before.slice(to)}`
+  if (write) writeFileSync(page, after)
+  if (write || after === before) {
+    console.log(write ? 'docs/three-d-secure.md has the walk of this run.' : 'docs/three-d-secure.md has this walk.')
+    return 0
+  }
+  const there = before.split('\n')
+  const here = after.split('\n')
+  const at = here.findIndex((line, i) => line !== there[i])
+  console.error(`docs/three-d-secure.md has another walk, from line ${at + 1} on:\n  page  ${there[at]}\n  run   ${here[at]}`)
+  console.error('When the run is right: npm run walk -- --write')
+  return 1
+}
