@@ -36,7 +36,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const port = readPort(env.PORT, complaints)
   const publicUrl = readPublicUrl(env.PUBLIC_URL, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
-  if (threeDSecure && publicUrl === undefined)
+  if (env.THREE_DS_CONFIG && publicUrl === undefined)
     complaints.push(
       'PUBLIC_URL is missing: with THREE_DS_CONFIG cardholders are sent to pages of this gateway, such as https://pay.example',
     )

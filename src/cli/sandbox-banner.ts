@@ -7,6 +7,8 @@ export interface SandboxFile {
   endpoints: Record<string, number>
   endpoint_groups: Record<string, number>
   merchant_server_url: string
+  /** By address, for programs; the banner has a name for browsers. */
+  shop_url: string
   simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
   database_url: string
 }
@@ -43,6 +45,8 @@ export function banner(file: SandboxFile, directory: string, now: number): strin
   return `
 Tollgate is ready. Everything runs on this machine; no money moves.
 
+  Open this first  ${forBrowsers(file.shop_url)}   a shop: buy something, watch every message
+
   Base URL         ${file.base_url}
   Merchant login   ${login}
   Control key      ${controlKey}
@@ -68,6 +72,16 @@ ${curl(`${file.base_url}/api/v2/status/${endpoint}`, status)}
 
 The CVV2 decides: 123 approves, 116 lacks funds, 217 is never answered; the README has the table. Ctrl-C stops everything and keeps the data.
 `
+}
+
+/**
+ * Under a name of its own the shop is a site apart from gateway and issuer, as it is in life, and what browsers do between sites shows. They take
+ * every name below localhost for this machine without asking anybody; other programs may not.
+ */
+function forBrowsers(shopUrl: string): string {
+  const url = new URL(shopUrl)
+  if (url.hostname === '127.0.0.1') url.hostname = 'shop.localhost'
+  return url.href
 }
 
 const list = (ids: Record<string, number>) =>

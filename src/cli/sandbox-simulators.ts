@@ -68,7 +68,7 @@ export function threeDSecureOf(certificates: string, directoryServer: Program): 
       key: secret(pem('gateway-results.key')),
       ca,
     },
-    legacy: (directoryServer.ready.vereq_url === undefined ? [] : ['VISA', 'MASTERCARD']).map((network) => ({
+    legacy: ['VISA', 'MASTERCARD'].map((network) => ({
       name: `simulated ${network}`,
       networks: [network],
       url: String(directoryServer.ready.vereq_url),

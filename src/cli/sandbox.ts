@@ -94,12 +94,18 @@ async function start(
     stops.push({ what: 'gateway', stop: gateway.stop })
     const baseUrl = `http://127.0.0.1:${gateway.port}${basePath}`
 
-    step('Starting the reference merchant server')
+    step('Starting the reference merchant server and the shop')
+    const simulators = {
+      acquirer_admin_url: String(acquirer.ready.admin_url),
+      directory_server_url: String(directoryServer.ready.admin_url),
+      acs_url: String(acs.ready.url),
+    }
     const merchant = await startProgram('merchant', ['--port', '0'], directory, {
       MERCHANT_SERVER_CONFIG: JSON.stringify({
         login: world.login,
         control_key: world.controlKey.reveal(),
         gateway_base_url: baseUrl,
+        shop: { ...world.endpoints, ...simulators },
       }),
     })
     stops.push({ what: 'merchant server', stop: merchant.stop })
@@ -111,11 +117,8 @@ async function start(
       endpoints: world.endpoints,
       endpoint_groups: world.groups,
       merchant_server_url: String(merchant.ready.url),
-      simulators: {
-        acquirer_admin_url: String(acquirer.ready.admin_url),
-        directory_server_url: String(directoryServer.ready.admin_url),
-        acs_url: String(acs.ready.url),
-      },
+      shop_url: String(merchant.ready.shop_url),
+      simulators,
       database_url: databaseUrl,
     }
     const sandboxFile = join(directory, 'sandbox.json')

@@ -85,6 +85,7 @@ export function authenticationText({ authentication: a, result }: Transaction): 
   return wordsOf(
     a === undefined ? 'not performed' : `${a.version} by ${a.directory}${a.round > 1 ? ', the second one' : ''}`,
     said ?? byNetwork,
+    a?.legacy === undefined ? undefined : `XID ${a.legacy.xid}`,
     result.verified === undefined ? undefined : `verified-3d-status ${result.verified}`,
   )
 }
@@ -126,7 +127,7 @@ const tellers: Readonly<Record<string, (fact: Fact, transaction: Transaction) =>
     return {
       ...(proven ? { went: 'well' as const } : {}),
       says: wordsOf(
-        said ?? 'no usable answer of directory server or issuer',
+        said ?? 'nothing is proven by the issuer',
         proven ? undefined : 'the endpoint authorises all the same',
         idsIn(fact),
       ),
@@ -180,6 +181,7 @@ export const authenticationJson = ({ authentication: a }: Transaction) =>
         three_ds_server_trans_id: a.threeDSServerTransId,
         acs_trans_id: a.acsTransId ?? null,
         ds_trans_id: a.dsTransId ?? null,
+        xid: a.legacy?.xid ?? null,
         challenge_indicator: a.challengeIndicator ?? null,
         comp_ind: a.compInd ?? null,
         challenged: a.acsUrl !== undefined,

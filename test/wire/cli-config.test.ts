@@ -50,6 +50,17 @@ const good = {
 }
 type Good = typeof good
 
+/** Of the protocol before, for `directory_servers_1_0_2`. */
+const older = {
+  name: 'visa-1',
+  networks: ['VISA'],
+  vereq_url: 'https://ds.visa.example/vereq',
+  authority: 'certificates/ds-ca.pem',
+  certificate: 'certificates/gateway.pem',
+  key: 'certificates/gateway.key',
+  pares_root: 'certificates/ds-ca.pem',
+}
+
 let files = 0
 /** Writes a file for THREE_DS_CONFIG; where it is. */
 function fileOf(text: string): string {
@@ -102,9 +113,13 @@ test('a file of directory servers is read with its certificates, relative to the
   const { threeDSecure } = serveConfig({
     ...usual,
     PUBLIC_URL: 'https://pay.example',
-    THREE_DS_CONFIG: fileOf(JSON.stringify(good)),
+    THREE_DS_CONFIG: fileOf(JSON.stringify({ ...good, directory_servers_1_0_2: [older] })),
   })
   assert.ok(threeDSecure)
+  assert.deepEqual(
+    threeDSecure.legacy.map(({ name, networks, url }) => [name, networks, url]),
+    [['visa-1', ['VISA'], 'https://ds.visa.example/vereq']],
+  )
   const { refNumber, operatorId, results, directories } = threeDSecure
   assert.deepEqual([refNumber, operatorId], ['3DS_LOA_SER_TOLL_020200_00001', 'TOLLGATE-1'])
   assert.deepEqual([results.host, results.port, results.url], ['0.0.0.0', 8443, 'https://results.pay.example/3ds/results'])
@@ -119,6 +134,7 @@ test('a file of directory servers is read with its certificates, relative to the
 
 test('each thing that does not fit in the file of directory servers is named by its place', () => {
   const results = (changes: object) => ({ results: { ...good.results, ...changes } })
+  const legacy = (changes: object) => ({ directory_servers_1_0_2: [{ ...older, ...changes }] })
   const server = (changes: object) => ({ directory_servers: [{ ...good.directory_servers[0], ...changes }] })
   //  what is changed                                                        -> what is said
   // oxfmt-ignore
@@ -142,8 +158,12 @@ test('each thing that does not fit in the file of directory servers is named by 
     [server({ preq_url: 'http://ds.visa.example/preq' }),                    /directory_servers\[0\]\.preq_url: not an https URL$/],
     [server({ authority: 'certificates/gateway.key' }),                      /directory_servers\[0\]\.authority: /],
     [{ directory_servers: [good.directory_servers[0], good.directory_servers[0]] }, /"visa" is there twice$/, /"directory-server" is there twice$/],
+    [{ directory_servers_1_0_2: {} },                                        /directory_servers_1_0_2: a list$/],
+    [legacy({ networks: [] }),                                               /directory_servers_1_0_2\[0\]\.networks: such as/],
+    [legacy({ vereq_url: 'http://ds.visa.example/vereq' }),                  /directory_servers_1_0_2\[0\]\.vereq_url: not an https URL$/],
+    [legacy({ pares_root: 'certificates/none.pem' }),                        /directory_servers_1_0_2\[0\]\.pares_root: .*ENOENT/],
   ] as const satisfies readonly (readonly [object, ...RegExp[]])[]) {
-    const path = fileOf(JSON.stringify({ ...good, ...changes } satisfies Partial<Record<keyof Good, unknown>>))
+    const path = fileOf(JSON.stringify({ ...good, ...changes } satisfies Partial<Record<keyof Good | 'directory_servers_1_0_2', unknown>>))
     const complaints: string[] = []
     assert.equal(readThreeDSecure(path, complaints), undefined, JSON.stringify(changes))
     assert.equal(complaints.length, says.length, complaints.join('\n'))

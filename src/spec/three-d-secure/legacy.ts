@@ -30,7 +30,9 @@ const ascii = (max: number) => matching(new RegExp(`^[\\x20-\\x7e]{1,${max}}$`))
 const text = (max: number) => matching(new RegExp(`^\\P{Cc}{1,${max}}$`, 'u'))
 /** 20 bytes in base64. */
 const bytes20 = matching(/^[A-Za-z0-9+/]{27}=$/)
-const url = (max: number) => (t: string) => t.length <= max && /^https?:\/\/[!-~]+$/i.test(t) && URL.canParse(t)
+/** Strictly spelled, since `new URL` repairs much and it lands in pages. Whether plain http may be used is for the caller to say. */
+const url = (max: number) => (t: string) =>
+  t.length <= max && /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i.test(t) && URL.canParse(t)
 
 /** Milliseconds of `YYYYMMDD HH:MM:SS`, GMT; NaN for anything else, also for a day that no month has. */
 export function readLegacyMoment(t: string): number {
