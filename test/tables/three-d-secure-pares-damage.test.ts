@@ -61,15 +61,23 @@ test('markup that readers disagree about is refused, so none can be made to see 
     assert.equal(verdict.is === 'refused' && verdict.why, because, xml.slice(0, 600))
   }
   // Even where the issuer signed it so.
+  const status = '<status>Y</status>'
   for (const odd of [
-    '<status>N</status><status>Y</status>',
-    '<status>N<x/></status>',
+    `${status}<status>N</status>`,
+    status + status,
+    '<status>Y<x/></status>',
     '<status x="1">Y</status>',
     '<status></status>',
-  ])
-    assert.equal(judge(signed(refusal.replace('<status>N</status>', odd))).is, 'refused', odd)
-  const critical = refusal.replace('</PARes>', '<Extension critical="true" id="x"></Extension></PARes>')
-  assert.equal(judge(signed(critical)).is, 'refused')
+  ]) {
+    const verdict = judge(signed(paresXml().replace(status, odd)))
+    assert.equal(
+      verdict.is === 'refused' && verdict.why.replace(/^the signed part: /, ''),
+      /<x/.test(odd) ? 'text between elements' : 'does not fit: TX/status',
+      odd,
+    )
+  }
+  const critical = paresXml().replace('</PARes>', '<Extension critical="true" id="x"></Extension></PARes>')
+  assert.deepEqual(judge(signed(critical)), { is: 'refused', why: 'does not fit: an extension that is critical' })
 })
 
 test('a message that was cut anywhere is refused', () => {
