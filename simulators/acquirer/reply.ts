@@ -85,5 +85,5 @@ export function masked({ fields }: Message): Record<string, string> {
 function maskTags(text: string): string {
   const tags = readTags(text)
   if (!tags) return '***'
-  return [...tags].map(([tag, value]) => `${tag}=${tag === '92' ? '***' : value}`).join(' ')
+  return [...tags].map(([tag, value]) => `${tag}=${tag === '92' || tag === 'AV' ? '***' : value}`).join(' ')
 }

@@ -94,6 +94,8 @@ export function openDoor(s: DoorSettings): Door {
   const begun = new WeakSet<Submission>()
   /** Settled by an earlier round: when a later round fails, the batch runs again without them, so that no step of theirs is started twice. */
   const answered = new WeakMap<Submission, Advanced>()
+  /** What was decided on an event whose commit may have gone through although the connection broke: found again at this version, it was. */
+  const decided = new WeakMap<Submission, { version: number; card: Card | undefined }>()
   const me = s.heartbeat.processId
 
   const batch = openBatch<Submission, Advanced>({
@@ -144,8 +146,12 @@ export function openDoor(s: DoorSettings): Door {
     const { firsts, twins } = pairUp(entries)
     for (const [entry, work] of await openHappened(entries, works)) {
       const refused = happen(work, entry.item as Happened, deciding(true))
-      if (refused) results[entry.at] = { is: 'ignored', why: refused.why }
+      if (refused) results[entry.at] = committedBefore(entry.item, work) ?? { is: 'ignored', why: refused.why }
       else work.entries.push(entry.at)
+    }
+    for (const { item } of entries) {
+      const work = item.is === 'accept' ? undefined : works.get(placeKey(item))
+      if (work && work.entries.length > 0) decided.set(item, { version: work.after.version, card: work.card })
     }
     for (const { item, at } of firsts) {
       const hold = room-- > 0
@@ -160,6 +166,24 @@ export function openDoor(s: DoorSettings): Door {
     const told = entries.flatMap(({ item }) => (item.is === 'accept' || !item.request ? [] : [item.request]))
     const moved = await store(works, firsts, twins, wereBegun, told, results)
     return entries.filter((e) => moved.has(e.at))
+  }
+
+  /** An event that is refused because an earlier run of its batch committed it: what follows from it was begun by nobody, so it is now. */
+  function committedBefore(item: Submission, { before }: Work): Advanced | undefined {
+    const own = decided.get(item)
+    if (!before || own?.version !== before.version) return undefined
+    if (!hand.get(placeKey(before))) takeInHand(before, own.card, undefined)
+    return { is: 'applied', order: before }
+  }
+
+  /** Takes an order in hand and begins its steps outside that this process leased and `before` did not have. */
+  function takeInHand(order: Order, card: Card | undefined, before: Order | undefined): void {
+    // Only what is done outside is in hand: a step of another kind may bear this lease too, by a sweep whose answer was lost, and would be held for ever.
+    const mine = order.transactions.filter((t) => isOutside(t.step) && t.lease === me)
+    if (mine.length === 0 || !card) return
+    const held: Held = { order, card }
+    hand.take(placeKey(order), held)
+    for (const t of mine) if (t !== before?.transactions[t.no - 1]) s.onStep(held, t)
   }
 
   /** The transaction of a round. Answers the entries that must be decided again. */
@@ -220,16 +244,10 @@ export function openDoor(s: DoorSettings): Door {
     const key = placeKey(after)
     for (const at of work.entries)
       results[at] = before ? { is: 'applied', order: after } : { is: 'accepted', orderId: after.orderId, repeat: false }
-    // Only what is done outside is in hand: a step of another kind may bear this lease too, by a sweep whose answer was lost, and would be held for ever.
-    const mine = after.transactions.filter((t) => isOutside(t.step) && t.lease === me)
     hand.release(key)
     if (work.rows.some((row) => row.event === 'result missing'))
       s.log.error({ order: key }, 'the issuer never told the result of a challenge that the cardholder came back from')
-    if (mine.length > 0 && card) {
-      const now: Held = { order: after, card }
-      hand.take(key, now)
-      for (const t of mine) if (t !== before?.transactions[t.no - 1]) s.onStep(now, t)
-    }
+    takeInHand(after, card, before)
     if (leased && work.deliveries.length > 0)
       s.onDeliveries(
         work.deliveries.map((d) => ({ ...d, merchantId: after.merchantId, orderId: after.orderId, tries: 0 })),
@@ -259,6 +277,8 @@ export function openDoor(s: DoorSettings): Door {
         card,
         entries: [],
       }
+      // The first entry of an order may be one that brings no card.
+      work.card ??= card
       works.set(key, work)
       opened.push([entry, work])
     }

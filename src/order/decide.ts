@@ -46,6 +46,8 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
   if (!move) return { is: 'impossible', why: `${event.is} in state ${transaction.state}` }
   if ('of' in event && event.of !== transaction.authentication?.threeDSServerTransId)
     return { is: 'stale', why: 'it is of another authentication' }
+  if (event.is === 'challenge returned' && transaction.authentication?.cresAt !== undefined)
+    return { is: 'stale', why: 'the browser was back before' }
 
   const next = transactionAfter(transaction, event, move, now)
   const final = next.finalAt !== undefined
@@ -112,9 +114,9 @@ function authenticationAfter(before: Authentication | undefined, event: Event, m
   if (event.is === 'authentication begun' || event.is === 'enrolment unknown' || event.is === 'authentication demanded')
     return event.authentication
   if (!before) return undefined
-  if ('learned' in event && 'of' in event) return { ...before, ...event.learned }
-  if (before.authenticationValue === undefined || move.asks !== undefined) return before
-  const { authenticationValue: _used, ...rest } = before
+  const after = 'learned' in event && 'of' in event ? { ...before, ...event.learned } : before
+  if (after.authenticationValue === undefined || move.asks !== undefined) return after
+  const { authenticationValue: _used, ...rest } = after
   return rest
 }
 

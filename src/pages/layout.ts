@@ -9,8 +9,10 @@ export interface Page {
   /** On top of the style that all pages share. */
   style?: string
   script?: string
-  /** The page asks again by itself, script or not. */
-  refreshSeconds?: number
+  /** Without script the page asks again by itself, at this address. */
+  refresh?: { seconds: number; to: string }
+  /** Its script asks the gateway, and nobody else. */
+  asks?: true
   /** Where its forms may go; nowhere unless said. */
   formAction?: readonly string[]
   /** What its frames may show; nothing unless said. */
@@ -32,7 +34,7 @@ export function pageAnswer(random: Random, page: Page): Answer {
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="robots" content="noindex" />
-          ${page.refreshSeconds === undefined ? undefined : html`<meta http-equiv="refresh" content="${page.refreshSeconds}" />`}
+          ${page.refresh && refreshing(page.refresh)}
           <title>${page.title}</title>
           <style nonce="${nonce}">
             ${verbatim(sharedStyle + (page.style ?? ''))}
@@ -52,6 +54,9 @@ export function pageAnswer(random: Random, page: Page): Answer {
   }
 }
 
+const refreshing = ({ seconds, to }: NonNullable<Page['refresh']>): Markup =>
+  html`<noscript><meta http-equiv="refresh" content="${seconds};url=${to}" /></noscript>`
+
 /** An address with a token in it is told to nobody and kept nowhere. */
 export const quietHeaders = {
   'referrer-policy': 'no-referrer',
@@ -59,11 +64,12 @@ export const quietHeaders = {
   'cache-control': 'private, no-store',
 } as const
 
-function contentPolicy({ script, formAction = ["'none'"], frameSrc, framed }: Page, nonce: string): string {
+function contentPolicy({ script, asks, formAction = ["'none'"], frameSrc, framed }: Page, nonce: string): string {
   const directives = [
     "default-src 'none'",
     `style-src 'nonce-${nonce}'`,
     script !== undefined && `script-src 'nonce-${nonce}'`,
+    asks && "connect-src 'self'",
     frameSrc && `frame-src ${frameSrc.join(' ')}`,
     // Left out, not `*`, which would keep the pages inside an app (file: and the like) out.
     !framed && "frame-ancestors 'none'",

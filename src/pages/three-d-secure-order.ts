@@ -2,15 +2,16 @@
 import type { Clock } from '../base/clock.ts'
 import type { Card } from '../card/vault.ts'
 import { callbackPairs } from '../gateway-api/callback.ts'
+import { controlOf } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import { authenticated, challengeEvent, isOf, methodEvent, readCres } from '../order/browser-returned.ts'
-import { statusOfState, type Order } from '../order/order.ts'
+import { statusOfState, type Order, type Transaction } from '../order/order.ts'
 import { pageKey, type Place } from '../order/store.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
 import { emvVersion } from '../three-d-secure/authentication.ts'
 import type { ThreeDSecureParts } from './three-d-secure.ts'
-import type { PageOrder } from './three-d-secure-pages.ts'
+import type { PageOrder, Return } from './three-d-secure-pages.ts'
 
 export interface HostedWorld {
   locate: (key: string) => Promise<Place | undefined>
@@ -46,10 +47,11 @@ export function hostedOrders(world: HostedWorld): Pick<ThreeDSecureParts, 'find'
     async challengeReturned(token, param) {
       const found = await find(token)
       const cres = readCres(param)
-      if (!found || cres.is !== 'cres' || !isOf(cres, found.transaction.authentication)) return
+      if (!found || cres.is !== 'cres' || !isOf(cres, found.transaction.authentication)) return false
       const event = challengeEvent(found.transaction, world.clock.now())
       const { merchantId, orderId } = found.order
       if (event) await world.door().submit({ is: 'event', merchantId, orderId, event })
+      return true
     },
   }
 }
@@ -75,15 +77,22 @@ function pageOrderOf(order: Order, transaction: NonNullable<ReturnType<typeof au
       version: emvVersion(authentication),
     }
   const status = statusOfState(state)
-  if (!finalStatuses.has(status)) return { ...shown, is: 'working' }
-  const returnUrl = returnUrlOf(order, status)
-  const pairs = callbackPairs(order, transaction, merchant)
-  return { ...shown, is: 'over', status, pairs, ...(returnUrl === undefined ? {} : { returnUrl }) }
+  const back = returnOf(order, transaction, merchant, finalStatuses.has(status) ? status : 'processing')
+  if (finalStatuses.has(status)) return { ...shown, is: 'over', status, ...(back && { back }) }
+  return { ...shown, is: 'working', ...(back && { later: back }) }
 }
 
-/** docs/choices.md, "Return of the cardholder". */
+/** docs/choices.md, "Return of the cardholder". An outcome that is not known, or not yet, is `processing` to the shop, which asks for it. */
+function returnOf(order: Order, transaction: Transaction, merchant: Merchant, status: Status): Return | undefined {
+  const url = returnUrlOf(order, status)
+  if (url === undefined) return undefined
+  const control = controlOf([status, String(order.orderId), order.clientOrderid], merchant.controlKeys[0]!)
+  const said: Record<string, string> = { status, control }
+  return { url, pairs: callbackPairs(order, transaction, merchant).map(([name, value]) => [name, said[name] ?? value]) }
+}
+
 function returnUrlOf({ request }: Order, status: Status): string | undefined {
   const { redirectUrl, redirectSuccessUrl, redirectFailUrl } = request
   if (status === 'approved') return redirectSuccessUrl ?? redirectUrl
-  return status === 'error' ? redirectUrl : (redirectFailUrl ?? redirectUrl)
+  return status === 'declined' || status === 'filtered' ? (redirectFailUrl ?? redirectUrl) : redirectUrl
 }

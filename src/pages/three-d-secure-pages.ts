@@ -1,12 +1,12 @@
 import { html, type Markup } from '../http/page.ts'
 import type { Status } from '../spec/words.ts'
 import type { Version } from '../three-d-secure/authentication.ts'
-import { creqOf, methodElements, postForm } from '../three-d-secure/forms.ts'
+import { methodElements, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
-import { browserFormId, methodReturnedId, methodScript, returnedScript, submitScript } from './three-d-secure-script.ts'
+import { browserFormId, methodReturnedId, methodReturnedScript, methodScript, submitScript, workingScript } from './three-d-secure-script.ts'
 
 /** What every page of an order shows before anything is confirmed. */
-interface Shown {
+export interface Shown {
   merchantName: string
   amountText: string
   currency: string
@@ -34,21 +34,28 @@ export interface ChallengeOrder extends Shown {
 /** Nothing to show but that something is under way. */
 export interface WorkingOrder extends Shown {
   is: 'working'
+  /** Where the cardholder goes when it takes too long. */
+  later?: Return
+}
+
+/** The way back to the shop, with what the browser posts there. */
+export interface Return {
+  url: string
+  pairs: readonly (readonly [string, string])[]
 }
 
 /** The cardholder goes back, whatever came out, with the same pairs that the merchant's callback has. */
 export interface OverOrder extends Shown {
   is: 'over'
   status: Status
-  /** Absent: the merchant named none, and the page is the end. */
-  returnUrl?: string
-  pairs: readonly (readonly [string, string])[]
+  /** Absent: the merchant named no URL, and the page is the end. */
+  back?: Return
 }
 
 export type PageOrder = MethodOrder | ChallengeOrder | WorkingOrder | OverOrder
 
 /** Where the issuers are is not known beforehand, and browsers hold `form-action` against the redirects after a post as well. */
-const issuers = (loopbackHttp: boolean): string[] => [
+export const issuers = (loopbackHttp: boolean): string[] => [
   "'self'",
   'https:',
   ...(loopbackHttp ? ['http://127.0.0.1:*', 'http://localhost:*', 'http://*.localhost:*'] : []),
@@ -107,34 +114,17 @@ export function methodPage({ order, token, browserPath, method, waitMs, loopback
   }
 }
 
-export function challengePage(order: ChallengeOrder, loopbackHttp: boolean): Page {
-  const creq = creqOf({
-    threeDSServerTransID: order.threeDSServerTransId,
-    acsTransID: order.acsTransId,
-    version: order.version,
-    windowSize: '05',
-  })
-  return {
-    status: 200,
-    title: 'Confirm the payment with your bank',
-    style,
-    script: submitScript,
-    formAction: issuers(loopbackHttp),
-    content: html`${heading(order)} ${doing('Taking you to your bank to confirm this payment…')} ${bankSays(order)}
-    ${postForm({
-      action: order.acsUrl,
-      fields: [['creq', creq]],
-      inside: html`<noscript><button>Continue to your bank</button></noscript>`,
-    })}`,
-  }
-}
-
-export const workingPage = (order: WorkingOrder): Page => ({
+/** `since` is when this browser began to wait; the address has it from then on. */
+export const workingPage = (order: WorkingOrder, since: number): Page => ({
   status: 200,
   title: `Payment to ${order.merchantName}`,
   style,
-  refreshSeconds: 2,
-  content: html`${heading(order)} ${doing('Your payment is being processed. This page goes on by itself.')} ${bankSays(order)}`,
+  script: workingScript,
+  asks: true,
+  refresh: { seconds: 2, to: `?since=${since}` },
+  content: html`${heading(order)}
+    <div data-since="${since}">${doing('Your payment is being processed. This page goes on by itself.')}</div>
+    ${bankSays(order)}`,
 })
 
 // oxfmt-ignore
@@ -148,13 +138,13 @@ const outcomes: Readonly<Record<Status, string>> = {
 }
 
 export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
-  const { returnUrl, status, merchantName } = order
+  const { back, status, merchantName } = order
   const outcome = outcomes[status]
   const content = html`<h1>${outcome}</h1>
     ${amount(order)}
     <p>${status === 'approved' ? 'Paid to' : 'To'} ${merchantName}</p>
     ${bankSays(order)}`
-  if (returnUrl === undefined) return { status: 200, title: outcome, style, content }
+  if (back === undefined) return { status: 200, title: outcome, style, content }
   const wait = order.cardholderInfo === undefined ? undefined : html`data-after-ms="${readMs}"`
   return {
     status: 200,
@@ -162,10 +152,10 @@ export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
     style,
     script: submitScript,
     // A shop on plain http, which is judged when the order is made, may send its customer on to another host of its own.
-    formAction: [...issuers(loopbackHttp), ...(/^http:/i.test(returnUrl) ? ['http:'] : [])],
+    formAction: [...issuers(loopbackHttp), ...(/^http:/i.test(back.url) ? ['http:'] : [])],
     content: html`${content}
       <p role="status" ${wait}>You are going back to the shop.</p>
-      ${postForm({ action: returnUrl, fields: order.pairs, inside: html`<button>Return to the shop</button>` })}`,
+      ${postForm({ action: back.url, fields: back.pairs, inside: html`<button>Return to the shop</button>` })}`,
   }
 }
 
@@ -191,20 +181,10 @@ export const methodReturnedPage = (returned?: { token: string; origin: string })
   status: returned ? 200 : 400,
   title: 'Check by your bank',
   framed: true,
-  ...(returned && { script: returnedScript }),
+  ...(returned && { script: methodReturnedScript }),
   content: returned
     ? html`<p id="${methodReturnedId}" data-token="${returned.token}" data-origin="${returned.origin}">The check is done.</p>`
     : html`<p>This does not belong to a payment.</p>`,
-})
-
-/** The end of a challenge that a shop shows in a frame: the payment's own page refuses to be framed, so the way there leads out of the frame. */
-export const challengeReturnedPage = (pagePath: string): Page => ({
-  status: 200,
-  title: 'Back from your bank',
-  style,
-  framed: true,
-  content: html`<p>Your bank has answered.</p>
-    <p><a class="button" href="${pagePath}" target="_top">Continue</a></p>`,
 })
 
 /** Stands in for the method of an issuer that has none: it only reports back. */
@@ -229,16 +209,16 @@ export const collectorRefusal = (status: 400 | 503): Page => ({
   content: html`<p>${status === 503 ? 'The service is busy.' : 'threeDSMethodData cannot be used.'}</p>`,
 })
 
-const heading = (order: Shown): Markup =>
+export const heading = (order: Shown): Markup =>
   html`<h1>Payment to ${order.merchantName}</h1>
     ${amount(order)}`
 
 const amount = ({ amountText, currency }: Shown): Markup => html`<p class="amount">${amountText} <small>${currency}</small></p>`
 
-const doing = (what: string): Markup =>
+export const doing = (what: string): Markup =>
   html`<p role="status" class="doing"><span class="spinner" aria-hidden="true"></span><span>${what}</span></p>`
 
-const bankSays = ({ cardholderInfo }: Shown): Markup | undefined =>
+export const bankSays = ({ cardholderInfo }: Shown): Markup | undefined =>
   cardholderInfo === undefined
     ? undefined
     : html`<div class="says">
@@ -246,7 +226,7 @@ const bankSays = ({ cardholderInfo }: Shown): Markup | undefined =>
         <p>${cardholderInfo}</p>
       </div>`
 
-const style = `
+export const style = `
 .doing { display: flex; align-items: center; gap: .75rem }
 .spinner { flex: none; width: 1.25rem; height: 1.25rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; animation: turn .9s linear infinite }
 @keyframes turn { to { transform: rotate(1turn) } }

@@ -1,11 +1,15 @@
 import { postFormId } from '../three-d-secure/forms.ts'
 
-/** What the frame with the method's notification tells the page around it. */
+/** What the frame tells the page around it when the method, or the challenge, is over. */
 const methodMessage = 'three-d-secure method returned'
+const challengeMessage = 'three-d-secure challenge returned'
 
 /** Ids that markup and scripts share. */
 export const browserFormId = 'browser'
 export const methodReturnedId = 'method-returned'
+export const challengeReturnedId = 'challenge-returned'
+export const placeId = 'bank'
+export const wholeWindowId = 'whole-window'
 
 // Each script is a block: a browser has globals of its own, `origin` among them.
 
@@ -51,8 +55,84 @@ if (method && frame) {
 } else send(false)
 }`
 
-/** Inside the frame: tells the page around it, and nobody else, that the method came back. The page carries no data but the token of its address. */
-export const returnedScript = `{
-const { origin, token } = document.getElementById('${methodReturnedId}').dataset
-if (window.parent !== window) window.parent.postMessage({ type: '${methodMessage}', token }, origin)
+/** Inside the frame: tells the page around it, and nobody else, that the browser came back. The page carries no data but the token of its address. */
+const tellingScript = (id: string, message: string) => `{
+const { origin, token } = document.getElementById('${id}').dataset
+const around = location.ancestorOrigins
+// In a page of the merchant's there is nobody to tell, and browsers would complain of a message that finds no one.
+const ours = !around || around[0] === origin
+if (window.parent !== window && ours) window.parent.postMessage({ type: '${message}', token }, origin)
+}`
+export const methodReturnedScript = tellingScript(methodReturnedId, methodMessage)
+export const challengeReturnedScript = tellingScript(challengeReturnedId, challengeMessage)
+
+/** Asks what the page would be now, and loads it when it would be another. Without an answer it asks again. */
+const watching = `
+const goOn = () => location.replace(location.href)
+function watch(present, everyMs) {
+  const again = () => window.setTimeout(look, everyMs)
+  const look = () => fetch(location.pathname + '/state' + location.search, { cache: 'no-store' })
+    .then((answer) => (answer.ok ? answer.text() : present))
+    .then((state) => (state === present ? again() : goOn()), again)
+  again()
+}`
+
+/** The address remembers since when this browser waits, through every reload. */
+export const workingScript = `{
+${watching}
+const { since } = document.querySelector('[data-since]').dataset
+history.replaceState(history.state, '', '?since=' + since)
+watch('working', 500)
+}`
+
+/**
+ * Shows the issuer in a frame of the largest size that fits, else in the whole window. The choice is kept with the entry in the browser's history: after a reload the issuer gets
+ * an identical CReq. What happens in the frame may come to nothing (an issuer that refuses to be framed, an app that confirmed), so the page looks by itself as well.
+ */
+export const challengeScript = `{
+${watching}
+const form = document.getElementById('${postFormId}')
+const place = document.getElementById('${placeId}')
+const frame = place.querySelector('iframe')
+const whole = document.getElementById('${wholeWindowId}')
+const doing = document.querySelector('.doing')
+const submit = () => HTMLFormElement.prototype.submit.call(form)
+const keep = (size) => history.replaceState({ challengeWindow: size }, '')
+const wholeCreq = form.elements.namedItem('creq').value
+function inFrame([size, width, height, creq]) {
+  keep(size)
+  Object.assign(frame, { width, height })
+  form.elements.namedItem('creq').value = creq
+  form.target = frame.name
+  whole.hidden = false
+  frame.addEventListener('load', () => {
+    doing.hidden = true
+    if (document.activeElement === document.body) frame.focus()
+  })
+  window.addEventListener('message', (event) => {
+    if (event.origin !== location.origin || event.source !== frame.contentWindow) return
+    if (!event.data || event.data.type !== '${challengeMessage}' || event.data.token !== place.dataset.token) return
+    place.remove()
+    whole.hidden = true
+    doing.hidden = false
+    doing.lastElementChild.textContent = place.dataset.back
+    goOn()
+  })
+  whole.querySelector('button').addEventListener('click', inWhole)
+  submit()
+  watch('challenge', 3000)
+}
+function inWhole() {
+  keep('05')
+  form.elements.namedItem('creq').value = wholeCreq
+  form.target = '_self'
+  place.hidden = true
+  submit()
+}
+place.hidden = false
+const kept = history.state && history.state.challengeWindow
+const fitting = JSON.parse(place.dataset.windows).filter(([, width, height]) => place.clientWidth >= width && window.innerHeight >= height)
+const chosen = kept === '05' ? undefined : fitting.find(([size]) => size === kept) || fitting[0]
+if (chosen) inFrame(chosen)
+else inWhole()
 }`

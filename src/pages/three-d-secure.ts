@@ -6,9 +6,8 @@ import { decodeParam, encodeParam } from '../three-d-secure/codec.ts'
 import { hostedUrls, usableUrl } from '../three-d-secure/forms.ts'
 import { pageAnswer, quietHeaders, type Page } from './layout.ts'
 import { readBrowser } from './three-d-secure-browser.ts'
+import { challengePage, challengeReturnedPage } from './three-d-secure-challenge.ts'
 import {
-  challengePage,
-  challengeReturnedPage,
   collectorPage,
   collectorRefusal,
   methodPage,
@@ -19,6 +18,8 @@ import {
   workingPage,
   type MethodOrder,
   type PageOrder,
+  type Return,
+  type WorkingOrder,
 } from './three-d-secure-pages.ts'
 
 export interface ThreeDSecureParts {
@@ -32,14 +33,16 @@ export interface ThreeDSecureParts {
   now: () => number
   find: (token: string) => Promise<PageOrder | undefined>
   browserCollected: (token: string, collected: { compInd: CompInd; browser: BrowserData }) => Promise<void>
-  /** The text of `cres`, or of the error that came in its place, still encoded. It may come late and more than once. */
-  challengeReturned: (token: string, cres: string) => Promise<void>
+  /** The text of `cres`, or of the error that came in its place, still encoded. It may come late and more than once; answers whether it is of this payment. */
+  challengeReturned: (token: string, cres: string) => Promise<boolean>
   /** Address of the client, as far as it is known. */
   ipOf: (request: Incoming) => string | undefined
 }
 
 /** How long the issuer's method may take. */
 const methodMs = 10_000
+/** How long the cardholder waits for the outcome, before the shop has to do it alone. */
+const waitMs = 60_000
 /** A notification is some 500 characters, a CRes of ours at most 4,096; an error has two texts of 2,048 inside. */
 const longestMethodData = 4_096
 const longestChallengeResult = 12_288
@@ -50,6 +53,7 @@ export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
   const root = `${parts.base}/3ds`
   return [
     { method: 'GET', path: `${root}/:token`, handle: (request) => show(parts, request) },
+    { method: 'GET', path: `${root}/:token/state`, handle: (request) => tell(parts, request) },
     { method: 'POST', path: `${root}/:token/browser`, handle: (request) => takeBrowser(parts, request) },
     { method: 'POST', path: `${root}/:token/method`, handle: (request) => takeMethodReturn(parts, request) },
     { method: 'POST', path: `${root}/:token/challenge`, handle: (request) => takeChallengeReturn(parts, request) },
@@ -59,24 +63,42 @@ export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
 
 async function show(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
-  return pageAnswer(parts.random, order ? pageOf(parts, token, order) : missingPage)
+  return pageAnswer(parts.random, order ? pageOf(parts, token, order, sinceOf(parts, request)) : missingPage)
 }
 
-function pageOf(parts: ThreeDSecureParts, token: string, order: PageOrder): Page {
+/** For the script of a page that is open: what the page would be now, in a word. */
+async function tell(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { order } = await locate(parts, request)
+  const is = order?.is === 'working' && isLong(order, sinceOf(parts, request), parts) ? 'over' : (order?.is ?? 'missing')
+  return { status: order ? 200 : 404, type: 'text/plain;charset=utf-8', headers: quietHeaders, body: is }
+}
+
+function pageOf(parts: ThreeDSecureParts, token: string, order: PageOrder, since: number): Page {
   switch (order.is) {
     case 'method':
       return methodPageOf(parts, token, order)
     case 'challenge': {
       const url = usableUrl(order.acsUrl, parts)
       if (!(url instanceof URL)) throw new Error(`an acsURL that cannot be used was let in: ${url.refused}`)
-      return challengePage(order, parts.loopbackHttp)
+      return challengePage(order, token, parts.loopbackHttp)
     }
     case 'working':
-      return workingPage(order)
+      return isLong(order, since, parts)
+        ? overPage({ ...order, is: 'over', status: 'processing', back: order.later }, parts.loopbackHttp)
+        : workingPage(order, since)
     case 'over':
       return overPage(order, parts.loopbackHttp)
   }
 }
+
+/** Since when this browser waits, as its address says. Whoever changes it comes back to the shop a little earlier, or later. */
+function sinceOf({ now }: ThreeDSecureParts, { query }: Incoming): number {
+  const text = new URLSearchParams(query).get('since') ?? ''
+  return /^\d{13}$/.test(text) ? Math.min(Number(text), now()) : now()
+}
+
+const isLong = (order: WorkingOrder, since: number, { now }: ThreeDSecureParts): order is WorkingOrder & { later: Return } =>
+  order.later !== undefined && now() - since >= waitMs
 
 /** The method never stands in the way: with a URL that cannot be used it counts as not run. */
 function methodPageOf({ base, publicUrl, loopbackHttp, now }: ThreeDSecureParts, token: string, order: MethodOrder): Page {
@@ -117,8 +139,9 @@ async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Pr
 }
 
 /**
- * The browser is back; what that means is told by the issuer itself, elsewhere. Under which name an error comes is not agreed. What cannot be a result ends
- * on a page to read: sent on at once, the cardholder might go round and round between here and the issuer.
+ * The browser is back; what that means is told by the issuer itself, elsewhere. Under which name an error comes is not agreed. What cannot be a result of this payment ends
+ * on a page to read: sent on at once, the cardholder might go round and round between here and the issuer. A browser too old to say that it is in a frame goes on inside, where
+ * nothing shows; the page around it looks by itself.
  */
 async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
@@ -127,10 +150,12 @@ async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming):
   const field = fieldsOf(request)
   const result = field?.('cres') ?? field?.('erro') ?? field?.('error') ?? ''
   const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
-  if (usable) await parts.challengeReturned(token, result)
-  if (/^i?frame$/.test(String(request.headers['sec-fetch-dest'])))
-    return pageAnswer(parts.random, challengeReturnedPage(pagePath))
-  return usable ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
+  const own = usable && (await parts.challengeReturned(token, result))
+  if (/^i?frame$/.test(String(request.headers['sec-fetch-dest']))) {
+    const told = own ? { token, origin: new URL(parts.publicUrl()).origin } : undefined
+    return pageAnswer(parts.random, challengeReturnedPage(pagePath, told))
+  }
+  return own ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
 }
 
 /** The collector: for whoever runs it in a frame, it answers as an issuer's method would. It knows no orders and keeps nothing. */

@@ -201,6 +201,8 @@ async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<s
     ...(message.acsTransID === known.acsTransId ? [] : ['acsTransID']),
     ...(message.dsTransID === known.dsTransId ? [] : ['dsTransID']),
     ...(message.messageVersion === known.version ? [] : ['messageVersion']),
+    // Of a payment, for which the table wants a proof.
+    ...(message.messageCategory === '01' ? [] : ['messageCategory']),
   ]
   if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, peer)
   const verdict = await parts.result(message)

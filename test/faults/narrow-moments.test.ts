@@ -9,6 +9,7 @@ import { secret } from '../../src/base/secret.ts'
 import { sealCard, withCvv2 } from '../../src/card/vault.ts'
 import { openDoor, type Accept, type Door } from '../../src/order/advance.ts'
 import type { Held } from '../../src/order/hand.ts'
+import type { Registry } from '../../src/merchant/merchant.ts'
 import { legalTransitions } from '../../src/order/machine.ts'
 import type { Order } from '../../src/order/order.ts'
 import { updateTransactions } from '../../src/order/store-statements.ts'
@@ -27,6 +28,17 @@ import { openDatabaseProxy, type DatabaseProxy } from '../harness/proxy.ts'
 const log = pino({ level: 'silent' })
 const keys = openFixedKeys(systemRandom)
 let database: TestDatabase
+const plainId = 11n
+const secureId = 99n
+/** With an endpoint more, which runs 3-D Secure. */
+const secured: Registry = {
+  ...configuration,
+  endpoint(id) {
+    const plain = configuration.endpoint(plainId)!
+    const settings = { ...plain.settings, threeDSecure: true }
+    return id === secureId ? { ...plain, endpointId: id, settings } : configuration.endpoint(id)
+  },
+}
 /** Straight to the database, as another process would have it. */
 let straight: Pool
 
@@ -60,12 +72,16 @@ describe('a batch loses its connection in the second round, when an order of the
       clock: systemClock,
       log,
       heartbeat,
-      registry: () => configuration,
+      registry: () => secured,
       maxHeld: 100,
       handOver: true,
       maxBatch: 100,
       lanes: 1,
-      planner: { enrolment: () => ({ is: 'unknown' }), random: systemRandom, steering: false },
+      planner: {
+        enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
+        random: systemRandom,
+        steering: false,
+      },
       sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, systemRandom),
       onStep: ({ order }: Held) => void begun.push(order.orderId),
       deliveryRoom: () => 100,
@@ -82,7 +98,7 @@ describe('a batch loses its connection in the second round, when an order of the
   // oxfmt-ignore
   const cuts = [
     ['the commit was not made', 'before', 'applied'],
-    ['the commit was made',     'after',  'ignored'],
+    ['the commit was made',     'after',  'applied'],
   ] as const
   for (const [at, [what, when, answer]] of cuts.entries())
     test(`${what}: no step is begun twice`, { timeout: 60_000 }, async () => {
@@ -111,6 +127,43 @@ describe('a batch loses its connection in the second round, when an order of the
         { status: 'processing', attempts: 1n },
       ])
     })
+
+  test('the commit of an upload was made: what follows from it is begun, once', { timeout: 60_000 }, async () => {
+    const sale = newSale(21n, secureId)
+    const { merchantId, orderId } = sale.order
+    await door.submit(sale)
+    assert.deepEqual(
+      begun.filter((id) => id === orderId),
+      [],
+      'it waits for the cardholder',
+    )
+    const stored = statement<{ id: string }>(
+      `select authentication ->> 'threeDSServerTransId' as id from transaction where order_id = $1`,
+    )
+    const [{ id: of } = { id: '' }] = await straight.run(stored, [orderId])
+    const event = {
+      is: 'method uploaded',
+      transactionNo: 1,
+      of,
+      learned: { compInd: 'Y' },
+      lease: heartbeat.processId,
+      leaseDueAt: systemClock.now() + 4_000,
+    } as const
+    const sprung = proxy.cutAtCommit(updateTransactions.name, 'after')
+    const upload = { is: 'event', merchantId, orderId, event, card: sale.card } as const
+    const [told] = await Promise.all([door.submit(upload), sprung])
+    assert.equal(told.is, 'applied')
+    assert.deepEqual(
+      begun.filter((id) => id === orderId),
+      [orderId],
+    )
+    assert.ok(door.holds(sale.order))
+    assert.equal((await door.submit({ ...upload })).is, 'ignored', 'the same upload again is another one')
+    assert.deepEqual(
+      begun.filter((id) => id === orderId),
+      [orderId],
+    )
+  })
 })
 
 test('a process that is slow while it writes its first beat does not take its lease for fresher than its row is', async () => {
@@ -170,7 +223,7 @@ const approval = ({ merchantId, orderId }: Order) =>
     },
   }) as const
 
-function newSale(orderId: bigint): Accept {
+function newSale(orderId: bigint, endpointId = plainId): Accept {
   const createdAt = systemClock.now()
   const amount = { amountMinor: 1_050n, amountText: '10.50' }
   const order: Order = {
@@ -179,8 +232,8 @@ function newSale(orderId: bigint): Accept {
     version: 0,
     kind: 'sale',
     clientOrderid: `sale ${orderId}`,
-    pathId: 11n,
-    endpointId: 11n,
+    pathId: endpointId,
+    endpointId,
     currency: 'USD',
     ...amount,
     request: { orderDesc: 'a thing', ipAddress: '192.0.2.1', email: 'a@example.com' },

@@ -32,13 +32,18 @@ export const over = {
   ...shown,
   is: 'over',
   status: 'approved',
-  returnUrl: 'https://shop.example.com/back?x=1&y=2',
-  pairs: [
-    ['status', 'approved'],
-    ['merchantdata', 'a "b" <c> &amp; \u00e9'],
-    ['submit', 'x'],
-  ],
+  back: {
+    url: 'https://shop.example.com/back?x=1&y=2',
+    pairs: [
+      ['status', 'approved'],
+      ['merchantdata', 'a "b" <c> &amp; \u00e9'],
+      ['submit', 'x'],
+    ],
+  },
 } as const
+
+/** A result of some other payment. */
+export const foreign = 'Zm9yZWlnbg'
 
 export type Pages = Awaited<ReturnType<typeof openPages>>
 
@@ -58,7 +63,8 @@ export async function openPages() {
       now: () => now,
       find: (token) => (asked.push(token), Promise.resolve(orders.get(token))),
       browserCollected: (token, facts) => Promise.resolve(void collected.push({ token, ...facts })),
-      challengeReturned: (token, cres) => Promise.resolve(void returned.push([token, cres])),
+      // What a result says is of another payment where it says so.
+      challengeReturned: (token, cres) => Promise.resolve(returned.push([token, cres]) > 0 && !cres.includes(foreign)),
       ipOf: () => '203.0.113.7',
     })
     return openServer({ host: '127.0.0.1', port: 0, random: systemRandom, log, ...limits }, routes)
@@ -100,11 +106,11 @@ export const param = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 export const decoded = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url').toString())
 
-const unescaped = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
+export const plain = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
 export const fieldsOf = (page: string): [string, string][] =>
   [...page.matchAll(/<input\s+type="hidden"\s+name="([^"]*)"\s+value="([^"]*)"/g)].map(([, name, value]) => [
-    unescaped(name!),
-    unescaped(value!),
+    plain(name!),
+    plain(value!),
   ])
 export function field(page: string, name: string): string {
   const found = fieldsOf(page).find(([other]) => other === name)
@@ -112,7 +118,7 @@ export function field(page: string, name: string): string {
   return found[1]
 }
 export const actions = (page: string) =>
-  [...page.matchAll(/<form[^>]* action="([^"]*)"/g)].map(([, action]) => unescaped(action!))
+  [...page.matchAll(/<form[^>]* action="([^"]*)"/g)].map(([, action]) => plain(action!))
 
 /** A page with its policy by directive, after what holds of every page: it loads nothing, and only its own style and script run. */
 export async function read(response: Response) {

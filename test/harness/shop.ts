@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Page } from 'playwright-core'
+import { callbackControl, order, settled, statusOf, until, type Changes, type Fields, type Order } from '../conformance/client.ts'
+import { html, verbatim } from '../../src/http/page.ts'
+import type { World } from './world.ts'
+
+/** A shop on a site of its own, http://shop.localhost: ports of one host are one site to a browser. */
+export interface Shop {
+  /** Sells at the endpoint with 3-D Secure to a card of the sandbox, and waits until the cardholder is asked for. */
+  sell(card: Card, changes?: Changes): Promise<Sold>
+  /** Opens the shop's page and follows its link to the payment. */
+  pay(page: Page, sold: Sold): Promise<void>
+  /** Waits until the browser is back, and insists that what it posted is signed and says what the status says. */
+  back(page: Page, sold: Sold, path?: string): Promise<Fields>
+  /** The outcome, which one callback told. */
+  outcome(sold: Sold): Promise<Fields>
+  status(sold: Sold): Promise<Fields>
+  /** What was posted to the shop at a path of this order, in the order in which it came. */
+  posted(sold: Sold, path: string): Fields[]
+  /** An address of this shop at which it shows a page, as it is. */
+  print(sold: Sold, markup: string): string
+  /** An address of this shop that notes what is posted to it. */
+  url(sold: Pick<Order, 'client_orderid'>, path: string): string
+  close(): Promise<void>
+}
+
+/** By name, as the sandbox lists them; of Visa unless said otherwise. */
+export interface Card {
+  scenario: string
+  version?: '2.1.0' | '2.2.0'
+}
+
+export interface Sold extends Order {
+  /** `redirect-to`. */
+  page: string
+  /** Of the status that named the page. */
+  shown: Fields
+}
+
+interface TestCard {
+  number: string
+  scenario: string
+  version: string
+  network: string
+}
+
+export async function openShop(world: World): Promise<Shop> {
+  const cards = (await (await fetch(`${world.acsUrl}/test-cards.json`)).json()) as TestCard[]
+  const came = new Map<string, Fields[]>()
+  const printed = new Map<string, string>()
+
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://shop')
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(Buffer.from(chunk))
+    const posted = request.method === 'POST' ? new URLSearchParams(Buffer.concat(chunks).toString('utf8')) : searchParams
+    response.setHeader('content-type', 'text/html;charset=utf-8')
+    const page = printed.get(pathname)
+    if (page !== undefined) return void response.end(page)
+    if (request.method === 'POST' || pathname.endsWith('/callback'))
+      came.set(pathname, [...(came.get(pathname) ?? []), Object.fromEntries(posted)])
+    response.end(shopPage('Thank you', 'The shop has your order.'))
+  }
+  const server = createServer((request, response) => {
+    receive(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const origin = `http://shop.localhost:${address.port}`
+  const pathOf = ({ client_orderid }: Pick<Order, 'client_orderid'>, path: string) => `/${client_orderid}/${path}`
+  const posted = (sold: Sold, path: string) => came.get(pathOf(sold, path)) ?? []
+  const way = { path: world.endpoints.secure }
+  const numberOf = ({ scenario, version = '2.2.0' }: Card) => {
+    const card = cards.find((one) => one.scenario === scenario && one.version === version && one.network === 'visa')
+    assert.ok(card, `a card ${scenario} of ${version}`)
+    return card.number
+  }
+  const shop: Shop = {
+    posted,
+    url: (sold, path) => origin + pathOf(sold, path),
+    status: (sold) => statusOf(world, sold, way),
+    async sell(card, changes = {}) {
+      const client_orderid = `shop-${Math.random().toString(36).slice(2)}`
+      const own = { client_orderid }
+      const fields = {
+        client_orderid,
+        credit_card_number: numberOf(card),
+        redirect_url: shop.url(own, 'back'),
+        // The gateway asks no name server for it.
+        server_callback_url: `http://127.0.0.1:${address.port}${pathOf(own, 'callback')}`,
+      }
+      const made = await order(world, { ...fields, ...changes }, way)
+      const shown = await until(
+        () => statusOf(world, made, way),
+        (reply) => reply['redirect-to'] !== undefined || reply.status !== 'processing',
+      )
+      assert.ok(shown['redirect-to'], JSON.stringify(shown))
+      return { ...made, page: shown['redirect-to'], shown }
+    },
+    async pay(page, sold) {
+      const link = html`<a href="${sold.page}">Pay now</a>`
+      await page.goto(shop.print(sold, shopPage('Your basket', link.text)))
+      await page.getByRole('link', { name: 'Pay now' }).click()
+    },
+    async back(page, sold, path = 'back') {
+      await page.waitForURL(shop.url(sold, path))
+      await page.getByRole('heading', { name: 'Thank you' }).waitFor()
+      const [form] = posted(sold, path)
+      assert.ok(form, 'the browser posted something')
+      const { status = '', orderid, client_orderid, control } = form
+      assert.equal(control, callbackControl(status, sold.orderid, sold.client_orderid, world.merchant.controlKey))
+      assert.deepEqual([orderid, client_orderid], [sold.orderid, sold.client_orderid])
+      return form
+    },
+    async outcome(sold) {
+      const reply = await settled(world, sold, way)
+      const told = await until(
+        () => posted(sold, 'callback'),
+        (calls) => calls.length > 0,
+      )
+      assert.deepEqual(
+        told.map(({ status }) => status),
+        [reply.status],
+        'one callback, with the outcome',
+      )
+      return reply
+    },
+    print(sold, markup) {
+      const path = pathOf(sold, `page-${printed.size}`)
+      printed.set(path, markup)
+      return origin + path
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return shop
+}
+
+const shopPage = (title: string, content: string): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <title>${title}</title>
+        <link rel="icon" href="data:," />
+      </head>
+      <body>
+        <h1>${title}</h1>
+        <p>${verbatim(content)}</p>
+      </body>
+    </html>`.text
