@@ -2,7 +2,7 @@ import { currencyOf } from '../src/base/money.ts'
 import { uuid } from '../src/base/random.ts'
 import { secret } from '../src/base/secret.ts'
 import type { Reply } from '../src/gateway-api/reply.ts'
-import { performSale } from '../src/gateway-api/sale.ts'
+import { performPayment } from '../src/gateway-api/payment.ts'
 import { statusOf } from '../src/order/order.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import type { SaleRequest } from '../src/spec/gateway/sale.ts'
@@ -72,7 +72,7 @@ export function openShoppers(
     for (let n = 0; n < asks; n++) {
       const slot = chance.pick(slots)
       told.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
-      const reply = await ask(slot, (gateway) => performSale(askedOf(gateway, wanted, uuid(random))))
+      const reply = await ask(slot, (gateway) => performPayment(askedOf(gateway, wanted, uuid(random))))
       if (reply && isRefusal(reply)) return told.onAnswer(wanted, { refused: reply.refused })
       if (reply) {
         const orderId = BigInt(reply['gateway-order-id']!)
@@ -112,7 +112,7 @@ export function openShoppers(
 
 const isRefusal = (reply: Reply | Refusal): reply is Refusal => 'refused' in reply
 
-function askedOf(gateway: Gateway, wanted: Wanted, serialNumber: string): Parameters<typeof performSale>[0] {
+function askedOf(gateway: Gateway, wanted: Wanted, serialNumber: string): Parameters<typeof performPayment>[0] {
   const endpoint = configuration.endpoint(wanted.endpointId)!
   const entry = configuration.entry(wanted.endpointId, false)!
   return {

@@ -38,13 +38,25 @@ export interface Authorisation extends AttemptNames {
   repeat: boolean
 }
 
+/** A capture of a preauthorisation, or the return of captured money: the whole or a part. */
+export interface Follow extends AttemptNames {
+  kind: 'capture' | 'return'
+  orderId: bigint
+  amountMinor: bigint
+  /** Of the payment it draws on. */
+  originalMinor: bigint
+  currencyNumeric: string
+  original: AttemptNames & { kind: Authorisation['kind'] }
+  repeat: boolean
+}
+
 export interface Reversal extends AttemptNames {
   orderId: bigint
   reason: 'no answer' | 'cancelled' | 'unusable answer'
   amountMinor: bigint
   currencyNumeric: string
   /** Message type and processing code of the original, and the names it was sent under. */
-  original: AttemptNames & { kind: Authorisation['kind'] }
+  original: AttemptNames & { kind: Authorisation['kind'] | Follow['kind'] }
   repeat: boolean
 }
 
@@ -90,6 +102,7 @@ export type ReversalOutcome =
  */
 export interface Connector {
   authorise(ask: Authorisation, deadline: number, mayStillSend: () => boolean): Promise<Outcome>
+  follow(ask: Follow, deadline: number, mayStillSend: () => boolean): Promise<Outcome>
   reverse(ask: Reversal, deadline: number, mayStillSend: () => boolean): Promise<ReversalOutcome>
   /** Open requests on the line, and whether it is signed on. */
   state(): { up: boolean; open: number }

@@ -72,4 +72,5 @@ export interface Asked {
   endpoint?: Endpoint
   order?: Order
   cres?: ReadCres
+  idempotencyKey?: string
 }

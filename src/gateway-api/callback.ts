@@ -38,7 +38,7 @@ export function callbackPairs(order: Order, transaction: Transaction, merchant: 
     ['gate-partial-capture', view['gate-partial-capture']],
     ['processor-rrn', view['processor-rrn']],
     ['processor-tx-id', view['processor-tx-id']],
-    ['comment', order.request.comment],
+    ['comment', transaction.asked ? transaction.asked.comment : order.request.comment],
     ['merchantdata', order.request.merchantData],
     ['control', controlOf([status, String(order.orderId), order.clientOrderid], merchant.controlKeys[0]!)],
   ]

@@ -1,15 +1,16 @@
 /** The checks of the matrix. Each answers a refusal or nothing, and adds to `asked` what it found out. */
 import { chooseGate } from '../acquirer/choose.ts'
-import { decimalToMinor, type Currency } from '../base/money.ts'
+import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
 import { judgeRedirectUrl, judgeTarget } from '../http/address.ts'
 import { controlHolds as holds, type Parts } from '../merchant/control.ts'
 import { memberFor, type Operation } from '../merchant/merchant.ts'
 import { readCres } from '../order/browser-returned.ts'
-import { readFields, type Table } from '../spec/field.ts'
+import { readFields, type Table, type Values } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
 import type { Amount } from '../spec/kinds.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
-import { saleRequest } from '../spec/gateway/sale.ts'
+import { followRequest, type FollowRequest } from '../spec/gateway/follow.ts'
+import { saleRequest, verificationRequest } from '../spec/gateway/sale.ts'
 import { statusRequest, type StatusRequest } from '../spec/gateway/status.ts'
 import {
   uploadCresRequest,
@@ -26,18 +27,28 @@ export type Performer = (asked: Asked) => Promise<Reply | Refusal>
 
 const tables: Readonly<Record<Operation, Table>> = {
   sale: saleRequest,
+  preauth: saleRequest,
+  'account-verification': verificationRequest,
+  capture: followRequest,
+  return: followRequest,
+  void: followRequest,
   status: statusRequest,
   'upload-method-url-result': uploadMethodRequest,
   'upload-cres-result': uploadCresRequest,
   'upload-pares-result': uploadParesRequest,
 }
 
+/** What makes an order. */
+const isPayment = (operation: Operation): boolean => ['sale', 'preauth', 'account-verification'].includes(operation)
+
+const follows = (operation: Operation): boolean => ['capture', 'return', 'void'].includes(operation)
+
 /** Uploads name an endpoint or a group by the same path. */
 const isUpload = (operation: Operation): boolean => operation.startsWith('upload-')
 
 /** What is accepted is carried in memory first; a service that has its hands full says so before it takes more. */
 export function serviceHasRoom({ world, operation, overloaded }: Asked): Refusal | undefined {
-  const full = world.door.load(0n, 0n).waiting >= world.limits.maxWaiting || (operation === 'sale' && world.door.room() === 0)
+  const full = world.door.load(0n, 0n).waiting >= world.limits.maxWaiting || (isPayment(operation) && world.door.room() === 0)
   return overloaded || full ? refuse('too many requests') : undefined
 }
 
@@ -80,18 +91,28 @@ export function readBody(body: Buffer | undefined, contentType: string | undefin
 }
 
 export function fieldsCanBeRead(asked: Asked): Refusal | undefined {
-  const read = readFields(tables[asked.operation], asked.pairs!, asked.operation === 'sale' ? requiredHere(asked) : undefined)
+  const read = readFields(tables[asked.operation], asked.pairs!, isPayment(asked.operation) ? requiredHere(asked) : undefined)
   if ('refused' in read) return read
-  asked.values = read.values
+  asked.values = asked.operation === 'account-verification' ? withCurrency(read.values, asked) : read.values
   asked.raw = read.raw
   return undefined
 }
 
+/** An account verification by a single endpoint needs no currency: it is the endpoint's. */
+function withCurrency(values: Values<Table>, { entry }: Asked): Values<Table> {
+  const own = currencyOf(entry!.endpoints[0]?.currency ?? '')
+  return 'currency' in values || !own ? values : { ...values, currency: own }
+}
+
 /** Fields that the endpoint makes mandatory. In a group it is the member of the currency, as far as the currency can be told. */
-function requiredHere({ entry, pairs }: Asked): Set<string> {
+function requiredHere({ entry, pairs, operation }: Asked): Set<string> {
   const currency = pairs!.find(([name]) => name === 'currency')?.[1].trim() ?? ''
-  const endpoint = memberFor(entry!, currency)
-  return new Set([...(endpoint?.settings.mandatoryFields ?? []), ...(endpoint?.settings.threeDSecure ? ['redirect_url'] : [])])
+  const endpoint = memberFor(entry!, currency === '' && entry!.endpoints.length === 1 ? entry!.endpoints[0]!.currency : currency)
+  return new Set([
+    ...(operation === 'account-verification' && entry!.endpoints.length !== 1 ? ['currency'] : []),
+    ...(endpoint?.settings.mandatoryFields ?? []),
+    ...(endpoint?.settings.threeDSecure ? ['redirect_url'] : []),
+  ])
 }
 
 /** The issuer sends the browser there, with its answer: nothing but a merchant's own page may get it. */
@@ -130,18 +151,20 @@ export function urlsMayBeUsed(asked: Asked): Refusal | undefined {
 }
 
 /** An unknown login, an endpoint of another merchant and a wrong checksum are refused alike, after the same work. */
-export function controlHolds(asked: Asked): Refusal | undefined {
+export async function controlHolds(asked: Asked): Promise<Refusal | undefined> {
   const { entry, registry, world } = asked
   const login = (asked.values as Partial<StatusRequest>).login
   const merchant = login === undefined || registry.merchantByLogin(login) === entry!.merchant ? entry!.merchant : undefined
-  const accepted = asked.operation === 'sale' ? saleSpellings(asked) : orderSpellings(asked)
+  const accepted = isPayment(asked.operation) ? paymentSpellings(asked) : await orderSpellings(asked)
   const control = (asked.values as { control: string }).control
   if (!holds(control, accepted, merchant?.controlKeys ?? [], world.decoyKey)) return refuse('control does not match')
   asked.merchant = merchant!
   return undefined
 }
 
-function saleSpellings({ entry, path, values, raw }: Asked): Parts[] {
+function paymentSpellings({ entry, path, values, raw, operation }: Asked): Parts[] {
+  if (operation === 'account-verification')
+    return spellings(values!, raw!, (take) => [path.id, take('client_orderid'), take('email')])
   const { amount, currency } = values as { amount: Amount; currency: Currency }
   const member = memberFor(entry!, currency.code) ?? entry!.endpoints[0]
   const minor =
@@ -150,12 +173,28 @@ function saleSpellings({ entry, path, values, raw }: Asked): Parts[] {
 }
 
 /** Of what is asked about an order there is: status and uploads, which spell its name differently. */
-const orderSpellings = ({ values, raw, operation }: Asked): Parts[] =>
-  spellings(values!, raw!, (take) => [
-    take('login'),
-    take(isUpload(operation) ? 'client-order-id' : 'client_orderid'),
-    take('orderid'),
-  ])
+async function orderSpellings(asked: Asked): Promise<Parts[]> {
+  const { values, raw, operation } = asked
+  const ways = follows(operation) ? await amountsSigned(asked) : [[]]
+  return ways.flatMap((signed) =>
+    spellings(values!, raw!, (take) => [
+      take('login'),
+      take(isUpload(operation) ? 'client-order-id' : 'client_orderid'),
+      take('orderid'),
+      ...signed,
+    ]),
+  )
+}
+
+/** What follows the order in the control of a capture or return: the amount that is sent; without one nothing, or the order's own, which some clients sign without sending it. */
+async function amountsSigned({ entry, world, values, registry }: Asked): Promise<string[][]> {
+  const { amount, currency, orderid } = values as FollowRequest
+  const order = await world.orders.byId({ merchantId: entry!.merchant.merchantId, orderId: orderid })
+  const hundredths = order !== undefined && registry.endpoint(order.endpointId)?.settings.controlMinorUnits === 'hundredths'
+  const minorOf = (text: string, minor: bigint) => String(hundredths ? (decimalToMinor(text, 2) ?? minor) : minor)
+  if (amount && currency) return [[minorOf(amount.text, amount.minor!), currency.code]]
+  return order ? [[], [minorOf(order.amountText, order.amountMinor), order.currency]] : [[]]
+}
 
 /** Checksums accept values trimmed, or as they were sent. */
 function spellings(
@@ -170,7 +209,7 @@ function spellings(
 
 export function operationIsEnabled({ entry, operation, values }: Asked): Refusal | undefined {
   if (operation === 'status') return undefined
-  if (isUpload(operation))
+  if (isUpload(operation) || follows(operation))
     return entry!.endpoints.every((e) => e.settings.disabledOperations.includes(operation))
       ? refuse('operation not enabled')
       : undefined
@@ -180,7 +219,7 @@ export function operationIsEnabled({ entry, operation, values }: Asked): Refusal
 }
 
 export async function orderIsThisMerchants(asked: Asked): Promise<Refusal | undefined> {
-  const { orderid, ...names } = asked.values as StatusRequest | UploadMethodRequest
+  const { orderid, ...names } = asked.values as StatusRequest | UploadMethodRequest | FollowRequest
   const clientOrderid = 'client_orderid' in names ? names.client_orderid : names['client-order-id']
   const { merchantId } = asked.merchant!
   const order =

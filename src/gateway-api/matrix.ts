@@ -1,6 +1,7 @@
 import type { Operation } from '../merchant/merchant.ts'
 import * as check from './checks.ts'
-import { performSale } from './sale.ts'
+import { performFollow } from './follow.ts'
+import { performPayment } from './payment.ts'
 import { performStatus } from './status.ts'
 import { performUploadCres } from './upload-cres.ts'
 import { performUploadMethod } from './upload-method.ts'
@@ -16,6 +17,11 @@ interface CheckRow {
 
 const operations: readonly Operation[] = [
   'sale',
+  'preauth',
+  'account-verification',
+  'capture',
+  'return',
+  'void',
   'status',
   'upload-method-url-result',
   'upload-cres-result',
@@ -30,19 +36,19 @@ function row(promise: string, codes: string, holds: check.Check, marks: string):
 /** Every check in the order of refusals (spec/refusals), a column an operation. */
 // oxfmt-ignore
 const matrix: readonly CheckRow[] = [
-  //                                            codes   check                        sale status method cres pares
-  row('the service has room',                   '20',   check.serviceHasRoom,        'x    x      x      x    x'),
-  row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x      x      x    x'),
-  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    .      .      .    .'),
-  row('the body is a form',                     '3',    check.bodyIsForm,            'x    x      x      x    x'),
-  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x      x      x    x'),
-  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    .      .      .    .'),
-  row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .      x      .    .'),
-  row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .      .      x    .'),
-  row('the control holds',                      '2',    check.controlHolds,          'x    x      x      x    x'),
-  row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x      x      x    x'),
-  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    x      x      x    x'),
-  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    .      .      .    .'),
+  //                                            codes   check                        sale preauth verify capture return void status method cres pares
+  row('the service has room',                   '20',   check.serviceHasRoom,        'x    x       x      x       x      x    x      x      x    x'),
+  row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x       x      x       x      x    x      x      x    x'),
+  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    x       x      .       .      .    .      .      .    .'),
+  row('the body is a form',                     '3',    check.bodyIsForm,            'x    x       x      x       x      x    x      x      x    x'),
+  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x       x      x       x      x    x      x      x    x'),
+  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    x       x      .       .      .    .      .      .    .'),
+  row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .       .      .       .      .    .      x      .    .'),
+  row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .       .      .       .      .    .      .      x    .'),
+  row('the control holds',                      '2',    check.controlHolds,          'x    x       x      x       x      x    x      x      x    x'),
+  row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x       x      x       x      x    x      x      x    x'),
+  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    .       .      x       x      x    x      x      x    x'),
+  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    x       x      .       .      .    .      .      .    .'),
 ]
 
 const columns = new Map(operations.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
@@ -51,7 +57,12 @@ export const checksOf = (operation: Operation): readonly check.Check[] => column
 
 /** What is done once every check holds. */
 export const performers: Readonly<Record<Operation, check.Performer>> = {
-  sale: performSale,
+  sale: performPayment,
+  preauth: performPayment,
+  'account-verification': performPayment,
+  capture: performFollow,
+  return: performFollow,
+  void: performFollow,
   status: performStatus,
   'upload-method-url-result': performUploadMethod,
   'upload-cres-result': performUploadCres,

@@ -11,6 +11,11 @@ import { answerOf, refusalReply, wantsJson } from './reply.ts'
 /** Paths of each operation below the base URL; each exists for an endpoint and for a group. */
 const paths: Readonly<Record<Operation, string>> = {
   sale: '/api/v2/sale',
+  preauth: '/api/v2/preauth',
+  'account-verification': '/api/v2/account-verification',
+  capture: '/api/v2/capture',
+  return: '/api/v2/return',
+  void: '/api/v2/void',
   status: '/api/v2/status',
   'upload-method-url-result': '/api/3ds/v1/upload-method-url-result',
   'upload-cres-result': '/api/3ds/v1/upload-cres-result',
@@ -34,6 +39,7 @@ async function serve(world: World, operation: Operation, group: boolean, request
     overloaded: request.overloaded,
     serialNumber: uuid(world.random),
     now: world.clock.now(),
+    ...idempotencyKeyOf(request.headers['idempotency-key']),
     registry: world.registry(),
   }
   const json = wantsJson(request.headers.accept)
@@ -49,6 +55,11 @@ async function serve(world: World, operation: Operation, group: boolean, request
   world.log.info({ serial: asked.serialNumber, operation, refused: outcome.refused, detail: outcome.detail }, 'refused')
   const { reply, http } = refusalReply(outcome as Parameters<typeof refusalReply>[0], asked.serialNumber, asked.merchantOrderId)
   return answerOf(reply, json, http)
+}
+
+/** A name of the client's own for its request; one that nobody would send is none. */
+function idempotencyKeyOf(header: string | string[] | undefined): Pick<Asked, 'idempotencyKey'> {
+  return typeof header === 'string' && /^[\x21-\x7e]{1,128}$/.test(header) ? { idempotencyKey: header } : {}
 }
 
 async function perform(asked: Asked) {

@@ -2,7 +2,7 @@ import { authenticated, challengeEvent, isOf } from '../order/browser-returned.t
 import type { Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
-import { acknowledge, noteUpload, requestRow, wrongState } from './upload.ts'
+import { acknowledge, note, requestRow, wrongState } from './acknowledge.ts'
 
 /** The browser is back from the challenge. Whatever the CRes says, the payment waits for the result that the directory server posts. */
 export async function performUploadCres(asked: Asked): Promise<Reply | Refusal> {
@@ -11,7 +11,7 @@ export async function performUploadCres(asked: Asked): Promise<Reply | Refusal> 
   const cres = asked.cres!
   const transaction = authenticated(order)
   if (!transaction || transaction.state === 'awaiting method' || transaction.state === 'authenticating') return wrongState(asked)
-  if (!isOf(cres, transaction.authentication)) return noteUpload(asked, transaction.no, 'of another authentication')
+  if (!isOf(cres, transaction.authentication)) return note(asked, transaction.no, 'of another authentication')
   const { status } = transaction.authentication
   if (status !== 'C' && cres.status !== undefined && (cres.status === 'Y') !== (status === 'Y'))
     world.log.warn(
@@ -19,7 +19,7 @@ export async function performUploadCres(asked: Asked): Promise<Reply | Refusal> 
       'a CRes contradicts the result of the directory server, which counts',
     )
   const event = challengeEvent(transaction, now)
-  if (!event) return noteUpload(asked, transaction.no, 'repeated or late')
+  if (!event) return note(asked, transaction.no, 'repeated or late')
   const { merchantId, orderId } = order
   await world.door.submit({ is: 'event', merchantId, orderId, event, request: requestRow(asked, transaction.no) })
   return acknowledge(asked)

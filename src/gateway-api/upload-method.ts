@@ -4,7 +4,7 @@ import type { UploadMethodRequest } from '../spec/gateway/upload.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
-import { acknowledge, noteUpload, requestRow, wrongState } from './upload.ts'
+import { acknowledge, note, requestRow, wrongState } from './acknowledge.ts'
 
 /** The issuer's method is over: what the merchant found out of the browser goes to the issuer. Only the first upload counts. */
 export async function performUploadMethod(asked: Asked): Promise<Reply | Refusal> {
@@ -17,7 +17,7 @@ export async function performUploadMethod(asked: Asked): Promise<Reply | Refusal
   const named = values.threeDSServerTransID.toLowerCase() === authentication.threeDSServerTransId
   // After the acquirer demanded a second authentication, an upload can only be a late one of the first.
   if (!named && authentication.round === 1) return wrongState(asked)
-  if (state !== 'awaiting method') return noteUpload(asked, transaction.no, 'late')
+  if (state !== 'awaiting method') return note(asked, transaction.no, 'late')
   const browser = browserOf(values, asked)
   if ('refused' in browser) return browser
   const result = {

@@ -4,7 +4,7 @@ import type { UploadParesRequest } from '../spec/gateway/upload.ts'
 import type { Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
-import { acknowledge, noteUpload, requestRow, wrongState } from './upload.ts'
+import { acknowledge, note, requestRow, wrongState } from './acknowledge.ts'
 
 /** The issuer's signed answer of 3-D Secure 1.0.2. The first one counts, whatever it proves. */
 export async function performUploadPares(asked: Asked): Promise<Reply | Refusal> {
@@ -13,7 +13,7 @@ export async function performUploadPares(asked: Asked): Promise<Reply | Refusal>
   const { paRes, md } = asked.values as UploadParesRequest
   const transaction = authenticated(order)
   if (transaction?.authentication.version !== '1.0.2' || transaction.state === 'enrolling') return wrongState(asked)
-  if (transaction.state !== 'awaiting pares') return noteUpload(asked, transaction.no, 'late')
+  if (transaction.state !== 'awaiting pares') return note(asked, transaction.no, 'late')
   const { event, refused } = judgePares(world, order, transaction, { paRes, md }, now)
   if (refused !== undefined)
     world.log.warn({ serial: asked.serialNumber, order: String(order.orderId), why: refused }, 'a PARes fails a check')

@@ -37,7 +37,17 @@ export interface GateRow {
   maxOpen: number
 }
 
-export type Operation = 'sale' | 'status' | 'upload-method-url-result' | 'upload-cres-result' | 'upload-pares-result'
+export type Operation =
+  | 'sale'
+  | 'preauth'
+  | 'account-verification'
+  | 'capture'
+  | 'return'
+  | 'void'
+  | 'status'
+  | 'upload-method-url-result'
+  | 'upload-cres-result'
+  | 'upload-pares-result'
 
 /** What follows where an authentication leaves liability with the merchant. */
 export type AuthenticationChoice = 'authorise' | 'decline'

@@ -9,6 +9,11 @@ import { departures } from './authentication-settings.ts'
 /** Total, so that a new operation cannot be forgotten here. */
 const operations: Readonly<Record<Operation, true>> = {
   sale: true,
+  preauth: true,
+  'account-verification': true,
+  capture: true,
+  return: true,
+  void: true,
   status: true,
   'upload-method-url-result': true,
   'upload-cres-result': true,
@@ -18,7 +23,7 @@ const operations: Readonly<Record<Operation, true>> = {
 export const usualEndpoint: EndpointSettings = {
   threeDSecure: false,
   mandatoryFields: [],
-  disabledOperations: [],
+  disabledOperations: ['capture', 'return', 'void'],
   controlMinorUnits: 'iso4217',
   plainHttpCallbacks: false,
 }

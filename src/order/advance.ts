@@ -8,41 +8,24 @@ import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import type { AuthenticationPlanner } from './authenticate.ts'
 import type { Refused } from './decide.ts'
-import type { Event } from './event.ts'
 import { openHand, type Held } from './hand.ts'
-import { head, type Order, type Transaction } from './order.ts'
+import type { Order, Transaction } from './order.ts'
 import { isOutside } from './perform.ts'
-import { placeKey, type KeyRow, type OrderStore, type Place, type RepeatRow } from './store.ts'
-import { acceptWork, drive, resume, type Deciding, type Work } from './work.ts'
-
-/** A new order, in state `new` with its one transaction, and the card it pays with. */
-export interface Accept {
-  is: 'accept'
-  order: Order
-  digest: Buffer
-  card: Card
-  sealed: SealedCard
-}
-
-/** Something that happened to an order, or (`resume`) a step of it that was found in nobody's hand or whose time is over. */
-export type Happened = (
-  | { is: 'event'; event: Event; /** Of an order that may be in nobody's hand, so that its next step can be done. */ card?: Card }
-  | { is: 'resume'; transactionNo: number; card: Card }
-  /** Nothing happened to the order, but somebody asked. */
-  | { is: 'noted' }
-) &
-  Place & {
-    /** The request that told it, to be found by its serial number, whether it changed anything or not. */
-    request?: RepeatRow
-  }
-
-export type Submission = Accept | Happened
-
-export type Advanced =
-  | { is: 'accepted'; orderId: bigint; repeat: boolean }
-  | { is: 'in use' }
-  | { is: 'applied'; order: Order }
-  | { is: 'ignored'; why: string }
+import { placeKey, type OrderStore, type Place, type RepeatRow } from './store.ts'
+import {
+  answerTo,
+  nameKey,
+  pairUp,
+  placeOf,
+  repeatRow,
+  type Accept,
+  type AcceptEntry,
+  type Advanced,
+  type Entry,
+  type Happened,
+  type Submission,
+} from './submission.ts'
+import { acceptWork, drive, follow, isNotFollowed, resume, type Deciding, type NotFollowed, type Work } from './work.ts'
 
 export interface Door {
   submit(submission: Submission): Promise<Advanced>
@@ -80,11 +63,6 @@ export interface DoorSettings {
   onDeliveries: (deliveries: Delivery[], order: Order) => void
 }
 
-interface Entry {
-  at: number
-  item: Submission
-}
-
 const patienceMs = 10_000
 
 /** The one door: every change of an order goes through here, in batches that share a commit. */
@@ -120,9 +98,10 @@ export function openDoor(s: DoorSettings): Door {
   const roomInHand = () => Math.max(0, s.maxHeld - hand.size())
 
   /** An order in hand is being worked on: what a sweep found of it is not in nobody's hand. */
-  function happen(work: Work, item: Happened, deciding: Deciding): Refused | undefined {
+  function happen(work: Work, item: Happened, deciding: Deciding): Refused | NotFollowed | undefined {
     if (item.is === 'noted') return { is: 'stale', why: 'it was only noted' }
     if (item.is === 'event') return drive(work, item.event, deciding)
+    if (item.is === 'follow') return follow(work, item.ask, deciding)
     if (hand.get(placeKey(item))) return { is: 'stale', why: 'it is in hand' }
     return resume(work, item.transactionNo, deciding)
   }
@@ -146,8 +125,9 @@ export function openDoor(s: DoorSettings): Door {
     const { firsts, twins } = pairUp(entries)
     for (const [entry, work] of await openHappened(entries, works)) {
       const refused = happen(work, entry.item as Happened, deciding(true))
-      if (refused) results[entry.at] = committedBefore(entry.item, work) ?? { is: 'ignored', why: refused.why }
-      else work.entries.push(entry.at)
+      if (!refused) work.entries.push(entry.at)
+      else if (isNotFollowed(refused)) results[entry.at] = { is: 'not followed', judged: refused }
+      else results[entry.at] = committedBefore(entry.item, work) ?? { is: 'ignored', why: refused.why }
     }
     for (const { item } of entries) {
       const work = item.is === 'accept' ? undefined : works.get(placeKey(item))
@@ -295,36 +275,3 @@ export function openDoor(s: DoorSettings): Door {
     close: () => batch.close(),
   }
 }
-
-interface AcceptEntry extends Entry {
-  item: Accept
-}
-
-/** New orders of one batch by name: the first of a name claims it, its twins are answered by whoever holds the name then. */
-function pairUp(entries: Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
-  const firsts = new Map<string, AcceptEntry>()
-  const twins: AcceptEntry[] = []
-  for (const entry of entries) {
-    if (entry.item.is !== 'accept') continue
-    const key = nameKey(entry.item.order)
-    if (firsts.has(key)) twins.push(entry as AcceptEntry)
-    else firsts.set(key, entry as AcceptEntry)
-  }
-  return { firsts: [...firsts.values()], twins }
-}
-
-const nameKey = (o: { merchantId: bigint; clientOrderid: string }) => `${o.merchantId}/${o.clientOrderid}`
-
-const placeOf = (item: Submission): Place => (item.is === 'accept' ? item.order : item)
-
-const answerTo = (item: Accept, holder: KeyRow, own: boolean): Advanced =>
-  own || holder.digest.equals(item.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }
-
-const repeatRow = (order: Order, holder: KeyRow): RepeatRow => ({
-  merchantId: order.merchantId,
-  orderId: holder.orderId,
-  serialNumber: head(order).serialNumber!,
-  operation: order.kind,
-  transactionNo: 1,
-  at: order.createdAt,
-})

@@ -37,12 +37,11 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
   const browser = browserFields(authentication)
   if (!browser) return undefined
   const { gate, server } = parts
-  const currency = currencyOf(order.currency)!
   const { expiryMonth, expiryYear } = order.card
   return {
     messageType: 'AReq',
     messageVersion: emvVersion(authentication),
-    messageCategory: '01',
+    messageCategory: categoryOf(order),
     deviceChannel: '02',
     threeDSServerTransID: authentication.threeDSServerTransId,
     threeDSServerRefNumber: server.refNumber,
@@ -51,7 +50,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     threeDSRequestorID: `TG${order.merchantId}`,
     threeDSRequestorName: asciiText(parts.merchantName, 40),
     threeDSRequestorURL: new URL(server.pages('').page).origin,
-    threeDSRequestorAuthenticationInd: '01',
+    threeDSRequestorAuthenticationInd: categoryOf(order) === '01' ? '01' : '04',
     threeDSRequestorChallengeInd: knownIndicator(authentication),
     threeDSCompInd: authentication.compInd,
     notificationURL: authentication.notificationUrl ?? server.pages(authentication.pageToken).challenge,
@@ -67,10 +66,20 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     mcc: gate.settings.mcc,
     merchantCountryCode: gate.settings.countryNumeric ?? usualCountry,
     merchantName: asciiText(parts.merchantName, 40),
-    purchaseAmount: String(transaction.amountMinor),
+    ...(categoryOf(order) === '01' ? purchaseFields(order, transaction, parts.now) : undefined),
+  }
+}
+
+/** 01 a payment, 02 the verification of a card without one. */
+export const categoryOf = ({ kind }: Order): '01' | '02' => (kind === 'account-verification' ? '02' : '01')
+
+function purchaseFields(order: Order, { amountMinor }: Transaction, now: number): Record<string, unknown> {
+  const currency = currencyOf(order.currency)!
+  return {
+    purchaseAmount: String(amountMinor),
     purchaseCurrency: currency.numeric,
     purchaseExponent: String(currency.exponent),
-    purchaseDate: new Date(parts.now).toISOString().replace(/\D/g, '').slice(0, 14),
+    purchaseDate: new Date(now).toISOString().replace(/\D/g, '').slice(0, 14),
     transType: '01',
   }
 }

@@ -5,6 +5,7 @@ import { emvVersion, type Authentication } from '../three-d-secure/authenticatio
 import type { Message } from '../three-d-secure/codec.ts'
 import type { ResultVerdict, WantedResult } from '../three-d-secure/inbound.ts'
 import type { Door } from './advance.ts'
+import { categoryOf } from './areq.ts'
 import type { Order, Transaction } from './order.ts'
 import { resultEvent, type AuthenticationParts } from './perform-authentication.ts'
 import { authenticationKey, type OrderStore, type Place } from './store.ts'
@@ -22,7 +23,13 @@ export async function wantedResult(parts: ResultParts, threeDSServerTransId: str
   if (!found) return undefined
   const { authentication } = found.transaction
   const { directory, acsTransId, dsTransId } = authentication
-  return { version: emvVersion(authentication), directory, acsTransId: acsTransId!, dsTransId: dsTransId! }
+  return {
+    version: emvVersion(authentication),
+    directory,
+    acsTransId: acsTransId!,
+    dsTransId: dsTransId!,
+    messageCategory: categoryOf(found.order),
+  }
 }
 
 /** A result counts once it is committed; what came meanwhile decides whether it still does. */

@@ -95,6 +95,7 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
   }
   if (transaction.serialNumber !== undefined) next.serialNumber = transaction.serialNumber
   if (transaction.parentNo !== undefined) next.parentNo = transaction.parentNo
+  if (transaction.asked !== undefined) next.asked = transaction.asked
   const authentication = authenticationAfter(transaction.authentication, event, move)
   if (authentication) next.authentication = authentication
   if (move.asks !== undefined) {
@@ -152,7 +153,7 @@ function followOf(event: Event, next: Transaction, owedNo: number | undefined): 
     case 'lease lost':
       return [{ is: 'owed', transactionNo: owedNo!, dueAt: event.reverseAt }]
     case 'reversal acknowledged':
-      return [{ is: 'reversed', transactionNo: next.parentNo! }]
+      return next.kind === 'reversal' ? [{ is: 'reversed', transactionNo: next.parentNo! }] : []
     default:
       return []
   }
@@ -278,7 +279,9 @@ const learnedFacts = (l: Partial<Authentication>) => ({
 /** One callback a URL, however often the request and the endpoint name it. */
 function callbacksOf(order: Order, transaction: Transaction): NewDelivery[] {
   const { serverCallbackUrl, notifyUrl, endpointCallbackUrl } = order.request
-  const urls = new Set([serverCallbackUrl, notifyUrl, endpointCallbackUrl].filter((url) => url !== undefined))
+  // The first is told of the order's own outcome, the others of whatever happens to it later as well.
+  const told = transaction.no === 1 ? [serverCallbackUrl, notifyUrl, endpointCallbackUrl] : [notifyUrl, endpointCallbackUrl]
+  const urls = new Set(told.filter((url) => url !== undefined))
   return [...urls].map((url, i) => ({
     deliveryNo: order.deliveries + i + 1,
     transactionNo: transaction.no,

@@ -11,6 +11,7 @@ import type { Attempt } from './order.ts'
  */
 export type Event = { transactionNo: number } & (
   | { is: 'accepted' }
+  | { is: 'requested' }
   | { is: 'screened clean' }
   | { is: 'card expired' }
   | { is: 'authentication begun'; authentication: Authentication; dueAt: number }

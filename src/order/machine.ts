@@ -49,6 +49,8 @@ export const machine: readonly Move[] = [
   row('authorising', 'answer awaited',   'authorising', 'authorise'),
   row('authorising', 'lease lost',       'unknown'),
   row('unknown',     'reversed',         'error'),
+  //  what a merchant asks of an approved order: a capture or return is a message like a payment's, a void or cancel is owed until it is acknowledged
+  row('new',         'requested',        'ready',       'record attempt'),
   //  the reversal that an unknown payment makes the gateway owe
   row('new',         'owed',                  'owed',      'record attempt'),
   row('owed',        'attempt recorded',      'reversing', 'reverse'),

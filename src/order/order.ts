@@ -120,6 +120,8 @@ export interface Transaction {
   amountMinor: bigint
   amountText: string
   result: TransactionResult
+  /** What a capture, return or void was asked with. */
+  asked?: FollowAsked
   /** Of the payment, where 3-D Secure ran. */
   authentication?: Authentication
   step?: Step
@@ -132,6 +134,14 @@ export interface Transaction {
   alarm?: string
   createdAt: number
   finalAt?: number
+}
+
+export interface FollowAsked {
+  operation: 'capture' | 'return' | 'void'
+  /** No amount was given: all that was left. */
+  whole?: true
+  comment?: string
+  idempotencyKey?: string
 }
 
 export interface TransactionResult {

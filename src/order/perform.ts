@@ -1,4 +1,4 @@
-import type { Authorisation, Connector, Outcome, Reversal } from '../acquirer/connector.ts'
+import type { Authorisation, Connector, Follow, Outcome, Reversal } from '../acquirer/connector.ts'
 import { currencyOf } from '../base/money.ts'
 import type { Clock } from '../base/clock.ts'
 import { uuid, type Random } from '../base/random.ts'
@@ -53,7 +53,9 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
   const gate = parts.gate(attempt.gateId)
   const about = { transactionNo: transaction.no, attemptNo: attempt.no }
   const outcome = await ask(parts, attempt.gateId, (connector, deadline, mayStillSend) =>
-    connector.authorise(authorisationOf(parts.keys, held, transaction, attempt), deadline, mayStillSend),
+    transaction.kind === 'capture' || transaction.kind === 'return'
+      ? connector.follow(followOf(held.order, transaction, transaction.kind, attempt), deadline, mayStillSend)
+      : connector.authorise(authorisationOf(parts.keys, held, transaction, attempt), deadline, mayStillSend),
   )
   if (outcome.is === 'declined' && outcome.actionCode === authenticationRequired && mayBeDemanded(transaction))
     return {
@@ -137,6 +139,23 @@ function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Tran
   }
 }
 
+/** The request to capture or give back part of a payment or all of it. */
+function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'return', attempt: Attempt): Follow {
+  const original = originalOf(order, transaction)
+  return {
+    kind,
+    orderId: order.orderId,
+    amountMinor: transaction.amountMinor,
+    originalMinor: order.amountMinor,
+    currencyNumeric: currencyOf(order.currency)!.numeric,
+    stan: attempt.stan,
+    rrn: attempt.rrn,
+    startedAt: attempt.startedAt,
+    original: { kind: order.kind, stan: original.stan, rrn: original.rrn, startedAt: original.startedAt },
+    repeat: transaction.tries > 0,
+  }
+}
+
 /** What a definite answer means to the order. */
 const eventOf = (
   outcome: Extract<Outcome, { is: 'approved' | 'declined' }>,
@@ -162,17 +181,23 @@ async function reverse(parts: PerformerParts, { order }: Held, transaction: Tran
   return { is: 'reversal unanswered', ...about, why: outcome.why, dueAt: parts.clock.now() + pause }
 }
 
+/** Of the message that is taken back: the payment's, or that of a capture or return. */
+function messageKind(order: Order, { parentNo }: Transaction): Reversal['original']['kind'] {
+  const { kind } = order.transactions[(parentNo ?? 1) - 1]!
+  return kind === 'capture' || kind === 'return' ? kind : order.kind
+}
+
 function reversalRequestOf(order: Order, transaction: Transaction, attempt: Attempt): Reversal {
   const original = originalOf(order, transaction)
   return {
     orderId: order.orderId,
-    reason: 'no answer',
+    reason: transaction.kind === 'reversal' ? 'no answer' : 'cancelled',
     amountMinor: transaction.amountMinor,
     currencyNumeric: currencyOf(order.currency)!.numeric,
     stan: attempt.stan,
     rrn: attempt.rrn,
     startedAt: attempt.startedAt,
-    original: { kind: order.kind, stan: original.stan, rrn: original.rrn, startedAt: original.startedAt },
+    original: { kind: messageKind(order, transaction), stan: original.stan, rrn: original.rrn, startedAt: original.startedAt },
     repeat: transaction.tries > 0,
   }
 }

@@ -2,6 +2,7 @@
 import type { SealedCard } from '../card/vault.ts'
 import { bytea, timestamp } from '../storage/pool.ts'
 import type { OrderEventRow } from './decide.ts'
+import { capturedMinor, returnedMinor } from './amounts.ts'
 import { statusOf, type Attempt, type Order, type Step, type Transaction } from './order.ts'
 
 interface Placed {
@@ -37,6 +38,7 @@ export interface TransactionRecord extends Placed {
   amount_text: string
   result: Transaction['result']
   authentication: Transaction['authentication'] | null
+  asked: Transaction['asked'] | null
   step: Step | null
   due_at: number | null
   lease: bigint | null
@@ -87,6 +89,8 @@ export const orderRow = (p: PlaceRow, o: Order) => ({
   amount_minor: String(o.amountMinor),
   amount_text: o.amountText,
   status: statusOf(o),
+  captured_minor: String(capturedMinor(o)),
+  returned_minor: String(returnedMinor(o)),
   events: o.events,
   deliveries: o.deliveries,
   created_at: timestamp(o.createdAt),
@@ -134,6 +138,7 @@ export const transactionRow = (p: PlaceRow, t: Transaction) => ({
   amount_text: t.amountText,
   result: t.result,
   authentication: t.authentication ?? null,
+  asked: t.asked ?? null,
   step: t.step ?? null,
   due_at: timestamp(t.dueAt),
   lease: t.lease === undefined ? null : String(t.lease),
@@ -154,6 +159,7 @@ export const transactionOf = (r: TransactionRecord): Transaction => ({
   amountText: r.amount_text,
   result: r.result,
   ...(r.authentication === null ? {} : { authentication: r.authentication! }),
+  ...(r.asked === null ? {} : { asked: r.asked! }),
   ...(r.step === null ? {} : { step: r.step }),
   ...(r.due_at === null ? {} : { dueAt: r.due_at }),
   ...(r.lease === null ? {} : { lease: r.lease }),

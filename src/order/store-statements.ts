@@ -43,12 +43,12 @@ export const freeKeys: Write = statement(`
 
 export const insertOrders: Write = statement(`
   insert into orders (merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor, amount_text, status,
-    events, deliveries, created_at, final_at)
+    captured_minor, returned_minor, events, deliveries, created_at, final_at)
   select merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor, amount_text, status,
-    events, deliveries, created_at, final_at
+    captured_minor, returned_minor, events, deliveries, created_at, final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, version int, kind text, client_orderid text, path_id bigint,
-    endpoint_id bigint, currency text, amount_minor bigint, amount_text text, status text, events int,
-    deliveries int, created_at timestamptz, final_at timestamptz)`)
+    endpoint_id bigint, currency text, amount_minor bigint, amount_text text, status text,
+    captured_minor bigint, returned_minor bigint, events int, deliveries int, created_at timestamptz, final_at timestamptz)`)
 
 export const insertFacts: Write = statement(`
   insert into order_facts (merchant_id, order_id, request, card)
@@ -57,9 +57,10 @@ export const insertFacts: Write = statement(`
 
 /** A row whose version moved is not in the result; the caller reads it again and decides again. *Rejected:* select … for update first, a round trip more. */
 export const updateOrders = statement<PlaceRecord>(`
-  update orders o set version = n.version, status = n.status, events = n.events, deliveries = n.deliveries, final_at = n.final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, was int, version int, status text, events int, deliveries int,
-    final_at timestamptz)
+  update orders o set version = n.version, status = n.status, captured_minor = n.captured_minor, returned_minor = n.returned_minor,
+    events = n.events, deliveries = n.deliveries, final_at = n.final_at
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, was int, version int, status text, captured_minor bigint,
+    returned_minor bigint, events int, deliveries int, final_at timestamptz)
   where o.merchant_id = n.merchant_id and o.order_id = n.order_id and o.version = n.was
   returning o.merchant_id, o.order_id`)
 
@@ -72,12 +73,12 @@ export const selectOrders = statement<OrderRecord>(`
 
 export const insertTransactions: Write = statement(`
   insert into transaction (merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result,
-    authentication, step, due_at, lease, tries, alarm, created_at, final_at)
+    authentication, asked, step, due_at, lease, tries, alarm, created_at, final_at)
   select merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result,
-    authentication, step, due_at, lease, tries, alarm, created_at, final_at
+    authentication, asked, step, due_at, lease, tries, alarm, created_at, final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, kind text, origin text, serial_number uuid,
-    parent_no int, state text, amount_minor bigint, amount_text text, result jsonb, authentication jsonb, step text, due_at timestamptz, lease bigint, tries int, alarm text,
-    created_at timestamptz, final_at timestamptz)`)
+    parent_no int, state text, amount_minor bigint, amount_text text, result jsonb, authentication jsonb, asked jsonb, step text, due_at timestamptz, lease bigint, tries int,
+    alarm text, created_at timestamptz, final_at timestamptz)`)
 
 /** Fenced by the order's version, which is written in the same transaction. */
 export const updateTransactions: Write = statement(`
@@ -89,7 +90,7 @@ export const updateTransactions: Write = statement(`
 
 export const selectTransactions = statement<TransactionRecord>(`
   select t.merchant_id, t.order_id, t.transaction_no, t.kind, t.origin, t.serial_number, t.parent_no, t.state, t.amount_minor, t.amount_text, t.result,
-    t.authentication, t.step, t.due_at, t.lease, t.tries, t.alarm, t.created_at, t.final_at
+    t.authentication, t.asked, t.step, t.due_at, t.lease, t.tries, t.alarm, t.created_at, t.final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id`)
 

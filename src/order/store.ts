@@ -4,6 +4,7 @@ import { insertDeliveries } from '../delivery/store.ts'
 import { asJson, bytea, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import { transaction } from '../storage/transaction.ts'
+import { capturedMinor, returnedMinor } from './amounts.ts'
 import type { OrderEventRow } from './decide.ts'
 import { statusOf, type Attempt, type Order, type Transaction } from './order.ts'
 import * as sql from './store-statements.ts'
@@ -213,6 +214,8 @@ async function save(runner: Runner, changes: readonly Change[], deliveryLease: b
       was: before!.version,
       version: after.version,
       status: statusOf(after),
+      captured_minor: String(capturedMinor(after)),
+      returned_minor: String(returnedMinor(after)),
       events: after.events,
       deliveries: after.deliveries,
       final_at: timestamp(after.finalAt),

@@ -1,12 +1,14 @@
 import { attemptNames, chooseGate } from '../acquirer/choose.ts'
 import type { Card, SealedCard } from '../card/vault.ts'
-import type { Registry } from '../merchant/merchant.ts'
+import { currencyOf, minorToDecimal } from '../base/money.ts'
+import type { Gate, Registry } from '../merchant/merchant.ts'
 import { finalStatuses } from '../spec/words.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { judgeFollow, type FollowAsk, type Judged } from './amounts.ts'
 import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from './authenticate.ts'
 import { decide, originalOf, type Refused } from './decide.ts'
 import type { Event } from './event.ts'
-import { statusOfState, type Order, type Transaction } from './order.ts'
+import { head, statusOfState, type Order, type Transaction } from './order.ts'
 import { openAttempt } from './perform.ts'
 import { screen } from './screen.ts'
 import type { Change } from './store.ts'
@@ -116,11 +118,18 @@ export function resume(work: Work, transactionNo: number, deciding: Deciding): R
   }
 }
 
+/** What follows a payment goes to the gate that has it, switched off or not; a payment to the one that takes the endpoint's next. */
+function gateOf(order: Order, transaction: Transaction, registry: Registry): Gate | undefined {
+  if (transaction.parentNo !== undefined) return registry.gate(BigInt(transaction.result.gateId ?? 0))
+  const endpoint = registry.endpoint(order.endpointId)
+  return endpoint && chooseGate(endpoint, registry)
+}
+
 function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding): Event {
   const { now, registry } = deciding
   const names = attemptNames(deciding.number())
   const about = { is: 'attempt recorded', transactionNo: transaction.no, ...leaseOf(deciding) } as const
-  if (transaction.kind === 'reversal') {
+  if (undoes(transaction)) {
     // At the gate of its original and under its RRN, with a STAN of its own; the same patience again.
     const { gateId, terminalId, rrn, deadlineAt, startedAt } = originalOf(order, transaction)
     return {
@@ -128,11 +137,61 @@ function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding
       attempt: { gateId, terminalId, stan: names.stan, rrn, startedAt: now, deadlineAt: now + deadlineAt - startedAt },
     }
   }
-  const endpoint = registry.endpoint(order.endpointId)
-  const gate = endpoint && chooseGate(endpoint, registry)
+  const gate = gateOf(order, transaction, registry)
   if (!gate) return { is: 'no gate', transactionNo: transaction.no }
   const { terminalId, answerTimeoutMs } = gate.settings
   return { ...about, attempt: { gateId: gate.gateId, terminalId, ...names, startedAt: now, deadlineAt: now + answerTimeoutMs } }
 }
+
+/** Takes its original back by an advice that goes on until it is acknowledged. */
+const undoes = ({ kind }: Transaction): boolean => kind === 'reversal' || kind === 'void' || kind === 'cancel'
+
+export type NotFollowed = Exclude<Judged, { is: 'allowed' }>
+
+export const isNotFollowed = (refused: Refused | NotFollowed): refused is NotFollowed =>
+  refused.is !== 'stale' && refused.is !== 'impossible'
+
+/**
+ * Adds what a merchant asks of an approved order as a transaction of its own, or says why not. The very request may be there already, by a commit whose answer was lost: then there is
+ * nothing to add.
+ */
+export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused | NotFollowed | undefined {
+  const order = work.after
+  const { gateId, partialCapture = false, partialReversal = false } = head(order).result
+  const judged = judgeFollow(order, ask, { capture: partialCapture, return: partialReversal }, deciding.now)
+  if (judged.is === 'repeat' && judged.transaction.serialNumber === ask.serialNumber)
+    return { is: 'stale', why: 'it is there already' }
+  if (judged.is !== 'allowed') return judged
+  const { kind, amountMinor } = judged
+  const { operation, comment, idempotencyKey } = ask
+  const transaction: Transaction = {
+    no: order.transactions.length + 1,
+    kind,
+    origin: 'request',
+    serialNumber: ask.serialNumber,
+    parentNo: 1,
+    state: 'new',
+    amountMinor,
+    amountText: ask.amount?.text ?? (amountMinor === order.amountMinor ? order.amountText : spelled(order, amountMinor)),
+    result: gateId === undefined ? {} : { gateId },
+    asked: {
+      operation,
+      ...(ask.amount ? {} : { whole: true }),
+      ...(comment === undefined ? {} : { comment }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    },
+    tries: 0,
+    createdAt: deciding.now,
+  }
+  work.after = { ...order, transactions: [...order.transactions, transaction] }
+  const event: Event = undoes(transaction)
+    ? { is: 'owed', transactionNo: transaction.no, dueAt: deciding.now }
+    : { is: 'requested', transactionNo: transaction.no }
+  const refused = drive(work, event, deciding)
+  if (refused) throw new Error(`order ${order.orderId}: ${refused.why}, although it was allowed`)
+  return undefined
+}
+
+const spelled = (order: Order, minor: bigint): string => minorToDecimal(minor, currencyOf(order.currency)!.exponent)
 
 const leaseOf = ({ processId, now }: Deciding) => ({ lease: processId, leaseDueAt: now + leaseLookMs })

@@ -14,6 +14,7 @@ export const refusals = {
   'order not found':        { code: 6,   type: 'validation-error', http: 404, text: () => 'Order not found' },
   'currency not supported': { code: 8,   type: 'validation-error', http: 400, text: () => 'Currency is not supported' },
   'wrong state':            { code: 9,   type: 'validation-error', http: 400, text: (what: string) => `Order ${what}` },
+  'amount exceeds':         { code: 10,  type: 'validation-error', http: 400, text: (left: string) => `Amount exceeds ${left}` },
   'order id in use':        { code: 11,  type: 'validation-error', http: 400, text: () => 'client_orderid is already in use' },
   'internal error':         { code: 100, type: 'error',            http: 400, text: () => 'Internal error' },
 } as const

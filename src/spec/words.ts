@@ -6,10 +6,13 @@ export type Status = 'processing' | 'unknown' | 'approved' | 'declined' | 'error
 export const finalStatuses: ReadonlySet<Status> = new Set(['approved', 'declined', 'error', 'filtered'])
 
 /** What an order was made for; each has one transaction of that kind at its head. */
-export type OrderKind = 'sale'
+export type OrderKind = 'sale' | 'preauth' | 'account-verification'
+
+/** What a merchant may ask of an approved order; `cancel` is the return of what was not captured. */
+export type FollowKind = 'capture' | 'return' | 'cancel' | 'void'
 
 /** A request on an order, or an obligation the gateway owes by itself. */
-export type TransactionKind = OrderKind | 'reversal'
+export type TransactionKind = OrderKind | FollowKind | 'reversal'
 
 export interface KindWords {
   /** `transaction-type` of the status reply. */
@@ -23,5 +26,11 @@ export interface KindWords {
 // oxfmt-ignore
 export const kindWords: Readonly<Record<TransactionKind, KindWords>> = {
   sale:     { transactionType: 'sale',     callbackType: 'sale',     stagePrefix: 'sale_' },
+  preauth:  { transactionType: 'preauth',  callbackType: 'preauth',  stagePrefix: 'auth_' },
+  capture:  { transactionType: 'capture',  callbackType: 'capture',  stagePrefix: 'capture_' },
+  return:   { transactionType: 'reversal', callbackType: 'reversal', stagePrefix: 'reversal_' },
+  cancel:   { transactionType: 'reversal', callbackType: 'cancel',   stagePrefix: 'cancel_' },
+  void:     { transactionType: 'reversal', callbackType: 'void',     stagePrefix: 'void_' },
   reversal: { transactionType: 'reversal', callbackType: 'reversal', stagePrefix: 'reversal_' },
+  'account-verification': { transactionType: 'account-verification', callbackType: 'account-verification', stagePrefix: 'av_' },
 }

@@ -24,6 +24,8 @@ export interface WantedResult {
   directory: string
   acsTransId: string
   dsTransId: string
+  /** 01 a payment, 02 the verification of a card. */
+  messageCategory: '01' | '02'
 }
 
 export interface InboundParts {
@@ -201,8 +203,8 @@ async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<s
     ...(message.acsTransID === known.acsTransId ? [] : ['acsTransID']),
     ...(message.dsTransID === known.dsTransId ? [] : ['dsTransID']),
     ...(message.messageVersion === known.version ? [] : ['messageVersion']),
-    // Of a payment, for which the table wants a proof.
-    ...(message.messageCategory === '01' ? [] : ['messageCategory']),
+    // Of a payment the table wants a proof, of a verification none.
+    ...(message.messageCategory === known.messageCategory ? [] : ['messageCategory']),
   ]
   if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, peer)
   const verdict = await parts.result(message)

@@ -29,7 +29,7 @@ const parts = (more: Partial<InboundParts> = {}): InboundParts => ({
   wanted: async (id) => {
     lookups++
     if (id !== ids.threeDSServerTransID || results.length > 0) return undefined
-    return { version: '2.2.0', directory: 'ds', acsTransId: ids.acsTransID, dsTransId: ids.dsTransID }
+    return { version: '2.2.0', directory: 'ds', acsTransId: ids.acsTransID, dsTransId: ids.dsTransID, messageCategory: '01' }
   },
   result: (message) => {
     results.push(message)

@@ -1,7 +1,17 @@
 import { secret } from '../../base/secret.ts'
 import { actionCodes } from '../../spec/action-codes.ts'
 import { repeatTypeOf, replyTypeOf, type FieldNumber, type Fields, type Message } from '../../spec/iso8583.ts'
-import type { Authorisation, Connector, GateSettings, Outcome, ProcessorData, Reversal, ReversalOutcome } from '../connector.ts'
+import type {
+  AttemptNames,
+  Authorisation,
+  Connector,
+  Follow,
+  GateSettings,
+  Outcome,
+  ProcessorData,
+  Reversal,
+  ReversalOutcome,
+} from '../connector.ts'
 import { describe, localTime, pack, transmissionTime } from './codec.ts'
 import { Link, usualLimits, type LinkLimits, type LinkOptions } from './link.ts'
 
@@ -20,6 +30,13 @@ const spelling = {
   'sale':                 { type: '1200', processing: '000000', functionCode: '200' },
   'preauth':              { type: '1100', processing: '000000', functionCode: '101' },
   'account-verification': { type: '1100', processing: '330000', functionCode: '108' },
+} as const
+
+/** How what draws on a payment is spelled; a part of a capture has a function code of its own. */
+// oxfmt-ignore
+const followSpelling = {
+  capture: { type: '1220', processing: '000000', whole: '201', part: '202' },
+  return:  { type: '1200', processing: '200000', whole: '200', part: '200' },
 } as const
 
 const reasonCodes: Record<Reversal['reason'], string> = { 'no answer': '4021', cancelled: '4000', 'unusable answer': '4007' }
@@ -78,13 +95,40 @@ export function authorisationRequest(gate: GateSettings, ask: Authorisation): Me
   }
 }
 
+/** A capture or return. It names the payment in field 56, and has a STAN, a time and an RRN of its own. */
+export function followRequest(gate: GateSettings, ask: Follow): Message {
+  const { type, processing, whole, part } = followSpelling[ask.kind]
+  return {
+    type: ask.repeat ? repeatTypeOf(type) : type,
+    fields: {
+      3: processing,
+      4: digits(ask.amountMinor, 12),
+      7: transmissionTime(ask.startedAt),
+      11: digits(ask.stan, 6),
+      12: localTime(ask.startedAt),
+      24: ask.amountMinor === ask.originalMinor ? whole : part,
+      30: digits(ask.originalMinor, 12),
+      32: gate.acquirerId,
+      37: ask.rrn,
+      41: gate.terminalId.trimEnd(),
+      42: gate.cardAcceptorId,
+      48: { OI: ask.orderId.toString() },
+      49: ask.currencyNumeric,
+      56: originalNames(gate, spelling[ask.original.kind].type, ask.original),
+    },
+  }
+}
+
+const originalNames = (gate: GateSettings, type: string, { stan, startedAt }: AttemptNames): string =>
+  type + digits(stan, 6) + localTime(startedAt) + digits(gate.acquirerId.length, 2) + gate.acquirerId
+
 /**
  * The advice that undoes an authorisation. It names the original in field 56 and by its RRN, and has a STAN and a time of its
  * own.
  */
 export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
-  const { type, processing } = spelling[ask.original.kind]
-  const acquirer = digits(gate.acquirerId.length, 2) + gate.acquirerId
+  const { kind } = ask.original
+  const { type, processing } = kind === 'capture' || kind === 'return' ? followSpelling[kind] : spelling[kind]
   return {
     type: ask.repeat ? '1421' : '1420',
     fields: {
@@ -101,7 +145,7 @@ export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
       42: gate.cardAcceptorId,
       48: { OI: ask.orderId.toString() },
       49: ask.currencyNumeric,
-      56: type + digits(ask.original.stan, 6) + localTime(ask.original.startedAt) + acquirer,
+      56: originalNames(gate, type, ask.original),
     },
   }
 }
@@ -201,6 +245,7 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
 
   return {
     authorise: (ask, deadline, mayStillSend) => send(authorisationRequest(gate, ask), deadline, mayStillSend, outcomeOf),
+    follow: (ask, deadline, mayStillSend) => send(followRequest(gate, ask), deadline, mayStillSend, outcomeOf),
     reverse: (ask, deadline, mayStillSend) => send(reversalRequest(gate, ask), deadline, mayStillSend, reversalOutcomeOf),
     state: () => {
       const { mode, held, open } = link.state()

@@ -60,3 +60,10 @@ export const saleRequest = table({
 })
 
 export type SaleRequest = Values<typeof saleRequest>
+
+const { amount: _amount, ...withoutAmount } = saleRequest
+
+/** Request of `account-verification`: a sale's, of nothing. The currency is the endpoint's; through a group it chooses the member. */
+export const verificationRequest = table({ ...withoutAmount, currency: { ...saleRequest.currency, need: 'optional' } })
+
+export type VerificationRequest = Values<typeof verificationRequest>

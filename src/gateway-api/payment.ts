@@ -3,33 +3,39 @@ import type { Currency } from '../base/money.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
 import { hashIdOf, sealCard, type Card } from '../card/vault.ts'
 import type { BrowserFacts, Order, OrderRequest } from '../order/order.ts'
-import { saleRequest, type SaleRequest } from '../spec/gateway/sale.ts'
+import { saleRequest, type SaleRequest, type VerificationRequest } from '../spec/gateway/sale.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
+import type { OrderKind } from '../spec/words.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
 
-/** Accepts a sale: makes the order, seals its card, and answers once both are durable. */
-export async function performSale(asked: Asked): Promise<Reply | Refusal> {
+/** What a payment asks for; nothing, of an account verification. */
+type PaymentRequest = VerificationRequest & Pick<Partial<SaleRequest>, 'amount'>
+
+/** Accepts a sale, preauthorisation or account verification: makes the order, seals its card, and answers once both are durable. */
+export async function performPayment(asked: Asked): Promise<Reply | Refusal> {
   const { world, now, serialNumber } = asked
-  const values = asked.values as SaleRequest
+  const kind = asked.operation as OrderKind
+  const values = asked.values as PaymentRequest
   const merchantId = asked.merchant!.merchantId
   const orderId = await world.orderIds.take()
   const card: Card = { pan: values.credit_card_number, cvv2: values.cvv2 }
   const sealed = sealCard(card, { merchantId, orderId }, world.keys, world.random)
   const pan = card.pan.reveal()
   const network = networkOf(pan)
-  const amountMinor = values.amount.minor!
+  const amountMinor = values.amount?.minor ?? 0n
+  const amountText = values.amount?.text ?? '0'
   const order: Order = {
     merchantId,
     orderId,
     version: 0,
-    kind: 'sale',
+    kind,
     clientOrderid: values.client_orderid,
     pathId: asked.entry!.pathId,
     endpointId: asked.endpoint!.endpointId,
-    currency: values.currency.code,
+    currency: values.currency!.code,
     amountMinor,
-    amountText: values.amount.text,
+    amountText,
     request: requestOf(values, asked.endpoint!.settings.callbackUrl),
     card: {
       bin: binOf(pan),
@@ -46,12 +52,12 @@ export async function performSale(asked: Asked): Promise<Reply | Refusal> {
     transactions: [
       {
         no: 1,
-        kind: 'sale',
+        kind,
         origin: 'request',
         serialNumber,
         state: 'new',
         amountMinor,
-        amountText: values.amount.text,
+        amountText,
         result: {},
         tries: 0,
         createdAt: now,
@@ -62,7 +68,7 @@ export async function performSale(asked: Asked): Promise<Reply | Refusal> {
   const digest = digestOf(values, sealed.fingerprint, asked)
   const advanced = await world.door.submit({ is: 'accept', order, digest, card, sealed })
   if (advanced.is === 'in use') return refuse('order id in use')
-  if (advanced.is !== 'accepted') throw new Error(`the door answered a sale with ${advanced.is}`)
+  if (advanced.is !== 'accepted') throw new Error(`the door answered a ${kind} with ${advanced.is}`)
   // A repeat may have come by another path; the reply speaks of the order there is.
   const made = advanced.repeat ? await world.orders.byId({ merchantId, orderId: advanced.orderId }) : order
   return {
@@ -75,17 +81,18 @@ export async function performSale(asked: Asked): Promise<Reply | Refusal> {
 }
 
 /** Equal for the same request: all its fields but control and cvv2, the card by its fingerprint. Keyed, since it covers personal data of few possible values. */
-function digestOf(values: SaleRequest, fingerprint: Buffer, asked: Asked): Buffer {
-  const said: [string, unknown][] = []
+function digestOf(values: PaymentRequest, fingerprint: Buffer, asked: Asked): Buffer {
+  // A sale is told by its fields alone, as it always was.
+  const said: [string, unknown][] = asked.operation === 'sale' ? [] : [['operation', asked.operation]]
   for (const name of Object.keys(saleRequest) as (keyof SaleRequest)[]) {
     const value = values[name]
     if (value === undefined || name === 'control' || name === 'cvv2' || name === 'credit_card_number') continue
-    said.push([name, name === 'amount' ? values.amount.text : name === 'currency' ? (value as Currency).code : value])
+    said.push([name, name === 'amount' ? values.amount!.text : name === 'currency' ? (value as Currency).code : value])
   }
   return hmacSha256(asked.world.keys.current('digest').key, JSON.stringify([said, fingerprint.toString('hex')]))
 }
 
-function requestOf(v: SaleRequest, endpointCallbackUrl: string | undefined): OrderRequest {
+function requestOf(v: PaymentRequest, endpointCallbackUrl: string | undefined): OrderRequest {
   const browser = browserOf(v)
   return defined({
     orderDesc: v.order_desc,
@@ -116,7 +123,7 @@ function requestOf(v: SaleRequest, endpointCallbackUrl: string | undefined): Ord
   })
 }
 
-const browserOf = (v: SaleRequest): BrowserFacts =>
+const browserOf = (v: PaymentRequest): BrowserFacts =>
   defined({
     screenWidth: v.customer_browser_screen_width,
     screenHeight: v.customer_browser_screen_height,

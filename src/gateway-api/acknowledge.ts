@@ -1,4 +1,4 @@
-/** What the uploads of 3-D Secure results have in common. */
+/** What requests about an order there is have in common: how they are acknowledged, noted and refused. */
 import type { RepeatRow } from '../order/store.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
@@ -7,7 +7,7 @@ import type { Reply } from './reply.ts'
 export const wrongState = ({ order, operation }: Asked): Refusal =>
   refuse('wrong state', `${order!.orderId} does not allow ${operation}`)
 
-/** So that status finds the transaction by the serial number of this upload. */
+/** So that status finds the transaction by the serial number of this request. */
 export const requestRow = ({ order, operation, serialNumber, now }: Asked, transactionNo: number): RepeatRow => ({
   merchantId: order!.merchantId,
   orderId: order!.orderId,
@@ -25,10 +25,10 @@ export const acknowledge = ({ order, serialNumber }: Asked): Reply => ({
   'end-point-id': String(order!.endpointId),
 })
 
-/** An upload that changes nothing is acknowledged like any other: whoever repeats one must not be told that it failed. */
-export async function noteUpload(asked: Asked, transactionNo: number, why: string): Promise<Reply> {
+/** A request that changes nothing is acknowledged like any other: whoever repeats one must not be told that it failed. */
+export async function note(asked: Asked, transactionNo: number, why: string): Promise<Reply> {
   const { world, order, operation, serialNumber } = asked
-  world.log.info({ serial: serialNumber, order: String(order!.orderId), operation, why }, 'an upload has no effect')
+  world.log.info({ serial: serialNumber, order: String(order!.orderId), operation, why }, 'a request has no effect')
   const { merchantId, orderId } = order!
   await world.door.submit({ is: 'noted', merchantId, orderId, request: requestRow(asked, transactionNo) })
   return acknowledge(asked)

@@ -1,0 +1,39 @@
+import { currencyOf, minorToDecimal } from '../base/money.ts'
+import type { FollowAsk } from '../order/amounts.ts'
+import type { FollowRequest } from '../spec/gateway/follow.ts'
+import { refuse, type Refusal } from '../spec/refusals.ts'
+import type { Asked } from './asked.ts'
+import type { Reply } from './reply.ts'
+import { acknowledge, note, wrongState } from './acknowledge.ts'
+
+/** Captures, returns or releases an approved order: a transaction of its own, whose outcome is told by status and callback. */
+export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
+  const { world, serialNumber, operation } = asked
+  const order = asked.order!
+  const { amount, currency, comment } = asked.values as FollowRequest
+  if (currency !== undefined && currency.code !== order.currency) return refuse('currency not supported')
+  if (asked.registry.endpoint(order.endpointId)?.settings.disabledOperations.includes(operation))
+    return refuse('operation not enabled')
+  const ask: FollowAsk = {
+    operation: operation as FollowAsk['operation'],
+    serialNumber,
+    ...(amount === undefined ? {} : { amount: { minor: amount.minor!, text: amount.text } }),
+    ...(comment === undefined ? {} : { comment }),
+    ...(asked.idempotencyKey === undefined ? {} : { idempotencyKey: asked.idempotencyKey }),
+  }
+  const { merchantId, orderId } = order
+  const advanced = await world.door.submit({ is: 'follow', merchantId, orderId, ask, card: await world.cardOf(order) })
+  if (advanced.is === 'applied') return acknowledge(asked)
+  if (advanced.is !== 'not followed') throw new Error(`the door answered a ${operation} with ${advanced.is}`)
+  const { judged } = advanced
+  switch (judged.is) {
+    case 'repeat':
+      return note(asked, judged.transaction.no, 'it repeats one that was asked before')
+    case 'exceeds':
+      return refuse('amount exceeds', minorToDecimal(judged.left, currencyOf(order.currency)!.exponent))
+    case 'part not allowed':
+      return refuse('operation not enabled')
+    case 'wrong state':
+      return wrongState(asked)
+  }
+}

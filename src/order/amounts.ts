@@ -1,0 +1,94 @@
+/** What is left of an order to capture, to return or to release: sums over its transactions, in which everything counts that may still have moved money. */
+import type { FollowKind } from '../spec/words.ts'
+import { head, statusOfState, type Order, type Transaction } from './order.ts'
+
+/** What a merchant asks of an order that was approved. */
+export interface FollowAsk {
+  operation: 'capture' | 'return' | 'void'
+  serialNumber: string
+  /** Absent: all that is left. */
+  amount?: { minor: bigint; text: string }
+  comment?: string
+  /** The client's own name of this request; within a day the same name means the same request. */
+  idempotencyKey?: string
+}
+
+export type Judged =
+  | { is: 'allowed'; kind: FollowKind; amountMinor: bigint }
+  /** The same as one that was asked before and may still move money. */
+  | { is: 'repeat'; transaction: Transaction }
+  | { is: 'wrong state' }
+  | { is: 'exceeds'; left: bigint }
+  /** A part, which the gate does not take. */
+  | { is: 'part not allowed' }
+
+const counts = ({ state }: Transaction): boolean => !['declined', 'error', 'filtered'].includes(statusOfState(state))
+const isOpen = ({ state }: Transaction): boolean => ['processing', 'unknown'].includes(statusOfState(state))
+
+const sum = (order: Order, kind: FollowKind): bigint =>
+  order.transactions.reduce((total, t) => (t.kind === kind && counts(t) ? total + t.amountMinor : total), 0n)
+
+/** Captured, or being captured: of a sale all of it once it is approved. */
+export function capturedMinor(order: Order): bigint {
+  const { kind, state, amountMinor } = head(order)
+  return kind === 'sale' ? (state === 'approved' ? amountMinor : 0n) : sum(order, 'capture')
+}
+
+export const returnedMinor = (order: Order): bigint => sum(order, 'return')
+
+const isReleased = (order: Order): boolean =>
+  order.transactions.some((t) => (t.kind === 'void' || t.kind === 'cancel') && counts(t))
+
+const repeatsForMs = 24 * 3_600_000
+
+/** Whether an approved order allows what is asked, and as what. `mayPart`: the gate takes parts. */
+export function judgeFollow(order: Order, ask: FollowAsk, mayPart: { capture: boolean; return: boolean }, now: number): Judged {
+  const same = order.transactions.find((t) => isSame(t, ask, now))
+  if (same) return { is: 'repeat', transaction: same }
+  const payment = head(order)
+  if (payment.state !== 'approved' || isReleased(order)) return { is: 'wrong state' }
+  switch (ask.operation) {
+    case 'capture':
+      if (payment.kind !== 'preauth') return { is: 'wrong state' }
+      return part(ask, 'capture', payment.amountMinor - capturedMinor(order), payment.amountMinor, mayPart.capture)
+    case 'return': {
+      if (payment.kind === 'account-verification') return { is: 'wrong state' }
+      const captured = capturedMinor(order)
+      if (captured > 0n) return part(ask, 'return', settledMinor(order) - returnedMinor(order), captured, mayPart.return)
+      return wholeOnly(ask, 'cancel', payment)
+    }
+    case 'void':
+      if (payment.kind === 'account-verification' || returnedMinor(order) > 0n) return { is: 'wrong state' }
+      return payment.kind === 'preauth' && capturedMinor(order) > 0n ? { is: 'wrong state' } : wholeOnly(ask, 'void', payment)
+  }
+}
+
+/** Only what certainly was captured can be given back. */
+const settledMinor = (order: Order): bigint =>
+  head(order).kind === 'sale'
+    ? capturedMinor(order)
+    : order.transactions.reduce(
+        (total, t) => (t.kind === 'capture' && t.state === 'approved' ? total + t.amountMinor : total),
+        0n,
+      )
+
+function part(ask: FollowAsk, kind: FollowKind, left: bigint, whole: bigint, mayPart: boolean): Judged {
+  const amountMinor = ask.amount?.minor ?? left
+  if (left <= 0n) return { is: 'wrong state' }
+  if (amountMinor > left) return { is: 'exceeds', left }
+  return amountMinor !== whole && !mayPart ? { is: 'part not allowed' } : { is: 'allowed', kind, amountMinor }
+}
+
+function wholeOnly(ask: FollowAsk, kind: FollowKind, { amountMinor }: Transaction): Judged {
+  if (ask.amount === undefined || ask.amount.minor === amountMinor) return { is: 'allowed', kind, amountMinor }
+  return ask.amount.minor > amountMinor ? { is: 'exceeds', left: amountMinor } : { is: 'part not allowed' }
+}
+
+/** By the client's name for it, whatever became of it; without one only while it is open, by everything that was asked. */
+function isSame(t: Transaction, ask: FollowAsk, now: number): boolean {
+  if (t.serialNumber === ask.serialNumber) return true
+  if (t.asked?.operation !== ask.operation) return false
+  if (ask.idempotencyKey !== undefined) return t.asked.idempotencyKey === ask.idempotencyKey && now - t.createdAt < repeatsForMs
+  const sameAmount = ask.amount === undefined ? t.asked.whole : t.asked.whole !== true && t.amountMinor === ask.amount.minor
+  return isOpen(t) && sameAmount === true && t.asked.comment === ask.comment
+}

@@ -1,0 +1,77 @@
+/** What is submitted to the door, and how the submissions of one batch stand to each other. */
+import type { Card, SealedCard } from '../card/vault.ts'
+import type { FollowAsk } from './amounts.ts'
+import type { Event } from './event.ts'
+import { head, type Order } from './order.ts'
+import type { KeyRow, Place, RepeatRow } from './store.ts'
+import type { NotFollowed } from './work.ts'
+
+/** A new order, in state `new` with its one transaction, and the card it pays with. */
+export interface Accept {
+  is: 'accept'
+  order: Order
+  digest: Buffer
+  card: Card
+  sealed: SealedCard
+}
+
+/** Something that happened to an order, or (`resume`) a step of it that was found in nobody's hand or whose time is over. */
+export type Happened = (
+  | { is: 'event'; event: Event; /** Of an order that may be in nobody's hand, so that its next step can be done. */ card?: Card }
+  | { is: 'resume'; transactionNo: number; card: Card }
+  /** A merchant asks something of an approved order. */
+  | { is: 'follow'; ask: FollowAsk; card: Card }
+  /** Nothing happened to the order, but somebody asked. */
+  | { is: 'noted' }
+) &
+  Place & {
+    /** The request that told it, to be found by its serial number, whether it changed anything or not. */
+    request?: RepeatRow
+  }
+
+export type Submission = Accept | Happened
+
+export type Advanced =
+  | { is: 'accepted'; orderId: bigint; repeat: boolean }
+  | { is: 'in use' }
+  | { is: 'applied'; order: Order }
+  | { is: 'ignored'; why: string }
+  | { is: 'not followed'; judged: NotFollowed }
+
+export interface Entry {
+  at: number
+  item: Submission
+}
+
+export interface AcceptEntry extends Entry {
+  item: Accept
+}
+
+/** New orders of one batch by name: the first of a name claims it, its twins are answered by whoever holds the name then. */
+export function pairUp(entries: Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
+  const firsts = new Map<string, AcceptEntry>()
+  const twins: AcceptEntry[] = []
+  for (const entry of entries) {
+    if (entry.item.is !== 'accept') continue
+    const key = nameKey(entry.item.order)
+    if (firsts.has(key)) twins.push(entry as AcceptEntry)
+    else firsts.set(key, entry as AcceptEntry)
+  }
+  return { firsts: [...firsts.values()], twins }
+}
+
+export const nameKey = (o: { merchantId: bigint; clientOrderid: string }) => `${o.merchantId}/${o.clientOrderid}`
+
+export const placeOf = (item: Submission): Place => (item.is === 'accept' ? item.order : item)
+
+export const answerTo = (item: Accept, holder: KeyRow, own: boolean): Advanced =>
+  own || holder.digest.equals(item.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }
+
+export const repeatRow = (order: Order, holder: KeyRow): RepeatRow => ({
+  merchantId: order.merchantId,
+  orderId: holder.orderId,
+  serialNumber: head(order).serialNumber!,
+  operation: order.kind,
+  transactionNo: 1,
+  at: order.createdAt,
+})
