@@ -10,7 +10,8 @@
  *
  * Effects on the connection: down. On ARes: off, silent, delay_ms, areq_erro, trans_status, without, acs_url, cardholder_info. On the
  * method page: method_delay_ms, method_dead, method_error. On RReq: rreq_late_ms, rreq_twice, rreq_missing, rreq_contradicts. On
- * CRes: cres_padded, cres_pretty, cres_wrapped, cres_foreign_ids, erro_instead_of_cres. faults.ts has what each means.
+ * CRes: cres_padded, cres_pretty, cres_wrapped, cres_foreign_ids, erro_instead_of_cres. On PARes of 1.0.2: pares. faults.ts and
+ * pares-faults.ts have what each means.
  */
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from '../three-d-secure/admin.ts'

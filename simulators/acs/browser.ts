@@ -10,7 +10,7 @@ import { erroParting, partingOf } from './parting.ts'
 /** The routes for browsers: the challenge, and the list of test cards. */
 
 /** A little more than a cardholder has, so that the refresh finds the time over. */
-const refreshSeconds = 603
+export const refreshSeconds = 603
 const longestSessionData = 1024
 
 export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: number): void {
@@ -19,15 +19,12 @@ export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: numbe
     const nonce = desk.random.bytes(16).toString('base64')
     if (view.is === 'asking') {
       noteBrowser(desk, one, 'out', { messageType: 'Page', triesLeft: view.triesLeft, notice: view.notice })
-      const page = challengePage(one, view, nonce, refreshAfter)
+      const page = challengePage({ id: one.acsTransID, path: '/challenge', shown: one.shown }, view, nonce, refreshAfter)
       return send(reply, 200, page, policy(nonce, `form-action 'self'`, one.framedBy))
     }
     return leave(reply, one, partingOf(desk, one, view), nonce)
   }
-  const stranger = (reply: FastifyReply, status: number, says: string) => {
-    const nonce = desk.random.bytes(16).toString('base64')
-    return send(reply, status, strangerPage(says, nonce), policy(nonce, `form-action 'none'`, []))
-  }
+  const stranger = (reply: FastifyReply, status: number, says: string) => turnAway(desk, reply, status, says)
   app.get('/challenge', (_request, reply) => stranger(reply, 400, 'This page opens from a shop, by POST with a creq.'))
   app.post('/challenge', async (request, reply) => {
     const form = formOf(request)
@@ -94,18 +91,26 @@ function leave(reply: FastifyReply, one: Case, parting: { field: string; value: 
     [parting.field]: parting.value,
     ...(one.sessionData === undefined ? {} : { threeDSSessionData: one.sessionData }),
   }
-  // Browsers hold a form's redirects to form-action too, and where the shop sends its customer next is not known here.
   const page = returnPage(one.notificationURL, fields, nonce)
-  return send(reply, 200, page, policy(nonce, 'form-action http: https:', one.framedBy))
+  return send(reply, 200, page, policy(nonce, anyFormAction, one.framedBy))
+}
+
+/** For pages that go elsewhere: browsers hold a form's redirects to form-action too, and where the shop sends its customer next is not known here. */
+export const anyFormAction = 'form-action http: https:'
+
+/** Says to the person in front of it why this goes no further. */
+export function turnAway({ random }: Desk, reply: FastifyReply, status: number, says: string): FastifyReply {
+  const nonce = random.bytes(16).toString('base64')
+  return send(reply, status, strangerPage(says, nonce), policy(nonce, `form-action 'none'`, []))
 }
 
 /** Whoever frames it, and nobody else, may: X-Frame-Options knows no list and stays out. */
-function policy(nonce: string, formAction: string, framedBy: readonly string[]): string {
+export function policy(nonce: string, formAction: string, framedBy: readonly string[]): string {
   const ancestors = framedBy.length === 0 ? `'none'` : framedBy.join(' ')
   return `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; ${formAction}; base-uri 'none'; frame-ancestors ${ancestors}`
 }
 
-const send = (reply: FastifyReply, status: number, page: string, contentSecurityPolicy: string): FastifyReply =>
+export const send = (reply: FastifyReply, status: number, page: string, contentSecurityPolicy: string): FastifyReply =>
   reply
     .code(status)
     .headers({

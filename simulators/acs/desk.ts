@@ -3,15 +3,21 @@ import type { Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { Secret } from '../../src/base/secret.ts'
 import type { Outgoing } from '../../src/http/outgoing.ts'
+import type { LegacyOutcome } from '../three-d-secure/cards.ts'
 import type { CavvKey } from '../three-d-secure/cavv.ts'
 import type { Version } from '../three-d-secure/codec.ts'
+import type { Pareq } from '../three-d-secure/legacy.ts'
 import type { MessageJournal } from '../three-d-secure/journal.ts'
 import type { Credentials } from '../three-d-secure/peers.ts'
 import type { Challenge } from './challenge.ts'
 import type { AcsFaults } from './faults.ts'
+import type { Issuer } from './pares-faults.ts'
 import type { Ending } from './risk.ts'
 
 /** What the desks of the ACS share. */
+
+/** Networks with issuers of 1.0.2. */
+export type LegacyNetwork = 'visa' | 'mastercard'
 
 /** An authentication whose answer was C. */
 export interface Case {
@@ -37,6 +43,22 @@ export interface Case {
   parting?: { field: string; value: string }
 }
 
+/** A payment of 1.0.2. */
+export interface LegacyCase {
+  /** Of what the browser brought: the same again goes on where it was. */
+  id: string
+  pareq: Pareq
+  card: Secret<string>
+  outcome: LegacyOutcome
+  termUrl: string
+  md: string
+  shown: Shown
+  /** Absent where nobody is asked. */
+  challenge?: Challenge
+  /** What the browser takes to TermUrl; made once. */
+  paRes?: string
+}
+
 /** What the page tells the cardholder about the payment. */
 export interface Shown {
   merchantName?: string
@@ -53,6 +75,11 @@ export interface Desk {
   journal: MessageJournal
   /** By acsTransID. */
   cases: Map<string, Case>
+  /** By their id. */
+  legacyCases: Map<string, LegacyCase>
+  issuers: Readonly<Record<LegacyNetwork, Issuer>>
+  /** The last good PARes of each network, to be replayed. */
+  earlierPares: Map<LegacyNetwork, string>
   /** Browsers that ran the method, by threeDSServerTransID. */
   prints: Map<string, string>
   outgoing: Outgoing

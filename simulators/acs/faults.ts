@@ -1,4 +1,5 @@
 import { code, FaultScripts, isTrue, milliseconds, oneOf, words, type EffectRule } from '../three-d-secure/faults.ts'
+import { paresFaults } from './pares-faults.ts'
 
 const rules = {
   down: { ...isTrue, means: 'the message port refuses connections until the fault is deleted', cardless: true },
@@ -25,6 +26,7 @@ const rules = {
     ...oneOf('cres', 'erro'),
     means: 'an Erro goes to the notification URL, in the form field of this name',
   },
+  pares: { ...oneOf(...Object.keys(paresFaults)), means: 'PARes of 1.0.2 is wrong in this way' },
 } as const satisfies Record<string, EffectRule>
 
 export type AcsFaults = FaultScripts<keyof typeof rules>

@@ -1,7 +1,7 @@
 import { html, verbatim, type Markup } from '../../src/http/page.ts'
 import { password, type TestCard } from '../three-d-secure/cards.ts'
 import type { View } from './challenge.ts'
-import type { Case } from './desk.ts'
+import type { Shown } from './desk.ts'
 import { listStyle, pageStyle } from './page-style.ts'
 
 /** The bank's pages. Each takes the nonce of its own reply. */
@@ -50,23 +50,35 @@ const notices = {
   'not sent again': html`<p class="notice bad" role="alert">We cannot send another one. Please use the last.</p>`,
 }
 
+/** The payment that a page asks about. `path` is where its form goes, with /answer, and its refresh, with /state. */
+interface Question {
+  id: string
+  path: string
+  shown: Shown
+}
+
 /** Asks for the one-time password. It needs no script; the refresh comes when the time is over. */
-export function challengePage(one: Case, view: Extract<View, { is: 'asking' }>, nonce: string, refreshSeconds: number): string {
-  const { merchantName, amount, lastFour, network, phone } = one.shown
+export function challengePage(
+  { id, path, shown }: Question,
+  view: Extract<View, { is: 'asking' }>,
+  nonce: string,
+  refreshSeconds: number,
+): string {
+  const { merchantName, amount, lastFour, network, phone } = shown
   const left = view.triesLeft === 1 ? '1 try is left.' : `${view.triesLeft} tries are left.`
   const notice =
     view.notice === 'wrong'
       ? html`<p class="notice bad" role="alert">That password is not right. ${left}</p>`
       : view.notice && notices[view.notice]
-  const head = html`<meta http-equiv="refresh" content="${refreshSeconds};url=/challenge/state?id=${one.acsTransID}" />`
+  const head = html`<meta http-equiv="refresh" content="${refreshSeconds};url=${path}/state?id=${id}" />`
   const foot = html`A simulated bank. The password is <code>${password}</code>.`
   return page(
     { nonce, title: 'Confirm your payment', aside: network, head, foot },
     html`<h1>Confirm your payment</h1>
       <dl>${row('Merchant', merchantName)} ${row('Amount', amount, 'amount')} ${row('Card', `•••• ${lastFour}`)}</dl>
       ${notice}
-      <form method="post" action="/challenge/answer">
-        <input type="hidden" name="id" value="${one.acsTransID}" />
+      <form method="post" action="${path}/answer">
+        <input type="hidden" name="id" value="${id}" />
         <label for="password">One-time password</label>
         <p class="quiet" id="sent">Sent to your phone ${phone}.</p>
         <input
@@ -181,7 +193,7 @@ export function cardsPage(cards: readonly TestCard[], nonce: string): string {
       <p class="quiet">
         The last four digits tell the story: version, method, outcome, check digit. Any other number of the networks is
         authenticated without a challenge. Whatever would be authenticated or attempted is challenged where the merchant mandates
-        it.
+        it. Version 9 is 1.0.2, in no range.
       </p>
       ${tables}`,
   )

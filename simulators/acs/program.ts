@@ -7,7 +7,7 @@ const usage = `usage: program.js --port N --browser-port N --certificates DIR [o
 
   --port                 HTTPS for the directory server; 0 takes a free port, and what was taken is printed as one line of JSON
   --browser-port         HTTP for browsers, and on loopback /admin
-  --certificates         has ds-ca.pem, acs.pem, acs.key and cavv.key
+  --certificates         has ds-ca.pem, acs.pem, acs.key, cavv.key, and pares-<network>.pem and .key of visa and mastercard
   --ds-url               https://…/rreq, where results go; without it to the dsURL of each AReq, on this machine alone
   --host                 127.0.0.1 unless said otherwise
   --browser-host         host name in the addresses that browsers are given, such as localhost

@@ -15,10 +15,12 @@ import { browserRoutes } from './browser.ts'
 import type { Desk } from './desk.ts'
 import { openFaults } from './faults.ts'
 import { methodRoutes } from './method.ts'
+import { pareqRoutes } from './pareq.ts'
+import { readIssuers } from './pares.ts'
 
 export interface AcsOptions {
   log: Log
-  /** Directory with ds-ca.pem, acs.pem, acs.key and cavv.key. */
+  /** Directory with ds-ca.pem, acs.pem, acs.key, cavv.key, and pares-<network>.pem and .key of visa and mastercard. */
   certificates: string
   /** Where results go; without it to the dsURL of each AReq, on this machine alone. */
   dsUrl?: string
@@ -54,6 +56,9 @@ export async function startAcs(options: AcsOptions): Promise<Acs> {
     faults: openFaults(),
     journal: new MessageJournal(systemClock),
     cases: new Map(),
+    legacyCases: new Map(),
+    issuers: readIssuers(certificates),
+    earlierPares: new Map(),
     prints: new Map(),
     // Calls have their time on the real clock, whatever clock the rest has.
     outgoing: openOutgoing({ policy: { plainHttp: false, loopbackAnyPort: true }, clock: systemClock }),
@@ -70,7 +75,7 @@ export async function startAcs(options: AcsOptions): Promise<Acs> {
   const app = openBrowserApp(desk, timeScale, () => server)
   const server = await openPeerServer({ credentials, host, port: options.port ?? 0, component: 'A', routes, log })
   const close = async () => {
-    for (const { challenge } of desk.cases.values()) challenge.drop()
+    for (const { challenge } of [...desk.cases.values(), ...desk.legacyCases.values()]) challenge?.drop()
     await Promise.all([server.close(), app.close(), desk.outgoing.close()])
   }
   let browserPort: number
@@ -96,6 +101,7 @@ function openBrowserApp(
   adminErrors(app, desk.log)
   browserRoutes(app, desk, timeScale)
   methodRoutes(app, desk)
+  pareqRoutes(app, desk, timeScale)
   // In a scope of its own, so that its guard is not in the browsers' way.
   void app.register(async (scope) => acsAdminRoutes(scope, desk, server))
   return app

@@ -13,7 +13,8 @@
  *   GET    /admin/settings       {"preq_limit": true, "now": "…"}
  *   POST   /admin/settings       {"preq_limit": false} answers any number of PReqs; {"advance_ms": 3600000} puts its clock forward
  *
- * Effects: down, delay_ms, silent, erro, http_status, garbage, wrong_ids, wrong_version, stand_in, wrong_delta; faults.ts has what each means.
+ * Effects: down, delay_ms, silent, erro, http_status, garbage, wrong_ids, wrong_version, stand_in, wrong_delta,
+ * and of VEReq alone enrolled, veres_url, legacy_error; faults.ts has what each means.
  */
 import { fastify, type FastifyInstance } from 'fastify'
 import { adminErrors, adminRoutes, Refused } from '../three-d-secure/admin.ts'
@@ -35,7 +36,7 @@ Look
 Script faults (the first that fits is used)
   GET    /admin/faults        all, with their hits
   POST   /admin/faults        {"card": "2164", "message": "AReq", "times": 1, "erro": "403"}
-                              card: last digits or all; message: AReq (the default), PReq, RReq or any; and exactly one effect
+                              card: last digits or all; message: AReq (the default), PReq, RReq, VEReq or any; and exactly one effect
   DELETE /admin/faults        forget all; /admin/faults/<id> one
 
 ${faults.overview()}

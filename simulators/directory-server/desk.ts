@@ -41,6 +41,8 @@ export interface Desk {
   log: Log
   acsUrl: string
   acsTimeoutMs: number
+  /** The ACS's page of 1.0.2, for browsers. */
+  pareqUrl: string
   /** The address the ACS sends results to, known once the port is open. */
   dsUrl: () => string
   allowedHosts: ReadonlySet<string>
@@ -59,13 +61,28 @@ export const refuse = (desk: Desk, peer: string, why: Unusable): Answer => say(d
 
 /** The scripted effects that concern any message the same way; undefined lets it pass. */
 export async function trouble(desk: Desk, peer: string, message: Message, card: string | undefined): Promise<Answer | undefined> {
-  const { faults, clock, journal } = desk
   const met = { message: message.messageType, ...(card === undefined ? {} : { card }) }
+  const held = await hold(desk, met)
+  if (held !== undefined) return held
+  const errorCode = desk.faults.takeText('erro', met)
+  if (errorCode !== undefined) return refuse(desk, peer, unusable(errorCode, 'scripted', message))
+  return breakOff(desk, peer, met)
+}
+
+interface Met {
+  message: string
+  card?: string
+}
+
+/** The answer comes late, or never. */
+export async function hold({ faults, clock }: Desk, met: Met): Promise<Answer | undefined> {
   const delayMs = faults.takeMs('delay_ms', met)
   if (delayMs !== undefined) await sleep(clock, delayMs)
-  if (faults.take('silent', met)) return 'nothing'
-  const errorCode = faults.takeText('erro', met)
-  if (errorCode !== undefined) return refuse(desk, peer, unusable(errorCode, 'scripted', message))
+  return faults.take('silent', met) ? 'nothing' : undefined
+}
+
+/** An answer that is none. */
+export function breakOff({ faults, journal }: Desk, peer: string, met: Met): Answer | undefined {
   const status = faults.takeMs('http_status', met)
   if (status !== undefined) return { status, body: '' }
   const garbage = faults.take('garbage', met)

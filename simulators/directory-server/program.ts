@@ -8,7 +8,7 @@ const usage = `usage: program.js --port N --admin-port N --certificates DIR --ac
   --port, --admin-port   0 takes a free port; what was taken is printed as one line of JSON
   --certificates         has ds-ca.pem, directory-server.pem, directory-server.key and cavv.key
   --acs-url              where the ACS takes AReq
-  --acs-base             where browsers find the ACS; the method URLs of the card ranges are below it
+  --acs-base             where browsers find the ACS; the method URLs of the card ranges and the page of 1.0.2 are below it
   --allow-host           a host of 3DS Servers beside this machine; may be given more than once
   --host                 127.0.0.1 unless said otherwise; the admin port is always on loopback
   --acs-timeout-ms       how long the ACS may take (8000)
@@ -48,6 +48,7 @@ async function start(log: Log) {
     url: server.url,
     preq_url: `${server.url}/preq`,
     areq_url: `${server.url}/areq`,
+    vereq_url: `${server.url}/vereq`,
     rreq_url: `${server.url}/rreq`,
     admin_url: server.adminUrl,
   }

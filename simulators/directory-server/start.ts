@@ -7,7 +7,7 @@ import { rangesAtStart } from '../three-d-secure/cards.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
 import { scaleClock } from '../three-d-secure/clock.ts'
 import { MessageJournal } from '../three-d-secure/journal.ts'
-import { openPeerServer, readCredentials } from '../three-d-secure/peers.ts'
+import { openPeerServer, readCredentials, type PeerRoute } from '../three-d-secure/peers.ts'
 import { openAdmin } from './admin.ts'
 import { answerAReq } from './areq.ts'
 import type { Desk } from './desk.ts'
@@ -15,6 +15,7 @@ import { openFaults } from './faults.ts'
 import { answerPReq, PReqLimit } from './preq.ts'
 import { RangeBook } from './ranges.ts'
 import { relayRReq } from './rreq.ts'
+import { answerVereq } from './vereq.ts'
 
 export interface DirectoryServerOptions {
   log: Log
@@ -22,7 +23,7 @@ export interface DirectoryServerOptions {
   certificates: string
   /** Where the ACS takes AReq. */
   acsUrl: string
-  /** Where browsers find the ACS, for the method URLs. */
+  /** Where browsers find the ACS, for the method URLs and its page of 1.0.2. */
   acsBase: string
   host?: string
   /** 0 or nothing is a free port. */
@@ -41,7 +42,7 @@ export interface DirectoryServerOptions {
 
 export interface DirectoryServer {
   port: number
-  /** Without a slash at the end; /preq, /areq and /rreq are below it. */
+  /** Without a slash at the end; /preq, /areq, /rreq and, for 1.0.2, /vereq are below it. */
   url: string
   /** With /admin at its end; /faults, /log, /ranges and /settings are below it. */
   adminUrl: string
@@ -70,13 +71,15 @@ export async function startDirectoryServer(options: DirectoryServerOptions): Pro
     log,
     acsUrl,
     acsTimeoutMs: options.acsTimeoutMs ?? 8_000,
+    pareqUrl: `${acsBase}/pareq-page`,
     dsUrl: () => `${server.url}/rreq`,
     allowedHosts: new Set(options.allowedHosts),
   }
   const limit = new PReqLimit()
-  const routes = [
+  const routes: PeerRoute[] = [
     { path: '/preq', peer: '3ds-server', handle: (text: string) => answerPReq(desk, limit, text) },
     { path: '/areq', peer: '3ds-server', handle: (text: string) => answerAReq(desk, text) },
+    { path: '/vereq', peer: '3ds-server', xml: true, handle: (text: string) => answerVereq(desk, text) },
     { path: '/rreq', peer: 'acs', handle: (text: string) => relayRReq(desk, text) },
   ]
   const server = await openPeerServer({ credentials, host, port: options.port ?? 0, component: 'D', routes, log })

@@ -35,6 +35,15 @@ const outcomes: readonly Outcome[] = [
   'frictionless', 'attempt', 'denied', 'rejected', 'unavailable', 'informational', 'challenge', 'challenge-failed', 'no-result', 'error',
 ]
 const newestOf: Record<string, string> = { '1': '2.1.0', '2': '2.2.0' }
+/** Version digit of the cards whose issuers still have 1.0.2; they are in no range. */
+const legacyDigit = '9'
+
+/** `not known` is the answer about its enrolment, as `error` is; the others are what the issuer does. */
+export type LegacyOutcome = 'password' | 'attempt' | 'denied' | 'unavailable' | 'not known' | 'password-failed' | 'error'
+// oxfmt-ignore
+const legacyOutcomes: readonly LegacyOutcome[] = [
+  'password', 'attempt', 'denied', 'denied', 'unavailable', 'not known', 'password', 'password-failed', 'password', 'error',
+]
 
 /** First and last number of each general range; those of Visa and Mastercard stop short of their special cards. */
 // oxfmt-ignore
@@ -71,6 +80,13 @@ export const networkOf = (number: string): Network => networks.find(([, pattern]
 export function outcomeOf(number: string): Outcome {
   const special = Object.values(specialPrefixes).some((prefix) => number.startsWith(prefix)) && number.length === 16
   return special ? outcomes[Number(number[14])]! : 'frictionless'
+}
+
+/** What comes of a card with 1.0.2; undefined when its issuer does not take part. */
+export function legacyOutcomeOf(number: string): LegacyOutcome | undefined {
+  const takesPart =
+    Object.values(specialPrefixes).some((prefix) => number.startsWith(prefix + legacyDigit)) && number.length === 16
+  return takesPart ? legacyOutcomes[Number(number[14])] : undefined
 }
 
 const issuerPaysEci: Record<'Y' | 'A' | 'none', readonly [mastercard: string, others: string]> = {
@@ -140,6 +156,14 @@ const scenarios: readonly { scenario: string; method: Method; outcome: Outcome; 
   { scenario: 'error',                  method: 'works',  outcome: 'error',            note: 'the issuer answers with an Erro message' },
 ]
 
+// oxfmt-ignore
+const legacyScenarios: readonly { scenario: string; outcome: LegacyOutcome; asks?: true; note: string }[] = [
+  { scenario: '1.0.2',             outcome: 'password',    asks: true, note: 'authenticated with the password; three wrong ones fail' },
+  { scenario: '1.0.2-attempt',     outcome: 'attempt',                 note: 'only attempted, with proof of it' },
+  { scenario: '1.0.2-failed',      outcome: 'denied',                  note: 'not authenticated' },
+  { scenario: '1.0.2-unavailable', outcome: 'unavailable', asks: true, note: 'the issuer cannot say, after the right password' },
+]
+
 /** The cards by name, for people and for tests. */
 export function testCards(): TestCard[] {
   return (['visa', 'mastercard'] as const).flatMap((network) => {
@@ -158,9 +182,13 @@ export function testCards(): TestCard[] {
           note,
         })),
     )
+    const legacy = legacyScenarios.map(({ scenario, outcome, asks, note }): TestCard => {
+      const number = withCheckDigit(`${specialPrefixes[network]}${legacyDigit}0${legacyOutcomes.indexOf(outcome)}`)
+      return { number, scenario, version: '1.0.2', network, method: 'none', ...(asks ? { password } : {}), note }
+    })
     const note = 'in no range: 3-D Secure is not possible'
     const stranger: TestCard = { number: card('0', 'none', 'frictionless'), scenario: 'not-enrolled', version: '2.2.0', network, method: 'none', note } // oxfmt-ignore
-    return [...enrolled, stranger]
+    return [...enrolled, ...legacy, stranger]
   })
 }
 

@@ -13,6 +13,8 @@ export interface EffectRule {
   means: string
   /** Where the card is not known when the effect is met. */
   cardless?: true
+  /** The one message that it can be about, where there is no choice. */
+  of?: string
 }
 
 export type Value = string | number | true
@@ -82,7 +84,7 @@ export class FaultScripts<Effect extends string> {
         ? '"message" is not known here.'
         : `"message" must be one of ${this.#messages.join(', ')}.`
     const meets =
-      this.#messages.length === 0 || rule.cardless ? undefined : ((message as string | undefined) ?? this.#messages[0])
+      this.#messages.length === 0 || rule.cardless ? undefined : ((message as string | undefined) ?? rule.of ?? this.#messages[0])
     const fault: Fault = {
       id: this.#next++,
       ...(card === undefined ? {} : { card }),

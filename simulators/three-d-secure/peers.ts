@@ -8,6 +8,7 @@ import { secret } from '../../src/base/secret.ts'
 import { isLocalhost } from '../../src/http/address.ts'
 import type { OutgoingTls } from '../../src/http/outgoing.ts'
 import { erroAbout, unusable, writeMessage } from './codec.ts'
+import { writeLegacyError } from './legacy.ts'
 
 /** The side towards other servers: HTTPS both ends of which show a certificate of the one authority; what a peer may do goes by its common name. */
 
@@ -19,13 +20,15 @@ export function readCredentials(directory: string, name: string): Credentials {
   return { ca: read('ds-ca.pem'), cert: read(`${name}.pem`), key: secret(read(`${name}.key`)) }
 }
 
-/** JSON with HTTP 200 unless said otherwise; `nothing` leaves the caller waiting. */
+/** A message with HTTP 200 unless said otherwise; `nothing` leaves the caller waiting. */
 export type Answer = { status?: number; body: string } | 'nothing'
 
 export interface PeerRoute {
   path: string
   /** Common name of those who may post here. */
   peer: string
+  /** Messages of 1.0.2 are XML, all others JSON. */
+  xml?: true
   handle: (text: string) => Promise<Answer>
 }
 
@@ -55,8 +58,13 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   const app = fastify({ bodyLimit: longestBody })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
-  const refusal = (reply: FastifyReply, status: number, code: string, detail: string) =>
-    send(reply, { status, body: writeMessage(erroAbout(unusable(code, detail), options.component)) })
+  const refusal: Refusal = (reply, status, code, detail, xml) => {
+    // The codes of 1.0.2 do not tell these cases apart: 99 is a failure that stays.
+    const body = xml
+      ? writeLegacyError('refused', '99', 'Permanent system failure', detail)
+      : writeMessage(erroAbout(unusable(code, detail), options.component))
+    return send(reply, { status, body }, xml)
+  }
   app.setNotFoundHandler((request, reply) => refusal(reply, 404, '404', `there is no ${request.method} ${request.url}`))
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 500
@@ -85,26 +93,32 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   }
 }
 
-type Refusal = (reply: FastifyReply, status: number, code: string, detail: string) => FastifyReply
+type Refusal = (reply: FastifyReply, status: number, code: string, detail: string, xml?: true) => FastifyReply
 
 function answerRoute(app: FastifyInstance, route: PeerRoute, refusal: Refusal, log: Log): void {
   app.post(route.path, async (request, reply) => {
     const peer = commonNameOf(request)
     if (peer !== route.peer) {
       log.warn({ peer, path: route.path }, 'a peer came to a port that is not its own')
-      return refusal(reply, 403, '303', `${peer} may not post to ${route.path}`)
+      return refusal(reply, 403, '303', `${peer} may not post to ${route.path}`, route.xml)
     }
     const type = request.headers['content-type'] ?? ''
-    if (!/^application\/json\s*(;|$)/i.test(type)) return refusal(reply, 415, '101', 'the content type must be application/json')
+    const [fits, must] = route.xml
+      ? [/^(application|text)\/xml\s*(;|$)/i, 'application/xml']
+      : [/^application\/json\s*(;|$)/i, 'application/json']
+    if (!fits.test(type)) return refusal(reply, 415, '101', `the content type must be ${must}`, route.xml)
     const answer = await route.handle(typeof request.body === 'string' ? request.body : '')
-    if (answer !== 'nothing') return send(reply, answer)
+    if (answer !== 'nothing') return send(reply, answer, route.xml)
     reply.hijack()
     return reply
   })
 }
 
-const send = (reply: FastifyReply, { status = 200, body }: { status?: number; body: string }): FastifyReply =>
-  reply.code(status).type('application/json; charset=utf-8').send(body)
+const send = (reply: FastifyReply, { status = 200, body }: { status?: number; body: string }, xml?: true): FastifyReply =>
+  reply
+    .code(status)
+    .type(xml ? 'application/xml; charset=utf-8' : 'application/json; charset=utf-8')
+    .send(body)
 
 function commonNameOf(request: FastifyRequest): string {
   const { socket } = request.raw

@@ -18,7 +18,9 @@ import {
   uploadParesRequest,
   type UploadCresRequest,
   type UploadMethodRequest,
+  type UploadParesRequest,
 } from '../spec/gateway/upload.ts'
+import { inflateParam } from '../three-d-secure/pares-param.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
 
@@ -127,6 +129,13 @@ export function cresCanBeRead(asked: Asked): Refusal | undefined {
   if (cres.is === 'unreadable') return refuse('field is invalid', `cres is invalid: ${cres.why}`)
   asked.cres = cres
   return undefined
+}
+
+/** Whether it proves anything is another question, to which a decline is the answer. */
+export function paresCanBeRead({ values }: Asked): Refusal | undefined {
+  const inflated = inflateParam((values as UploadParesRequest).paRes)
+  const unreadable = inflated.is === 'refused' && inflated.unreadable
+  return unreadable ? refuse('field is invalid', `paRes is invalid: ${inflated.why}`) : undefined
 }
 
 export function urlsMayBeUsed(asked: Asked): Refusal | undefined {

@@ -45,6 +45,7 @@ const matrix: readonly CheckRow[] = [
   row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    x       x      .       .      .    .      .      .    .'),
   row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .       .      .       .      .    .      x      .    .'),
   row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .       .      .       .      .    .      .      x    .'),
+  row('the payer response can be read',         '3',    check.paresCanBeRead,        '.    .       .      .       .      .    .      .      .    x'),
   row('the control holds',                      '2',    check.controlHolds,          'x    x       x      x       x      x    x      x      x    x'),
   row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x       x      x       x      x    x      x      x    x'),
   row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    .       .      x       x      x    x      x      x    x'),

@@ -6,7 +6,8 @@ const mostCharacters = 10_240
 /** A PARes with its certificates has some 10,000; 50 MB of zeros make a field of 68,000 characters. */
 const mostBytes = 256 * 1024
 
-export type Inflated = { is: 'inflated'; xml: string } | { is: 'refused'; why: string }
+/** `unreadable`: no form field of this kind at all, rather than one that means harm. */
+export type Inflated = { is: 'inflated'; xml: string } | { is: 'refused'; why: string; unreadable?: true }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -29,7 +30,7 @@ export function inflateParam(param: string): Inflated {
       }
     }
   }
-  return { is: 'refused', why }
+  return { is: 'refused', why, unreadable: true }
 }
 
 /** A blank may be a plus that a form decoded once too often, or nothing; line ends and tabs are always nothing. */

@@ -13,6 +13,7 @@ import {
   openPages,
   over,
   param,
+  plain,
   publicUrl,
   read,
   shown,
@@ -191,8 +192,25 @@ test('awaiting the challenge: amount and merchant, and an identical CReq at ever
   })
   assert.deepEqual(actions(page), [challenge.acsUrl])
   assert.match(page, /<noscript>\s*<button>Continue to your bank<\/button>\s*<\/noscript>/)
-  assert.deepEqual([policy.get('frame-ancestors'), policy.get('frame-src')], ["'none'", undefined])
+  const issuers = "'self' https: http://127.0.0.1:* http://localhost:* http://*.localhost:*"
+  const rules = ['frame-ancestors', 'frame-src', 'form-action', 'connect-src'].map((name) => policy.get(name))
+  assert.deepEqual(rules, ["'none'", issuers, issuers, "'self'"])
   assert.equal(field((await read(await pages.get(token))).page, 'creq'), field(page, 'creq'))
+})
+
+test('for each window that fits, the challenge has a CReq that says so', async () => {
+  const { page } = await read(await pages.get(pages.put(challenge)))
+  const windows = JSON.parse(plain(/data-windows="([^"]*)"/.exec(page)![1]!)) as [string, number, number, string][]
+  assert.deepEqual(
+    windows.map(([size, width, height]) => [size, width, height]),
+    [
+      ['03', 500, 600],
+      ['04', 600, 400],
+    ],
+  )
+  for (const [size, , , creq] of windows)
+    assert.deepEqual(decoded(creq), { ...(decoded(field(page, 'creq')) as object), challengeWindowSize: size })
+  assert.match(page, /<iframe[^>]* title="[^"]+"[^>]* sandbox="allow-forms allow-scripts allow-same-origin allow-pointer-lock"/)
 })
 
 test('an acsURL that was let in by mistake is never written into a page', async () => {
@@ -204,22 +222,57 @@ test('an acsURL that was let in by mistake is never written into a page', async 
   assert.deepEqual([(await pages.get(http)).status, (await pages.get(http, 'production')).status], [200, 500])
 })
 
-test('while something is under way the page asks again by itself, without script', async () => {
+test('while something is under way the page looks for news by itself, and without script asks again', async () => {
   const { page, policy } = await read(await pages.get(pages.put({ ...working, cardholderInfo: 'Call us.' })))
-  assert.match(page, /<meta http-equiv="refresh" content="2"/)
+  assert.match(page, new RegExp(`<noscript>\\s*<meta http-equiv="refresh" content="2;url=\\?since=${now}" />\\s*</noscript>`))
   assert.match(page, /prefers-reduced-motion: reduce\) \{ \.spinner \{ animation: none/)
   assert.match(page, /Your bank says[^]*Call us\./)
-  assert.deepEqual([page.includes('<script'), policy.get('form-action')], [false, "'none'"])
+  assert.deepEqual([policy.get('connect-src'), policy.get('form-action')], ["'self'", "'none'"])
+})
+
+test('what has no outcome after a minute of waiting is the shop\u2019s to follow', async () => {
+  const later = { url: over.back.url, pairs: [['status', 'processing']] } as const
+  //     order                  waited ms, as the address says                 page
+  const cases: [PageOrder, string, string][] = [
+    [{ ...working, later }, '', 'working'],
+    [{ ...working, later }, `?since=${now - 59_999}`, 'working'],
+    [{ ...working, later }, `?since=${now - 60_000}`, 'over'],
+    [{ ...working, later }, `?since=${now + 60_000}`, 'working'],
+    [{ ...working, later }, '?since=1', 'working'],
+    [{ ...working, later }, `?since=-${now}`, 'working'],
+    [working, `?since=${now - 60_000}`, 'working'],
+  ]
+  for (const [order, query, is] of cases) {
+    const token = pages.put(order)
+    assert.equal(await (await pages.get(`${token}/state${query}`)).text(), is)
+    const { page, policy } = await read(await pages.get(token + query))
+    assert.deepEqual(is === 'over' ? [later.url] : [], actions(page))
+    assert.equal(page.includes('Your payment is still being processed'), is === 'over')
+    assert.equal(policy.get('frame-ancestors'), "'none'")
+  }
+})
+
+test('the state of a page is one word', async () => {
+  for (const order of [method, challenge, working, over]) {
+    const answer = await pages.get(`${pages.put(order)}/state`)
+    assert.deepEqual([answer.status, await answer.text()], [200, order.is])
+    assert.deepEqual([answer.headers.get('content-type'), answer.headers.get('cache-control')], [
+      'text/plain;charset=utf-8',
+      'private, no-store',
+    ])
+  }
+  const missing = await pages.get(`${'A'.repeat(22)}/state`)
+  assert.deepEqual([missing.status, await missing.text()], [404, 'missing'])
 })
 
 test('at the end the browser takes the pairs of the callback back to the shop', async () => {
   const { page, policy } = await read(await pages.get(pages.put(over)))
   assert.match(page, /<h1>Payment approved<\/h1>/)
-  assert.deepEqual(actions(page), [over.returnUrl])
-  assert.deepEqual(fieldsOf(page), over.pairs)
+  assert.deepEqual(actions(page), [over.back.url])
+  assert.deepEqual(fieldsOf(page), over.back.pairs)
   assert.match(page, /<button>Return to the shop<\/button>/)
   assert.equal(policy.get('form-action')?.split(' ').includes('http:'), false)
-  const plain = await read(await pages.get(pages.put({ ...over, returnUrl: 'http://shop.example.com/' })))
+  const plain = await read(await pages.get(pages.put({ ...over, back: { ...over.back, url: 'http://shop.example.com/' } })))
   assert.match(plain.policy.get('form-action')!, / http:$/)
 })
 
@@ -231,7 +284,7 @@ test('the end says what became of the payment, and leaves time for what the bank
   assert.match(await says({ ...over, status: 'processing' }), /<h1>Your payment is still being processed<\/h1>/)
   assert.match(await says({ ...over, cardholderInfo: 'Call us.' }), /Call us\.[^]*data-after-ms="10000"/)
   assert.doesNotMatch(await says(over), /data-after-ms="/)
-  const { returnUrl: _, ...nowhere } = over
+  const { back: _, ...nowhere } = over
   assert.doesNotMatch(await says(nowhere), /<form|<script/)
 })
 
@@ -242,7 +295,7 @@ test('text of others stays text on every page', async () => {
     { ...method, ...texts, threeDSServerTransId: hostile, methodUrl: `https://acs.example.com/${hostile}` },
     { ...challenge, ...texts, acsTransId: hostile, acsUrl: `https://acs.example.com/${hostile}` },
     { ...working, ...texts },
-    { ...over, ...texts, pairs: [[hostile, hostile]], returnUrl: `https://shop.example.com/${hostile}` },
+    { ...over, ...texts, back: { pairs: [[hostile, hostile]], url: `https://shop.example.com/${hostile}` } },
   ]
   for (const order of all) {
     const { status, page, policy } = await read(await pages.get(pages.put(order)))

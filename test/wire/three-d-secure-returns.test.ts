@@ -7,6 +7,7 @@ import {
   challenge,
   decoded,
   field,
+  foreign,
   method,
   openPages,
   over,
@@ -100,14 +101,31 @@ test('what cannot be a result is not handed over, and the cardholder is not sent
   assert.equal(pages.returned.length, earlier)
 })
 
-test('a challenge that was shown in a frame ends with the way out of it', async () => {
+test('what is of another payment is no way on either', async () => {
   const token = pages.put(challenge)
-  const answer = await pages.post(`${token}/challenge`, { cres: param('{}') }, { 'sec-fetch-dest': 'iframe' })
-  const { status, page, policy } = await read(answer)
-  assert.deepEqual([status, policy.get('frame-ancestors')], [200, undefined])
-  assert.match(page, new RegExp(`href="/gateway/3ds/${token}" target="_top"`))
-  assert.doesNotMatch(page, /Acme|10\.42/)
-  assert.equal(pages.returned.at(-1)![0], token)
+  const { status, page } = await read(await pages.post(`${token}/challenge`, { cres: foreign }))
+  assert.deepEqual([status, page.includes('<script'), page.includes(`href="/gateway/3ds/${token}"`)], [400, false, true])
+})
+
+test('a challenge in a frame ends there: the page around it is told, and only of a result of this payment', async () => {
+  const token = pages.put(challenge)
+  const framed = async (cres: string) => {
+    const answer = await pages.post(`${token}/challenge`, { cres }, { 'sec-fetch-dest': 'iframe' })
+    const { status, page, policy } = await read(answer)
+    assert.deepEqual([policy.get('frame-ancestors'), policy.get('form-action')], [undefined, "'none'"])
+    assert.match(page, new RegExp(`href="/gateway/3ds/${token}" target="_top"`))
+    assert.doesNotMatch(page, /Acme|10\.42/)
+    return { status, page }
+  }
+  const { status, page } = await framed(param('{}'))
+  assert.equal(status, 200)
+  assert.match(page, new RegExp(`data-token="${token}" data-origin="${publicUrl}"`))
+  assert.match(page, /postMessage\(\{ [^}]* \}, origin\)/)
+  assert.deepEqual(pages.returned.at(-1), [token, param('{}')])
+  for (const cres of [foreign, '', '!!']) {
+    const refused = await framed(cres)
+    assert.deepEqual([refused.status, refused.page.includes('<script')], [400, false])
+  }
 })
 
 const notification = 'https://shop.example.com/method?order="1"'

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { currencyOfNumeric, minorToDecimal } from '../../src/base/money.ts'
+import { secret } from '../../src/base/secret.ts'
+import { judgeRedirectUrl } from '../../src/http/address.ts'
+import { panOf } from '../three-d-secure/account.ts'
+import { legacyOutcomeOf, networkOf, type LegacyOutcome } from '../three-d-secure/cards.ts'
+import { readPareq, type Pareq, type Pares } from '../three-d-secure/legacy.ts'
+import { anyFormAction, formOf, policy, refreshSeconds, send, turnAway } from './browser.ts'
+import { Challenge, type View } from './challenge.ts'
+import { keep, type Desk, type LegacyCase, type Shown } from './desk.ts'
+import { challengePage, returnPage } from './pages.ts'
+import { paresFor } from './pares.ts'
+
+/** The page of 1.0.2: the browser brings PaReq, TermUrl and MD, and takes PaRes and MD to TermUrl. */
+
+const path = '/pareq-page'
+const longestUrl = 2048
+const longestMd = 1024
+/** 1.0.2 does not tell who shows the page in a frame. */
+const anybody = ['http:', 'https:']
+
+export function pareqRoutes(app: FastifyInstance, desk: Desk, timeScale: number): void {
+  const refreshAfter = Math.ceil(refreshSeconds * timeScale)
+  const show = (reply: FastifyReply, one: LegacyCase, view: View | undefined) => {
+    const nonce = desk.random.bytes(16).toString('base64')
+    if (view?.is === 'asking')
+      return send(
+        reply,
+        200,
+        challengePage({ ...one, path }, view, nonce, refreshAfter),
+        policy(nonce, `form-action 'self'`, anybody),
+      )
+    one.paRes ??= paresFor(desk, one, statusOf(one.outcome, view?.result.passed))
+    const page = returnPage(one.termUrl, { PaRes: one.paRes, MD: one.md }, nonce)
+    return send(reply, 200, page, policy(nonce, anyFormAction, anybody))
+  }
+  app.get(path, (_request, reply) => turnAway(desk, reply, 400, 'This page opens from a shop, by POST with a PaReq.'))
+  app.post(path, async (request, reply) => {
+    const one = openCase(desk, formOf(request))
+    return typeof one === 'string' ? turnAway(desk, reply, 400, one) : show(reply, one, await one.challenge?.open())
+  })
+  app.post(`${path}/answer`, async (request, reply) => {
+    const form = formOf(request)
+    const one = desk.legacyCases.get(form.get('id') ?? '')
+    if (!one?.challenge) return turnAway(desk, reply, 404, 'This payment is not known, or was long ago.')
+    const action = form.get('action') ?? 'submit'
+    const { challenge } = one
+    if (action === 'cancel') return show(reply, one, await challenge.cancel())
+    if (action === 'resend') return show(reply, one, await challenge.resend())
+    return show(reply, one, await challenge.submit(form.get('password') ?? ''))
+  })
+  app.get(`${path}/state`, async (request: FastifyRequest<{ Querystring: { id?: unknown } }>, reply) => {
+    const one = desk.legacyCases.get(String(request.query.id))
+    if (!one?.challenge) return turnAway(desk, reply, 404, 'This payment is not known.')
+    return show(reply, one, await one.challenge.view())
+  })
+}
+
+/** `passed` is undefined where nobody was asked. */
+function statusOf(outcome: LegacyOutcome, passed: boolean | undefined): Pares['status'] {
+  if (passed === undefined) return outcome === 'attempt' ? 'A' : 'N'
+  if (!passed) return 'N'
+  return outcome === 'unavailable' ? 'U' : 'Y'
+}
+
+/** What the browser brought, or the case it has opened before; a text is for the person in front of it. */
+function openCase(desk: Desk, form: URLSearchParams): LegacyCase | string {
+  const [param, termUrl, md] = [form.get('PaReq') ?? '', form.get('TermUrl') ?? '', form.get('MD')]
+  const id = createHash('sha256')
+    .update(JSON.stringify([param, termUrl, md]))
+    .digest('hex')
+  const known = desk.legacyCases.get(id)
+  if (known !== undefined) return known
+  const pareq = readPareq(param)
+  if (pareq === undefined || !fits(pareq)) return 'The PaReq cannot be read.'
+  if (termUrl.length > longestUrl || !(judgeRedirectUrl(termUrl, { plainHttp: true }) instanceof URL))
+    return 'The TermUrl is no address that you could be sent to.'
+  // There, even where the shop has no use for it.
+  if (md === null || !/^[\x20-\x7e]*$/.test(md) || md.length > longestMd) return 'The MD is missing, or is not one.'
+  const card = panOf(desk.cavvKey, pareq.acctID)
+  if (card === undefined) return 'This bank does not know the card.'
+  // A card that the directory server was told to call enrolled does what most do.
+  const outcome = legacyOutcomeOf(card) ?? 'password'
+  const { xid, purchAmount, currency, acqBIN, merID } = pareq
+  desk.journal.note('in', 'browser', JSON.stringify({ messageType: 'PAReq', messageVersion: '1.0.2', dsTransID: xid, purchAmount, currency, acqBIN, merID })) // oxfmt-ignore
+  const asks = outcome !== 'attempt' && outcome !== 'denied'
+  const ending = outcome === 'password-failed' ? 'fails' : 'password'
+  const one: LegacyCase = {
+    id,
+    pareq,
+    card: secret(card),
+    outcome,
+    termUrl,
+    md,
+    shown: shownOf(pareq, card),
+    // The browser takes the result along, so there is nobody to tell it.
+    ...(asks ? { challenge: new Challenge(desk.clock, ending, () => Promise.resolve('delivered')) } : {}),
+  }
+  keep(desk.legacyCases, id, one, ({ challenge }) => challenge?.drop())
+  return one
+}
+
+/** As much as is put on the page, or signed. */
+const fits = ({ xid, date, purchAmount, currency, exponent }: Pareq): boolean =>
+  /^[A-Za-z0-9+/]{27}=$/.test(xid) &&
+  /^[0-9]{8} [0-9]{2}:[0-9]{2}:[0-9]{2}$/.test(date) &&
+  /^[0-9]{1,12}$/.test(purchAmount) &&
+  /^[0-9]{3}$/.test(currency) &&
+  /^[0-9]$/.test(exponent)
+
+/** The amount that is signed, not the one that the shop spelled for the cardholder. */
+function shownOf({ name, purchAmount, currency, exponent }: Pareq, card: string): Shown {
+  const amount = minorToDecimal(BigInt(purchAmount), Number(exponent))
+  return {
+    merchantName: name,
+    amount: `${amount} ${currencyOfNumeric(currency)?.code ?? ''}`,
+    lastFour: card.slice(-4),
+    network: networkOf(card),
+    phone: '•••• 42',
+  }
+}
