@@ -155,7 +155,7 @@ describe('what is refused has no effect', { concurrency: 4 }, () => {
     const [yes, no] = [await payer.answered(one), await payer.answered(other)]
     await payer.taken(one, yes)
     await stage.isApproved(one)
-    for (const late of [yes, no, { paRes: '!', md: 'x' }]) await payer.unmoved(one, late)
+    for (const late of [yes, no, { ...no, md: 'x' }]) await payer.unmoved(one, late)
     await payer.taken(other, no)
     await stage.isRefused(other, 'declined', '2001')
     for (const late of [no, yes]) await payer.unmoved(other, late)
