@@ -1,4 +1,5 @@
 import { secret } from '../src/base/secret.ts'
+import type { Enrolment } from '../src/order/authenticate.ts'
 import { registryOf, type Endpoint, type Gate, type GateRow, type Registry } from '../src/merchant/merchant.ts'
 
 const answerTimeoutMs = 15_000
@@ -24,7 +25,12 @@ const gates: Gate[] = [
   { gateId: 2n, name: 'repeats', enabled: true, settings: gateRow('TERM0002', true) },
 ]
 
-const endpoint = (endpointId: bigint, merchantId: bigint, gateIds: bigint[], callbackUrl?: string): Endpoint => ({
+const endpoint = (
+  endpointId: bigint,
+  merchantId: bigint,
+  gateIds: bigint[],
+  more: Partial<Endpoint['settings']> = {},
+): Endpoint => ({
   endpointId,
   merchantId,
   name: `endpoint ${endpointId}`,
@@ -33,15 +39,15 @@ const endpoint = (endpointId: bigint, merchantId: bigint, gateIds: bigint[], cal
   gateIds,
   settings: {
     threeDSecure: false,
-    ...(callbackUrl === undefined ? {} : { callbackUrl }),
     mandatoryFields: [],
     disabledOperations: [],
     controlMinorUnits: 'iso4217',
     plainHttpCallbacks: true,
+    ...more,
   },
 })
 
-/** Three merchants; the last endpoint has no gate. */
+/** Three merchants; endpoint 14 has no gate, 15 and 16 run 3-D Secure, the latter by a policy of its own. */
 export const configuration: Registry = registryOf({
   version: 1n,
   staleAt: Infinity,
@@ -51,12 +57,19 @@ export const configuration: Registry = registryOf({
     name: `Shop ${merchantId}`,
     enabled: true,
     controlKeys: [secret(`control ${merchantId}`)],
+    publicKeys: [],
   })),
   endpoints: [
     endpoint(11n, 1n, [1n]),
-    endpoint(12n, 2n, [2n], 'http://shop2.test/endpoint'),
+    endpoint(12n, 2n, [2n], { callbackUrl: 'http://shop2.test/endpoint' }),
     endpoint(13n, 3n, [2n, 1n]),
     endpoint(14n, 1n, []),
+    endpoint(15n, 1n, [1n], { threeDSecure: true }),
+    endpoint(16n, 2n, [2n], {
+      threeDSecure: true,
+      authenticationPolicy: { attempted: 'decline', unavailable: 'authorise', notEnrolled: 'authorise' },
+      callbackUrl: 'http://shop2.test/endpoint',
+    }),
   ],
   groups: [],
   gates,
@@ -64,3 +77,21 @@ export const configuration: Registry = registryOf({
 
 /** Hosts of the merchants' receivers. */
 export const receivers = ['shop1.test', 'shop2.test', 'shop3.test', 'books.test'] as const
+
+export const cards = ['4111111111111111', '5555555555554444', '4242424242424242'] as const
+
+/** In no card range. */
+const unknownCard = '4000000000000002'
+export const secureCards = [...cards, ...cards, ...cards, unknownCard] as const
+
+/** Directory servers; each speaks for its own card ranges only. */
+export const directories = ['north', 'south'] as const
+export type Directory = (typeof directories)[number]
+
+const ranges: Record<(typeof cards)[number], Enrolment> = {
+  '4111111111111111': { is: 'enrolled', directory: 'north', version: '2.2.0', methodUrl: 'https://issuer.test/method' },
+  '5555555555554444': { is: 'enrolled', directory: 'south', version: '2.1.0' },
+  '4242424242424242': { is: 'enrolled', directory: 'south', version: '2.2.0', methodUrl: 'https://issuer.test/method' },
+}
+
+export const enrolmentOf = (pan: string): Enrolment => ranges[pan as (typeof cards)[number]] ?? { is: 'not enrolled' }

@@ -12,17 +12,26 @@ import type { Delivery } from '../src/delivery/delivery.ts'
 import { openSender, type Rendered } from '../src/delivery/send.ts'
 import type { World as Served } from '../src/gateway-api/asked.ts'
 import { callbackPairs, renderCallback } from '../src/gateway-api/callback.ts'
+import type { Performer as Uploader } from '../src/gateway-api/checks.ts'
+import { performUploadCres } from '../src/gateway-api/upload-cres.ts'
+import { performUploadMethod } from '../src/gateway-api/upload-method.ts'
 import type { Outgoing } from '../src/http/outgoing.ts'
 import type { Registry } from '../src/merchant/merchant.ts'
 import { openDoor, type Door } from '../src/order/advance.ts'
 import type { Order } from '../src/order/order.ts'
 import { performersOf, type OutsideStep, type Performer } from '../src/order/perform.ts'
+import { authenticate } from '../src/order/perform-authentication.ts'
+import { takeResult, wantedResult } from '../src/order/challenge-result.ts'
 import { openReader } from '../src/order/read.ts'
 import { openSteps } from '../src/order/steps.ts'
-import { hostedUrls } from '../src/three-d-secure/forms.ts'
+import { openDirectories } from '../src/three-d-secure/directory.ts'
+import { hostedUrls, usableUrl } from '../src/three-d-secure/forms.ts'
+import type { Place } from '../src/order/store.ts'
 import { startHeartbeat, type Heartbeat } from '../src/storage/store-heartbeat.ts'
 import { drawIds } from '../src/storage/store-ids.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
+import { directories, enrolmentOf } from './configuration.ts'
+import { answerResult, cardOf, type ResultParts } from './results.ts'
 import type { Stores } from './store-line.ts'
 
 /** What a process stands on. A planted bug replaces one of these or wraps what is built on them. */
@@ -36,6 +45,8 @@ export interface GatewayParts {
   registry: Registry
   connect: () => Duplex
   outgoing: Outgoing
+  /** The way to the directory servers. */
+  issuers: Outgoing
   /** Orders in hand at once; few, so that some are committed unleased. */
   maxHeld: number
   sweepMs: number
@@ -49,13 +60,24 @@ export interface Wraps {
   connector?: (connector: Connector, parts: GatewayParts) => Connector
   performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>
   door?: (door: Door, performers: Record<OutsideStep, Performer>, parts: GatewayParts) => Door
+  results?: (results: ResultParts, parts: GatewayParts) => ResultParts
+  inbound?: (inbound: Gateway['result'], parts: GatewayParts) => Gateway['result']
+  uploads?: (uploads: Uploads) => Uploads
   /** The books of the other end: a bug of the acquirer. */
   ledger?: (ledger: Ledger) => Ledger
+}
+
+export interface Uploads {
+  method: Uploader
+  cres: Uploader
 }
 
 export interface Gateway {
   processId: bigint
   served: Served
+  uploads: Uploads
+  /** A result that this directory server posts: the text to answer with, or nothing where it could not be stored. */
+  result(text: string, directory: string): Promise<string | undefined>
   lost: Promise<void>
   /** The same order as main stops in. */
   stop(): Promise<void>
@@ -63,6 +85,14 @@ export interface Gateway {
 
 const policy = { plainHttp: true, loopbackAnyPort: false }
 const blockOfIds = 1_000
+const server = {
+  refNumber: 'SIMULATED_3DS_SERVER',
+  resultsUrl: 'https://results.gateway.test/3ds/results',
+  pages: (token: string) => hostedUrls('https://gateway.test', '/gateway', token),
+}
+/** Directory servers by the common name of their certificate. */
+const peers: ReadonlyMap<string, string> = new Map(directories.map((name) => [name, name]))
+const usable = (url: string) => usableUrl(url, { loopbackHttp: false }) instanceof URL
 
 /** Puts the rooms together as main does, over the model and the simulated world. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
@@ -114,12 +144,18 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     maxInHand: parts.maxHeld,
     sweepMs: parts.sweepMs * 2,
   })
+  const directory = directoriesOf(parts)
   const real = performersOf({
     clock,
     random,
     keys: parts.keys,
-    authenticate: () => Promise.reject(new Error('no endpoint of this world runs 3-D Secure')),
-    enrol: () => Promise.reject(new Error('no endpoint of this world runs 3-D Secure')),
+    authenticate: (held, transaction) =>
+      authenticate(
+        { clock, random, keys: parts.keys, registry: () => registry, server, ask: directory.authenticate, usable },
+        held,
+        transaction,
+      ),
+    enrol: () => Promise.reject(new Error('no card of this world is in a range of 1.0.2')),
     gate: (id) => registry.gate(id),
     connector: (id) => connectors.connector(id),
     holding: heartbeat.holding,
@@ -148,7 +184,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     handOver: true,
     maxBatch: 256,
     lanes: 1,
-    planner: { enrolment: () => ({ is: 'unknown' }), random, steering: false },
+    planner: { enrolment: enrolmentOf, random, steering: false },
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, parts.keys, random),
     onStep: steps.start,
     deliveryRoom: () => sender.room(),
@@ -157,6 +193,22 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   })
   const door = wrap.door?.(opened, performers, parts) ?? opened
   const reader = openReader(orders, clock, log)
+  const uploads = { method: performUploadMethod, cres: performUploadCres }
+  const surroundings = {
+    orders,
+    keys: parts.keys,
+    cardOf: (place: Place) => cardOf(orders, parts.keys, place),
+    door: () => door,
+    registry: () => registry,
+    random,
+    log,
+  }
+  const taking: ResultParts = {
+    wanted: (id) => wantedResult(surroundings, id),
+    result: (message) => takeResult(surroundings, message),
+  }
+  const results = { ...(wrap.results?.(taking, parts) ?? taking), peers }
+  const inbound: Gateway['result'] = (text, peer) => answerResult(text, results, peer)
   steps.sweep()
   sender.sweep()
   return {
@@ -165,10 +217,10 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       registry: () => registry,
       door,
       orders: reader,
-      cardOf: () => Promise.reject(new Error('no endpoint of this world runs 3-D Secure')),
+      cardOf: surroundings.cardOf,
       processId,
-      pages: (token) => hostedUrls('http://gateway.test', '/gateway', token),
-      usable: () => true,
+      pages: server.pages,
+      usable,
       pareqParts: () => ({ merchantName: '', country: '840', site: '' }),
       paresRoots: () => [],
       keys: parts.keys,
@@ -181,9 +233,12 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       answered: () => {},
       decoyKey: secret('decoy'),
     },
+    uploads: wrap.uploads?.(uploads) ?? uploads,
+    result: wrap.inbound?.(inbound, parts) ?? inbound,
     lost: heartbeat.lost,
     async stop() {
       await steps.stop(6_000)
+      await directory.close()
       await door.close()
       await sender.stop(1_000)
       await connectors.close()
@@ -192,6 +247,17 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     },
   }
 }
+
+/** The real client of the directory servers, over memory. */
+const directoriesOf = ({ issuers, random, log }: GatewayParts) =>
+  openDirectories({
+    directories: directories.map((name) => ({ name, url: `https://${name}.test/messages`, tls: {}, timeoutMs: 10_000 })),
+    server: { threeDSServerRefNumber: server.refNumber, threeDSServerURL: server.resultsUrl },
+    outgoing: issuers,
+    policy,
+    random,
+    log,
+  })
 
 /** Keys that nobody turns: hours are far longer than a simulation. */
 export function openFixedKeys(random: Random): KeyRing {

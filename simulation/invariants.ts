@@ -3,44 +3,20 @@ import { readTags } from '../simulators/acquirer/wire.ts'
 import { finalStatuses, type Status } from '../src/spec/words.ts'
 import type { EventName } from '../src/order/event.ts'
 import { statusOf, type Order } from '../src/order/order.ts'
-import { placeKey, type Change } from '../src/order/store.ts'
+import { authenticationKey, placeKey, type Change } from '../src/order/store.ts'
+import type { Breaks, Broken, Invariant } from './invariant.ts'
+import { watchAuthentications, type Authentications } from './authentications.ts'
+import type { Wanted } from './asking.ts'
 import { configuration } from './configuration.ts'
+import type { Said } from './issuer-messages.ts'
 import type { Told } from './merchants.ts'
 import { watchOvertaking } from './overtaking.ts'
-import type { Wanted } from './shoppers.ts'
 import type { StoreModel } from './store-model.ts'
-
-/** What must hold, each by the name under which it is reported broken. */
-export type Invariant =
-  | 'an acknowledged order exists'
-  | 'every order ends'
-  | 'the books are equal'
-  | 'an attempt is recorded before it is sent'
-  | 'an attempt is sent once'
-  | 'names are used once'
-  | 'nobody sends without its lease'
-  | 'a reversal never overtakes its original'
-  | 'a final status stays'
-  | 'no decision is lost'
-  | 'one live order a name'
-  | 'the same request has the same answer'
-  | 'a CVV2 is gone when it is not needed'
-  | 'an outcome is told once to each'
-  | 'every outcome is told'
-  | 'delivered means accepted'
-  | 'nothing is leased forever'
-  | 'a lease is taken by an event or a claim'
-
-export interface Broken {
-  invariant: Invariant
-  why: string
-  /** Simulated milliseconds since the start. */
-  at: number
-}
 
 export interface Invariants {
   broken(): Broken | undefined
-  breaks(invariant: Invariant, why: string): void
+  breaks: Breaks
+  authentications: Authentications
   answered(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
   status(orderId: bigint, status: string): void
   committed(change: Change, stored: Order | undefined): void
@@ -60,6 +36,7 @@ const takesLease: ReadonlySet<EventName> = new Set<EventName>([
   'answer awaited',
   'taken up',
   'method uploaded',
+  'enrolment unknown',
   'authentication demanded',
 ])
 const live: ReadonlySet<Status> = new Set(['processing', 'unknown', 'approved'])
@@ -67,8 +44,20 @@ const recognisesRepeats = new Set(
   [...configuration.gates()].filter((g) => g.settings.recognisesRepeats).map((g) => g.settings.terminalId),
 )
 
+/** Before the attempt that may be the last: an acquirer may want a challenge where there was none, once. */
+const mayNeedCvv2 = ({ attempts, finalAt, transactions: [payment] }: Order): boolean => {
+  if (finalAt !== undefined || payment!.state === 'unknown') return false
+  const { authentication } = payment!
+  if (authentication?.round === 2) return attempts.length === 1
+  return attempts.length === 0 || (authentication !== undefined && authentication.acsUrl === undefined)
+}
+
 /** Those that are checked as things happen. The first one broken is kept. */
-export function watchInvariants(model: StoreModel, now: () => number): Invariants {
+export function watchInvariants(
+  model: StoreModel,
+  saidOf: (id: string) => readonly Said[] | undefined,
+  now: () => number,
+): Invariants {
   let broken: Broken | undefined
   const keyOf = new Map<bigint, string>()
   const byName = new Map<string, bigint[]>()
@@ -81,6 +70,11 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
 
   const breaks = (invariant: Invariant, why: string) => (broken ??= { invariant, why, at: now() })
   const orderOf = (orderId: bigint) => model.orders.get(keyOf.get(orderId) ?? '')
+  const byAuthentication = (id: string) => {
+    const place = model.locate(authenticationKey(id))
+    return place && model.orders.get(placeKey(place))
+  }
+  const authentications = watchAuthentications(saidOf, byAuthentication, breaks, now)
 
   /** How long an answer to an attempt is waited for once it is sent. */
   function patienceOf(orderId: bigint, stan: string, terminal: string): number {
@@ -127,6 +121,7 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
   return {
     broken: () => broken,
     breaks,
+    authentications,
     acknowledged: () => acknowledged,
     answered(wanted, answer) {
       if ('refused' in answer)
@@ -151,7 +146,8 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
       if (!before) checkNewName(after)
       const status = statusOf(after)
       if (finalStatuses.has(status) || statuses.has(orderId)) seen(orderId, status, 'the store')
-      if ((after.attempts.length > 0 || after.finalAt !== undefined) && model.cards.get(key)?.cvv2Sealed)
+      authentications.committed(after)
+      if (!mayNeedCvv2(after) && model.cards.get(key)?.cvv2Sealed)
         breaks(
           'a CVV2 is gone when it is not needed',
           `order ${orderId} is ${after.transactions[0]!.state} and still has its CVV2`,
@@ -193,6 +189,7 @@ export function watchInvariants(model: StoreModel, now: () => number): Invariant
       const again = type === '1201' ? !recognisesRepeats.has(terminal) : sentOnce.has(names)
       if (again) breaks('an attempt is sent once', `${what} was sent again`)
       sentOnce.add(names)
+      authentications.authorised(orderOf(orderId)!, names, readTags(fields[48] ?? '') ?? new Map())
     },
     told({ orderId, status, url }) {
       const order = orderOf(BigInt(orderId || '0'))

@@ -2,31 +2,11 @@ import type { Ledger, Names } from '../simulators/acquirer/ledger.ts'
 import { failureOf } from '../src/storage/pool.ts'
 import type { Attempt } from '../src/order/order.ts'
 import { openAttempt } from '../src/order/perform.ts'
-import type { OrderStore, OrderTables } from '../src/order/store.ts'
+import type { OrderStore } from '../src/order/store.ts'
 import type { Wraps } from './gateway.ts'
-import type { Invariant } from './invariants.ts'
+import { plantedInThreeDSecure } from './planted-three-d-secure.ts'
 import type { Stores } from './store-line.ts'
-
-/** A bug that somebody might make, put between the parts of the simulation only. */
-export interface Planted {
-  name: string
-  /** Whose bug it is, when it is not the gateway's. */
-  by?: 'an acquirer'
-  /** Any of these may break first: which one does is up to what else happens. */
-  breaks: readonly Invariant[]
-  wrap: Wraps
-}
-
-const inOrders = (change: (orders: OrderStore) => Partial<OrderStore>): Wraps => ({
-  stores: (stores) => ({ ...stores, orders: { ...stores.orders, ...change(stores.orders) } }),
-})
-const inTables = (change: (tables: OrderTables) => Partial<OrderTables>): Wraps =>
-  inOrders((orders) => ({
-    transaction: (body) => orders.transaction((tables) => body({ ...tables, ...change(tables) })),
-  }))
-const inDeliveries = (change: (deliveries: Stores['deliveries']) => Partial<Stores['deliveries']>): Wraps => ({
-  stores: (stores) => ({ ...stores, deliveries: { ...stores.deliveries, ...change(stores.deliveries) } }),
-})
+import { inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
 
 /** What is stored counts as what was read: an order is saved over whatever another process made of it. */
 const forgetTheFence = inTables((tables) => ({
@@ -125,15 +105,32 @@ const reuseNumbers: Wraps = {
   },
 }
 
-/** Age of the lease from when the first beat was answered, not from before it was written. */
+const lastAnswers = new WeakMap<Stores, { at: number }>()
+
+/** Age of the lease from when a beat was answered, not from before it was written. */
 const countFromTheAnswer: Wraps = {
-  heartbeat(heartbeat, { clock }) {
-    const answeredAt = clock.monotonic()
+  stores(stores, { clock }) {
+    const answer = { at: -Infinity }
+    const answered = <T>(value: T): T => {
+      answer.at = clock.monotonic()
+      return value
+    }
+    const { enter, beat, leave } = stores.heartbeat
+    const heartbeat: Stores['heartbeat'] = {
+      enter: (...asked) => enter(...asked).then(answered),
+      beat: (processId) => beat(processId).then(answered),
+      leave,
+    }
+    const own = { ...stores, heartbeat }
+    lastAnswers.set(own, answer)
+    return own
+  },
+  heartbeat(heartbeat, { clock, stores }) {
     let over = false
     void heartbeat.lost.then(() => (over = true))
     return {
       ...heartbeat,
-      holding: (since) => heartbeat.holding(since) || (!over && clock.monotonic() - answeredAt < 3_000),
+      holding: (since) => heartbeat.holding(since) || (!over && clock.monotonic() - lastAnswers.get(stores)!.at < 3_000),
       stop() {
         over = true
         return heartbeat.stop()
@@ -177,7 +174,7 @@ const reverseAt = (when: (deadlineAt: number, startedAt: number) => number): Wra
 
 // oxfmt-ignore
 export const planted: readonly Planted[] = [
-  { name: 'forget the fence', breaks: ['no decision is lost', 'a final status stays'], wrap: forgetTheFence },
+  { name: 'forget the fence', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once'], wrap: forgetTheFence },
   { name: 'take a lost answer for a decline', breaks: ['the books are equal'], wrap: {
     connector: (c) => ({ ...c, authorise: async (...ask) => {
       const outcome = await c.authorise(...ask)
@@ -229,7 +226,7 @@ export const planted: readonly Planted[] = [
     }), lease) })) },
   { name: 'send after a lapse of the lease what was begun before it', breaks: ['a reversal never overtakes its original', 'an attempt is sent once'], wrap: {
     heartbeat: (h) => ({ ...h, holding: () => h.holding() }) } },
-  { name: 'count the lease from the answer to the first beat', breaks: ['nobody sends without its lease', 'a reversal never overtakes its original'], wrap: countFromTheAnswer },
+  { name: 'count the lease from the answer to a beat', breaks: ['nobody sends without its lease', 'a reversal never overtakes its original'], wrap: countFromTheAnswer },
   { name: 'keep the lease of a step that is put back', breaks: ['a lease is taken by an event or a claim'], wrap: keepTheLease },
   { name: 'never let go of an order in hand', breaks: ['every order ends', 'nothing is leased forever'], wrap: {
     door: (door) => ({ ...door, release: () => {} }) } },
@@ -251,4 +248,5 @@ export const planted: readonly Planted[] = [
     ledger: (ledger) => Object.assign(ledger, { isForestalled: () => false }) } },
   { name: 'book a payment again that it reversed', by: 'an acquirer', breaks: ['the books are equal'], wrap: {
     ledger: forgetsTheReversed } },
+  ...plantedInThreeDSecure,
 ]

@@ -21,7 +21,10 @@ export function checkSettled(
   for (const orderId of invariants.acknowledged().keys())
     if (![...model.orders.values()].some((o) => o.orderId === orderId))
       invariants.breaks('an acknowledged order exists', `order ${orderId} is not there`)
-  for (const order of model.orders.values()) checkEnded(order, model, invariants)
+  for (const order of model.orders.values()) {
+    checkEnded(order, model, invariants)
+    invariants.authentications.settled(order)
+  }
   checkBooks(model, ledger, invariants)
   const accepted = new Set(told.filter((t) => t.accepted).map((t) => `${t.orderId} ${t.url}`))
   for (const order of model.orders.values()) checkTold(order, model, accepted, invariants, wall)

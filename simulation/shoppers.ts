@@ -1,5 +1,4 @@
 import { currencyOf } from '../src/base/money.ts'
-import { uuid } from '../src/base/random.ts'
 import { secret } from '../src/base/secret.ts'
 import type { Reply } from '../src/gateway-api/reply.ts'
 import { performPayment } from '../src/gateway-api/payment.ts'
@@ -7,22 +6,9 @@ import { statusOf } from '../src/order/order.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import type { SaleRequest } from '../src/spec/gateway/sale.ts'
 import type { Chance } from './chance.ts'
-import type { Actor, Events } from './clock.ts'
-import { configuration } from './configuration.ts'
-import type { Gateway } from './gateway.ts'
-
-/** A gateway process that may be asked, if it is there. */
-export interface Slot {
-  name: string
-  actor: Actor
-  gateway: Gateway | undefined
-}
-
-export interface Wanted {
-  clientOrderid: string
-  endpointId: bigint
-  values: SaleRequest
-}
+import { askedOf, type Asking, type Slot, type Wanted } from './asking.ts'
+import type { Cardholders } from './cardholders.ts'
+import { cards, configuration, secureCards } from './configuration.ts'
 
 export interface ShopEvents {
   /** A sale was answered: with the id of its order, or with the name of a refusal. */
@@ -32,47 +18,35 @@ export interface ShopEvents {
   trace(what: () => string): void
 }
 
+export interface ShopParts {
+  chance: Chance
+  slots: readonly Slot[]
+  asking: Asking
+  cardholders: Cardholders
+  told: ShopEvents
+}
+
 export interface Shoppers {
   begin(wanted: Wanted): void
   /** Sales that still wait for an answer. */
   waiting(): number
 }
 
-const patienceMs = 10_000
 const maxAsks = 8
 
 /** Merchants' shops: they send sales, sometimes twice, ask again when no answer comes, and ask for the status. */
-export function openShoppers(
-  events: Events,
-  chance: Chance,
-  slots: readonly Slot[],
-  told: ShopEvents,
-  lostOdds: () => number,
-): Shoppers {
+export function openShoppers({ chance, slots, asking, cardholders, told }: ShopParts): Shoppers {
+  const { ask, pause } = asking
   let waiting = 0
   const random = chance.random()
-
-  /** A request over the network to one process, either way of which may be lost. Undefined: no answer. */
-  function ask<T>(slot: Slot, perform: (gateway: Gateway) => Promise<T>): Promise<T | undefined> {
-    return new Promise((resolve) => {
-      events.after(patienceMs, undefined, () => resolve(undefined))
-      if (chance.happens(lostOdds())) return
-      events.after(chance.between(0.5, 20), slot.actor, () => {
-        if (!slot.gateway) return
-        const answer = (value: T | undefined) => {
-          if (chance.happens(lostOdds())) return
-          events.after(chance.between(0.5, 20), undefined, () => resolve(value))
-        }
-        perform(slot.gateway).then(answer, () => answer(undefined))
-      })
-    })
-  }
+  /** Who pays with a card that is to be authenticated does so once, however often his order was sent. */
+  const authenticating = new Set<bigint>()
 
   async function sell(wanted: Wanted, asks: number): Promise<void> {
     for (let n = 0; n < asks; n++) {
       const slot = chance.pick(slots)
       told.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
-      const reply = await ask(slot, (gateway) => performPayment(askedOf(gateway, wanted, uuid(random))))
+      const reply = await ask(slot, (gateway) => performPayment(askedOf(gateway, 'sale', wanted, random)))
       if (reply && isRefusal(reply)) return told.onAnswer(wanted, { refused: reply.refused })
       if (reply) {
         const orderId = BigInt(reply['gateway-order-id']!)
@@ -85,15 +59,17 @@ export function openShoppers(
 
   /** Asks for the status a few times, of whichever process. */
   async function look(wanted: Wanted, orderId: bigint): Promise<void> {
-    const merchantId = configuration.endpoint(wanted.endpointId)!.merchantId
+    const { merchantId, settings } = configuration.endpoint(wanted.endpointId)!
+    if (settings.threeDSecure && !authenticating.has(orderId)) {
+      authenticating.add(orderId)
+      await cardholders.pay(wanted, orderId)
+    }
     for (let n = 0; n < 2; n++) {
       await pause(chance.between(50, 30_000))
       const order = await ask(chance.pick(slots), (gateway) => gateway.served.orders.byId({ merchantId, orderId }))
       if (order) told.onStatus(wanted, orderId, statusOf(order))
     }
   }
-
-  const pause = (ms: number) => new Promise<void>((resolve) => events.after(ms, undefined, resolve))
 
   return {
     begin(wanted) {
@@ -112,31 +88,18 @@ export function openShoppers(
 
 const isRefusal = (reply: Reply | Refusal): reply is Refusal => 'refused' in reply
 
-function askedOf(gateway: Gateway, wanted: Wanted, serialNumber: string): Parameters<typeof performPayment>[0] {
-  const endpoint = configuration.endpoint(wanted.endpointId)!
-  const entry = configuration.entry(wanted.endpointId, false)!
-  return {
-    world: gateway.served,
-    operation: 'sale',
-    path: { id: String(wanted.endpointId), group: false },
-    overloaded: false,
-    serialNumber,
-    now: gateway.served.clock.now(),
-    registry: configuration,
-    merchantOrderId: wanted.clientOrderid,
-    entry,
-    values: wanted.values,
-    merchant: entry.merchant,
-    endpoint,
-  }
-}
-
 const cvv2s = ['123', '123', '123', '123', '111', '321', '116', '101', '209', '217'] as const
-const cards = ['4111111111111111', '5555555555554444', '4242424242424242'] as const
+/** 165: the acquirer wants a challenge. */
+const secureCvv2s = [...cvv2s.slice(0, 5), '165', '165', '116', '217'] as const
 
 /** The sale of this number: what is bought, with which card, and who wants to hear of it. */
 export function wantedSale(number: number, chance: Chance): Wanted {
-  const endpointId = chance.happens(0.02) ? 14n : chance.pick([11n, 12n, 13n])
+  const endpointId = chance.happens(0.02)
+    ? 14n
+    : chance.happens(0.33)
+      ? chance.pick([15n, 15n, 16n])
+      : chance.pick([11n, 12n, 13n])
+  const { threeDSecure } = configuration.endpoint(endpointId)!.settings
   const host = `http://shop${configuration.endpoint(endpointId)!.merchantId}.test`
   const cents = chance.whole(100, 90_000)
   const values = {
@@ -147,11 +110,11 @@ export function wantedSale(number: number, chance: Chance): Wanted {
     control: '',
     ipaddress: '192.0.2.1',
     email: 'buyer@example.com',
-    credit_card_number: secret(chance.pick(cards)),
+    credit_card_number: secret<string>(chance.pick(threeDSecure ? secureCards : cards)),
     card_printed_name: 'A BUYER',
     expire_month: 12,
     expire_year: chance.happens(0.02) ? 2025 : 2031,
-    cvv2: secret<string>(chance.pick(cvv2s)),
+    cvv2: secret<string>(chance.pick(threeDSecure ? secureCvv2s : cvv2s)),
     ...(chance.happens(0.8) ? { server_callback_url: `${host}/sale` } : {}),
     ...(chance.happens(0.3) ? { notify_url: chance.happens(0.5) ? `${host}/sale` : 'http://books.test/notify' } : {}),
   } as SaleRequest

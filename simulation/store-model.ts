@@ -4,8 +4,8 @@ import type { Try } from '../src/delivery/store.ts'
 import { legalTransitions } from '../src/order/machine.ts'
 import { statusOf, type Order, type Transaction } from '../src/order/order.ts'
 import {
+  newKeys,
   placeKey,
-  receiptKey,
   type Change,
   type Due,
   type KeyClaim,
@@ -67,6 +67,12 @@ export class StoreModel {
 
   hasSteps(): boolean {
     return this.#withSteps.size > 0
+  }
+
+  /** Due times of all steps, if they are time limits of authentications and nothing else is left to do. */
+  timeLimits(): number[] | undefined {
+    const due = [...this.#withSteps].flatMap((key) => this.orders.get(key)!.transactions.filter((t) => t.step !== undefined))
+    return due.every((t) => t.step === 'await method' || t.step === 'await challenge') ? due.map((t) => t.dueAt!) : undefined
   }
 
   dueDeliveries(): Iterable<DeliveryRow> {
@@ -283,10 +289,8 @@ export class StoreModel {
       this.deliveries.set(deliveryKey(row), row)
       this.#dueDeliveries.add(row)
     }
-    const receiptId = after.transactions.find((t, i) => t.result.receiptId !== before?.transactions[i]?.result.receiptId)?.result
-      .receiptId
-    if (receiptId !== undefined && !this.#locators.has(receiptKey(receiptId)))
-      this.#locators.set(receiptKey(receiptId), { merchantId: after.merchantId, orderId: after.orderId })
+    for (const name of newKeys(before, after))
+      if (!this.#locators.has(name)) this.#locators.set(name, { merchantId: after.merchantId, orderId: after.orderId })
     this.onCommit(change, stored)
   }
 

@@ -1,6 +1,7 @@
 import type { Chance } from './chance.ts'
 import type { Events } from './clock.ts'
 import { receivers } from './configuration.ts'
+import { calmIssuers, type IssuerWeather } from './issuer-weather.ts'
 import type { Mood } from './merchants.ts'
 import type { LineWeather, Network } from './network.ts'
 import type { DatabaseWeather } from './store-line.ts'
@@ -12,6 +13,7 @@ export interface Troubled {
   line: LineWeather
   network: Network
   moods: Map<string, Mood>
+  issuers: IssuerWeather
   shop: { lostOdds: number }
   slots: number
   crash(slot: number): void
@@ -39,6 +41,7 @@ type Trouble = (world: Troubled, chance: Chance) => { is: string; endsAfterMs?: 
 /** Sets something for a while. */
 const during =
   <T extends object>(
+    what: string,
     of: (world: Troubled) => T,
     calm: () => T,
     change: (chance: Chance) => Partial<T>,
@@ -50,16 +53,19 @@ const during =
     const was = calm()
     const back = Object.fromEntries(Object.keys(changed).map((name) => [name, was[name as keyof T]]))
     return {
-      is: JSON.stringify(changed),
+      is: `${what} ${JSON.stringify(changed)}`,
       endsAfterMs: chance.between(...ms),
       end: () => Object.assign(of(world), back),
     }
   }
 
 const database = (change: (chance: Chance) => Partial<DatabaseWeather>, ms: [number, number]) =>
-  during((w) => w.database, calmDatabase, change, ms)
+  during('database', (w) => w.database, calmDatabase, change, ms)
 const line = (change: (chance: Chance) => Partial<LineWeather>, ms: [number, number]) =>
-  during((w) => w.line, calmLine, change, ms)
+  during('line', (w) => w.line, calmLine, change, ms)
+
+const issuers = (change: (chance: Chance) => Partial<IssuerWeather>) =>
+  during('issuers', (w) => w.issuers, calmIssuers, change, [5_000, 45_000])
 
 /** The acquirer does this to some of the messages, for a while. */
 const script =
@@ -103,6 +109,13 @@ const troubles: readonly Trouble[] = [
   script('answers garbage', () => ({ garbage: true }), 'any'),
   script('answers half', () => ({ half_frame: true }), 'any'),
   script('hangs up', () => ({ close: true }), 'any'),
+  script('wants authentication', () => ({ decline: '165' }), 'authorisation'),
+  issuers((c) => ({ lostOdds: c.between(0.1, 0.6) })),
+  issuers((c) => ({ lateOdds: c.between(0.2, 0.9) })),
+  issuers((c) => ({ doubledOdds: c.between(0.2, 0.9), doubledResultOdds: c.between(0.2, 0.9) })),
+  issuers((c) => ({ spoiltOdds: c.between(0.1, 0.6) })),
+  issuers((c) => ({ lateResultOdds: c.between(0.2, 0.9) })),
+  issuers(() => ({ directories: 'away' })),
   (w, c) => mood(w, c), (w, c) => mood(w, c), (w, c) => mood(w, c),
   (w, c) => { w.shop.lostOdds = c.between(0.05, 0.5); return { is: 'requests of shops are lost', endsAfterMs: c.between(2_000, 40_000), end: () => (w.shop.lostOdds = 0) } },
 ]

@@ -4,11 +4,17 @@ import { Chance } from './chance.ts'
 import { Events, type Actor } from './clock.ts'
 import { configuration } from './configuration.ts'
 import { openFixedKeys, startGateway, type Wraps } from './gateway.ts'
-import { watchInvariants, type Broken } from './invariants.ts'
+import type { Broken } from './invariant.ts'
+import { watchInvariants } from './invariants.ts'
 import { openMerchants } from './merchants.ts'
 import { openNetwork } from './network.ts'
 import { checkSettled } from './settled.ts'
-import { openShoppers, wantedSale, type Slot } from './shoppers.ts'
+import { openAsking, type Slot } from './asking.ts'
+import { openCalm } from './calm.ts'
+import { openCardholders } from './cardholders.ts'
+import { calmIssuers } from './issuer-weather.ts'
+import { openIssuers } from './issuers.ts'
+import { openShoppers, wantedSale } from './shoppers.ts'
 import { openStoreLine, type StoreLine } from './store-line.ts'
 import { StoreModel } from './store-model.ts'
 import { beginTroubles, calmDatabase, calmLine, type Troubled } from './troubles.ts'
@@ -36,8 +42,8 @@ export const usualOrders = 300
 
 /** A new order comes this often on the average. */
 const orderEveryMs = 2_400
-/** After the troubles: so long at the least, and at the most. */
-const calmMs = [180_000, 3_600_000] as const
+/** Cardholders may take an hour, and most worlds do not sit through it: both processes are stopped until it is over. */
+const nightOdds = 0.8
 const restartMs = [200, 8_000] as const
 
 interface Process extends Slot {
@@ -51,7 +57,6 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   const trace = (what: () => string) => options.trace?.(`${clockText(events.now)}  ${what()}`)
   const log = logFor(options.trace && ((text) => trace(() => text)))
   const model = new StoreModel(() => events.wall())
-  const invariants = watchInvariants(model, () => events.now)
   const database = calmDatabase()
   const line = calmLine()
   const shop = { lostOdds: 0 }
@@ -65,10 +70,25 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   const merchants = openMerchants(events, chance.fork())
   const keys = openFixedKeys(chance.fork().random())
   const processIds = new Map<Actor, bigint>()
-  const chances = { start: chance.fork(), shop: chance.fork(), traffic: chance.fork(), troubles: chance.fork() }
+  const chances = {
+    start: chance.fork(),
+    shop: chance.fork(),
+    traffic: chance.fork(),
+    troubles: chance.fork(),
+    night: chance.fork(),
+  }
+  const weather = calmIssuers()
   const settings = { maxHeld: chance.pick([2, 8, 64, 64]), sweepMs: chance.pick([200, 300, 400]) }
 
   const slots: Process[] = ['A', 'B'].map((name) => ({ name, actor: actorOf(name), gateway: undefined, stores: undefined }))
+
+  const issuers = openIssuers({ events, chance: chance.fork(), weather, slots, trace })
+  const invariants = watchInvariants(
+    model,
+    (id) => issuers.said.get(id),
+    () => events.now,
+  )
+  let sleepUntil = 0
 
   function start(slot: Process) {
     const actor = actorOf(slot.name)
@@ -85,6 +105,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
       registry: configuration,
       connect: () => network.connect(actor),
       outgoing: merchants.outgoing(actor),
+      issuers: issuers.outgoing(actor),
       ...settings,
       wrap: options.wrap ?? {},
     }
@@ -105,14 +126,39 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
     slot.actor.alive = false
     slot.gateway = undefined
     slot.stores?.cut()
-    events.after(chances.start.between(...restartMs), undefined, () => start(slot))
+    events.after(Math.max(sleepUntil - events.now, 0) + chances.start.between(...restartMs), undefined, () => start(slot))
   }
 
-  const shoppers = openShoppers(
+  /** As by SIGTERM. */
+  const stop = (slot: Process) =>
+    void slot.gateway?.stop().then(
+      () => die(slot, 'stopped'),
+      () => die(slot, 'stopped badly'),
+    )
+
+  const asking = openAsking(events, chance.fork(), () => shop.lostOdds)
+  const onStatus = (_wanted: unknown, orderId: bigint, status: string) => invariants.status(orderId, status)
+  const cardholders = openCardholders({
     events,
-    chances.shop,
+    chance: chance.fork(),
     slots,
-    {
+    asking,
+    issuers,
+    onStatus,
+    onUploaded: invariants.authentications.uploaded,
+    trace,
+  })
+  issuers.onAsked = (actor, areq) => {
+    trace(() => `issuer   ${actor.name} asks about ${String(areq['threeDSServerTransID'])}`)
+    invariants.authentications.asked(areq)
+  }
+  issuers.onTold = invariants.authentications.told
+  const shoppers = openShoppers({
+    chance: chances.shop,
+    slots,
+    asking,
+    cardholders,
+    told: {
       onAnswer(wanted, answer) {
         trace(
           () =>
@@ -120,11 +166,10 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
         )
         invariants.answered(wanted, answer)
       },
-      onStatus: (_wanted, orderId, status) => invariants.status(orderId, status),
+      onStatus,
       trace,
     },
-    () => shop.lostOdds,
-  )
+  })
   model.onCommit = (change, stored) => {
     for (const r of change.rows)
       trace(
@@ -149,14 +194,11 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
     line,
     network,
     moods: merchants.moods,
+    issuers: weather,
     shop,
     slots: slots.length,
     crash: (n) => die(slots[n]!, 'crash'),
-    restart: (n) =>
-      void slots[n]!.gateway?.stop().then(
-        () => die(slots[n]!, 'stopped'),
-        () => die(slots[n]!, 'stopped badly'),
-      ),
+    restart: (n) => stop(slots[n]!),
     pause: (n, ms) => (slots[n]!.actor.pausedUntil = events.now + Math.ceil(ms)),
     jump(n, ms) {
       slots[n]!.actor.wallOffsetMs = ms
@@ -172,12 +214,14 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
 
   await events.run(() => invariants.broken() !== undefined || events.now > troubledMs)
   trace(() => 'trouble  all are over')
-  const overdue = () => [...model.dueDeliveries()].some((d) => d.dueAt! < events.wall())
-  const settled = () => shoppers.waiting() === 0 && !model.hasSteps() && !overdue()
-  await events.run(() => {
-    const calm = events.now - troubledMs
-    return invariants.broken() !== undefined || calm > calmMs[1] || (calm > calmMs[0] && settled())
-  })
+  const calm = openCalm({ events, model, shoppers, slots, began: troubledMs, isBroken: () => invariants.broken() !== undefined })
+  await events.run(() => calm.isOver() || calm.isAwaitingCardholders())
+  if (!calm.isOver() && chances.night.happens(nightOdds)) {
+    sleepUntil = calm.morning()
+    trace(() => `process  both sleep until ${clockText(sleepUntil).trim()}`)
+    slots.forEach(stop)
+  }
+  await events.run(calm.isOver)
   if (!invariants.broken()) checkSettled(model, network.ledger, merchants.told, invariants, events.wall())
   const broken = invariants.broken()
   if (broken) trace(() => `BROKEN   ${broken.invariant}: ${broken.why}`)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Card, SealedCard } from '../card/vault.ts'
@@ -72,8 +73,8 @@ export function openDoor(s: DoorSettings): Door {
   const begun = new WeakSet<Submission>()
   /** Settled by an earlier round: when a later round fails, the batch runs again without them, so that no step of theirs is started twice. */
   const answered = new WeakMap<Submission, Advanced>()
-  /** What was decided on an event whose commit may have gone through although the connection broke: found again at this version, it was. */
-  const decided = new WeakMap<Submission, { version: number; card: Card | undefined }>()
+  /** What was decided on an event whose commit may have gone through although the connection broke: found stored just so, it was. The same version may be another process's. */
+  const decided = new WeakMap<Submission, Work>()
   const me = s.heartbeat.processId
 
   const batch = openBatch<Submission, Advanced>({
@@ -123,16 +124,14 @@ export function openDoor(s: DoorSettings): Door {
 
     const works = new Map<string, Work>()
     const { firsts, twins } = pairUp(entries)
-    for (const [entry, work] of await openHappened(entries, works)) {
+    const opened = await openHappened(entries, works)
+    for (const [entry, work] of opened) {
       const refused = happen(work, entry.item as Happened, deciding(true))
       if (!refused) work.entries.push(entry.at)
       else if (isNotFollowed(refused)) results[entry.at] = { is: 'not followed', judged: refused }
       else results[entry.at] = committedBefore(entry.item, work) ?? { is: 'ignored', why: refused.why }
     }
-    for (const { item } of entries) {
-      const work = item.is === 'accept' ? undefined : works.get(placeKey(item))
-      if (work && work.entries.length > 0) decided.set(item, { version: work.after.version, card: work.card })
-    }
+    for (const [{ item, at }, work] of opened) if (work.entries.includes(at)) decided.set(item, work)
     for (const { item, at } of firsts) {
       const hold = room-- > 0
       works.set(
@@ -145,13 +144,14 @@ export function openDoor(s: DoorSettings): Door {
     for (const { item } of entries) begun.add(item)
     const told = entries.flatMap(({ item }) => (item.is === 'accept' || !item.request ? [] : [item.request]))
     const moved = await store(works, firsts, twins, wereBegun, told, results)
+    for (const { item, at } of entries) if (moved.has(at)) decided.delete(item)
     return entries.filter((e) => moved.has(e.at))
   }
 
   /** An event that is refused because an earlier run of its batch committed it: what follows from it was begun by nobody, so it is now. */
   function committedBefore(item: Submission, { before }: Work): Advanced | undefined {
     const own = decided.get(item)
-    if (!before || own?.version !== before.version) return undefined
+    if (!before || !own || !isDeepStrictEqual(own.after, before)) return undefined
     if (!hand.get(placeKey(before))) takeInHand(before, own.card, undefined)
     return { is: 'applied', order: before }
   }

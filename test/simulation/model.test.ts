@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { Chance } from '../../simulation/chance.ts'
 import { Events } from '../../simulation/clock.ts'
-import { configuration } from '../../simulation/configuration.ts'
+import { configuration, enrolmentOf, secureCards } from '../../simulation/configuration.ts'
 import { openFixedKeys } from '../../simulation/gateway.ts'
 import { openStoreLine } from '../../simulation/store-line.ts'
 import { StoreModel } from '../../simulation/store-model.ts'
@@ -13,12 +13,21 @@ import { secret } from '../../src/base/secret.ts'
 import { sealCard, withCvv2, type Card } from '../../src/card/vault.ts'
 import { openDeliveryStore, type DeliveryStore } from '../../src/delivery/store.ts'
 import type { Event } from '../../src/order/event.ts'
-import { legalTransitions } from '../../src/order/machine.ts'
-import type { Order } from '../../src/order/order.ts'
-import { openOrderStore, receiptKey, type Change, type Due, type OrderStore } from '../../src/order/store.ts'
+import { legalTransitions, moveFor } from '../../src/order/machine.ts'
+import type { Order, Transaction } from '../../src/order/order.ts'
+import {
+  authenticationKey,
+  openOrderStore,
+  pageKey,
+  receiptKey,
+  type Change,
+  type Due,
+  type OrderStore,
+} from '../../src/order/store.ts'
 import { acceptWork, drive, resume, type Deciding } from '../../src/order/work.ts'
 import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import type { Authentication } from '../../src/three-d-secure/authentication.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 
 interface Both {
@@ -114,7 +123,7 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
     now,
     processId: chance.pick(processes),
     registry: configuration,
-    planner: { enrolment: () => ({ is: 'unknown' }), random, steering: false },
+    planner: { enrolment: enrolmentOf, random, steering: false },
     number: () => ++numbers,
     hold: chance.happens(0.5),
   })
@@ -122,7 +131,7 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
 
   const accept = async () => {
     const order = newOrder(BigInt(made.length + 1), `name ${chance.whole(1, 6)}`, now, chance)
-    const card: Card = { pan: secret('4111111111111111'), cvv2: secret('123') }
+    const card: Card = { pan: secret<string>(chance.pick(secureCards)), cvv2: secret('123') }
     const sealed = withCvv2(sealCard(card, order, keys, random), card, order, keys, random)
     const work = acceptWork(order, card, sealed, () => sealed, 0, deciding())
     made.push(order)
@@ -152,16 +161,22 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
       Parameters<typeof drive>[0]
     const transaction = chance.pick(order.transactions)
     const attempt = order.attempts.findLast((a) => a.transactionNo === transaction.no)
+    const { authentication } = transaction
+    const isOpen = authentication !== undefined && transaction.state !== 'authorising'
     const refused =
-      chance.happens(0.3) || !attempt
-        ? transaction.state !== 'new' && resume(work, transaction.no, deciding())
-        : drive(work, eventFor(transaction.no, attempt.no, chance, now), deciding())
+      isOpen && chance.happens(0.8)
+        ? drive(work, authenticationEventFor(transaction, authentication, chance, now), deciding())
+        : chance.happens(0.3) || !attempt
+          ? transaction.state !== 'new' && resume(work, transaction.no, deciding())
+          : drive(work, eventFor(transaction.no, attempt.no, chance, now), deciding())
     if (refused || work.rows.length === 0) return
     note(await store.orders.transaction((tables) => tables.save([work], chance.pick([undefined, ...processes]))))
   }
   const calls: (() => Promise<void>)[] = [
     accept,
     accept,
+    happen,
+    happen,
     happen,
     happen,
     happen,
@@ -188,6 +203,9 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
           await store.orders.repeatOf(order, serial(order.orderId)),
           await store.orders.locate(receiptKey(serial(order.orderId))),
         ])
+      const ids = versions.flatMap((o) => o.transactions.flatMap((t) => t.authentication ?? []))
+      const locators = ids.flatMap((a) => [authenticationKey(a.threeDSServerTransId), pageKey(a.pageToken)])
+      for (const key of new Set(locators)) note(await store.orders.locate(key))
     },
     async () => {
       const blocked = chance.happens(0.3) ? ['http://shop1.test'] : []
@@ -203,7 +221,7 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
       await store.deliveries.saveTries([noted], chance.pick(processes))
     },
   ]
-  for (let step = 0; step < 200; step++) {
+  for (let step = 0; step < 240; step++) {
     now += chance.whole(0, 3_000)
     await chance.pick(calls)()
   }
@@ -223,7 +241,43 @@ function eventFor(transactionNo: number, attemptNo: number, chance: Chance, now:
     { is: 'answer lost', ...about, why: 'no answer', reverseAt: now + 5_000 },
     { is: 'reversal unanswered', ...about, why: 'no answer', dueAt: now + 1_000 },
     { is: 'reversal acknowledged', ...about, actionCode: '400' },
+    {
+      is: 'authentication demanded',
+      ...about,
+      actionCode: '165',
+      authentication: demanded(attemptNo),
+      lease: 1n,
+      leaseDueAt: now,
+    },
   ])
+}
+
+/** A second authentication, under names of its own. */
+const demanded = (attemptNo: number): Authentication => ({
+  round: 2,
+  directory: 'north',
+  version: '2.2.0',
+  threeDSServerTransId: serial(BigInt(1_000 + attemptNo)),
+  pageToken: `page ${attemptNo}`,
+})
+
+/** Of 3-D Secure; most fit the state, and some are of another authentication. */
+function authenticationEventFor({ no, state }: Transaction, now: Authentication, chance: Chance, at: number): Event {
+  const of = chance.happens(0.9) ? now.threeDSServerTransId : serial(9n)
+  const about = { transactionNo: no, of }
+  const proof = { status: 'Y', eci: '05', acsTransId: serial(7n), dsTransId: serial(8n), authenticationValue: 'a proof' } as const
+  const verdict = { go: 'decline', verified: 'NOT_AUTHENTICATED', errorCode: '2001', errorMessage: 'no' } as const
+  const events: Event[] = [
+    { is: 'method uploaded', ...about, learned: { compInd: 'Y' }, lease: chance.pick(processes), leaseDueAt: at + 4_000 },
+    { is: 'challenge required', ...about, learned: { status: 'C', acsUrl: 'https://issuer.test' }, dueAt: at + 60_000 },
+    { is: 'challenge returned', ...about, learned: { cresAt: at }, dueAt: at + 15_000 },
+    { is: 'authenticated', ...about, learned: proof, verified: 'AUTHENTICATED', eci: '05' },
+    { is: 'authenticated', ...about, learned: proof, verified: 'AUTHENTICATED' },
+    { is: 'not authenticated', ...about, learned: { status: 'N', statusReason: '01' }, verdict, eci: '07' },
+    { is: 'result missing', ...about, verdict },
+  ]
+  const fitting = events.filter((e) => moveFor(state, e.is) && (e.is !== 'not authenticated' || chance.happens(0.3)))
+  return chance.pick(fitting.length > 0 && chance.happens(0.9) ? fitting : events)
 }
 
 function newOrder(orderId: bigint, clientOrderid: string, now: number, chance: Chance): Order {
@@ -236,7 +290,7 @@ function newOrder(orderId: bigint, clientOrderid: string, now: number, chance: C
     kind: 'sale',
     clientOrderid,
     pathId: 11n,
-    endpointId: chance.pick([11n, 14n]),
+    endpointId: chance.pick([11n, 14n, 15n, 15n, 16n]),
     currency: 'USD',
     ...amount,
     request: {

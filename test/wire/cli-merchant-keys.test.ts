@@ -45,8 +45,7 @@ interface Key {
   retired_at: string | null
 }
 
-const pemOf = (key: KeyObject, type: 'spki' | 'pkcs1' | 'pkcs8') =>
-  key.export({ type: type as 'pkcs1', format: 'pem' }).toString()
+const pemOf = (key: KeyObject, type: 'spki' | 'pkcs1' | 'pkcs8') => key.export({ type, format: 'pem' }).toString()
 const made = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const next = generateKeyPairSync('rsa', { modulusLength: 3072 })
 const fileOf = (name: string, text: string) => {
@@ -197,18 +196,18 @@ test('the sandbox has a pair of its own in a file that only its user reads, in a
 })
 
 test('the pair is the same after a restart, and a sandbox of an older version gains one', async () => {
-  const before = await fingerprints()
+  const first = await fingerprints()
   const text = readFileSync(keyFile(), 'utf8')
   await world.crash()
-  assert.deepEqual([await fingerprints(), readFileSync(keyFile(), 'utf8')], [before, text])
+  assert.deepEqual([await fingerprints(), readFileSync(keyFile(), 'utf8')], [first, text])
   await world.crash(async () => {
     await pool.run(
       statement(`delete from merchant_key where merchant_id = (select merchant_id from merchant where login = 'sandbox')`),
     )
     rmSync(keyFile())
   })
-  const after = await fingerprints()
-  assert.equal(after.length, 1)
-  assert.notDeepEqual(after, before)
+  const gained = await fingerprints()
+  assert.equal(gained.length, 1)
+  assert.notDeepEqual(gained, first)
   assert.ok(await believes('sandbox', ownKey(), true))
 })

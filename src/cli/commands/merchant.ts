@@ -5,11 +5,13 @@ import { agoText, spanText, timeText } from '../../operator/moments.ts'
 import { WrongUsage } from '../../operator/refused.ts'
 import { loginComplaint, nameComplaint } from '../../operator/settings.ts'
 import { listEndpoints, listGroups, listMerchants, merchantNamed, type MerchantEntry } from '../../operator/store-config.ts'
+import { listMerchantKeys } from '../../operator/store-merchant-keys.ts'
 import { addMerchant, rotateKey, setMerchantEnabled } from '../../operator/store-merchants.ts'
 import { endpointJson, endpointTable } from './endpoint.ts'
 import { groupTable } from './group.ts'
 import { atOffice } from './installation.ts'
-import { aSpan, judged, jsonOption } from './options.ts'
+import { addMerchantKeyCommands, keyJson } from './merchant-key.ts'
+import { aSpan, judged, jsonOption, standardInput } from './options.ts'
 import { counted, facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
 
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
@@ -75,6 +77,7 @@ export function addMerchantCommands(program: Command): void {
           else console.log(`Merchant ${login} is ${enabled ? 'on' : 'off'}: ${effect}.`)
         }),
       )
+  addMerchantKeyCommands(merchant)
 }
 
 async function add(options: { login: string; name?: string; controlKey?: string; json?: true }): Promise<void> {
@@ -134,12 +137,6 @@ async function keyGiven(option: string | undefined): Promise<Secret<string> | un
   return key
 }
 
-async function standardInput(): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString('utf8').trim()
-}
-
 async function list(options: { json?: true }): Promise<void> {
   await atOffice(async ({ pool, clock }) => {
     const [merchants, endpoints] = await Promise.all([listMerchants(pool), listEndpoints(pool)])
@@ -167,9 +164,11 @@ async function show(login: string, options: { json?: true }): Promise<void> {
     const merchant = await merchantNamed(pool, login)
     const endpoints = (await listEndpoints(pool)).filter((e) => e.merchantId === merchant.merchantId)
     const groups = (await listGroups(pool)).filter((g) => g.merchantId === merchant.merchantId)
+    const keys = (await listMerchantKeys(pool, merchant.merchantId)).filter((key) => key.retiredAt === undefined)
     if (options.json)
       return printJson({
         ...merchantJson(merchant),
+        public_keys: keys.map(keyJson),
         endpoints: endpoints.map(endpointJson),
         groups: groups.map((g) => ({ group_id: g.groupId, name: g.name, enabled: g.enabled, endpoint_ids: g.endpointIds })),
       })
@@ -183,6 +182,7 @@ async function show(login: string, options: { json?: true }): Promise<void> {
         ['State', onOff(merchant.enabled), statusColour(onOff(merchant.enabled))],
         ['Registered', `${timeText(merchant.createdAt)} UTC (${agoText(merchant.createdAt, now)})`],
         ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
+        ['Public keys', keys.map((key) => `${key.keyNo} (${key.name})`).join(', ') || 'none'],
       ]),
     )
     console.log(`\n${counted(endpoints.length, 'endpoint')}\n`)

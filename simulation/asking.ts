@@ -1,0 +1,70 @@
+import { uuid, type Random } from '../src/base/random.ts'
+import type { Asked } from '../src/gateway-api/asked.ts'
+import type { Operation } from '../src/merchant/merchant.ts'
+import type { SaleRequest } from '../src/spec/gateway/sale.ts'
+import type { Chance } from './chance.ts'
+import type { Actor, Events } from './clock.ts'
+import { configuration } from './configuration.ts'
+import type { Gateway } from './gateway.ts'
+
+/** A gateway process that may be asked, if it is there. */
+export interface Slot {
+  name: string
+  actor: Actor
+  gateway: Gateway | undefined
+}
+
+export interface Wanted {
+  clientOrderid: string
+  endpointId: bigint
+  values: SaleRequest
+}
+
+/** How merchants and cardholders reach the gateway and pass their time. */
+export interface Asking {
+  /** A request over the network to one process, either way of which may be lost. Undefined: no answer. */
+  ask<T>(slot: Slot, perform: (gateway: Gateway) => Promise<T>): Promise<T | undefined>
+  pause(ms: number): Promise<void>
+}
+
+const patienceMs = 10_000
+
+export const openAsking = (events: Events, chance: Chance, lostOdds: () => number): Asking => ({
+  ask: (slot, perform) =>
+    new Promise((resolve) => {
+      events.after(patienceMs, undefined, () => resolve(undefined))
+      if (chance.happens(lostOdds())) return
+      events.after(chance.between(0.5, 20), slot.actor, () => {
+        if (!slot.gateway) return
+        const answer = <V>(value: V, give: (value: V) => void) => {
+          if (chance.happens(lostOdds())) return
+          events.after(chance.between(0.5, 20), undefined, () => give(value))
+        }
+        perform(slot.gateway).then(
+          (value) => answer(value, resolve),
+          () => answer(undefined, resolve),
+        )
+      })
+    }),
+  pause: (ms) => new Promise((resolve) => events.after(ms, undefined, resolve)),
+})
+
+/** A request as it is when the checks have held. */
+export function askedOf(gateway: Gateway, operation: Operation, wanted: Wanted, random: Random) {
+  const endpoint = configuration.endpoint(wanted.endpointId)!
+  const entry = configuration.entry(wanted.endpointId, false)!
+  return {
+    world: gateway.served,
+    operation,
+    path: { id: String(wanted.endpointId), group: false },
+    overloaded: false,
+    serialNumber: uuid(random),
+    now: gateway.served.clock.now(),
+    registry: configuration,
+    merchantOrderId: wanted.clientOrderid,
+    entry,
+    values: wanted.values,
+    merchant: entry.merchant,
+    endpoint,
+  } satisfies Asked
+}

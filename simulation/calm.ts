@@ -1,0 +1,46 @@
+import type { Slot } from './asking.ts'
+import type { Events } from './clock.ts'
+import type { Shoppers } from './shoppers.ts'
+import type { StoreModel } from './store-model.ts'
+
+/** After the troubles: so long at the least, and at the most. */
+const calmMs = [180_000, 8_000_000] as const
+
+/** The time after the troubles, until nothing is left to do. */
+export interface Calm {
+  isOver(): boolean
+  /** Nothing is left to do but to wait for cardholders, which takes up to an hour. */
+  isAwaitingCardholders(): boolean
+  /** When the last of them has had his time. */
+  morning(): number
+}
+
+export interface CalmParts {
+  events: Events
+  model: StoreModel
+  shoppers: Shoppers
+  slots: readonly Slot[]
+  /** When the troubles were over. */
+  began: number
+  isBroken: () => boolean
+}
+
+export function openCalm({ events, model, shoppers, slots, began, isBroken }: CalmParts): Calm {
+  const isDelivered = () => [...model.dueDeliveries()].every((d) => d.dueAt! >= events.wall())
+  const untilLastLimit = () => Math.max(0, ...(model.timeLimits() ?? [])) - events.wall()
+  const hadItsTime = () => events.now - began > calmMs[0]
+  return {
+    isOver: () =>
+      isBroken() ||
+      events.now - began > calmMs[1] ||
+      (hadItsTime() && shoppers.waiting() === 0 && !model.hasSteps() && isDelivered()),
+    isAwaitingCardholders: () =>
+      hadItsTime() &&
+      shoppers.waiting() === 0 &&
+      model.hasSteps() &&
+      untilLastLimit() > 30_000 &&
+      isDelivered() &&
+      slots.every(({ gateway }) => gateway),
+    morning: () => Math.min(events.now + untilLastLimit(), began + calmMs[1] - calmMs[0]),
+  }
+}

@@ -1,0 +1,136 @@
+import { uuid, type Random } from '../src/base/random.ts'
+import type { TransStatus, Version } from '../src/three-d-secure/authentication.ts'
+import type { Directory } from './configuration.ts'
+
+/** A message as JSON has it. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** A transaction at an issuer's ACS. */
+export interface Passage {
+  threeDSServerTransID: string
+  acsTransID: string
+  dsTransID: string
+  version: Version
+  directory: Directory
+  /** What ARes says. */
+  status: Exclude<TransStatus, 'I'>
+  /** Set when the challenge is over, however it ended; a browser that comes again gets the same. */
+  cres?: string
+}
+
+/** What an issuer said to be the result of an authentication. */
+export interface Said {
+  by: 'ARes' | 'RReq'
+  status: TransStatus
+  acsTransID: string
+  dsTransID: string
+  version: string
+  eci?: string
+  proof?: string
+  /** By the issuer and its directory server, with the names of the transaction. */
+  genuine: boolean
+  /** A gateway got it. */
+  reached: boolean
+  /** A gateway confirmed it by an RRes. */
+  confirmed: boolean
+}
+
+export interface Ending {
+  status: Exclude<TransStatus, 'I' | 'C'>
+  reason?: string
+  cancel?: string
+}
+
+const commonEci = { Y: '05', A: '06', N: '07', R: '07', U: '07', C: undefined, I: undefined } as const
+/** Issuers differ in whether they say it. */
+const eciOf = (passage: Passage, status: TransStatus): string | undefined =>
+  passage.directory === 'north' || status === 'Y' ? commonEci[status] : undefined
+
+/** Every proof is another, so that it is known which message it came with. */
+const proofOf = (status: TransStatus, random: Random): string | undefined =>
+  status === 'Y' || status === 'A' ? random.bytes(20).toString('base64') : undefined
+
+const names = ({ version, threeDSServerTransID, acsTransID, dsTransID }: Passage) => ({
+  messageVersion: version,
+  threeDSServerTransID,
+  acsTransID,
+  dsTransID,
+})
+
+export function aresOf(passage: Passage, random: Random): { message: Json; said: Said } {
+  const { status } = passage
+  const eci = eciOf(passage, status)
+  const proof = proofOf(status, random)
+  const message = {
+    messageType: 'ARes',
+    ...names(passage),
+    acsReferenceNumber: 'SIM_ACS',
+    dsReferenceNumber: 'SIM_DS',
+    transStatus: status,
+    ...reasonOf({ status, ...(status === 'N' ? { reason: '01' } : {}) }),
+    ...(proof === undefined ? {} : { authenticationValue: proof }),
+    ...(eci === undefined ? {} : { eci }),
+    ...(status === 'C' ? { acsURL: 'https://issuer.test/challenge', acsChallengeMandated: 'N', authenticationType: '02' } : {}),
+  }
+  return { message, said: saidOf('ARes', passage, status, eci, proof) }
+}
+
+export function rreqOf(passage: Passage, ending: Ending, random: Random): { message: Json; said: Said } {
+  const { status, cancel } = ending
+  const eci = eciOf(passage, status)
+  const proof = proofOf(status, random)
+  const message = {
+    messageType: 'RReq',
+    ...names(passage),
+    messageCategory: '01',
+    transStatus: status,
+    ...reasonOf(ending),
+    ...(proof === undefined ? {} : { authenticationValue: proof }),
+    ...(eci === undefined ? {} : { eci }),
+    authenticationType: '02',
+    interactionCounter: '01',
+    ...(cancel === undefined ? {} : { challengeCancel: cancel }),
+  }
+  return { message, said: saidOf('RReq', passage, status, eci, proof) }
+}
+
+const reasons = { N: '01', R: '11', U: '06', Y: undefined, A: undefined } as const
+const reasonOf = ({ status, reason }: { status: TransStatus; reason?: string }) => {
+  const why = reason ?? (status in reasons ? reasons[status as keyof typeof reasons] : undefined)
+  return why === undefined ? {} : { transStatusReason: why }
+}
+
+const saidOf = (by: Said['by'], p: Passage, status: TransStatus, eci: string | undefined, proof: string | undefined): Said => ({
+  by,
+  status,
+  acsTransID: p.acsTransID,
+  dsTransID: p.dsTransID,
+  version: p.version,
+  ...(eci === undefined ? {} : { eci }),
+  ...(proof === undefined ? {} : { proof }),
+  genuine: true,
+  reached: false,
+  confirmed: false,
+})
+
+/** As a browser carries it. */
+const inBrowser = (message: Json): string => Buffer.from(JSON.stringify(message)).toString('base64url')
+export const outOfBrowser = (param: string): Json => JSON.parse(Buffer.from(param, 'base64url').toString()) as Json
+
+export const cresOf = (named: Json, transStatus: 'Y' | 'N'): string =>
+  inBrowser({
+    messageType: 'CRes',
+    messageVersion: named['messageVersion'] ?? named['version'],
+    threeDSServerTransID: named['threeDSServerTransID'],
+    acsTransID: named['acsTransID'],
+    transStatus,
+  })
+
+export const newPassage = (areq: Json, directory: Directory, status: Passage['status'], random: Random): Passage => ({
+  threeDSServerTransID: String(areq['threeDSServerTransID']),
+  acsTransID: uuid(random),
+  dsTransID: uuid(random),
+  version: areq['messageVersion'] as Version,
+  directory,
+  status,
+})

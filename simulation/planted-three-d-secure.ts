@@ -1,0 +1,185 @@
+import type { Accept, Submission } from '../src/order/submission.ts'
+import type { Event } from '../src/order/event.ts'
+import type { Order, Transaction } from '../src/order/order.ts'
+import type { Change, OrderStore } from '../src/order/store.ts'
+import { authenticationKey } from '../src/order/store.ts'
+import type { Performer } from '../src/order/perform.ts'
+import { refuse } from '../src/spec/refusals.ts'
+import { emvVersion, type Authentication } from '../src/three-d-secure/authentication.ts'
+import type { Wraps } from './gateway.ts'
+import type { Json } from './issuer-messages.ts'
+import { inTables, type Planted } from './planting.ts'
+import { cardOf } from './results.ts'
+
+/** Changes what is saved. */
+const inChanges = (change: (one: Change) => Change): Wraps =>
+  inTables((tables) => ({ save: (changes, lease) => tables.save(changes.map(change), lease) }))
+
+/** Changes the transactions of what is saved, where one of these events happened to them. */
+const after = (names: readonly Event['is'][], change: (now: Transaction, was: Transaction | undefined) => Transaction): Wraps =>
+  inChanges((c) => {
+    const touched = new Set(c.rows.filter((r) => names.includes(r.event)).map((r) => r.transactionNo))
+    if (touched.size === 0) return c
+    const transactions = c.after.transactions.map((t, i) => (touched.has(t.no) ? change(t, c.before?.transactions[i]) : t))
+    return { ...c, after: { ...c.after, transactions } }
+  })
+
+const inAuthenticate = (change: (authenticate: Performer) => Performer): Wraps => ({
+  performers: (performers) => ({ ...performers, authenticate: change(performers.authenticate) }),
+})
+
+/** What the issuer refused, or never answered, counts as authenticated. */
+const authenticatedInstead = (wanted: (event: Extract<Event, { is: 'not authenticated' }>) => boolean): Wraps =>
+  inAuthenticate((authenticate) => async (held, transaction) => {
+    const event = await authenticate(held, transaction)
+    if (event.is !== 'not authenticated' || event.of === undefined || !wanted(event)) return event
+    const { transactionNo, of, learned } = event
+    return { is: 'authenticated', transactionNo, of, learned, verified: 'AUTHENTICATED', eci: '05' }
+  })
+
+/** The browser says that the challenge was passed, and nobody waits for the directory server. */
+const believeTheBrowser: Wraps = {
+  door: (door, _performers, { stores, keys }) => ({
+    ...door,
+    async submit(submission: Exclude<Submission, Accept> | Accept) {
+      if (submission.is !== 'event' || submission.event.is !== 'challenge returned') return door.submit(submission)
+      const { transactionNo, of } = submission.event
+      const event = {
+        is: 'authenticated',
+        transactionNo,
+        of,
+        learned: { status: 'Y' },
+        verified: 'AUTHENTICATED',
+        eci: '05',
+      } as const
+      return door.submit({ ...submission, event, card: await cardOf(stores.orders, keys, submission) })
+    },
+  }),
+}
+
+/** Who takes over what a dead process had asked asks again. */
+const askAgainOnRecovery: Wraps = {
+  door: (door, performers, { stores }) => ({
+    ...door,
+    async submit(submission) {
+      if (submission.is !== 'resume' || door.holds(submission)) return door.submit(submission)
+      const [order] = await stores.orders.load([submission])
+      const transaction = order?.transactions.find((t) => t.no === submission.transactionNo)
+      if (!order || transaction?.step !== 'authenticate') return door.submit(submission)
+      const { merchantId, orderId, card } = submission
+      return door.submit({
+        is: 'event',
+        merchantId,
+        orderId,
+        card,
+        event: await performers.authenticate({ order, card }, transaction),
+      })
+    },
+  }),
+}
+
+async function authenticationOf(orders: OrderStore, id: string): Promise<Authentication | undefined> {
+  const place = await orders.locate(authenticationKey(id))
+  const [order] = place ? await orders.load([place]) : []
+  return order?.transactions.find((t) => t.authentication?.threeDSServerTransId === id)?.authentication
+}
+
+/** A result counts whatever acsTransID it names. */
+const anyAcsTransId: Wraps = {
+  inbound:
+    (inbound, { stores }) =>
+    async (text, directory) => {
+      const message = JSON.parse(text) as Json
+      const known = await authenticationOf(stores.orders, String(message['threeDSServerTransID']))
+      return inbound(
+        known?.acsTransId === undefined ? text : JSON.stringify({ ...message, acsTransID: known.acsTransId }),
+        directory,
+      )
+    },
+}
+
+/** A result that comes again is confirmed again, whatever it says. */
+const confirmEach: Wraps = {
+  results: (results, { stores }) => ({
+    async wanted(id) {
+      const known = await results.wanted(id)
+      if (known) return known
+      const one = await authenticationOf(stores.orders, id)
+      const { acsTransId, dsTransId } = one ?? {}
+      if (one === undefined || acsTransId === undefined || dsTransId === undefined) return undefined
+      return { version: emvVersion(one), directory: one.directory, acsTransId, dsTransId, messageCategory: '01' }
+    },
+    async result(message) {
+      const verdict = await results.result(message)
+      return verdict.is === 'unknown' ? { is: 'accepted' } : verdict
+    },
+  }),
+}
+
+const confirmBeforeTheCommit: Wraps = {
+  results: (results) => ({
+    ...results,
+    result(message) {
+      void results.result(message)
+      return Promise.resolve({ is: 'accepted' })
+    },
+  }),
+}
+
+/** When the acquirer wants a challenge, the payment is sent again with what there is. */
+const useItTwice: Wraps = {
+  performers: (performers) => ({
+    ...performers,
+    async authorise(held, transaction) {
+      const event = await performers.authorise(held, transaction)
+      const first = transaction.authentication
+      return event.is === 'authentication demanded' && first ? { ...event, authentication: { ...first, round: 2 } } : event
+    },
+    authenticate(held, transaction) {
+      const { round, threeDSServerTransId: of } = transaction.authentication!
+      if (round === 1) return performers.authenticate(held, transaction)
+      const { verified, eci } = transaction.result
+      const known = eci === undefined ? {} : { eci }
+      return Promise.resolve({
+        is: 'authenticated',
+        transactionNo: transaction.no,
+        of,
+        learned: {},
+        verified: verified!,
+        ...known,
+      })
+    },
+  }),
+}
+
+const keptProof = (now: Transaction, was: Transaction | undefined): Transaction => {
+  const kept = was?.authentication?.authenticationValue
+  return kept === undefined ? now : { ...now, authentication: { ...now.authentication!, authenticationValue: kept } }
+}
+
+const never = 12 * 3_600_000
+const isOver = (order: Order) => order.finalAt !== undefined
+
+// oxfmt-ignore
+export const plantedInThreeDSecure: readonly Planted[] = [
+  { name: 'authorise on the word of the browser', breaks: ['nothing is charged that was not authenticated', 'the acquirer gets the proof that the issuer gave'], wrap: believeTheBrowser },
+  { name: 'take a result with another acsTransID', breaks: ['only the issuer says how an authentication ended'], wrap: anyAcsTransId },
+  { name: 'confirm a result that comes again', breaks: ['a result is taken once', 'a confirmed result counts', 'only the issuer says how an authentication ended'], wrap: confirmEach },
+  { name: 'confirm a result before it is stored', breaks: ['a confirmed result counts', 'a result is taken once'], wrap: confirmBeforeTheCommit },
+  { name: 'ask the issuer again on recovery', breaks: ['an issuer is asked once'], wrap: askAgainOnRecovery },
+  { name: 'lose the time limit of a method', breaks: ['every order ends'], wrap: after(['authentication begun'], (t) => ({ ...t, dueAt: t.dueAt! + never })) },
+  { name: 'lose the time limit of a challenge', breaks: ['every order ends'], wrap: after(['challenge required'], (t) => ({ ...t, dueAt: t.dueAt! + never })) },
+  { name: 'lose the time limit of a browser that is back', breaks: ['every order ends'], wrap: after(['challenge returned'], (t) => ({ ...t, dueAt: t.dueAt! + never })) },
+  { name: 'keep the proof when the payment is over', breaks: ['a proof is gone when it is not needed'], wrap: after(['approved', 'declined', 'not sent', 'answer lost', 'lease lost'], keptProof) },
+  { name: 'keep the CVV2 of a payment that was not authenticated', breaks: ['a CVV2 is gone when it is not needed'], wrap:
+    inChanges((c) => (isOver(c.after) && c.after.attempts.length === 0 ? { ...c, eraseCvv2: false } : c)) },
+  { name: 'take an authentication that failed for one that succeeded', breaks: ['nothing is charged that was not authenticated'], wrap: authenticatedInstead((e) => e.learned.status === undefined) },
+  { name: 'charge what the issuer refused', breaks: ['nothing is charged that was not authenticated'], wrap: authenticatedInstead((e) => e.learned.status === 'N' || e.learned.status === 'R') },
+  { name: 'give the acquirer the usual ECI', breaks: ['the acquirer gets the proof that the issuer gave'], wrap: {
+    connector: (c) => ({ ...c, authorise: (ask, ...rest) =>
+      c.authorise(ask.authentication ? { ...ask, authentication: { ...ask.authentication, eci: '05' } } : ask, ...rest) }) } },
+  { name: 'use an authentication again when the acquirer wants another', breaks: ['an authentication is used once'], wrap: useItTwice },
+  { name: 'refuse an upload that comes again', breaks: ['an upload is answered alike'], wrap: {
+    uploads: ({ method, cres }) => ({ cres, method: (asked) =>
+      asked.order!.transactions[0]!.state === 'awaiting method' ? method(asked) : Promise.resolve(refuse('wrong state', 'it is over')) }) } },
+]

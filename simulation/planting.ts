@@ -1,0 +1,25 @@
+import type { OrderStore, OrderTables } from '../src/order/store.ts'
+import type { Wraps } from './gateway.ts'
+import type { Invariant } from './invariant.ts'
+import type { Stores } from './store-line.ts'
+
+/** A bug that somebody might make, put between the parts of the simulation only. */
+export interface Planted {
+  name: string
+  /** Whose bug it is, when it is not the gateway's. */
+  by?: 'an acquirer'
+  /** Any of these may break first: which one does is up to what else happens. */
+  breaks: readonly Invariant[]
+  wrap: Wraps
+}
+
+export const inOrders = (change: (orders: OrderStore) => Partial<OrderStore>): Wraps => ({
+  stores: (stores) => ({ ...stores, orders: { ...stores.orders, ...change(stores.orders) } }),
+})
+export const inTables = (change: (tables: OrderTables) => Partial<OrderTables>): Wraps =>
+  inOrders((orders) => ({
+    transaction: (body) => orders.transaction((tables) => body({ ...tables, ...change(tables) })),
+  }))
+export const inDeliveries = (change: (deliveries: Stores['deliveries']) => Partial<Stores['deliveries']>): Wraps => ({
+  stores: (stores) => ({ ...stores, deliveries: { ...stores.deliveries, ...change(stores.deliveries) } }),
+})

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ledger } from '../conformance/client.ts'
+import { decoded } from '../conformance/shopper.ts'
+import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openShop, type Shop, type Sold } from '../harness/shop.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { atBank, creqsOf, say } from './bank.ts'
+
+/** The challenge on the gateway's own page: in a frame where there is room, and whatever the cardholder does meanwhile. */
+
+let world: World
+let shop: Shop
+let browser: TestBrowser
+before(async () => {
+  world = await startWorld()
+  shop = await openShop(world)
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await shop?.close()
+  await world?.stop()
+})
+
+const approvedOnce = async (sold: Sold) => {
+  assert.equal((await shop.outcome(sold)).status, 'approved')
+  const books = await ledger(world, sold.orderid)
+  assert.deepEqual(
+    books.map(({ state }) => state),
+    ['approved'],
+    'one message to the acquirer',
+  )
+}
+
+for (const { width, height, size, frame } of [
+  { width: 1_280, height: 900, size: '03', frame: [500, 600] },
+  { width: 1_280, height: 560, size: '04', frame: [600, 400] },
+  { width: 640, height: 700, size: '03', frame: [500, 600] },
+])
+  test(`a window of ${width}×${height} has the issuer in a frame of ${frame.join('×')}, and the issuer knows`, () =>
+    browser.visit({ width, height }, async (page) => {
+      const creqs = creqsOf(page)
+      const sold = await shop.sell({ scenario: 'challenge' })
+      await shop.pay(page, sold)
+      const bank = atBank(page)
+      await bank.getByRole('heading', { name: 'Confirm your payment' }).waitFor()
+      assert.deepEqual(
+        creqs().map((creq) => decoded(creq).challengeWindowSize),
+        [size],
+      )
+      const inside = page.frames().find((one) => one.name() === 'three-d-secure-challenge')
+      assert.deepEqual(await inside?.evaluate('[window.innerWidth, window.innerHeight]'), frame)
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0, 'nothing sticks out')
+      await say(bank, 'hint')
+      await shop.back(page, sold)
+      await approvedOnce(sold)
+    }))
+
+test('a phone has the issuer in the whole window', () =>
+  browser.visit({ phone: true }, async (page) => {
+    const creqs = creqsOf(page)
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await page.waitForURL(`${world.acsUrl}/challenge`)
+    assert.deepEqual(
+      creqs().map((creq) => decoded(creq).challengeWindowSize),
+      ['05'],
+    )
+    await say(page, 'hint')
+    await shop.back(page, sold)
+    await approvedOnce(sold)
+  }))
+
+test('a reload goes on where the challenge was, with an identical CReq', () =>
+  browser.visit({}, async (page) => {
+    const creqs = creqsOf(page)
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await say(atBank(page), 'wrong')
+    await atBank(page).getByText('2 tries are left').waitFor()
+    // What was chosen stays, where it still fits.
+    await page.setViewportSize({ width: 1_100, height: 800 })
+    await page.reload()
+    await say(atBank(page), 'wrong')
+    await atBank(page).getByText('1 try is left').waitFor()
+    const [first, second, ...more] = creqs()
+    assert.deepEqual([second, more], [first, []])
+    await say(atBank(page), 'hint')
+    await shop.back(page, sold)
+    await approvedOnce(sold)
+  }))
+
+test('back during the challenge: the cardholder is not sent forward against his will, and may go on', () =>
+  browser.visit({ phone: true }, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await page.waitForURL(`${world.acsUrl}/challenge`)
+    await page.goBack()
+    await page.getByRole('button', { name: 'Continue to your bank' }).click()
+    await page.waitForURL(`${world.acsUrl}/challenge`)
+    await say(page, 'hint')
+    await shop.back(page, sold)
+    await approvedOnce(sold)
+  }))
+
+test('back after the end shows the outcome, with a way to the shop, and nothing happens twice', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await say(atBank(page), 'hint')
+    await shop.back(page, sold)
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Payment approved' }).waitFor()
+    assert.equal(shop.posted(sold, 'back').length, 1)
+    await page.getByRole('button', { name: 'Return to the shop' }).click()
+    await shop.back(page, sold)
+    assert.deepEqual(
+      shop.posted(sold, 'back').map(({ status }) => status),
+      ['approved', 'approved'],
+    )
+    await approvedOnce(sold)
+  }))
+
+test('a password that is sent twice counts once', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    const bank = atBank(page)
+    await bank.getByLabel('One-time password').fill('hint')
+    await bank.getByRole('button', { name: 'Confirm' }).dblclick()
+    await shop.back(page, sold)
+    await approvedOnce(sold)
+    assert.equal((await shop.messages(sold, 'RReq')).length, 1)
+  }))
+
+test('two tabs of one payment: what is confirmed in one is known in the other', () =>
+  browser.visit({}, async (page, context) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await atBank(page).getByLabel('One-time password').waitFor()
+    const other = await context.newPage()
+    await other.goto(sold.page)
+    await say(atBank(other), 'hint')
+    await other.waitForURL(shop.url(sold, 'back'))
+    await page.waitForURL(shop.url(sold, 'back'))
+    await approvedOnce(sold)
+  }))
+
+test('a tab that is closed at the bank leaves the payment to settle, and a new one finds it where it was', () =>
+  browser.visit({}, async (page, context) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await atBank(page).getByLabel('One-time password').waitFor()
+    await page.close()
+    const next = await context.newPage()
+    await next.goto(sold.page)
+    // The password goes off, and the browser with it: the result comes by the issuer's own way.
+    await next.route(/\/challenge\/answer$/, async (route) => {
+      await route.fetch().catch(() => undefined)
+      await next.close()
+    })
+    await say(atBank(next), 'hint').catch(() => undefined)
+    await approvedOnce(sold)
+    assert.deepEqual(shop.posted(sold, 'back'), [])
+  }))
+
+test('an issuer that does not show in a frame has the whole window at the press of a button', () =>
+  browser.visit({}, async (page) => {
+    const creqs = creqsOf(page)
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await atBank(page).getByLabel('One-time password').waitFor()
+    await page.getByRole('button', { name: 'Open your bank in the whole window' }).click()
+    await page.waitForURL(`${world.acsUrl}/challenge`)
+    assert.deepEqual(
+      creqs().map((creq) => decoded(creq).challengeWindowSize),
+      ['03', '05'],
+    )
+    await say(page, 'hint')
+    await shop.back(page, sold)
+    await approvedOnce(sold)
+  }))
+
+test('errors that an issuer sends in place of a result end the challenge in its frame too', () =>
+  browser.visit({}, async (page) => {
+    await shop.issuer({ times: 1, erro_instead_of_cres: 'erro' })
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await say(atBank(page), 'hint')
+    await shop.back(page, sold)
+    // The issuer told the directory server before it told the browser.
+    await approvedOnce(sold)
+  }))
+
+test('a challenge that ends without its browser ends on the page as well', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    const bank = atBank(page)
+    await bank.getByLabel('One-time password').waitFor()
+    const [ares] = await shop.messages(sold, 'ARes')
+    // As by an app of the bank's, on another device.
+    const body = new URLSearchParams({ id: ares?.acsTransID ?? '', action: 'submit', password: 'hint' })
+    await fetch(`${world.acsUrl}/challenge/answer`, { method: 'POST', body })
+    await shop.back(page, sold)
+    await approvedOnce(sold)
+  }))

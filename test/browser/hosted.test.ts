@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { accepted, until } from '../conformance/client.ts'
+import { altered, lasting, uploadCres, uploadMethod } from '../conformance/shopper.ts'
+import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openShop, type Shop } from '../harness/shop.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { atBank, say } from './bank.ts'
+
+/** A shop sends its customer to `redirect-to`, and gets him back. */
+
+let world: World
+let shop: Shop
+let browser: TestBrowser
+before(async () => {
+  world = await startWorld()
+  shop = await openShop(world)
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await shop?.close()
+  await world?.stop()
+})
+
+test('frictionless: the cardholder is back at the shop without having done a thing', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'frictionless' })
+    await shop.pay(page, sold)
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+    const outcome = await shop.outcome(sold)
+    assert.deepEqual([outcome.status, outcome['verified-3d-status']], ['approved', 'AUTHENTICATED'])
+    const [areq] = await shop.messages(sold, 'AReq')
+    assert.ok(areq)
+    const said = ['threeDSCompInd', 'browserLanguage', 'browserTZ', 'browserScreenWidth', 'browserJavascriptEnabled', 'browserIP']
+    assert.deepEqual(
+      said.map((name) => areq[name]),
+      ['Y', 'en-GB', '-345', '1280', true, '127.0.0.1'],
+    )
+  }))
+
+test('a card range without a method holds nobody up', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'no-method-frictionless' })
+    await page.clock.install()
+    await shop.pay(page, sold)
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+    assert.equal((await shop.messages(sold, 'AReq'))[0]?.threeDSCompInd, 'U')
+  }))
+
+for (const { scenario, expects } of [
+  { scenario: 'slow-method', expects: [] },
+  { scenario: 'silent-method', expects: [] },
+  { scenario: 'broken-method', expects: [/status of 500/] },
+])
+  test(`a method like that of the card ${scenario} holds the payment up for ten seconds and no longer`, () =>
+    browser.visit({ expects }, async (page) => {
+      const sold = await shop.sell({ scenario })
+      await page.clock.install()
+      await page.clock.pauseAt(new Date(Date.now() + 60_000))
+      const asked = page.waitForRequest(/\/method\//)
+      await shop.pay(page, sold)
+      await asked
+      await page.clock.runFor(9_900)
+      assert.equal((await shop.status(sold))['tds-status'], 'MethodUrlFrame')
+      assert.match(await page.getByRole('status').innerText(), /Contacting your bank/)
+      const goesOn = page.waitForRequest(/\/3ds\/[\w-]+\/browser$/)
+      await page.clock.runFor(200)
+      await goesOn
+      await page.clock.resume()
+      assert.equal((await shop.back(page, sold)).status, 'approved')
+      assert.equal((await shop.messages(sold, 'AReq'))[0]?.threeDSCompInd, 'N')
+    }))
+
+test('a challenge that is passed', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await say(atBank(page), 'hint')
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+    assert.equal((await shop.outcome(sold))['verified-3d-status'], 'AUTHENTICATED')
+  }))
+
+test('a challenge that fails after three wrong passwords', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    const bank = atBank(page)
+    await say(bank, 'wrong')
+    await bank.getByText('2 tries are left').waitFor()
+    await say(bank, 'wrong')
+    await bank.getByText('1 try is left').waitFor()
+    await say(bank, 'wrong')
+    const form = await shop.back(page, sold)
+    assert.deepEqual([form.status, form.error_code], ['declined', '2001'])
+    assert.equal((await shop.outcome(sold))['verified-3d-status'], 'NOT_AUTHENTICATED')
+  }))
+
+test('a challenge that the cardholder cancels', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await atBank(page).getByRole('button', { name: 'Cancel' }).click()
+    const form = await shop.back(page, sold)
+    assert.deepEqual([form.status, form.error_code], ['declined', '2002'])
+    await shop.outcome(sold)
+  }))
+
+test('a challenge with a method that is missing goes to its frame as well', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'no-method-challenge', version: '2.1.0' })
+    await shop.pay(page, sold)
+    await say(atBank(page), 'hint')
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+  }))
+
+test('each outcome has its way back', async () => {
+  const urls = (client_orderid: string) => ({
+    client_orderid,
+    redirect_success_url: shop.url({ client_orderid }, 'success'),
+    redirect_fail_url: shop.url({ client_orderid }, 'fail'),
+  })
+  //  card                     status      path
+  const rows = [
+    ['frictionless', 'approved', 'success'],
+    ['frictionless-denied', 'declined', 'fail'],
+    ['error', 'declined', 'fail'],
+  ] as const
+  for (const [scenario, status, path] of rows)
+    await browser.visit({}, async (page) => {
+      const sold = await shop.sell({ scenario }, urls(`way-${scenario}-${Date.now()}`))
+      await shop.pay(page, sold)
+      assert.equal((await shop.back(page, sold, path)).status, status)
+      assert.equal((await shop.outcome(sold)).status, status)
+      assert.equal(shop.posted(sold, path).length, 1)
+    })
+})
+
+test('an error goes to redirect_url: the result of the challenge never came', () =>
+  browser.visit({}, async (page) => {
+    const client_orderid = `error-${Date.now()}`
+    const fail = shop.url({ client_orderid }, 'fail')
+    const sold = await shop.sell({ scenario: 'challenge-no-result' }, { client_orderid, redirect_fail_url: fail })
+    await shop.pay(page, sold)
+    await say(atBank(page), 'hint')
+    await page.getByText('Your payment is being processed').waitFor()
+    const form = await shop.back(page, sold)
+    assert.deepEqual([form.status, form.error_code], ['error', '2010'])
+    await shop.outcome(sold)
+  }))
+
+test('what has no outcome after a minute goes to redirect_url as processing', () =>
+  browser.visit({}, async (page) => {
+    const client_orderid = `slow-${Date.now()}`
+    const sold = await shop.sell(
+      { scenario: 'frictionless' },
+      { client_orderid, cvv2: '217', redirect_fail_url: shop.url({ client_orderid }, 'fail') },
+    )
+    await shop.pay(page, sold)
+    await page.waitForURL(/\?since=\d{13}$/)
+    await until(
+      () => shop.status(sold),
+      ({ status }) => status === 'unknown',
+    )
+    const since = Number(new URL(page.url()).searchParams.get('since'))
+    assert.equal(await page.getByText('Your payment is being processed').count(), 1)
+    // A minute earlier, as the page would have it had the browser come then.
+    await page.goto(`${sold.page}?since=${since - 60_000}`)
+    await page.waitForURL(shop.url(sold, 'back'), { timeout: 10_000 })
+    const form = await shop.back(page, sold)
+    assert.deepEqual([form.status, form.error_code], ['processing', undefined])
+    assert.deepEqual([(await shop.status(sold)).status, shop.posted(sold, 'callback').length], ['unknown', 0])
+  }))
+
+test('uploads after the gateway did it all are answered, and change nothing', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    const returned = page.waitForRequest(
+      (request) => request.method() === 'POST' && /\/3ds\/[\w-]+\/challenge$/.test(request.url()),
+    )
+    await say(atBank(page), 'hint')
+    const cres = new URLSearchParams((await returned).postData() ?? '').get('cres') ?? ''
+    await shop.back(page, sold)
+    const outcome = await shop.outcome(sold)
+    accepted(await uploadMethod(world, sold, sold.shown))
+    accepted(await uploadCres(world, sold, cres))
+    accepted(await uploadCres(world, sold, altered(cres, { transStatus: 'N' })))
+    accepted(await uploadCres(world, sold, cres))
+    assert.deepEqual(lasting(await shop.status(sold)), lasting(outcome))
+    // Nor does the browser, when it takes the result to the page once more.
+    await page.goto(shop.print(sold, postOf(`${sold.page}/challenge`, altered(cres, { transStatus: 'N' }))))
+    await shop.back(page, sold)
+    assert.deepEqual(lasting(await shop.status(sold)), lasting(outcome))
+    assert.equal(shop.posted(sold, 'callback').length, 1)
+  }))
+
+test('a result of another payment leads nowhere, instead of round and round', () =>
+  browser.visit({ width: 400, expects: [/status of 400/] }, async (page) => {
+    await shop.issuer({ times: 1, cres_foreign_ids: true })
+    const sold = await shop.sell({ scenario: 'challenge-no-result' })
+    await shop.pay(page, sold)
+    await say(page, 'hint')
+    await page.getByRole('heading', { name: 'That could not be read' }).waitFor()
+    assert.equal((await shop.status(sold))['tds-status'], 'CReqForm')
+  }))
+
+const postOf = (action: string, cres: string): string =>
+  `<title>x</title><link rel="icon" href="data:,"><form method="post" action="${action}"><input name="cres" value="${cres}"></form><script>document.forms[0].submit()</script>`

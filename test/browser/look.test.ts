@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openShop, type Shop } from '../harness/shop.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { atBank, say } from './bank.ts'
+
+/** The pages as people meet them: by eye, by ear, by keyboard. */
+
+let world: World
+let shop: Shop
+let browser: TestBrowser
+before(async () => {
+  world = await startWorld()
+  shop = await openShop(world)
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await shop?.close()
+  await world?.stop()
+})
+
+test('by keyboard alone', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await page.goto(shop.print(sold, `<title>Shop</title><link rel="icon" href="data:,"><a href="${sold.page}">Pay</a>`))
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    // The bank has the focus as soon as it is there, so the next stop is its field.
+    const bank = atBank(page)
+    await bank.getByLabel('One-time password').waitFor()
+    await page.waitForFunction(`document.activeElement.tagName === 'IFRAME'`)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('wrong')
+    await page.keyboard.press('Enter')
+    await bank.getByText('2 tries are left').waitFor()
+    await bank.getByLabel('One-time password').focus()
+    await page.keyboard.type('hint')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+  }))
+
+/** What a screen reader is told. */
+const heard = async (page: Page) => (await page.locator('main').ariaSnapshot()).split('\n').map((line) => line.trim())
+// The frame of a method that hangs keeps a page loading.
+const soon = { waitUntil: 'commit' } as const
+
+test('by ear: merchant, amount and what happens have names and roles', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await page.route(/\/method\//, () => undefined)
+    await page.goto(sold.page, soon)
+    const payment = ['- main:', '- heading "Payment to Sandbox Shop" [level=1]', '- paragraph: 10.50 USD']
+    await page.getByText('Contacting').waitFor()
+    assert.deepEqual(await heard(page), [...payment, '- status: Contacting your bank…'])
+    assert.equal(await page.title(), 'Payment to Sandbox Shop')
+    assert.equal(await page.locator('html').getAttribute('lang'), 'en')
+    await page.unroute(/\/method\//)
+    await page.route(/\/challenge$/, (route) => route.abort())
+    await page.reload(soon)
+    await page.getByText('Your bank asks you').waitFor()
+    const then = await heard(page)
+    assert.deepEqual(then.slice(0, 5), [...payment, '- status: Your bank asks you to confirm this payment.', '- iframe'])
+    assert.ok(then.includes('- button "Open your bank in the whole window"'))
+    assert.equal(await page.getByTitle('Your bank: confirm the payment').count(), 1)
+  }))
+
+test('what the bank says is text, stays long enough to be read, and whoever has read it goes on', () =>
+  browser.visit({}, async (page) => {
+    const says = `<img src=x onerror=alert(1)>"&amp;'</p><script>alert(2)</script> Call us.`
+    await shop.issuer({ times: 1, cardholder_info: says })
+    const sold = await shop.sell({ scenario: 'frictionless-rejected' })
+    const asked: string[] = []
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.message())
+      void dialog.dismiss()
+    })
+    await shop.pay(page, sold)
+    await page.getByRole('heading', { name: 'Payment declined' }).waitFor()
+    assert.equal(await page.locator('.says p').innerText(), says)
+    assert.deepEqual(shop.posted(sold, 'back'), [])
+    await page.getByRole('button', { name: 'Return to the shop' }).click()
+    const form = await shop.back(page, sold)
+    assert.deepEqual([form.status, form.error_code, asked.length], ['declined', '2004', 0])
+  }))
+
+test('what the bank said is left after ten seconds by itself', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'frictionless-rejected' })
+    await page.clock.install()
+    await shop.pay(page, sold)
+    await page.getByRole('heading', { name: 'Payment declined' }).waitFor()
+    await page.clock.fastForward(9_000)
+    assert.deepEqual(shop.posted(sold, 'back'), [])
+    await page.clock.fastForward(1_100)
+    assert.equal((await shop.back(page, sold)).status, 'declined')
+  }))
+
+test('dark where the cardholder likes it dark, and still where motion disturbs', () =>
+  browser.visit({ dark: true, calm: true, phone: true }, async (page) => {
+    const sold = await shop.sell({ scenario: 'silent-method' })
+    await page.goto(sold.page, soon)
+    await page.locator('.spinner').waitFor()
+    const style = (of: string, what: string) => page.evaluate(`getComputedStyle(document.querySelector('${of}')).${what}`)
+    assert.equal(await style('main', 'backgroundColor'), 'rgb(27, 31, 37)')
+    assert.equal(await style('.spinner', 'animationName'), 'none')
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0)
+  }))
+
+test('an order that is not there is said kindly', () =>
+  browser.visit({ expects: [/status of 404/] }, async (page) => {
+    await page.goto(`${world.baseUrl}/3ds/${'A'.repeat(22)}`)
+    await page.getByRole('heading', { name: 'There is no such payment' }).waitFor()
+  }))
+
+test('nobody else shows the payment in a frame', () =>
+  browser.visit({ expects: [/frame-ancestors/] }, async (page) => {
+    const sold = await shop.sell({ scenario: 'frictionless' })
+    const thief = `<title>Thief</title><link rel="icon" href="data:,"><iframe src="${sold.page}"></iframe>`
+    await page.goto(shop.print(sold, thief))
+    assert.equal(await page.frameLocator('iframe').getByText('Payment to').count(), 0)
+    await page.goto(sold.page)
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+  }))
+
+test('a payment passes on the screen of a small phone', () =>
+  browser.visit({ phone: true, width: 320, height: 480 }, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await say(page, 'hint')
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+  }))

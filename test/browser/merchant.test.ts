@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { accepted, until, type Fields } from '../conformance/client.ts'
+import { uploadCres, uploadMethod, waitsFor } from '../conformance/shopper.ts'
+import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openShop, type Shop } from '../harness/shop.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { atBank, say } from './bank.ts'
+
+/** A merchant who keeps the cardholder on pages of its own: it prints `html`, and uploads what comes back. */
+
+let world: World
+let shop: Shop
+let browser: TestBrowser
+before(async () => {
+  world = await startWorld()
+  shop = await openShop(world)
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await shop?.close()
+  await world?.stop()
+})
+
+/** Browsers that ran the method, as the issuer saw them. */
+const prints = async (): Promise<Fields> =>
+  ((await (await fetch(`${world.acsUrl}/admin/challenges`)).json()) as { methods: Fields }).methods
+
+test('printed as they are, the method frame runs in the page and the challenge takes its place', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    const notified = page.waitForResponse((response) => /\/3ds\/[\w-]+\/method$/.test(response.url()))
+    await page.goto(shop.print(sold, sold.shown.html ?? ''))
+    assert.equal((await notified).status(), 200)
+    assert.ok((await prints())[sold.shown['tds-method-url-frame-3ds-server-trans-id'] ?? ''])
+    accepted(await uploadMethod(world, sold, sold.shown, { notificationURL: shop.url(sold, 'cres') }))
+    const challenge = await waitsFor(world, sold, 'CReqForm')
+    await page.goto(shop.print(sold, challenge.html ?? ''))
+    await say(page, 'hint')
+    await page.waitForURL(shop.url(sold, 'cres'))
+    accepted(await uploadCres(world, sold, shop.posted(sold, 'cres')[0]?.cres ?? ''))
+    assert.equal((await shop.outcome(sold))['verified-3d-status'], 'AUTHENTICATED')
+  }))
+
+test('in a frame of the shop, the challenge comes back to the shop', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    accepted(await uploadMethod(world, sold, sold.shown, { notificationURL: shop.url(sold, 'cres') }))
+    const challenge = await waitsFor(world, sold, 'CReqForm')
+    const inside = shop.print(sold, challenge.html ?? '')
+    await page.goto(shop.print(sold, frameOf(inside)))
+    await say(atBank(page), 'hint')
+    const [posted] = await until(
+      () => shop.posted(sold, 'cres'),
+      ({ length }) => length > 0,
+    )
+    accepted(await uploadCres(world, sold, posted?.cres ?? ''))
+    assert.equal((await shop.outcome(sold)).status, 'approved')
+  }))
+
+test('a shop without a notification URL of its own has the way out of its frame from the gateway', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    accepted(await uploadMethod(world, sold, sold.shown, { notificationURL: undefined }))
+    const challenge = await waitsFor(world, sold, 'CReqForm')
+    await page.goto(shop.print(sold, challenge.html ?? ''))
+    await say(page, 'hint')
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+  }))
+
+test('a range without a method has the collector of the gateway in its place', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'no-method-frictionless' })
+    assert.equal(sold.shown['tds-method-url-frame-3ds-method-url'], `${world.baseUrl}/3ds/collect`)
+    const notified = page.waitForResponse((response) => /\/3ds\/[\w-]+\/method$/.test(response.url()))
+    await page.goto(shop.print(sold, sold.shown.html ?? ''))
+    assert.equal((await notified).status(), 200)
+    accepted(await uploadMethod(world, sold, sold.shown))
+    assert.equal((await shop.outcome(sold)).status, 'approved')
+    assert.equal((await shop.messages(sold, 'AReq'))[0]?.threeDSCompInd, 'U')
+  }))
+
+const frameOf = (url: string): string =>
+  `<!doctype html><title>Pay</title><link rel="icon" href="data:,"><iframe title="Your bank" width="500" height="600" src="${url}"></iframe>`

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openShop, type Shop } from '../harness/shop.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { say } from './bank.ts'
+
+/** A browser that runs no script pays too: the pages have buttons for it, and ask again by themselves. */
+
+let world: World
+let shop: Shop
+let browser: TestBrowser
+before(async () => {
+  world = await startWorld()
+  shop = await openShop(world)
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await shop?.close()
+  await world?.stop()
+})
+
+for (const { scenario, compInd } of [
+  { scenario: 'frictionless', compInd: 'N' },
+  { scenario: 'no-method-frictionless', compInd: 'U' },
+])
+  test(`the card ${scenario} of 2.2.0 is told the truth about the browser, and pays`, () =>
+    browser.visit({ script: false }, async (page) => {
+      const sold = await shop.sell({ scenario })
+      await shop.pay(page, sold)
+      assert.match(await page.locator('noscript p').innerText(), /Scripts are switched off/)
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.getByRole('button', { name: 'Return to the shop' }).click()
+      assert.equal((await shop.back(page, sold)).status, 'approved')
+      const [areq] = await shop.messages(sold, 'AReq')
+      assert.ok(areq)
+      const said = ['threeDSCompInd', 'browserJavascriptEnabled', 'browserScreenWidth', 'browserTZ'].map((name) => areq[name])
+      assert.deepEqual(said, [compInd, false, undefined, undefined])
+    }))
+
+test('a challenge, in the whole window', () =>
+  browser.visit({ script: false }, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await shop.pay(page, sold)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Continue to your bank' }).click()
+    await say(page, 'wrong')
+    await page.getByText('2 tries are left').waitFor()
+    await say(page, 'hint')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Return to the shop' }).click()
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+    assert.equal((await shop.outcome(sold))['verified-3d-status'], 'AUTHENTICATED')
+  }))
+
+test('2.1.0 cannot do without script: a clear decline, and no invented screen', () =>
+  browser.visit({ script: false }, async (page) => {
+    const sold = await shop.sell({ scenario: 'frictionless', version: '2.1.0' })
+    await shop.pay(page, sold)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('heading', { name: 'Payment declined' }).waitFor()
+    await page.getByRole('button', { name: 'Return to the shop' }).click()
+    const form = await shop.back(page, sold)
+    assert.deepEqual([form.status, form.error_code], ['declined', '2008'])
+    assert.deepEqual(await shop.messages(sold, 'AReq'), [])
+    assert.equal((await shop.outcome(sold))['verified-3d-status'], 'UNSUPPORTED')
+  }))

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openShop, type Shop } from '../harness/shop.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { atBank } from './bank.ts'
+
+/** Nobody answers the issuer. Its ten minutes for the cardholder are 30 s here, its 30 s for the browser to come 1.5 s. */
+
+let world: World
+let shop: Shop
+let browser: TestBrowser
+before(async () => {
+  world = await startWorld({ env: { TOLLGATE_TIME_SCALE: '0.05' } })
+  shop = await openShop(world)
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await shop?.close()
+  await world?.stop()
+})
+
+test('the time of a challenge runs out: the cardholder is told, and so is the shop, with the tab open or closed', async () => {
+  const timedOut = { status: 'declined', error_code: '2003' }
+  await Promise.all([
+    browser.visit({}, async (page) => {
+      const sold = await shop.sell({ scenario: 'challenge' })
+      await shop.pay(page, sold)
+      await atBank(page).getByLabel('One-time password').waitFor()
+      await page.waitForURL(shop.url(sold, 'back'), { timeout: 90_000 })
+      const { status, error_code } = await shop.back(page, sold)
+      assert.deepEqual({ status, error_code }, timedOut)
+      await shop.outcome(sold)
+    }),
+    browser.visit({ phone: true }, async (page) => {
+      const sold = await shop.sell({ scenario: 'challenge' })
+      await shop.pay(page, sold)
+      await page.getByLabel('One-time password').waitFor()
+      await page.close()
+      await shop.called(sold)
+      const { status, 'error-code': error_code } = await shop.outcome(sold)
+      assert.deepEqual({ status, error_code }, timedOut)
+      assert.deepEqual(shop.posted(sold, 'back'), [])
+    }),
+  ])
+})
+
+test('a tab that is closed before it comes to the bank', () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: 'challenge' })
+    await page.route(/\/challenge$/, (route) => route.abort())
+    await page.goto(sold.page)
+    await page.waitForRequest(/\/challenge$/)
+    await page.close()
+    const { status, 'error-code': code } = await shop.outcome(sold)
+    assert.deepEqual([status, code], ['declined', '2003'])
+  }))
