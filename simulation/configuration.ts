@@ -51,6 +51,7 @@ export const configuration: Registry = registryOf({
     name: `Shop ${merchantId}`,
     enabled: true,
     controlKeys: [secret(`control ${merchantId}`)],
+    publicKeys: [],
   })),
   endpoints: [
     endpoint(11n, 1n, [1n]),

@@ -1,4 +1,5 @@
-// The reference merchant server as a program of its own: program.js --port N [--host 127.0.0.1] [--die-with-parent]
+// The reference merchant server as a program of its own, with the shop beside it where it is configured:
+// program.js --port N [--shop-port N] [--host 127.0.0.1] [--die-with-parent]
 // With --die-with-parent it stops when its standard input ends.
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
@@ -6,48 +7,66 @@ import { openLog, reasonOf } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret, type Secret } from '../../src/base/secret.ts'
 import { startMerchantServer } from './server.ts'
+import { startShop, type ShopOptions } from './shop.ts'
 
 const variable = 'MERCHANT_SERVER_CONFIG'
 const keys = ['login', 'control_key', 'gateway_base_url'] as const
+const shopKeys = ['plain', 'secure', 'euro', 'acs_url', 'directory_server_url', 'acquirer_admin_url'] as const
 const stopWithinMs = 900
 
 interface Configuration {
   login: string
   controlKey: Secret<string>
   gatewayBaseUrl: string
+  /** Where the shop sells and reads; without it there is no shop, and only callbacks are taken. */
+  shop: Pick<ShopOptions, 'endpoints' | 'journals'> | undefined
 }
 
 const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
 try {
-  const { host, port, dieWithParent } = readArguments()
-  const server = await startMerchantServer({
-    ...readConfiguration(),
-    host,
-    port,
-    clock: systemClock,
-    random: systemRandom,
-    log,
-  })
-  const stop = stopOnce(() => server.close())
+  const { host, port, shopPort, dieWithParent } = readArguments()
+  const { shop: wanted, ...account } = readConfiguration()
+  const world = { host, clock: systemClock, random: systemRandom, log }
+  const server = await startMerchantServer({ ...world, ...account, port })
+  const { login, controlKey, gatewayBaseUrl } = account
+  const shop =
+    wanted &&
+    (await startShop({
+      ...world,
+      ...wanted,
+      port: shopPort,
+      account: { login, controlKey, baseUrl: gatewayBaseUrl },
+      book: server.book,
+      callbackUrl: `${server.url}/callback`,
+    }))
+  const stop = stopOnce(async () => void (await Promise.all([server.close(), shop?.close()])))
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
   if (dieWithParent) watchParent(stop)
-  process.stdout.write(`${JSON.stringify({ ready: true, port: server.port, url: server.url })}\n`)
+  process.stdout.write(`${JSON.stringify({ ready: true, port: server.port, url: server.url, shop_url: shop?.url })}\n`)
 } catch (thrown) {
   process.stderr.write(`The merchant server cannot start: ${reasonOf(thrown)}\n`)
   process.exitCode = 2
 }
 
-function readArguments(): { host: string; port: number; dieWithParent: boolean } {
+function readArguments(): { host: string; port: number; shopPort: number; dieWithParent: boolean } {
   const { values } = parseArgs({
     options: {
       port: { type: 'string' },
+      'shop-port': { type: 'string', default: '0' },
       host: { type: 'string', default: '127.0.0.1' },
       'die-with-parent': { type: 'boolean', default: false },
     },
   })
-  if (!values.port || !/^\d{1,5}$/.test(values.port)) throw new Error('--port needs a number; 0 takes a free port')
-  return { host: values.host, port: Number(values.port), dieWithParent: values['die-with-parent'] }
+  const isPort = (text: string | undefined) => text !== undefined && /^\d{1,5}$/.test(text)
+  if (!isPort(values.port)) throw new Error('--port needs a number; 0 takes a free port')
+  if (!isPort(values['shop-port'])) throw new Error('--shop-port needs a number; 0 takes a free port')
+  return {
+    host: values.host,
+    port: Number(values.port),
+    shopPort: Number(values['shop-port']),
+    dieWithParent: values['die-with-parent'],
+  }
 }
 
 /** Reads the one variable and takes it out of the environment, so that nothing started from here inherits the key. */
@@ -61,7 +80,27 @@ function readConfiguration(): Configuration {
   return {
     login: String(given['login']),
     controlKey: secret(String(given['control_key'])),
-    gatewayBaseUrl: String(given['gateway_base_url']).replace(/\/+$/, ''),
+    gatewayBaseUrl: withoutSlash(given['gateway_base_url']),
+    shop: readShop(given['shop']),
+  }
+}
+
+function withoutSlash(url: unknown): string {
+  return String(url).replace(/\/+$/, '')
+}
+
+function readShop(given: unknown): Configuration['shop'] {
+  if (given === undefined) return undefined
+  const shop: Record<string, unknown> = { ...Object(given) }
+  const missing = shopKeys.filter((key) => shop[key] === undefined || shop[key] === '')
+  if (missing.length > 0) throw new Error(`the shop of ${variable} lacks ${missing.join(', ')}`)
+  return {
+    endpoints: { plain: String(shop['plain']), secure: String(shop['secure']), euro: String(shop['euro']) },
+    journals: {
+      acsUrl: withoutSlash(shop['acs_url']),
+      directoryServerUrl: withoutSlash(shop['directory_server_url']),
+      acquirerAdminUrl: withoutSlash(shop['acquirer_admin_url']),
+    },
   }
 }
 

@@ -23,6 +23,7 @@ interface MerchantServer {
   port: number
   /** Without a slash at the end. */
   url: string
+  book: CallbackBook
   /** Ends at once, open connections included. */
   close(): Promise<void>
 }
@@ -93,7 +94,7 @@ export async function startMerchantServer(options: MerchantServerOptions): Promi
   const address = app.server.address()
   const port = typeof address === 'object' && address !== null ? address.port : options.port
   const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
-  return { port, url, close: () => app.close() }
+  return { port, url, book, close: () => app.close() }
 }
 
 function takeCallbacks(app: FastifyInstance, book: CallbackBook, log: Log) {

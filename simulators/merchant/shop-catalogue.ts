@@ -11,7 +11,9 @@ export interface Product {
 }
 
 const picture = (shapes: string): Markup =>
-  html`<svg viewBox="0 0 160 100" aria-hidden="true" focusable="false">${verbatim(shapes)}</svg>`
+  html`<svg viewBox="0 4 160 92" preserveAspectRatio="xMidYMid slice" aria-hidden="true" focusable="false">
+    ${verbatim(shapes)}
+  </svg>`
 
 // oxfmt-ignore
 export const products: readonly Product[] = [
@@ -31,7 +33,7 @@ export const products: readonly Product[] = [
   { id: 'mug', name: 'Reconciliation mug', says: 'Both sides agree: it is empty.', prices: { USD: '10.42', EUR: '9.80' }, picture: picture(
     `<rect width="160" height="100" fill="#e3d3dd"/><ellipse cx="78" cy="90" rx="46" ry="5" fill="#cdb6c4"/><path d="M104 36h12a16 16 0 0 1 0 34h-12" fill="none" stroke="#7a4a66" stroke-width="8"/>
     <path d="M46 26h62v48a14 14 0 0 1-14 14H60a14 14 0 0 1-14-14z" fill="#8f5a7a"/><ellipse cx="77" cy="26" rx="31" ry="6" fill="#5d3650"/>
-    <path d="M62 50h30M62 60h30" stroke="#f4e9f0" stroke-width="5" stroke-linecap="round"/><path d="M66 16c-4-5 4-7 0-12M86 16c-4-5 4-7 0-12" stroke="#fff" stroke-width="3" fill="none" stroke-linecap="round"/>`) },
+    <path d="M62 50h30M62 60h30" stroke="#f4e9f0" stroke-width="5" stroke-linecap="round"/><path d="M66 19c-3-4 3-6 0-10M86 19c-3-4 3-6 0-10" stroke="#fff" stroke-width="3" fill="none" stroke-linecap="round"/>`) },
 ]
 
 /** As the issuer lists it at /test-cards.json. */
@@ -42,30 +44,30 @@ export interface TestCard {
   network: string
 }
 
-/** Scenarios of the issuer in a shopper's words, in groups. */
+/** Scenarios of the issuer in a shopper's words, in groups; the last text is for those who know the protocol. */
 // oxfmt-ignore
 export const scenarios: readonly { group: string; cards: readonly [scenario: string, says: string, more: string][] }[] = [
-  { group: 'Goes through by itself', cards: [
-    ['frictionless',           'The issuer just says yes',          'frictionless, transStatus Y'],
-    ['frictionless-attempt',   'The issuer only attempts it',       'transStatus A, with proof'],
-    ['no-method-frictionless', 'Yes, without looking at the browser', 'the range has no method URL'],
-    ['not-enrolled',           'The card knows no 3-D Secure',      'in no range, authorised as it is'],
-  ] },
   { group: 'Asks you', cards: [
-    ['challenge',              'The bank asks for a password',      'a challenge; the password is “hint”'],
-    ['challenge-failed',       'The bank asks, and is never happy', 'the challenge ends with N'],
-    ['challenge-no-result',    'The bank forgets to tell',          'a CRes comes, the RReq does not'],
+    ['challenge',              'The bank asks for a password',       'transStatus C, then a challenge. The password is “hint”; three wrong ones fail.'],
+    ['challenge-failed',       'The bank asks, and is never happy',  'The challenge ends with N even when the password “hint” is right.'],
+    ['challenge-no-result',    'The bank forgets to tell',           'The browser brings a CRes with Y, but the RReq never comes.'],
+  ] },
+  { group: 'Goes through by itself', cards: [
+    ['frictionless',           'The bank says yes without asking',   'Frictionless: transStatus Y.'],
+    ['frictionless-attempt',   'The bank was not there, but tried',  'transStatus A, an attempt with proof of it.'],
+    ['no-method-frictionless', 'Yes, without looking at the browser', 'The card range has no method URL.'],
+    ['not-enrolled',           'The card knows no 3-D Secure',       'In no card range; the policy of the endpoint decides.'],
   ] },
   { group: 'Is turned down', cards: [
-    ['frictionless-denied',    'Not authenticated',                 'transStatus N'],
-    ['frictionless-rejected',  'Rejected, with a word to you',      'transStatus R, cardholderInfo'],
-    ['unavailable',            'The issuer cannot say',             'transStatus U'],
-    ['error',                  'The issuer answers an error',       'an Erro message instead of ARes'],
+    ['frictionless-denied',    'The bank does not believe it is you', 'transStatus N.'],
+    ['frictionless-rejected',  'Rejected, with a word to you',       'transStatus R, with cardholderInfo.'],
+    ['unavailable',            'The bank cannot say',                'transStatus U.'],
+    ['error',                  'The bank answers with an error',     'An Erro message in place of the ARes.'],
   ] },
   { group: 'Has a troubled method page', cards: [
-    ['slow-method',            'It takes 12 seconds',               'past the 10 s a merchant waits'],
-    ['silent-method',          'It never answers',                  'threeDSCompInd N'],
-    ['broken-method',          'It answers HTTP 500',               'threeDSCompInd N'],
+    ['slow-method',            'It takes twelve seconds',            'Past the ten that a merchant waits: threeDSCompInd N.'],
+    ['silent-method',          'It never answers',                   'threeDSCompInd N after ten seconds.'],
+    ['broken-method',          'It answers HTTP 500',                'threeDSCompInd N after ten seconds.'],
   ] },
 ]
 
@@ -75,12 +77,12 @@ export const plainCards: Readonly<Record<string, string>> = { visa: '41111111111
 /** The simulated acquirer goes by the CVV2. */
 // oxfmt-ignore
 export const answers: readonly [cvv2: string, says: string, more: string][] = [
-  ['123', 'Approve',            'the money is there'],
-  ['116', 'Too little money',   'not sufficient funds'],
-  ['165', 'Authenticate first', 'approved only after a challenge'],
-  ['217', 'Stay silent',        'then reversed: about 30 s'],
-  ['101', 'Expired',            'the card has expired'],
-  ['209', 'Stolen',             'please keep the card'],
-  ['111', 'Skip 3-D Secure',    'the gateway goes without'],
-  ['321', 'Insist on asking',   'mandates a challenge'],
+  ['123', 'Approve',            'money is there'],
+  ['116', 'Decline',            'not enough funds'],
+  ['165', 'Ask first',          'only after a challenge'],
+  ['217', 'Stay silent',        'reversed after 30 s'],
+  ['101', 'Expired',            'card is too old'],
+  ['209', 'Stolen',             'keep the card'],
+  ['111', 'Skip 3DS',           'goes without'],
+  ['321', 'Insist',             'always a challenge'],
 ]

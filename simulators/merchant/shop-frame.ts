@@ -13,7 +13,7 @@ export interface Frame {
   isFront?: true
 }
 
-export const shopName = 'The Loopback Shop'
+const shopName = 'The Loopback Shop'
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%230b6e99'/%3E%3Cpath d='M9 13h14l-1.500 11h-11z' fill='white'/%3E%3Cpath d='M12.500 15v-4a3.500 3.500 0 0 1 7 0v4' stroke='white' stroke-width='2' fill='none'/%3E%3C/svg%3E"
@@ -44,7 +44,8 @@ export function shopPage({ nonce, title, style, script, links, head, isFront }: 
           ${isFront ? html`<strong>${name}</strong>` : html`<a href="/">${name}</a>`}
           <nav aria-label="The rest of the sandbox">${links.map(([text, href]) => html`<a href="${href}">${text}</a>`)}</nav>
         </header>
-        ${content} ${
+        ${content}
+        ${
           script === undefined
             ? undefined
             : html`<script nonce="${nonce}">

@@ -16,7 +16,7 @@ interface FrontPage {
 export function frontPage({ nonce, links, cards, complaint }: FrontPage): string {
   const networks = ['visa', 'mastercard']
   return shopPage(
-    { nonce, links, title: 'Buy something', style: frontStyle, isFront: true },
+    { nonce, links, title: 'Buy something', style: frontStyle + explained, isFront: true },
     html`<main>
       <h1>Buy something. Watch every message.</h1>
       <p class="lead">
@@ -35,25 +35,22 @@ export function frontPage({ nonce, links, cards, complaint }: FrontPage): string
             <legend>2. The card</legend>
             <label class="unseen" for="scenario">What the card does</label>
             <select id="scenario" name="scenario">
+              ${scenarios.map((group) => groupOf(group, cards))}
               <optgroup label="Without 3-D Secure">
                 <option value="plain">Charged at once, nobody is asked</option>
               </optgroup>
-              ${scenarios.map((group) => groupOf(group, cards))}
             </select>
-            <p class="explain">Every number is a test number; the issuer lists <a href="${links[1]?.[1] ?? '/'}">all of them</a>.</p>
+            <p class="explain about-plain">No issuer is asked before the acquirer is.</p>
+            ${scenarios.flatMap((group) => group.cards).map(([scenario, , more]) => html`<p class="explain about-${scenario}">${more}</p>`)}
           </fieldset>
-          <div class="row">
+          <div class="row pair">
             <fieldset>
-              <legend class="unseen">Network</legend>
-              <div class="row">
-                ${networks.map((one, i) => choice('network', one, networkBadge(one), i === 0))}
-              </div>
+              <legend class="small">Network</legend>
+              <div class="row">${networks.map((one, i) => choice('network', one, networkBadge(one), i === 0))}</div>
             </fieldset>
             <fieldset>
-              <legend class="unseen">3-D Secure version</legend>
-              <div class="row">
-                ${['2.2.0', '2.1.0'].map((one, i) => choice('version', one, html`${one}`, i === 0))}
-              </div>
+              <legend class="small">3-D Secure version</legend>
+              <div class="row">${['2.2.0', '2.1.0'].map((one, i) => choice('version', one, html`${one}`, i === 0))}</div>
             </fieldset>
           </div>
           <fieldset>
@@ -72,7 +69,7 @@ export function frontPage({ nonce, links, cards, complaint }: FrontPage): string
             </div>
           </fieldset>
           <fieldset>
-            <legend class="unseen">Currency</legend>
+            <legend class="small">Currency</legend>
             <div class="row">
               ${choice('currency', 'USD', html`US dollars`, true)} ${choice('currency', 'EUR', html`Euros`, false)}
             </div>
@@ -84,6 +81,11 @@ export function frontPage({ nonce, links, cards, complaint }: FrontPage): string
     </main>`,
   )
 }
+
+/** The explanation of the card that is chosen. */
+const explained = ['plain', ...scenarios.flatMap((group) => group.cards.map(([scenario]) => scenario))]
+  .map((name) => `form:has(option[value=${name}]:checked) .about-${name} { display: block }`)
+  .join('\n')
 
 const productChoice = ({ id, name, says, prices, picture }: Product, i: number): Markup =>
   html`<div>
@@ -111,8 +113,8 @@ function groupOf({ group, cards: rows }: (typeof scenarios)[number], cards: read
   if (there.length === 0) return html``
   return html`<optgroup class="secured" label="${group}">
     ${there.map(
-      ([scenario, says, more]) =>
-        html`<option value="${scenario}" ${scenario === 'challenge' ? html`selected` : undefined}>${says} (${more})</option>`,
+      ([scenario, says]) =>
+        html`<option value="${scenario}" ${scenario === 'challenge' ? html`selected` : undefined}>${says}</option>`,
     )}
   </optgroup>`
 }

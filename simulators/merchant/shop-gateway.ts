@@ -78,7 +78,7 @@ export function uploadCall(
 /** Never rejects: a gateway that cannot be reached is a reply of type `unreachable`. */
 export async function send({ url, pairs }: Call): Promise<Map<string, string>> {
   try {
-    const body = new URLSearchParams(pairs.map(([name, value]) => [name, value]))
+    const body = new URLSearchParams(Object.fromEntries(pairs))
     const reply = await fetch(url, { method: 'POST', body, signal: AbortSignal.timeout(timeoutMs) })
     return new Map(new URLSearchParams((await reply.text()).trim()))
   } catch (thrown) {

@@ -2,7 +2,7 @@ import { messages as messageRows } from '../../src/spec/three-d-secure/messages.
 import { actionCodes } from '../../src/spec/action-codes.ts'
 import { isoFields } from '../../src/spec/iso8583.ts'
 import type { Callback } from './callbacks.ts'
-import { shownFields, signedBy, toneOf, type Field, type Lane, type Message, type Tone } from './shop-message.ts'
+import { shownFields, signedBy, statusInWords, toneOf, type Field, type Lane, type Message, type Tone } from './shop-message.ts'
 import type { Secret } from '../../src/base/secret.ts'
 
 /** The other programs' own notes of an order, read as arrows. They mask card data when they write; nothing here could unmask it. */
@@ -31,45 +31,42 @@ interface Line {
 const timeoutMs = 2_000
 
 /** A journal that cannot be read leaves a gap in the picture, not an error on the page. */
-async function read<T>(url: string, of: (body: unknown) => T[]): Promise<T[]> {
+async function read<T>(url: URL): Promise<T[]> {
   try {
     const reply = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) })
-    return reply.ok ? of(await reply.json()) : []
+    const body = (await reply.json()) as { messages?: T[] }
+    return body.messages ?? []
   } catch {
     return []
   }
 }
 
-const listIn = <T>(body: unknown): T[] => (body as { messages?: T[] }).messages ?? []
-
-export async function readJournals(journals: Journals, transIds: readonly string[], orderid: string): Promise<Message[]> {
-  const log = (url: string, id: string) => read(`${url}/admin/log?id=${encodeURIComponent(id)}`, (body) => listIn<Noted>(body))
-  const acquired = orderid === '' ? [] : read(`${journals.acquirerAdminUrl}/messages?limit=1000&order_id=${encodeURIComponent(orderid)}`, (body) => listIn<Line>(body)) // oxfmt-ignore
+/** One list a journal, each oldest first. */
+export async function readJournals(journals: Journals, transIds: readonly string[], orderid: string): Promise<Message[][]> {
+  const log = (base: string, id: string) => read<Noted>(new URL(`/admin/log?id=${encodeURIComponent(id)}`, base))
+  const acquired = new URL(`/messages?limit=1000&order_id=${encodeURIComponent(orderid)}`, journals.acquirerAdminUrl)
   const [directory, issuer, lines] = await Promise.all([
     Promise.all(transIds.map((id) => log(journals.directoryServerUrl, id))),
     Promise.all(transIds.map((id) => log(journals.acsUrl, id))),
-    acquired,
+    orderid === '' ? [] : read<Line>(acquired),
   ])
+  // What the issuer and the directory server said to each other is in the latter's notes already.
+  const browsers = issuer.flat().filter(({ peer }) => peer === 'browser')
   return [
-    ...directory.flat().map((one, i) => threeDSecure(one, `ds-${i + 1}`, 'directory')),
-    // What the issuer and the directory server said to each other is in the latter's notes already.
-    ...issuer.flat().filter(({ peer }) => peer === 'browser').map((one, i) => threeDSecure(one, `acs-${i + 1}`, 'issuer')),
-    ...lines.toReversed().map((line, i) => iso8583(line, `iso-${i + 1}`)),
-  ] // oxfmt-ignore
+    directory.flat().map((one, i) => threeDSecure(one, `ds-${i + 1}`, 'directory')),
+    browsers.map((one, i) => threeDSecure(one, `acs-${i + 1}`, 'issuer')),
+    lines.toReversed().map((line, i) => iso8583(line, `iso-${i + 1}`)),
+  ]
 }
 
 const peers: Readonly<Record<string, Lane>> = { '3ds-server': 'gateway', acs: 'issuer', browser: 'shopper' }
-
-const means: Readonly<Record<string, string>> = {
-  Y: 'authenticated', A: 'attempted', N: 'not authenticated', R: 'rejected', U: 'could not say', C: 'challenge required', I: 'informational', D: 'decoupled',
-} // oxfmt-ignore
 
 function threeDSecure({ time, direction, peer, type, message }: Noted, id: string, here: Lane): Message {
   const there = peers[peer] ?? 'issuer'
   const fields = (typeof message === 'object' && message !== null ? message : { text: message }) as Record<string, unknown>
   const { transStatus, errorCode, errorDescription } = fields
   const isErro = type === 'Erro'
-  const status = typeof transStatus === 'string' ? `${transStatus}: ${means[transStatus] ?? 'unknown'}` : undefined
+  const status = typeof transStatus === 'string' ? statusInWords(transStatus) : undefined
   const says = isErro ? `${String(errorCode)} ${String(errorDescription)}` : (status ?? wordsOf(type, fields))
   return {
     id,
@@ -89,10 +86,9 @@ function threeDSecure({ time, direction, peer, type, message }: Noted, id: strin
 /** What the issuer notes of browsers that is no message of the protocol. */
 const namesOfNotes: Readonly<Record<string, string>> = { Method: 'method', Page: 'challenge page', Answer: 'answer' }
 
-function wordsOf(type: string, fields: Record<string, unknown>): string | undefined {
-  if (type === 'Page') return fields['notice'] === undefined ? 'asks for the password' : `${String(fields['notice'])}, ${String(fields['triesLeft'])} left`
-  if (type === 'Answer') return String(fields['action'])
-  return undefined
+function wordsOf(type: string, { notice, triesLeft, action }: Record<string, unknown>): string | undefined {
+  if (type === 'Page') return typeof notice === 'string' ? `${notice}, ${Number(triesLeft)} left` : 'asks for the password'
+  return type === 'Answer' && typeof action === 'string' ? action : undefined
 }
 
 function toneOfStatus(status: unknown): Tone {
@@ -114,7 +110,6 @@ const purposes: Readonly<Record<string, string>> = {
 function iso8583({ at, direction, type, fields }: Line, id: string): Message {
   const code = fields['39']
   const says = code === undefined ? undefined : `${code} ${fields['44'] ?? actionCodes.get(code) ?? ''}`.trim()
-  const rows: Readonly<Record<string, { means: string }>> = isoFields
   return {
     id,
     at: Date.parse(at),
@@ -125,12 +120,39 @@ function iso8583({ at, direction, type, fields }: Line, id: string): Message {
     tone: code === undefined ? 'plain' : code === '000' || code === '400' ? 'good' : 'bad',
     isReply: direction === 'out',
     times: 1,
-    fields: Object.entries(fields).map(([number, value]) => {
-      const row = rows[number]
-      return { name: number, value, ...(row && { means: row.means }) }
-    }),
+    fields: Object.entries(fields).flatMap(([number, value]) => explained(number, value)),
     ...(says === undefined ? {} : { says }),
   }
+}
+
+interface IsoRow {
+  means: string
+  tags?: Readonly<Record<string, { means: string }>>
+}
+
+/** A field with its meaning; one made of tags, which the acquirer notes as it came (62) or masked (48), as one row a tag. */
+function explained(number: string, value: string): Field[] {
+  const row = (isoFields as Readonly<Record<string, IsoRow>>)[number]
+  const tags = row?.tags === undefined ? [] : number === '48' ? maskedTags(value) : tagsOf(value)
+  if (tags.length > 0)
+    return tags.map(([tag, text]) => {
+      const means = row?.tags?.[tag]?.means
+      return { name: `${number}.${tag}`, value: text, ...(means === undefined ? {} : { means }) }
+    })
+  return [{ name: number, value, ...(row && { means: row.means }) }]
+}
+
+const maskedTags = (text: string): [string, string][] =>
+  text
+    .split(/ (?=[0-9A-Z]{2}=)/)
+    .flatMap((one): [string, string][] => (/^[0-9A-Z]{2}=/.test(one) ? [[one.slice(0, 2), one.slice(3)]] : []))
+
+/** A tag of two characters, a length of three digits, the value. */
+function tagsOf(text: string): [string, string][] {
+  const [, tag, digits] = /^([0-9A-Z]{2})([0-9]{3})/.exec(text) ?? []
+  if (tag === undefined) return []
+  const end = 5 + Number(digits)
+  return [[tag, text.slice(5, end)], ...tagsOf(text.slice(end))]
 }
 
 /** What the gateway told the merchant server of this order by itself. */
@@ -154,14 +176,4 @@ export function calledBack(callbacks: readonly Callback[], controlKey: Secret<st
       fields.get('control') ?? '',
     ),
   }))
-}
-
-/**
- * One story out of the notes of many: by time, and within a millisecond in the order in which a payment goes: what was asked of the gateway, what
- * that led to, what came back. The order within one journal is never changed.
- */
-export function inOrder(messages: readonly Message[]): Message[] {
-  const rank = ({ id, from, isReply }: Message): number =>
-    id.startsWith('ds-') ? 1 : id.startsWith('acs-') ? 2 : id.startsWith('iso-') ? 3 : from === 'gateway' || isReply ? 4 : 0
-  return messages.toSorted((a, b) => a.at - b.at || rank(a) - rank(b))
 }

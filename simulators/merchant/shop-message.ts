@@ -74,3 +74,11 @@ export function signedBy(key: Secret<string>, parts: Field[], control?: string):
 
 export const toneOf = (status: string | undefined): Tone =>
   status === 'approved' ? 'good' : status === 'declined' || status === 'error' || status === 'filtered' ? 'bad' : 'plain'
+
+/** transStatus of 3-D Secure with its meaning. */
+export const statusInWords = (status: string): string => `${status}: ${statuses[status] ?? 'unknown'}`
+
+// oxfmt-ignore
+const statuses: Readonly<Record<string, string>> = {
+  Y: 'authenticated', A: 'attempted', N: 'not authenticated', R: 'rejected', U: 'could not say', C: 'challenge required', I: 'informational', D: 'decoupled',
+}

@@ -18,25 +18,33 @@ interface OrderPage {
 
 export function orderPage(page: OrderPage): string {
   const { order, nonce, links } = page
-  const [headline] = headlineOf(order)
+  const title = `${headlineOf(order)[0]}: ${order.product.name}`
   return shopPage(
     {
       nonce,
       links,
-      title: `${headline}: ${order.product.name}`,
+      title,
       style: orderStyle + storyStyle,
       script: orderScript,
-      head: page.isSettled ? html`` : html`<noscript><meta http-equiv="refresh" content="3" /></noscript>`,
+      // Not while somebody types into a frame.
+      ...(page.isSettled || order.mode === 'challenge'
+        ? {}
+        : { head: html`<noscript><meta http-equiv="refresh" content="3" /></noscript>` }),
     },
-    html`<main id="order" data-revision="${page.revision}" ${page.isSettled ? html`data-settled` : undefined}>
+    html`<main
+      id="order"
+      data-revision="${page.revision}"
+      data-title="${title}"
+      ${page.isSettled ? html`data-settled` : undefined}
+    >
       <section class="side panel" aria-label="Your order">
         <div class="bought">
           <span class="picture">${order.product.picture}</span>
           <div>
             <b>${order.product.name}</b>
             <span class="price">${order.amount} <small>${order.currency}</small></span>
-            <span class="quiet with">${networkBadge(order.network)}</span>
-            <span class="quiet with">${order.scenario}</span>
+            <p class="quiet with">${networkBadge(order.network)}</p>
+            <p class="quiet with">${order.scenario}</p>
           </div>
         </div>
         <div id="stage" data-step="${stepOf(order)}">${stage(page)}</div>
@@ -62,9 +70,12 @@ function headlineOf({ mode, seen, way }: ShopOrder): [headline: string, more: Ma
     if (status === undefined) return ['Refused', 'The gateway did not take this sale.']
     return status === 'approved' ? ['Approved', undefined] : [outcomes[status] ?? status, undefined]
   }
-  if (mode === 'method') return ['Your bank looks at this browser', 'In a hidden frame; it takes a moment, at the most ten seconds.']
-  if (mode === 'challenge') return ['Your bank asks you', html`The page below is the issuer's. The password is <code>hint</code>.`]
-  if (mode === 'away') return ["Over to the gateway's page", 'It looks at the browser, talks to the bank, and sends you back here.']
+  if (mode === 'method')
+    return ['Your bank looks at this browser', 'In a hidden frame; it takes a moment, at the most ten seconds.']
+  if (mode === 'challenge')
+    return ['Your bank asks you', html`The page below is the issuer's. The password is <code>hint</code>.`]
+  if (mode === 'away')
+    return ["Over to the gateway's page", 'It looks at the browser, talks to the bank, and sends you back here.']
   if (status === 'unknown') return ['No answer from the acquirer', 'The gateway does not guess: it reverses, and waits until that is acknowledged.'] // oxfmt-ignore
   return ['Paying …', way === 'hosted' ? 'The gateway is preparing its page.' : 'The gateway is at work.']
 }
@@ -95,15 +106,20 @@ function inStage(page: OrderPage): Markup {
   if (order.mode === 'challenge') {
     const size = windowSizeOf(order.seen.get('tds-creq-form-creq') ?? '')
     return html`<iframe
-      id="challenge"
-      class="size-${size}"
-      title="Your bank's page"
-      src="${root}/challenge-frame"
-      sandbox="allow-forms allow-scripts allow-same-origin"
-    ></iframe>`
+        id="challenge"
+        class="size-${size}"
+        title="Your bank's page"
+        src="${root}/challenge-frame"
+        sandbox="allow-forms allow-scripts allow-same-origin"
+      ></iframe>
+      <noscript
+        ><p class="more"><a href="${root}">Go on when your bank is done</a></p></noscript
+      >`
   }
   if (order.mode === 'away')
-    return html`<p><a class="button" id="away" href="${order.seen.get('redirect-to') ?? '#'}">Continue to the payment page</a></p>`
+    return html`<p>
+      <a class="button" id="away" href="${order.seen.get('redirect-to') ?? '#'}">Continue to the payment page</a>
+    </p>`
   return order.mode === 'over' ? outcome(page) : html``
 }
 
@@ -157,7 +173,7 @@ main { display: grid; grid-template-columns: minmax(0, 25rem) minmax(0, 1fr); ga
 .side { position: sticky; top: 1rem }
 .story { padding: 1rem 1.1rem .8rem }
 .bought { display: grid; grid-template-columns: 7rem minmax(0, 1fr); gap: .9rem; align-items: center; padding-bottom: .9rem; margin-bottom: .9rem; border-bottom: 1px solid var(--line) }
-.bought span { display: block } .bought .badge { display: inline-flex } .price { font-size: 1.25rem; font-weight: 650; font-variant-numeric: tabular-nums } .price small { font-size: .8rem; font-weight: 500; color: var(--quiet) }
+.price { display: block;  font-size: 1.25rem; font-weight: 650; font-variant-numeric: tabular-nums } .price small { font-size: .8rem; font-weight: 500; color: var(--quiet) }
 .with { font-size: .85rem }
 .headline { display: flex; align-items: center; gap: .6rem; font-size: 1.35rem; color: var(--ink) } .headline.good { color: var(--good) } .headline.bad { color: var(--bad) }
 .headline svg { flex: none; width: 1.8rem; height: 1.8rem; fill: none; stroke: var(--card); stroke-width: 2.500; stroke-linecap: round; stroke-linejoin: round }
@@ -167,7 +183,7 @@ main { display: grid; grid-template-columns: minmax(0, 25rem) minmax(0, 1fr); ga
 .more { margin-top: .3rem } .reason { margin-top: .4rem; font-weight: 600 }
 #away { margin-top: 1rem }
 #challenge { display: block; max-width: 100%; margin: .9rem auto 0; border: 1px solid var(--line); border-radius: 10px; background: #fff }
-.size-01 { width: 250px; height: 400px } .size-02 { width: 390px; height: 400px } .size-03 { width: 500px; height: 600px } .size-04 { width: 600px; height: 400px } .size-05 { width: 100%; height: 36rem; max-height: 78vh }
+.size-01 { width: 250px; height: 400px } .size-02 { width: 390px; height: 400px } .size-03 { width: 500px; height: 600px } .size-04 { width: 600px; height: 400px } .size-05 { width: 100%; height: clamp(27rem, 100vh - 23rem, 36rem) }
 .facts { margin-top: .8rem } .facts > div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .5rem; padding: .3rem 0; border-top: 1px solid var(--line); font-size: .92rem }
 .facts dt { color: var(--quiet) } .facts dd { overflow-wrap: anywhere; font-variant-numeric: tabular-nums }
 .next { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1rem }

@@ -44,16 +44,18 @@ addEventListener('message', (event) => {
 })
 
 function show(page) {
-  const next = new DOMParser().parseFromString(page, 'text/html')
+  // The rest has a style and a script of another nonce, which this page's policy would complain about.
+  const next = new DOMParser().parseFromString(page.slice(page.indexOf('<main'), page.indexOf('</main>')), 'text/html')
   const main = next.getElementById('order')
   byId('order').dataset.revision = main.dataset.revision
   if ('settled' in main.dataset) byId('order').dataset.settled = ''
-  document.title = next.title
+  document.title = main.dataset.title
   const newStage = next.getElementById('stage')
   if (newStage.dataset.step !== stage().dataset.step) stage().replaceWith(document.adoptNode(newStage))
   else if (byId('told')) byId('told').textContent = next.getElementById('told').textContent
   byId('summary').textContent = next.getElementById('summary').textContent
   const list = byId('steps')
+  for (const old of [...list.children]) if (!next.getElementById(old.id)) old.remove()
   let before = list.firstElementChild
   let fresh
   for (const one of [...next.getElementById('steps').children]) {

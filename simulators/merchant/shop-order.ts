@@ -1,7 +1,7 @@
 import { sleep, type Clock } from '../../src/base/clock.ts'
 import { secret } from '../../src/base/secret.ts'
 import { saleCall, send, statusCall, uploadCall, type Call, type GatewayAccount, type Placed } from './shop-gateway.ts'
-import { shownFields, signedBy, toneOf, type Message } from './shop-message.ts'
+import { shownFields, signedBy, statusInWords, toneOf, type Message } from './shop-message.ts'
 import type { Product } from './shop-catalogue.ts'
 
 export interface Purchase {
@@ -41,7 +41,7 @@ const finals = new Set(['approved', 'declined', 'error', 'filtered'])
 /**
  * One payment from the merchant's side. *paying*: the gateway is at work. *method*: the browser is to run the issuer's method and tell about itself.
  * *challenge*: the issuer's page is shown. *away*: the shopper is on the gateway's own pages. *over*: there is an outcome, or the sale was refused.
- * `#follow` alone changes it, by what a status reply says.
+ * What a status reply says changes it, and the shopper's return from *away*; *over* is never left.
  */
 export class ShopOrder {
   readonly id: string
@@ -64,6 +64,10 @@ export class ShopOrder {
   #orderid = ''
   #methodReturned = false
   #uploaded = new Set<string>()
+  /** Wakes the polling when there is news to be had. */
+  #nap = new AbortController()
+  #isExpecting = false
+  #isBack = false
   #stopped = false
   #changes = 0
 
@@ -95,10 +99,6 @@ export class ShopOrder {
     return this.#orderid
   }
 
-  get methodReturned(): boolean {
-    return this.#methodReturned
-  }
-
   /** Rises with everything that happens here. */
   get changes(): number {
     return this.#changes
@@ -110,6 +110,7 @@ export class ShopOrder {
 
   stop(): void {
     this.#stopped = true
+    this.#nap.abort()
   }
 
   /** Sells, and follows the order to its end. Never rejects. */
@@ -166,19 +167,19 @@ export class ShopOrder {
       browserAcceptHeader: accept,
       ...Object.fromEntries(told),
     }
-    await this.#call(uploadCall(this.#world.account, this.#placed(), 'method-url', fields))
+    await this.#upload('method-url', fields)
   }
 
   /** The browser is back from the challenge, with a CRes or with an Erro of the issuer. */
   async challengeReturned(form: URLSearchParams): Promise<void> {
     const cres = form.get('cres') ?? form.get('CRes')
-    const decoded = transStatusIn(cres)
+    const decoded = fieldIn(cres, 'transStatus')
     this.note({
       from: 'shopper', to: 'merchant', name: cres === null ? 'back from the bank' : 'CRes', fields: shownFields(form),
-      ...(decoded === undefined ? {} : { says: `transStatus ${decoded}`, tone: decoded === 'Y' ? 'good' : 'bad' }),
+      ...(decoded === undefined ? {} : { says: statusInWords(decoded), tone: decoded === 'Y' ? 'good' : 'bad' }),
     }) // oxfmt-ignore
     if (cres === null) return
-    await this.#call(uploadCall(this.#world.account, this.#placed(), 'cres', { cres }))
+    await this.#upload('cres', { cres })
   }
 
   /** The browser is back from the gateway's own pages. What it brings is worth something because of its control alone. */
@@ -190,15 +191,39 @@ export class ShopOrder {
       from: 'shopper', to: 'merchant', name: 'return to redirect_url', signed, fields: shownFields(fields),
       says: holds ? (fields.get('status') ?? '') : 'control does not hold', tone: holds ? toneOf(fields.get('status')) : 'bad',
     }) // oxfmt-ignore
+    if (holds) {
+      this.#isBack = true
+      if (this.#mode !== 'over') this.#become('paying')
+      this.#wake()
+    }
     return holds
   }
 
   note(message: Pick<Message, 'from' | 'to' | 'name' | 'fields'> & Partial<Message>): Message {
-    this.#changes++
-    const id = `shop-${this.messages.length + 1}`
-    const noted: Message = { id, at: this.#world.clock.now(), via: 'browser', tone: 'plain', isReply: false, times: 1, ...message }
+    // Never one that was there before: a folded message takes its own along.
+    const id = `shop-${++this.#changes}`
+    const noted: Message = {
+      id,
+      at: this.#world.clock.now(),
+      via: 'browser',
+      tone: 'plain',
+      isReply: false,
+      times: 1,
+      ...message,
+    }
     this.messages.push(noted)
     return noted
+  }
+
+  async #upload(kind: 'method-url' | 'cres', fields: Record<string, string>): Promise<void> {
+    await this.#call(uploadCall(this.#world.account, this.#placed(), kind, fields))
+    this.#isExpecting = true
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#nap.abort()
+    this.#nap = new AbortController()
   }
 
   #placed(): Placed {
@@ -242,8 +267,9 @@ export class ShopOrder {
       const reply = await this.#call(statusCall(account, this.#placed()))
       if (reply.get('type') === 'status-response') this.#follow(reply)
       if (this.#mode === 'over') return
-      const idle = this.#mode === 'challenge' || this.#mode === 'method' || this.#seen.get('status') === 'unknown'
-      await sleep(clock, idle ? slowMs : this.#mode === 'away' ? 3 * quickMs : quickMs)
+      const isIdle = (this.#mode === 'challenge' || this.#mode === 'method') && !this.#isExpecting
+      const pauseMs = isIdle || this.#seen.get('status') === 'unknown' ? slowMs : this.#mode === 'away' ? 3 * quickMs : quickMs
+      await sleep(clock, pauseMs, this.#nap.signal)
     }
   }
 
@@ -251,13 +277,15 @@ export class ShopOrder {
     this.#seen = reply
     if (finals.has(reply.get('status') ?? '')) return this.#become('over')
     const todo = reply.get('tds-status')
-    const transId = reply.get('tds-method-url-frame-3ds-server-trans-id')
+    // A second authentication, which an acquirer may demand, begins with its challenge.
+    const transId =
+      reply.get('tds-method-url-frame-3ds-server-trans-id') ?? fieldIn(reply.get('tds-creq-form-creq'), 'threeDSServerTransID')
     if (transId !== undefined && !this.transIds.includes(transId)) {
       this.transIds.push(transId)
       this.#methodReturned = false
     }
     if (this.way === 'hosted') {
-      if (reply.has('redirect-to')) this.#become('away')
+      this.#become(reply.has('redirect-to') && !this.#isBack ? 'away' : 'paying')
     } else if (todo === 'MethodUrlFrame') this.#become('method')
     else if (todo === 'CReqForm') this.#become('challenge')
     else this.#become('paying')
@@ -266,6 +294,7 @@ export class ShopOrder {
   #become(mode: ShopOrder['mode']): void {
     if (mode === this.#mode) return
     this.#mode = mode
+    this.#isExpecting = false
     this.#changes++
     const next = shownTo(mode, this.#seen)
     if (next !== undefined) this.note({ from: 'merchant', to: 'shopper', tone: 'wait', ...next })
@@ -274,15 +303,16 @@ export class ShopOrder {
 
 /** What the shop then puts before the shopper. */
 function shownTo(mode: ShopOrder['mode'], seen: ReadonlyMap<string, string>): Pick<Message, 'name' | 'fields'> | undefined {
-  const some = (...names: string[]) => shownFields(names.flatMap((name) => (seen.has(name) ? [[name, seen.get(name)!] as const] : [])))
+  const some = (...names: string[]) =>
+    shownFields(names.flatMap((name) => (seen.has(name) ? [[name, seen.get(name)!] as const] : [])))
   if (mode === 'method') return { name: 'hidden method frame', fields: some('tds-method-url-frame-3ds-method-url') }
   if (mode === 'challenge') return { name: 'challenge frame', fields: some('tds-creq-form-acs-url') }
   if (mode === 'away') return { name: 'redirect-to', fields: some('redirect-to') }
   return undefined
 }
 
-/** Read for the picture only: the outcome is the gateway's to tell. */
-function transStatusIn(cres: string | null): string | undefined {
-  const text = Buffer.from(cres ?? '', 'base64url').toString('utf8')
-  return /"transStatus"\s*:\s*"([A-Z])"/.exec(text)?.[1]
+/** A field of a message in base64url. Read for the picture only: the outcome is the gateway's to tell. */
+function fieldIn(param: string | null | undefined, name: string): string | undefined {
+  const text = Buffer.from(param ?? '', 'base64url').toString('utf8')
+  return new RegExp(`"${name}"\\s*:\\s*"([^"]{1,64})"`).exec(text)?.[1]
 }

@@ -16,9 +16,7 @@ const laneNames: Readonly<Record<Lane, readonly [name: string, short: string]>> 
 const shownCharacters = 700
 
 export function story(messages: readonly Message[], startedAt: number): Markup {
-  const last = messages.at(-1)
-  const seconds = last === undefined ? '' : `, ${offset(last.at - startedAt)} from first to last`
-  return html`<p class="summary quiet" id="summary">${messages.length} messages${seconds}. Open one to see all of it.</p>
+  return html`<p class="summary quiet" id="summary">${summed(messages, startedAt)} Open one to see all of it.</p>
     <div class="heads" aria-hidden="true">
       ${lanes.map((lane, i) => html`<span class="head-${i}"><b>${laneNames[lane][0]}</b><i>${laneNames[lane][1]}</i></span>`)}
     </div>
@@ -27,6 +25,21 @@ export function story(messages: readonly Message[], startedAt: number): Markup {
     </ol>`
 }
 
+function summed(messages: readonly Message[], startedAt: number): string {
+  const last = messages.at(-1)
+  if (last === undefined) return ''
+  const counted = messages.reduce((sum, { times }) => sum + times, 0)
+  const yours = thoughtMs(messages)
+  return `${counted} messages in ${offset(last.at - startedAt)}${yours > 0 ? `, ${offset(yours)} of which were yours to think` : ''}.`
+}
+
+/** How long the issuer's page waited for the cardholder. */
+const thoughtMs = (messages: readonly Message[]): number =>
+  messages.reduce((sum, { name, at }, i) => {
+    const asked = name === 'answer' ? messages.slice(0, i).findLast((one) => one.name === 'challenge page') : undefined
+    return asked === undefined ? sum : sum + at - asked.at
+  }, 0)
+
 function step(message: Message, startedAt: number): Markup {
   const { id, at, from, to, name, says, tone, isReply, times, via } = message
   const [low, high] = [lanes.indexOf(from), lanes.indexOf(to)].sort((a, b) => a - b)
@@ -34,18 +47,21 @@ function step(message: Message, startedAt: number): Markup {
   const way = lanes.indexOf(from) < lanes.indexOf(to) ? 'right' : 'left'
   const said = says === undefined || says === '' ? undefined : html` <em>${says}</em>`
   const counted = times > 1 ? html` <small>×${times}</small>` : undefined
-  return html`<li id="m-${id}" class="step ${tone}" data-key="${times}">
+  return html`<li id="m-${id}" class="step ${tone} ${low! > 1 ? 'far' : undefined}" data-key="${times}">
     <details>
       <summary>
         <span class="when">${offset(at - startedAt)}</span>
-        <span class="name ${span} ${way}"
-          ><span><span class="unseen">${laneNames[from][0]} to ${laneNames[to][0]}: </span><b>${name}</b>${said}${counted}</span></span
+        <span class="name ${span} from-${low}"
+          ><span
+            ><span class="unseen">${laneNames[from][0]} to ${laneNames[to][0]}: </span><b>${name}</b>${said}${counted}</span
+          ></span
         >
         <span class="arrow ${span} ${way} ${isReply ? 'reply' : ''}" aria-hidden="true"></span>
       </summary>
       <div class="inside">
         <p class="quiet about">
-          ${via} · ${laneNames[from][0]} → ${laneNames[to][0]} · ${exact(at)}${message.address ? html`<br /><code>${message.address}</code>` : undefined}
+          ${via} · ${laneNames[from][0]} → ${laneNames[to][0]} ·
+          ${exact(at)}${message.address ? html`<br /><code>${message.address}</code>` : undefined}
         </p>
         ${message.signed && signedText(message.signed)} ${fieldList(message.fields)}
       </div>
@@ -113,7 +129,7 @@ ${spans}
 .steps { position: relative; list-style: none; padding: .4rem 0 .6rem }
 .steps::before { content: ""; position: absolute; inset: 0 0 0 4.3rem; pointer-events: none;
   background: repeating-linear-gradient(to right, transparent 0 calc(100% / 12 - .5px), var(--line) 0 calc(100% / 12 + .5px), transparent 0 calc(100% / 6)) }
-.step { position: relative }
+.step { position: relative; scroll-margin-top: 3.5rem }
 summary { align-items: end; padding: .16rem 0 .3rem; border-radius: 6px; list-style: none; cursor: pointer }
 summary::-webkit-details-marker { display: none }
 summary:hover, details[open] > summary { background: color-mix(in srgb, var(--accent) 9%, transparent) }
@@ -145,6 +161,8 @@ ${tones.map((tone) => `.step.${tone} .arrow, .step.${tone} em { color: var(--${t
   .steps::before { left: 0 }
   .when { grid-column: 9 / -1; grid-row: 1; align-self: end; justify-self: end; padding: 0 .2rem; background: color-mix(in srgb, var(--card) 88%, transparent); font-size: .7rem }
   .name { grid-column: 1 / -1; justify-content: start; padding-right: 4rem; white-space: normal }
+  .far .when { grid-column: 1 / 4; justify-self: start }
+  .far .name { padding: 0 } .far .name.from-2 { grid-column: c2 / -1 } .far .name:not(.from-2) { grid-column: c1 / -1; justify-content: end }
   .fields > div { grid-template-columns: minmax(0, 1fr) }
 }
 `

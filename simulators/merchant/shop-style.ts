@@ -32,14 +32,15 @@ code { font-family: var(--mono); font-size: .9em }
 button, .button { display: inline-block; padding: .65rem 1.3rem; border: 1px solid var(--accent); border-radius: 8px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; text-decoration: none; cursor: pointer }
 button:hover, .button:hover { filter: brightness(1.08) }
 .second { background: transparent; color: var(--accent) }
+.badge { display: inline-flex; align-items: center; gap: .4rem } .badge svg { flex: none; width: 24px; height: 16px }
 .picture { display: block; overflow: hidden; border-radius: 8px }
-.picture svg { display: block; width: 100%; height: auto }
+.picture svg { display: block; width: 100%; aspect-ratio: 16 / 9 }
 @media (max-width: 60rem) { body { padding: 1rem .85rem 2.5rem } }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important } }
 `
 
 export const frontStyle = `
-.lead { max-width: 46rem; margin: .35rem 0 1.4rem; color: var(--quiet) }
+.lead { max-width: 60rem; margin: .35rem 0 1.2rem; color: var(--quiet) }
 form { display: grid; grid-template-columns: minmax(0, 1fr) 27rem; gap: 1.25rem; align-items: start }
 fieldset { min-width: 0; margin: 0; padding: 0; border: 0 }
 legend { padding: 0; margin-bottom: .55rem; font-weight: 650 }
@@ -59,15 +60,15 @@ form:has(#currency-eur:checked) .usd, form:has(#currency-usd:checked) .eur { dis
 form:has(#currency-eur:checked) .secured { opacity: .45 }
 form:not(:has(#currency-eur:checked)) .only-plain { display: none }
 .only-plain { margin-top: .5rem; padding: .45rem .7rem; border-left: 3px solid var(--wait); background: var(--soft); font-size: .85rem }
-.till { display: grid; gap: 1.05rem; position: sticky; top: 1rem }
+.till { display: grid; gap: .95rem; position: sticky; top: 1rem }
 .row { display: flex; flex-wrap: wrap; gap: .4rem } .row > span { display: flex; flex: 1 1 auto }
-.choice { flex: 1; display: block; padding: .38rem .6rem; border: 1px solid var(--line); border-radius: 8px; font-size: .88rem; line-height: 1.3; text-align: center }
-.choice small { display: block; color: var(--quiet); font-size: .76rem }
+.choice { flex: 1; display: block; padding: .38rem .6rem; border: 1px solid var(--line); border-radius: 8px; font-size: .88rem; line-height: 1.3; text-align: center; align-content: center; min-height: 2.2rem }
+.choice small { display: block; color: var(--quiet); font-size: .74rem; line-height: 1.25 }
 .answers { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .4rem } .answers span { display: flex }
 .answers .choice { padding: .35rem .2rem } .answers code { display: block; font-weight: 650 }
-.badge { display: inline-flex; align-items: center; gap: .4rem } .badge svg { width: 30px; height: 20px }
 select { width: 100%; padding: .55rem .6rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); color: var(--ink); font: inherit }
-.explain { margin-top: .4rem; font-size: .85rem; color: var(--quiet) }
+.explain { display: none; min-height: 2.6em; margin-top: .4rem; font-size: .85rem; line-height: 1.3; color: var(--quiet) }
+.small { margin-bottom: .25rem; font-size: .82rem; font-weight: 500; color: var(--quiet) } .pair { gap: .6rem 1.1rem }
 .till button { width: 100%; padding: .8rem; font-size: 1.05rem }
 @media (max-width: 60rem) {
   form { grid-template-columns: minmax(0, 1fr) } .till { position: static }

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom, uuid } from '../base/random.ts'
@@ -8,10 +9,13 @@ import {
   insertGate,
   insertGroup,
   insertMerchant,
+  insertPublicKey,
   loadRegistry,
   touchConfig,
   updateGate,
 } from '../merchant/store.ts'
+import { fingerprintOf, pemOf } from '../operator/public-key.ts'
+import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
 import type { Pool } from '../storage/pool.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing, type KeyRing } from '../storage/store-keys.ts'
@@ -29,7 +33,12 @@ const login = 'sandbox'
 const gateName = 'sandbox acquirer'
 
 /** A merchant, a gate to the simulated acquirer, endpoints and a group: made at the first start, found at the next ones, the gate pointed to where the acquirer listens now. */
-export async function settleWorld(pool: Pool, kek: Secret<Buffer>, acquirerPort: number, log: Log): Promise<SandboxWorld> {
+export async function settleWorld(
+  pool: Pool,
+  kek: Secret<Buffer>,
+  { acquirerPort, oauthKey }: { acquirerPort: number; oauthKey: KeyObject },
+  log: Log,
+): Promise<SandboxWorld> {
   const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
   const now = systemClock.now()
   const settings: GateRow = {
@@ -57,6 +66,7 @@ export async function settleWorld(pool: Pool, kek: Secret<Buffer>, acquirerPort:
   const merchant = registry.merchantByLogin(login)!
   const gate = [...registry.gates()].find((g) => g.name === gateName)
   if (!gate) throw new Error(`the gate "${gateName}" is gone from this database; use another TOLLGATE_DIR or database`)
+  await registerKey(pool, merchant.merchantId, oauthKey, now)
   await transaction(pool, async (runner) => {
     await updateGate(runner, { ...gate, settings: { ...gate.settings, port: acquirerPort } })
     await touchConfig(runner)
@@ -79,6 +89,15 @@ async function makeMerchant(pool: Pool, keys: KeyRing, settings: GateRow, now: n
     await insertGate(runner, { gateId, name: gateName, enabled: true, settings }, now)
     await touchConfig(runner)
   })
+}
+
+/** One that was retired stays so. */
+async function registerKey(pool: Pool, merchantId: bigint, key: KeyObject, now: number): Promise<void> {
+  const known = await listMerchantKeys(pool, merchantId)
+  const fingerprint = fingerprintOf(key)
+  if (known.some((one) => one.fingerprint === fingerprint)) return
+  const keyNo = (known.at(-1)?.keyNo ?? 0) + 1
+  await insertPublicKey(pool, { merchantId, keyNo, name: 'keys/oauth-private.pem', pem: pemOf(key) }, now)
 }
 
 const usual: EndpointSettings = {

@@ -12,6 +12,7 @@ import { basePath, startGateway, usualTuning, type Tuning } from './gateway.ts'
 import { startProgram, type Program } from './programs.ts'
 import { banner, step } from './sandbox-banner.ts'
 import { makeCertificates } from './sandbox-certificates.ts'
+import { oauthKeyOf } from './sandbox-oauth-key.ts'
 import { startSimulators, threeDSecureOf } from './sandbox-simulators.ts'
 import { settleWorld } from './sandbox-world.ts'
 import { endOnDefect, untilSignal } from './signals.ts'
@@ -72,7 +73,8 @@ async function start(
     const certificates = join(directory, 'certificates')
     await makeCertificates(certificates, systemRandom, systemClock.now())
     const { acquirer, directoryServer, acs } = await startSimulators(directory, certificates, env, stops)
-    const world = await settleWorld(pool, kek, Number(acquirer.ready.port), log)
+    const oauth = await oauthKeyOf(directory)
+    const world = await settleWorld(pool, kek, { acquirerPort: Number(acquirer.ready.port), oauthKey: oauth.publicKey }, log)
     if (interrupted()) return undefined
 
     step('Starting the gateway')
@@ -113,7 +115,7 @@ async function start(
     const file = {
       base_url: baseUrl,
       pid: process.pid,
-      merchant: { login: world.login, control_key: world.controlKey.reveal() },
+      merchant: { login: world.login, control_key: world.controlKey.reveal(), oauth_private_key_file: oauth.file },
       endpoints: world.endpoints,
       endpoint_groups: world.groups,
       merchant_server_url: String(merchant.ready.url),

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 
 export interface Merchant {
@@ -7,6 +8,8 @@ export interface Merchant {
   enabled: boolean
   /** The control key, and for a while after a rotation the one before it. */
   controlKeys: readonly Secret<string>[]
+  /** What its OAuth signatures are judged by: those registered and not retired, oldest first. */
+  publicKeys: readonly KeyObject[]
 }
 
 /** How a gate reaches its acquirer and what the acquirer allows. */
@@ -44,6 +47,13 @@ export type Operation =
   | 'capture'
   | 'return'
   | 'void'
+  | 'make-rebill-sale'
+  | 'make-rebill-preauth'
+  | 'make-rebill'
+  | 'create-card-ref'
+  | 'create-card-ref-v4'
+  | 'get-card-info'
+  | 'status-v4'
   | 'status'
   | 'upload-method-url-result'
   | 'upload-cres-result'

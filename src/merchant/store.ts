@@ -1,3 +1,4 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -22,6 +23,9 @@ const bump = statement<object>(`update config_version set version = version + 1`
 const merchants = statement<MerchantRow>(
   `select merchant_id, login, name, enabled, control_key_sealed, previous_key_sealed, previous_key_until from merchant`,
 )
+const publicKeys = statement<{ merchant_id: bigint; public_key: string }>(
+  `select merchant_id, public_key from merchant_key where retired_at is null order by merchant_id, key_no`,
+)
 const endpoints = statement<{
   endpoint_id: bigint
   merchant_id: bigint
@@ -40,13 +44,17 @@ const gates = statement<{ gate_id: bigint; name: string; enabled: boolean; setti
 
 /** Reads all of it. It is small (rows an operator wrote) and read only when the version rose. */
 export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
-  const [[at], m, e, g, t] = await Promise.all([
+  const [[at], m, k, e, g, t] = await Promise.all([
     pool.run(version),
     pool.run(merchants),
+    pool.run(publicKeys),
     pool.run(endpoints),
     pool.run(groups),
     pool.run(gates),
   ])
+  const keysOf = new Map<bigint, KeyObject[]>(m.map((row) => [row.merchant_id, []]))
+  // A merchant of the very moment is in the next reading.
+  for (const row of k) keysOf.get(row.merchant_id)?.push(createPublicKey(row.public_key))
   return registryOf({
     version: at!.version,
     staleAt: Math.min(...m.map((row) => row.previous_key_until ?? Infinity).filter((until) => until > now)),
@@ -59,6 +67,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
         row.control_key_sealed,
         ...(row.previous_key_sealed && (row.previous_key_until ?? 0) > now ? [row.previous_key_sealed] : []),
       ].map((sealed) => openControlKey(sealed, row.merchant_id, keys)),
+      publicKeys: keysOf.get(row.merchant_id)!,
     })),
     endpoints: e.map((row) => ({
       endpointId: row.endpoint_id,
@@ -138,6 +147,10 @@ const setEndpoint = statement<object>(
 )
 const enableGroup = statement<object>(`update endpoint_group set enabled = $2 where group_id = $1`)
 const enableMerchant = statement<object>(`update merchant set enabled = $2 where merchant_id = $1`)
+const addPublicKey = statement<object>(
+  `insert into merchant_key (merchant_id, key_no, name, public_key, created_at) values ($1, $2, $3, $4, $5)`,
+)
+const retireKey = statement<object>(`update merchant_key set retired_at = $3 where merchant_id = $1 and key_no = $2`)
 /** The key in use becomes the one before it. */
 const rotateKey = statement<object>(`
   update merchant set control_key_sealed = $2, previous_key_sealed = control_key_sealed, previous_key_until = $3
@@ -174,6 +187,23 @@ export async function replaceControlKey(
 ): Promise<void> {
   const sealed = sealControlKey(merchant.controlKey, merchant.merchantId, keys, random)
   await runner.run(rotateKey, [merchant.merchantId, bytea(sealed), timestamp(keepUntil)])
+}
+
+export interface NewPublicKey {
+  merchantId: bigint
+  keyNo: number
+  name: string
+  /** SubjectPublicKeyInfo. */
+  pem: string
+}
+
+export async function insertPublicKey(runner: Runner, key: NewPublicKey, now: number): Promise<void> {
+  await runner.run(addPublicKey, [key.merchantId, key.keyNo, key.name, key.pem, timestamp(now)])
+}
+
+/** Its signatures hold no longer; it stays where it is, so that it is not taken again. */
+export async function retirePublicKey(runner: Runner, merchantId: bigint, keyNo: number, now: number): Promise<void> {
+  await runner.run(retireKey, [merchantId, keyNo, timestamp(now)])
 }
 
 export async function switchMerchant(runner: Runner, merchantId: bigint, enabled: boolean): Promise<void> {

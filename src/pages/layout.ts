@@ -83,6 +83,7 @@ const sharedStyle = `
 :root { color-scheme: light dark; --ink: #1c1f24; --quiet: #5d6673; --line: #dfe3e8; --paper: #fff; --desk: #f3f5f7; --accent: #0b6bcb }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --quiet: #9aa4b2; --line: #333a44; --paper: #1b1f25; --desk: #111418; --accent: #6db3ff } }
 * { box-sizing: border-box }
+[hidden] { display: none !important }
 body { margin: 0; background: var(--desk); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
 main { max-width: 34rem; margin: 3rem auto; padding: 2rem; background: var(--paper); border-radius: 12px; border-top: 4px solid var(--accent) }
 h1 { margin: 0; font-size: 1.1rem; font-weight: 600; color: var(--quiet); overflow-wrap: anywhere }

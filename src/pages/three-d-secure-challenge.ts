@@ -1,8 +1,16 @@
 import { html } from '../http/page.ts'
 import { creqOf, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
-import { bankSays, doing, heading, issuers, style, type ChallengeOrder } from './three-d-secure-pages.ts'
-import { challengeReturnedId, challengeReturnedScript, challengeScript, placeId, wholeWindowId } from './three-d-secure-script.ts'
+import { bankSays, doing, heading, scripted, style } from './three-d-secure-look.ts'
+import { issuers, type ChallengeOrder } from './three-d-secure-pages.ts'
+import {
+  challengeReturnedId,
+  challengeReturnedScript,
+  challengeScript,
+  continueId,
+  placeId,
+  wholeWindowId,
+} from './three-d-secure-script.ts'
 
 /**
  * The windows that an issuer prepares its page for, largest first; challengeWindowSize 05 is the whole window. 02 and 01 are left out: where only they fit, on phones, a whole
@@ -26,12 +34,13 @@ export function challengePage(order: ChallengeOrder, token: string, loopbackHttp
     asks: true,
     formAction: issuers(loopbackHttp),
     frameSrc: issuers(loopbackHttp),
-    content: html`${heading(order)} ${bankSays(order)} ${doing('Taking you to your bank to confirm this payment…')}
+    content: html`${heading(order)} ${bankSays(order)} ${scripted(doing('Taking you to your bank to confirm this payment…'))}
       <div
         id="${placeId}"
         hidden
         data-token="${token}"
         data-windows="${JSON.stringify(framed)}"
+        data-asks="Your bank asks you to confirm this payment."
         data-back="Back from your bank. One moment…"
       >
         <iframe
@@ -44,7 +53,11 @@ export function challengePage(order: ChallengeOrder, token: string, loopbackHttp
       ${postForm({
         action: order.acsUrl,
         fields: [['creq', creq('05')]],
-        inside: html`<noscript><button>Continue to your bank</button></noscript>`,
+        inside: html`<button id="${continueId}" hidden>Continue to your bank</button>
+          <noscript>
+            <p>Your bank asks you to confirm this payment.</p>
+            <button>Continue to your bank</button>
+          </noscript>`,
       })}
       <p id="${wholeWindowId}" class="quiet" hidden>
         Nothing to see above? <button type="button" class="link">Open your bank in the whole window</button>
@@ -72,7 +85,9 @@ export const challengeReturnedPage = (pagePath: string, told: { token: string; o
 
 /** The frame has exactly the size that the issuer is told: no border, and no rule that shrinks it. */
 const frameStyle = `
-main { max-width: 42rem }
+main { max-width: 42rem; padding-block: 1.25rem }
+.amount { margin-bottom: .5rem; font-size: 1.8rem }
+@media (min-width: 40.01rem) { main { margin-block: 1rem } }
 #${placeId} iframe { display: block; max-width: none; margin: 0 auto; border: 0 }
 #${wholeWindowId} { margin: 1rem 0 0; text-align: center; font-size: .9rem; color: var(--quiet) }
 .link { display: inline; width: auto; margin: 0; padding: 0; border-radius: 2px; background: none; color: var(--accent); font-weight: 400; text-decoration: underline }`

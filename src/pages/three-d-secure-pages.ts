@@ -1,18 +1,18 @@
-import { html, type Markup } from '../http/page.ts'
+import { html } from '../http/page.ts'
 import type { Status } from '../spec/words.ts'
 import type { Version } from '../three-d-secure/authentication.ts'
 import { methodElements, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
-import { browserFormId, methodReturnedId, methodReturnedScript, methodScript, submitScript, workingScript } from './three-d-secure-script.ts'
-
-/** What every page of an order shows before anything is confirmed. */
-export interface Shown {
-  merchantName: string
-  amountText: string
-  currency: string
-  /** Text of the issuer for the cardholder; shown as it is. */
-  cardholderInfo?: string
-}
+import { amount, bankSays, doing, heading, scripted, style, type Shown } from './three-d-secure-look.ts'
+import {
+  browserFormId,
+  methodReturnedId,
+  methodReturnedScript,
+  methodScript,
+  returnScript,
+  submitScript,
+  workingScript,
+} from './three-d-secure-script.ts'
 
 /** The issuer's method is to run, or where it has none, only what the browser says of itself is wanted. */
 export interface MethodOrder extends Shown {
@@ -100,7 +100,7 @@ export function methodPage({ order, token, browserPath, method, waitMs, loopback
     script: methodScript,
     formAction: issuers(loopbackHttp),
     frameSrc: issuers(loopbackHttp),
-    content: html`${heading(order)} ${doing('Contacting your bank…')} ${elements?.markup}
+    content: html`${heading(order)} ${scripted(doing('Contacting your bank…'))} ${elements?.markup}
       <form id="${browserFormId}" method="post" action="${browserPath}" data-token="${token}" data-wait-ms="${waitMs}">
         ${fields.map((name) => html`<input type="hidden" name="${name}" value="" />`)}
       </form>
@@ -140,9 +140,9 @@ const outcomes: Readonly<Record<Status, string>> = {
 export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
   const { back, status, merchantName } = order
   const outcome = outcomes[status]
-  const content = html`<h1>${outcome}</h1>
+  const content = html`<h1 class="news">${outcome}</h1>
     ${amount(order)}
-    <p>${status === 'approved' ? 'Paid to' : 'To'} ${merchantName}</p>
+    <p>${status === 'approved' ? 'Paid to' : 'Payment to'} ${merchantName}</p>
     ${bankSays(order)}`
   if (back === undefined) return { status: 200, title: outcome, style, content }
   const wait = order.cardholderInfo === undefined ? undefined : html`data-after-ms="${readMs}"`
@@ -150,11 +150,11 @@ export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
     status: 200,
     title: outcome,
     style,
-    script: submitScript,
+    script: returnScript,
     // A shop on plain http, which is judged when the order is made, may send its customer on to another host of its own.
     formAction: [...issuers(loopbackHttp), ...(/^http:/i.test(back.url) ? ['http:'] : [])],
     content: html`${content}
-      <p role="status" ${wait}>You are going back to the shop.</p>
+      <p role="status" class="scripted" ${wait}>You are going back to the shop.</p>
       ${postForm({ action: back.url, fields: back.pairs, inside: html`<button>Return to the shop</button>` })}`,
   }
 }
@@ -162,7 +162,8 @@ export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
 export const missingPage: Page = {
   status: 404,
   title: 'Payment not found',
-  content: html`<h1>There is no such payment</h1>
+  style,
+  content: html`<h1 class="news">There is no such payment</h1>
     <p>Please check the address, or go back to the shop and try again.</p>`,
 }
 
@@ -171,7 +172,7 @@ export const problemPage = (status: 400 | 503, pagePath: string): Page => ({
   status,
   title: 'Payment',
   style,
-  content: html`<h1>${status === 503 ? 'The service is busy' : 'That could not be read'}</h1>
+  content: html`<h1 class="news">${status === 503 ? 'The service is busy' : 'That could not be read'}</h1>
     <p>Your payment is where it was.</p>
     <p><a class="button" href="${pagePath}">Back to the payment</a></p>`,
 })
@@ -208,31 +209,3 @@ export const collectorRefusal = (status: 400 | 503): Page => ({
   framed: true,
   content: html`<p>${status === 503 ? 'The service is busy.' : 'threeDSMethodData cannot be used.'}</p>`,
 })
-
-export const heading = (order: Shown): Markup =>
-  html`<h1>Payment to ${order.merchantName}</h1>
-    ${amount(order)}`
-
-const amount = ({ amountText, currency }: Shown): Markup => html`<p class="amount">${amountText} <small>${currency}</small></p>`
-
-export const doing = (what: string): Markup =>
-  html`<p role="status" class="doing"><span class="spinner" aria-hidden="true"></span><span>${what}</span></p>`
-
-export const bankSays = ({ cardholderInfo }: Shown): Markup | undefined =>
-  cardholderInfo === undefined
-    ? undefined
-    : html`<div class="says">
-        <h2>Your bank says</h2>
-        <p>${cardholderInfo}</p>
-      </div>`
-
-export const style = `
-.doing { display: flex; align-items: center; gap: .75rem }
-.spinner { flex: none; width: 1.25rem; height: 1.25rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; animation: turn .9s linear infinite }
-@keyframes turn { to { transform: rotate(1turn) } }
-@media (prefers-reduced-motion: reduce) { .spinner { animation: none } }
-.says { margin: 1.5rem 0; padding: .75rem 1rem; border-left: 4px solid var(--accent); background: var(--desk); overflow-wrap: anywhere }
-.says h2 { margin: 0; font-size: .9rem; color: var(--quiet) } .says p { margin: .25rem 0 0; white-space: pre-line }
-button, .button { display: inline-block; margin-top: .5rem; padding: .7rem 1.4rem; border: 0; border-radius: 8px; background: var(--accent); color: var(--paper); font: inherit; font-weight: 600; text-decoration: none; cursor: pointer }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px }
-@media (max-width: 40rem) { button, .button { display: block; width: 100%; text-align: center } }`

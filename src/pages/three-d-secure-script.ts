@@ -10,16 +10,36 @@ export const methodReturnedId = 'method-returned'
 export const challengeReturnedId = 'challenge-returned'
 export const placeId = 'bank'
 export const wholeWindowId = 'whole-window'
+export const continueId = 'continue'
 
 // Each script is a block: a browser has globals of its own, `origin` among them.
 
-/** Posts the page's form; after `data-after-ms`, where there is something to read first. A field called `submit` would hide the form's own method. */
-export const submitScript = `{
+/** A page that a browser kept and shows again would stand still. */
+const awake = `
+window.addEventListener('pageshow', (event) => { if (event.persisted) location.reload() })
+const [entry] = window.performance ? performance.getEntriesByType('navigation') : []
+const byBack = entry !== undefined && entry.type === 'back_forward'`
+
+const submitting = `
 const form = document.getElementById('${postFormId}')
-const submit = () => HTMLFormElement.prototype.submit.call(form)
+const submit = () => HTMLFormElement.prototype.submit.call(form)`
+
+/** Posts the page's form. A field called `submit` would hide the form's own method. */
+export const submitScript = `{
+${submitting}
+submit()
+}`
+
+/**
+ * Posts the page's form; after `data-after-ms`, where there is something to read first. Who comes here by the back button wants to go back, and is not sent forward again: there
+ * is a button.
+ */
+export const returnScript = `{
+${awake}
+${submitting}
 const wait = document.querySelector('[data-after-ms]')
 if (wait) window.setTimeout(submit, Number(wait.dataset.afterMs))
-else submit()
+else if (!byBack) submit()
 }`
 
 /**
@@ -90,13 +110,18 @@ watch('working', 500)
  * an identical CReq. What happens in the frame may come to nothing (an issuer that refuses to be framed, an app that confirmed), so the page looks by itself as well.
  */
 export const challengeScript = `{
+${awake}
+${submitting}
 ${watching}
-const form = document.getElementById('${postFormId}')
 const place = document.getElementById('${placeId}')
 const frame = place.querySelector('iframe')
 const whole = document.getElementById('${wholeWindowId}')
 const doing = document.querySelector('.doing')
-const submit = () => HTMLFormElement.prototype.submit.call(form)
+// The line stays where it is, so that nothing moves under the finger of whoever is about to press.
+const tell = (what, turning) => {
+  doing.firstElementChild.hidden = !turning
+  doing.lastElementChild.textContent = place.dataset[what]
+}
 const keep = (size) => history.replaceState({ challengeWindow: size }, '')
 const wholeCreq = form.elements.namedItem('creq').value
 function inFrame([size, width, height, creq]) {
@@ -106,16 +131,15 @@ function inFrame([size, width, height, creq]) {
   form.target = frame.name
   whole.hidden = false
   frame.addEventListener('load', () => {
-    doing.hidden = true
-    if (document.activeElement === document.body) frame.focus()
+    tell('asks', false)
+    if (document.activeElement === document.body) frame.focus({ preventScroll: true })
   })
   window.addEventListener('message', (event) => {
     if (event.origin !== location.origin || event.source !== frame.contentWindow) return
     if (!event.data || event.data.type !== '${challengeMessage}' || event.data.token !== place.dataset.token) return
     place.remove()
     whole.hidden = true
-    doing.hidden = false
-    doing.lastElementChild.textContent = place.dataset.back
+    tell('back', true)
     goOn()
   })
   whole.querySelector('button').addEventListener('click', inWhole)
@@ -134,5 +158,9 @@ const kept = history.state && history.state.challengeWindow
 const fitting = JSON.parse(place.dataset.windows).filter(([, width, height]) => place.clientWidth >= width && window.innerHeight >= height)
 const chosen = kept === '05' ? undefined : fitting.find(([size]) => size === kept) || fitting[0]
 if (chosen) inFrame(chosen)
-else inWhole()
+else if (byBack) {
+  place.hidden = true
+  tell('asks', false)
+  document.getElementById('${continueId}').hidden = false
+} else inWhole()
 }`

@@ -22,7 +22,7 @@ export function findChromium(): Chromium {
 }
 
 /** The program of the package, unpacked to `place`. The package's own way goes to a fixed name in /tmp, which is whoever's was there first. */
-export function packaged(archives: string, place: string): Chromium {
+function packaged(archives: string, place: string): Chromium {
   if (!existsSync(place)) unpack(archives, place)
   const executable = join(place, 'chromium')
   const fonts = existsSync('/etc/fonts/fonts.conf') ? {} : { FONTCONFIG_PATH: join(place, 'fonts') }
@@ -35,7 +35,9 @@ export function packaged(archives: string, place: string): Chromium {
     if (tried.status === 0) return { executable, env }
     why = tried.error?.message ?? tried.stderr
   }
-  throw new Error(`The browser of the tests does not start here. On Debian, \`apt install chromium\` gives another one. It said: ${why}`)
+  throw new Error(
+    `The browser of the tests does not start here. On Debian, \`apt install chromium\` gives another one. It said: ${why}`,
+  )
 }
 
 /** Unpacked aside and then renamed: of test processes that do so at once the first one wins, and nobody sees half of it. */

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
-import { callbackControl, order, settled, statusOf, until, type Changes, type Fields, type Order } from '../conformance/client.ts'
+import {
+  callbackControl,
+  newOrderId,
+  settled,
+  statusOf,
+  until,
+  type Changes,
+  type Fields,
+  type Order,
+} from '../conformance/client.ts'
+import { secureOrder, testCards, waitsFor } from '../conformance/shopper.ts'
 import { html, verbatim } from '../../src/http/page.ts'
 import type { World } from './world.ts'
 
@@ -13,13 +23,19 @@ export interface Shop {
   pay(page: Page, sold: Sold): Promise<void>
   /** Waits until the browser is back, and insists that what it posted is signed and says what the status says. */
   back(page: Page, sold: Sold, path?: string): Promise<Fields>
+  /** Waits for the first callback, however long the issuer takes. */
+  called(sold: Sold): Promise<void>
   /** The outcome, which one callback told. */
   outcome(sold: Sold): Promise<Fields>
   status(sold: Sold): Promise<Fields>
+  /** The messages of this payment that the issuer got and sent, of a type. */
+  messages(sold: Sold, type: string): Promise<Fields[]>
+  /** Scripts a fault of the simulated issuer. */
+  issuer(fault: object): Promise<void>
   /** What was posted to the shop at a path of this order, in the order in which it came. */
   posted(sold: Sold, path: string): Fields[]
   /** An address of this shop at which it shows a page, as it is. */
-  print(sold: Sold, markup: string): string
+  print(sold: Order, markup: string): string
   /** An address of this shop that notes what is posted to it. */
   url(sold: Pick<Order, 'client_orderid'>, path: string): string
   close(): Promise<void>
@@ -38,15 +54,8 @@ export interface Sold extends Order {
   shown: Fields
 }
 
-interface TestCard {
-  number: string
-  scenario: string
-  version: string
-  network: string
-}
-
 export async function openShop(world: World): Promise<Shop> {
-  const cards = (await (await fetch(`${world.acsUrl}/test-cards.json`)).json()) as TestCard[]
+  const cards = await testCards(world)
   const came = new Map<string, Fields[]>()
   const printed = new Map<string, string>()
 
@@ -82,22 +91,23 @@ export async function openShop(world: World): Promise<Shop> {
     url: (sold, path) => origin + pathOf(sold, path),
     status: (sold) => statusOf(world, sold, way),
     async sell(card, changes = {}) {
-      const client_orderid = `shop-${Math.random().toString(36).slice(2)}`
-      const own = { client_orderid }
+      const own = { client_orderid: changes.client_orderid ?? newOrderId() }
       const fields = {
-        client_orderid,
+        ...own,
         credit_card_number: numberOf(card),
         redirect_url: shop.url(own, 'back'),
         // The gateway asks no name server for it.
         server_callback_url: `http://127.0.0.1:${address.port}${pathOf(own, 'callback')}`,
       }
-      const made = await order(world, { ...fields, ...changes }, way)
-      const shown = await until(
-        () => statusOf(world, made, way),
-        (reply) => reply['redirect-to'] !== undefined || reply.status !== 'processing',
-      )
-      assert.ok(shown['redirect-to'], JSON.stringify(shown))
-      return { ...made, page: shown['redirect-to'], shown }
+      const made = await secureOrder(world, numberOf(card), { ...fields, ...changes })
+      const shown = await waitsFor(world, made, 'MethodUrlFrame')
+      return { ...made, page: shown['redirect-to'] ?? '', shown }
+    },
+    async messages({ shown }, type) {
+      const id = shown['tds-method-url-frame-3ds-server-trans-id']
+      const answer = await fetch(`${world.acsUrl}/admin/log?id=${id}`)
+      const { messages } = (await answer.json()) as { messages: { type: string; message: Fields }[] }
+      return messages.filter((one) => one.type === type).map(({ message }) => message)
     },
     async pay(page, sold) {
       const link = html`<a href="${sold.page}">Pay now</a>`
@@ -114,6 +124,14 @@ export async function openShop(world: World): Promise<Shop> {
       assert.deepEqual([orderid, client_orderid], [sold.orderid, sold.client_orderid])
       return form
     },
+    async called(sold) {
+      const calls = await until(
+        () => posted(sold, 'callback'),
+        ({ length }) => length > 0,
+        120_000,
+      )
+      assert.ok(calls.length > 0, 'a callback')
+    },
     async outcome(sold) {
       const reply = await settled(world, sold, way)
       const told = await until(
@@ -126,6 +144,11 @@ export async function openShop(world: World): Promise<Shop> {
         'one callback, with the outcome',
       )
       return reply
+    },
+    async issuer(fault) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch(`${world.acsUrl}/admin/faults`, { method: 'POST', headers, body: JSON.stringify(fault) })
+      assert.equal(answer.status, 201, await answer.text())
     },
     print(sold, markup) {
       const path = pathOf(sold, `page-${printed.size}`)

@@ -117,8 +117,7 @@ export function field(page: string, name: string): string {
   assert.ok(found, `a field ${name} in ${page}`)
   return found[1]
 }
-export const actions = (page: string) =>
-  [...page.matchAll(/<form[^>]* action="([^"]*)"/g)].map(([, action]) => plain(action!))
+export const actions = (page: string) => [...page.matchAll(/<form[^>]* action="([^"]*)"/g)].map(([, action]) => plain(action!))
 
 /** A page with its policy by directive, after what holds of every page: it loads nothing, and only its own style and script run. */
 export async function read(response: Response) {

@@ -29,6 +29,8 @@ export interface World {
   directoryServerUrl: string
   acsUrl: string
   merchantServerUrl: string
+  /** The shop of the sandbox, without a slash at the end. */
+  shopUrl: string
   databaseUrl: string
   directory: string
   /** The sandbox's process, which is the gateway's too. */
@@ -101,6 +103,7 @@ interface SandboxFile {
   endpoints: { plain: number; secure: number; euro: number }
   endpoint_groups: { multi: number; multi_secure: number }
   merchant_server_url: string
+  shop_url: string
   simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
   database_url: string
 }
@@ -113,6 +116,7 @@ const viewOf = (file: SandboxFile) => ({
   directoryServerUrl: file.simulators.directory_server_url,
   acsUrl: file.simulators.acs_url,
   merchantServerUrl: file.merchant_server_url,
+  shopUrl: file.shop_url,
 })
 
 const ended = (child: ChildProcess) =>

@@ -191,7 +191,7 @@ test('awaiting the challenge: amount and merchant, and an identical CReq at ever
     challengeWindowSize: '05',
   })
   assert.deepEqual(actions(page), [challenge.acsUrl])
-  assert.match(page, /<noscript>\s*<button>Continue to your bank<\/button>\s*<\/noscript>/)
+  assert.match(page, /<noscript>[^]*<button>Continue to your bank<\/button>\s*<\/noscript>/)
   const issuers = "'self' https: http://127.0.0.1:* http://localhost:* http://*.localhost:*"
   const rules = ['frame-ancestors', 'frame-src', 'form-action', 'connect-src'].map((name) => policy.get(name))
   assert.deepEqual(rules, ["'none'", issuers, issuers, "'self'"])
@@ -256,10 +256,10 @@ test('the state of a page is one word', async () => {
   for (const order of [method, challenge, working, over]) {
     const answer = await pages.get(`${pages.put(order)}/state`)
     assert.deepEqual([answer.status, await answer.text()], [200, order.is])
-    assert.deepEqual([answer.headers.get('content-type'), answer.headers.get('cache-control')], [
-      'text/plain;charset=utf-8',
-      'private, no-store',
-    ])
+    assert.deepEqual(
+      [answer.headers.get('content-type'), answer.headers.get('cache-control')],
+      ['text/plain;charset=utf-8', 'private, no-store'],
+    )
   }
   const missing = await pages.get(`${'A'.repeat(22)}/state`)
   assert.deepEqual([missing.status, await missing.text()], [404, 'missing'])
@@ -267,21 +267,21 @@ test('the state of a page is one word', async () => {
 
 test('at the end the browser takes the pairs of the callback back to the shop', async () => {
   const { page, policy } = await read(await pages.get(pages.put(over)))
-  assert.match(page, /<h1>Payment approved<\/h1>/)
+  assert.match(page, /<h1 class="news">Payment approved<\/h1>/)
   assert.deepEqual(actions(page), [over.back.url])
   assert.deepEqual(fieldsOf(page), over.back.pairs)
   assert.match(page, /<button>Return to the shop<\/button>/)
   assert.equal(policy.get('form-action')?.split(' ').includes('http:'), false)
-  const plain = await read(await pages.get(pages.put({ ...over, back: { ...over.back, url: 'http://shop.example.com/' } })))
-  assert.match(plain.policy.get('form-action')!, / http:$/)
+  const http = await read(await pages.get(pages.put({ ...over, back: { ...over.back, url: 'http://shop.example.com/' } })))
+  assert.match(http.policy.get('form-action')!, / http:$/)
 })
 
 test('the end says what became of the payment, and leaves time for what the bank says', async () => {
   const says = async (order: PageOrder) => (await read(await pages.get(pages.put(order)))).page
-  assert.match(await says({ ...over, status: 'declined' }), /<h1>Payment declined<\/h1>/)
-  assert.match(await says({ ...over, status: 'filtered' }), /<h1>Payment declined<\/h1>/)
-  assert.match(await says({ ...over, status: 'error' }), /<h1>Payment not completed<\/h1>/)
-  assert.match(await says({ ...over, status: 'processing' }), /<h1>Your payment is still being processed<\/h1>/)
+  assert.match(await says({ ...over, status: 'declined' }), /<h1 class="news">Payment declined<\/h1>/)
+  assert.match(await says({ ...over, status: 'filtered' }), /<h1 class="news">Payment declined<\/h1>/)
+  assert.match(await says({ ...over, status: 'error' }), /<h1 class="news">Payment not completed<\/h1>/)
+  assert.match(await says({ ...over, status: 'processing' }), /<h1 class="news">Your payment is still being processed<\/h1>/)
   assert.match(await says({ ...over, cardholderInfo: 'Call us.' }), /Call us\.[^]*data-after-ms="10000"/)
   assert.doesNotMatch(await says(over), /data-after-ms="/)
   const { back: _, ...nowhere } = over

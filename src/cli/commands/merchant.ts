@@ -9,7 +9,8 @@ import { addMerchant, rotateKey, setMerchantEnabled } from '../../operator/store
 import { endpointJson, endpointTable } from './endpoint.ts'
 import { groupTable } from './group.ts'
 import { atOffice } from './installation.ts'
-import { aSpan, judged, jsonOption } from './options.ts'
+import { addMerchantKeyCommands } from './merchant-key.ts'
+import { aSpan, judged, jsonOption, standardInput } from './options.ts'
 import { counted, facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
 
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
@@ -75,6 +76,7 @@ export function addMerchantCommands(program: Command): void {
           else console.log(`Merchant ${login} is ${enabled ? 'on' : 'off'}: ${effect}.`)
         }),
       )
+  addMerchantKeyCommands(merchant)
 }
 
 async function add(options: { login: string; name?: string; controlKey?: string; json?: true }): Promise<void> {
@@ -132,12 +134,6 @@ async function keyGiven(option: string | undefined): Promise<Secret<string> | un
   const complaint = keyComplaint(key)
   if (complaint !== undefined) throw new WrongUsage(`--control-key: ${complaint}. Leave it out to have one made.`)
   return key
-}
-
-async function standardInput(): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString('utf8').trim()
 }
 
 async function list(options: { json?: true }): Promise<void> {

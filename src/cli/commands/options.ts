@@ -1,4 +1,4 @@
-/** Readers of arguments and options. What does not fit is refused by name with exit code 2. */
+/** Readers of arguments, options and standard input. What does not fit is refused by name with exit code 2. */
 import { InvalidArgumentError } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { currencyOf } from '../../base/money.ts'
@@ -81,3 +81,10 @@ export const oneOf =
   }
 
 export const aLimit = aNumber(1, 1_000)
+
+/** All of it, without space around. */
+export async function standardInput(): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8').trim()
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '../../src/base/clock.ts'
+import type { CallbackBook } from './callbacks.ts'
+import type { GatewayAccount } from './shop-gateway.ts'
+import { calledBack, readJournals, type Journals } from './shop-journals.ts'
+import type { Message } from './shop-message.ts'
+import type { ShopOrder } from './shop-order.ts'
+
+interface Parts {
+  account: GatewayAccount
+  journals: Journals
+  book: CallbackBook
+  clock: Clock
+}
+
+interface Told {
+  messages: readonly Message[]
+  /** An entity tag; another one means that there is something new. */
+  revision: string
+  isSettled: boolean
+}
+
+/** The journals are asked again after this, however many look. */
+const freshMs = 200
+/** For what is still on its way when the outcome is known: the callback above all. */
+const settlesMs = 2_000
+const settlesAtLastMs = 20_000
+
+/** The story of one order, gathered from everybody who wrote a part of it. Once nothing more can come it is kept as it is, since journals forget. */
+export class Telling {
+  readonly #order: ShopOrder
+  readonly #parts: Parts
+  #noted: Promise<Message[][]> = Promise.resolve([])
+  #readAt = -Infinity
+  #overAt: number | undefined
+  #told: Told | undefined
+
+  constructor(order: ShopOrder, parts: Parts) {
+    this.#order = order
+    this.#parts = parts
+  }
+
+  async now(): Promise<Told> {
+    if (this.#told !== undefined) return this.#told
+    const { clock, book, account, journals } = this.#parts
+    const order = this.#order
+    const now = clock.now()
+    if (order.mode === 'over') this.#overAt ??= now
+    if (now - this.#readAt >= freshMs) {
+      this.#readAt = now
+      this.#noted = readJournals(journals, order.transIds, order.orderid)
+    }
+    const noted = await this.#noted
+    const callbacks = calledBack(book.list({ clientOrderid: order.clientOrderid }), account.controlKey)
+    const messages = inOrder([order.messages, ...noted, callbacks])
+    const sinceOver = this.#overAt === undefined ? 0 : now - this.#overAt
+    const isSettled = sinceOver > settlesAtLastMs || (sinceOver > settlesMs && (callbacks.length > 0 || order.orderid === ''))
+    const asked = messages.reduce((sum, { times }) => sum + times, 0)
+    const revision = `"${order.changes}-${messages.length}-${asked}-${isSettled ? 'settled' : order.mode}"`
+    const told = { messages, revision, isSettled }
+    if (isSettled) this.#told = told
+    return told
+  }
+
+  receiptUrl(): string | undefined {
+    const receipt = this.#order.seen.get('receipt-id')
+    return receipt === undefined ? undefined : `${this.#parts.account.baseUrl}/view-receipt/${this.#order.endpoint}/${receipt}/`
+  }
+
+  async asJson(): Promise<object> {
+    const { messages, isSettled } = await this.now()
+    const order = this.#order
+    const receipt = this.receiptUrl()
+    return {
+      id: order.id,
+      client_orderid: order.clientOrderid,
+      order_id: order.orderid,
+      way: order.way,
+      amount: order.amount,
+      currency: order.currency,
+      mode: order.mode,
+      status: order.seen.get('status') ?? '',
+      settled: isSettled,
+      ...(order.mode === 'away' ? { redirect_to: order.seen.get('redirect-to') } : {}),
+      ...(receipt === undefined ? {} : { receipt_url: receipt }),
+      messages: messages.map(({ at, isReply, fields, signed, ...message }) => ({
+        ...message,
+        offset_ms: at - order.startedAt,
+        is_reply: isReply,
+        fields: Object.fromEntries(fields.map(({ name, value }) => [name, value])),
+        ...(signed && {
+          string_to_sign: `${signed.parts.map(({ value }) => value).join('')}‹control key›`,
+          control: signed.control,
+          control_holds: signed.holds,
+        }),
+      })),
+    }
+  }
+}
+
+/**
+ * One story out of the notes of many: by time, and within a millisecond what the shop asks comes before what the others noted, and what it is answered
+ * after. The order within one journal is never changed.
+ */
+function inOrder(journals: readonly (readonly Message[])[]): Message[] {
+  const waiting = journals.map((one) => [...one])
+  const rank = ({ from, isReply, id }: Message): number => (isReply && id.startsWith('shop') ? 2 : from === 'gateway' ? 1 : 0)
+  const all: Message[] = []
+  for (;;) {
+    const heads = waiting.filter((one) => one.length > 0)
+    const [first] = heads.toSorted(([a], [b]) => a!.at - b!.at || rank(a!) - rank(b!))
+    if (first === undefined) return all
+    all.push(first.shift()!)
+  }
+}

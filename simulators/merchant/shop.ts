@@ -1,0 +1,253 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Clock } from '../../src/base/clock.ts'
+import { reasonOf, type Log } from '../../src/base/log.ts'
+import type { Random } from '../../src/base/random.ts'
+import type { CallbackBook } from './callbacks.ts'
+import { answers, plainCards, products, scenarios, type TestCard } from './shop-catalogue.ts'
+import { frontPage } from './shop-front.ts'
+import { challengeFrame, challengeReturned, methodFrame, methodReturned, type FramePage } from './shop-frames.ts'
+import type { GatewayAccount } from './shop-gateway.ts'
+import type { Journals } from './shop-journals.ts'
+import { ShopOrder, type Purchase } from './shop-order.ts'
+import { orderPage } from './shop-order-page.ts'
+import { Telling } from './shop-telling.ts'
+
+export interface ShopOptions {
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  account: GatewayAccount
+  endpoints: { plain: string; secure: string; euro: string }
+  journals: Journals
+  /** Callbacks come to the merchant server; the shop reads them there. */
+  book: CallbackBook
+  callbackUrl: string
+  clock: Clock
+  random: Random
+  log: Log
+}
+
+interface Shop {
+  url: string
+  close(): Promise<void>
+}
+
+const keptOrders = 200
+/** Names of this machine under which the shop may be opened; any other could be a stranger's name that was pointed here. */
+const hostNames = new Set(['127.0.0.1', 'localhost', 'shop.localhost'])
+
+interface Kept {
+  order: ShopOrder
+  telling: Telling
+}
+
+/**
+ * The shop: a merchant with a page, for people who want to see a payment. Orders are in memory, under ids that nobody guesses; there are no cookies, since
+ * browsers withhold those when a bank's page posts back.
+ */
+export async function startShop(options: ShopOptions): Promise<Shop> {
+  const orders = new Map<string, Kept>()
+  const app = Fastify({ bodyLimit: 262_144, exposeHeadRoutes: false, forceCloseConnections: true })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  app.addHook('onRequest', async (request, reply) => {
+    if (!hostNames.has(request.hostname)) await plain(reply, 421, `This is the shop of the sandbox; open ${url}/`)
+  })
+  app.setNotFoundHandler((_request, reply) => plain(reply, 404, 'There is nothing here, or no longer. The shop is at /'))
+  app.setErrorHandler((thrown, _request, reply) => {
+    const status = thrown instanceof Error && 'statusCode' in thrown && typeof thrown.statusCode === 'number' ? thrown.statusCode : 500 // oxfmt-ignore
+    if (status >= 500) options.log.error({ reason: reasonOf(thrown) }, 'A request to the shop failed.')
+    return plain(reply, status, status >= 500 ? 'Internal error' : reasonOf(thrown))
+  })
+  frontRoutes(app, options, orders)
+  orderRoutes(app, options, orders)
+  frameRoutes(app, options, orders)
+  await app.listen({ host: options.host, port: options.port })
+  const address = app.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : options.port
+  const url = `http://${options.host}:${port}`
+  const close = async () => {
+    for (const { order } of orders.values()) order.stop()
+    await app.close()
+  }
+  return { url, close }
+}
+
+const linksOf = ({ journals, callbackUrl }: ShopOptions) =>
+  [
+    ['Callbacks', callbackUrl.replace(/\/callback$/, '/')],
+    ['Test cards', `${journals.acsUrl}/`],
+    ['Directory server', `${journals.directoryServerUrl}/`],
+    ['Acquirer', `${journals.acquirerAdminUrl}/`],
+  ] as const
+
+function frontRoutes(app: FastifyInstance, options: ShopOptions, orders: Map<string, Kept>): void {
+  const { random } = options
+  const front = async (reply: FastifyReply, status: number, complaint?: string) => {
+    const nonce = nonceOf(random)
+    const page = { nonce, links: linksOf(options), cards: await testCards(options) }
+    return sendPage(
+      reply.code(status),
+      frontPage({ ...page, ...(complaint === undefined ? {} : { complaint }) }),
+      policyOf(nonce),
+    )
+  }
+  app.get('/', (_request, reply) => front(reply, 200))
+  app.post('/orders', async (request, reply) => {
+    if (request.headers['sec-fetch-site'] === 'cross-site') return plain(reply, 403, 'Orders are made in the shop alone.')
+    const purchase = purchaseOf(formOf(request), await testCards(options), options.endpoints)
+    if (typeof purchase === 'string') return front(reply, 400, purchase)
+    const order = open(request, purchase, options)
+    orders.set(order.id, { order, telling: new Telling(order, options) })
+    const [oldest] = orders
+    if (orders.size > keptOrders && oldest !== undefined) {
+      oldest[1].order.stop()
+      orders.delete(oldest[0])
+    }
+    void order.run(purchase)
+    return reply.redirect(`/orders/${order.id}`, 303)
+  })
+}
+
+function open(request: FastifyRequest, purchase: Purchase, { random, clock, account, callbackUrl }: ShopOptions): ShopOrder {
+  const id = random.bytes(18).toString('base64url')
+  const clientOrderid = `shop-${clock.now().toString(36)}-${random.bytes(3).toString('hex')}`
+  const browser = {
+    userAgent: headerOf(request, 'user-agent') ?? 'unknown',
+    accept: headerOf(request, 'accept') ?? '*/*',
+    language: headerOf(request, 'accept-language')?.split(/[,;]/)[0]?.slice(0, 8) || 'en',
+    ip: request.ip,
+  }
+  return new ShopOrder(id, clientOrderid, purchase, browser, { account, callbackUrl, base: `http://${request.host}`, clock })
+}
+
+const headerOf = ({ headers }: FastifyRequest, name: string): string | undefined => {
+  const value = headers[name]
+  return typeof value === 'string' && value !== '' ? value.slice(0, 1_024) : undefined
+}
+
+/** A text is the complaint. */
+function purchaseOf(form: URLSearchParams, cards: readonly TestCard[], endpoints: ShopOptions['endpoints']): Purchase | string {
+  const product = products.find(({ id }) => id === form.get('product'))
+  const answer = answers.find(([cvv2]) => cvv2 === form.get('cvv2'))
+  const scenario = form.get('scenario') ?? ''
+  const network = form.get('network') ?? ''
+  const isPlain = scenario === 'plain'
+  const says = isPlain ? 'without 3-D Secure' : scenarios.flatMap((group) => group.cards).find(([name]) => name === scenario)?.[1]
+  const fitting = cards.filter((card) => card.scenario === scenario && card.network === network)
+  const card = fitting.find(({ version }) => version === form.get('version')) ?? fitting[0]
+  const cardNumber = isPlain ? plainCards[network] : card?.number
+  if (product === undefined) return 'Please choose a product.'
+  if (cardNumber === undefined || says === undefined) return 'The issuer has no such card; please choose another.'
+  if (answer === undefined) return 'Please choose a CVV2 of the list.'
+  const currency = form.get('currency') === 'EUR' ? 'EUR' : 'USD'
+  return {
+    product,
+    currency,
+    way: form.get('way') === 'hosted' ? 'hosted' : 'server-to-server',
+    scenario: says,
+    network,
+    cardNumber,
+    cvv2: answer[0],
+    endpoint: currency === 'EUR' ? endpoints.euro : isPlain ? endpoints.plain : endpoints.secure,
+  }
+}
+
+async function testCards({ journals, log }: ShopOptions): Promise<TestCard[]> {
+  try {
+    const reply = await fetch(`${journals.acsUrl}/test-cards.json`, { signal: AbortSignal.timeout(2_000) })
+    const cards = (await reply.json()) as Partial<TestCard>[]
+    return cards.filter((card): card is TestCard => card.version?.startsWith('2') === true && typeof card.number === 'string')
+  } catch (thrown) {
+    log.warn({ reason: reasonOf(thrown) }, 'The test cards of the issuer cannot be read.')
+    return []
+  }
+}
+
+type OrderRequest = FastifyRequest<{ Params: { id: string } }>
+
+function orderRoutes(app: FastifyInstance, options: ShopOptions, orders: Map<string, Kept>): void {
+  const { random, account, journals } = options
+  const origins = [journals.acsUrl, account.baseUrl].map((url) => new URL(url).origin).join(' ')
+  app.get('/orders/:id.json', async (request: OrderRequest, reply) => {
+    const kept = orders.get(request.params.id)
+    if (kept === undefined) return reply.callNotFound()
+    return reply.header('cache-control', 'no-store').send(await kept.telling.asJson())
+  })
+  app.get('/orders/:id', async (request: OrderRequest, reply) => {
+    const kept = orders.get(request.params.id)
+    if (kept === undefined) return reply.callNotFound()
+    const { order, telling } = kept
+    const told = await telling.now()
+    void reply.headers({ etag: told.revision, 'cache-control': 'no-cache' })
+    if (request.headers['if-none-match'] === told.revision) return reply.code(304).send()
+    const nonce = nonceOf(random)
+    const receiptUrl = telling.receiptUrl()
+    return sendPage(reply, orderPage({ ...told, nonce, order, receiptUrl, links: linksOf(options) }), `${policyOf(nonce)}; frame-src 'self' ${origins}`) // oxfmt-ignore
+  })
+  app.post('/orders/:id/browser', async (request: OrderRequest, reply) => {
+    const kept = orders.get(request.params.id)
+    if (kept === undefined) return reply.callNotFound()
+    await kept.order.browserCollected(formOf(request))
+    return reply.redirect(`/orders/${kept.order.id}`, 303)
+  })
+  app.post('/orders/:id/return', async (request: OrderRequest, reply) => {
+    const kept = orders.get(request.params.id)
+    if (kept === undefined) return reply.callNotFound()
+    const holds = kept.order.returned(new Map(formOf(request)))
+    if (!holds) options.log.warn({ client_orderid: kept.order.clientOrderid }, 'A shopper returned with a wrong control.')
+    return reply.redirect(`/orders/${kept.order.id}`, 303)
+  })
+}
+
+function frameRoutes(app: FastifyInstance, { random }: ShopOptions, orders: Map<string, Kept>): void {
+  const route = (method: 'GET' | 'POST', name: string, page: (order: ShopOrder, form: URLSearchParams) => Promise<FramePage | undefined>) =>
+    app.route({
+      method,
+      url: `/orders/:id/${name}`,
+      handler: async (request: OrderRequest, reply) => {
+        const found = orders.get(request.params.id)
+        const made = found && (await page(found.order, formOf(request)))
+        return made === undefined ? reply.callNotFound() : sendPage(reply.header('cache-control', 'no-store'), made.html, made.policy)
+      },
+    }) // oxfmt-ignore
+  route('GET', 'method-frame', async ({ seen, url, transIds }) =>
+    methodFrame(
+      seen.get('tds-method-url-frame-3ds-method-url') ?? '',
+      transIds.at(-1) ?? '',
+      `${url}/method-result`,
+      nonceOf(random),
+    ),
+  )
+  route('POST', 'method-result', async (order, form) => {
+    order.methodNotified(form)
+    return methodReturned(nonceOf(random))
+  })
+  route('GET', 'challenge-frame', async ({ seen }) =>
+    challengeFrame(seen.get('html') ?? '', seen.get('tds-creq-form-acs-url') ?? ''),
+  )
+  route('POST', 'challenge-result', async (order, form) => {
+    await order.challengeReturned(form)
+    return challengeReturned(`/orders/${order.id}`)
+  })
+}
+
+const formOf = ({ body }: FastifyRequest): URLSearchParams => new URLSearchParams(typeof body === 'string' ? body : '')
+const nonceOf = (random: Random): string => random.bytes(16).toString('base64')
+
+const policyOf = (nonce: string): string =>
+  `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; form-action 'self'; ` +
+  `base-uri 'none'; frame-ancestors 'none'`
+
+const sendPage = (reply: FastifyReply, page: string, contentSecurityPolicy: string): FastifyReply =>
+  reply
+    .headers({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': contentSecurityPolicy,
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    })
+    .send(page)
+
+const plain = (reply: FastifyReply, status: number, text: string): FastifyReply =>
+  reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text)

@@ -1,0 +1,134 @@
+import { checkDigitHolds } from '../base/luhn.ts'
+import type { Random } from '../base/random.ts'
+import { seal, unseal } from '../base/seal.ts'
+import { secret } from '../base/secret.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import type { ShownCard } from './number.ts'
+import { openCard, type Card, type Place, type SealedCard } from './vault.ts'
+
+/** The ids of one reference. The two of `dst` serve only as destination of a transfer. */
+export interface ReferenceIds {
+  cardRefId: bigint
+  recurringPaymentId: bigint
+  dstCardRefId: bigint
+  dstRecurringPaymentId: bigint
+}
+
+/** What a later payment with the reference takes from the first one. Personal data: masked in logs. */
+export interface FirstPayment {
+  /** The network's id of the first payment, by which an issuer recognises the later ones. */
+  networkReference?: string
+  /** Absent where 3-D Secure did not run. */
+  authentication?: {
+    /** As in `verified-3d-status`. */
+    verified: string
+    method?: 'challenge' | 'frictionless' | 'attempt'
+    version?: string
+    eci?: string
+    dsTransId?: string
+  }
+  payer: Payer
+}
+
+export interface Payer {
+  email: string
+  firstName?: string
+  lastName?: string
+  phone?: string
+  cellPhone?: string
+  country?: string
+  state?: string
+  city?: string
+  zipCode?: string
+  address1?: string
+}
+
+/** A sealed number without the CVV2 that may lie beside it. */
+export type SealedNumber = Pick<SealedCard, 'panSealed' | 'panKey' | 'fingerprint'>
+
+/** A card to be kept: `place` is the first payment, `sealed` its card as it is stored there. */
+export interface NewReference {
+  place: Place
+  sealed: SealedNumber
+  card: ShownCard
+  first: FirstPayment
+  at: number
+}
+
+export interface CardReference {
+  /** The first payment. */
+  place: Place
+  ids: ReferenceIds
+  /** `unq-card-ref-id`: one for each card number of a merchant, below 2^53. */
+  uniqueReference: number
+  /** Sealed for this reference: it opens for no other, nor for an order. */
+  sealed: SealedNumber
+  card: ShownCard
+  first: FirstPayment
+  createdAt: number
+}
+
+/** The remainder of an id by four says its kind; `card_reference` holds to it. */
+const kinds = 4n
+const destinations = 2n
+const lowestId = 10n ** 18n
+const aboveIds = 2n ** 63n
+const lowestUnique = 10n ** 15n
+const aboveUnique = 2n ** 53n
+
+/**
+ * Four new ids of 19 digits, each of 60 random bits and none related to another: somebody who knows all but one of a reference, or every reference but one,
+ * is no nearer to that one. *Rejected:* a block of rising ids, since ids given to one merchant would tell how many others get; an encrypted number, since it
+ * would have to outlive its key.
+ */
+export const drawIds = (random: Random): ReferenceIds => ({
+  cardRefId: drawId(random, 0n),
+  recurringPaymentId: drawId(random, 1n),
+  dstCardRefId: drawId(random, destinations),
+  dstRecurringPaymentId: drawId(random, 3n),
+})
+
+const drawId = (random: Random, kind: bigint): bigint =>
+  draw(() => lowestId + below(random, (aboveIds - lowestId) / kinds) * kinds + kind)
+
+/** A new `unq-card-ref-id`, of 16 digits. */
+export const drawUnique = (random: Random): number => Number(draw(() => lowestUnique + below(random, aboveUnique - lowestUnique)))
+
+/** These have as many digits as a card number. With a check digit that does not hold nobody takes one for the other, neither a scanner nor the masking log. */
+function draw(next: () => bigint): bigint {
+  let id = next()
+  while (checkDigitHolds(String(id))) id = next()
+  return id
+}
+
+/** The bias is below limit / 2^128. */
+const below = (random: Random, limit: bigint): bigint => BigInt(`0x${random.bytes(16).toString('hex')}`) % limit
+
+/** Whether an id is of the kinds that only a transfer takes, and only as its destination; true also of ids that nobody has. */
+export const isDestination = (id: bigint): boolean => id % kinds >= destinations
+
+/** Seals the number of an order's card anew. Throws when it is not this order's. */
+export function sealForReference(
+  { place, sealed }: NewReference,
+  { cardRefId }: ReferenceIds,
+  keys: KeyRing,
+  random: Random,
+): SealedNumber {
+  const { panSealed, panKey, fingerprint } = sealed
+  const { pan } = openCard({ panSealed, panKey, fingerprint }, place, keys)
+  const { version, key } = keys.current('pan')
+  return {
+    panSealed: seal(key, Buffer.from(pan.reveal()), contextOf(place.merchantId, cardRefId), random),
+    panKey: version,
+    fingerprint,
+  }
+}
+
+/** The number alone: a CVV2 is never kept with a reference. One that does not open is a defect and throws. */
+export function openReference({ place, ids, sealed }: CardReference, keys: KeyRing): Card {
+  const key = keys.version('pan', sealed.panKey)
+  if (!key) throw new Error(`the vault has no key ${sealed.panKey} for the card reference made of order ${place.orderId}`)
+  return { pan: secret(unseal(key, sealed.panSealed, contextOf(place.merchantId, ids.cardRefId)).toString()) }
+}
+
+const contextOf = (merchantId: bigint, cardRefId: bigint) => `card reference:${merchantId}:${cardRefId}`

@@ -1,0 +1,103 @@
+import type { Random } from '../base/random.ts'
+import { bytea, statement, timestamp, type Pool } from '../storage/pool.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { drawIds, drawUnique, sealForReference, type CardReference, type FirstPayment, type NewReference } from './reference.ts'
+import type { ShownCard } from './number.ts'
+import type { Place } from './vault.ts'
+
+interface ReferenceRow {
+  merchant_id: bigint
+  card_ref_id: bigint
+  recurring_payment_id: bigint
+  dst_card_ref_id: bigint
+  dst_recurring_payment_id: bigint
+  order_id: bigint
+  pan_sealed: Buffer
+  pan_key: bigint
+  fingerprint: Buffer
+  card: ShownCard
+  first_payment: FirstPayment
+  created_at: number
+  unique_reference: bigint
+}
+
+const select = (where: string) => `
+  select r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_card_ref_id, r.dst_recurring_payment_id, r.order_id, r.pan_sealed, r.pan_key,
+    r.fingerprint, r.card, r.first_payment, r.created_at, n.unique_reference
+  from card_reference r
+  join card_number_ref n on n.merchant_id = r.merchant_id and n.fingerprint = r.fingerprint
+  where ${where}`
+
+const selectByOrder = statement<ReferenceRow>(select('r.merchant_id = $1 and r.order_id = $2'))
+const selectById = statement<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2'))
+
+/** Both leave alone what is there, be it the same card or order, or another one that was given this id. */
+const insertNumber = statement<object>(`
+  insert into card_number_ref (merchant_id, fingerprint, unique_reference, created_at) values ($1, $2, $3, $4) on conflict do nothing`)
+const insertReference = statement<object>(`
+  insert into card_reference (merchant_id, card_ref_id, recurring_payment_id, dst_card_ref_id, dst_recurring_payment_id, order_id, pan_sealed, pan_key,
+    fingerprint, card, first_payment, created_at)
+  select n.merchant_id, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bytea, $9::bigint, n.fingerprint, $10::jsonb, $11::jsonb,
+    $12::timestamptz
+  from card_number_ref n where n.merchant_id = $1 and n.fingerprint = $2
+  on conflict do nothing`)
+
+/** An id that somebody has already comes once in millions of millions of draws; several times in a row something else is wrong. */
+const mostDraws = 5
+
+/**
+ * The reference of a first payment: the one it has, or a new one. Of several calls at once, in whatever process, one makes it and all answer it. The caller
+ * has seen that the payment is approved. Statements on their own, each waiting for no more than one row: what is not there after both was given an id that
+ * somebody has, and is drawn again; a number left without its reference serves the next one.
+ */
+export async function registerCard(pool: Pool, fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference> {
+  const { merchantId, orderId } = fresh.place
+  for (let draws = 0; ; draws++) {
+    const [row] = await pool.run(selectByOrder, [merchantId, orderId])
+    if (row) return referenceOf(row)
+    if (draws === mostDraws) throw new Error(`no free id was found for the card reference of order ${orderId}`)
+    const ids = drawIds(random)
+    const sealed = sealForReference(fresh, ids, keys, random)
+    const fingerprint = bytea(sealed.fingerprint)
+    const at = timestamp(fresh.at)
+    await pool.run(insertNumber, [merchantId, fingerprint, drawUnique(random), at])
+    await pool.run(insertReference, [
+      merchantId,
+      fingerprint,
+      ids.cardRefId,
+      ids.recurringPaymentId,
+      ids.dstCardRefId,
+      ids.dstRecurringPaymentId,
+      orderId,
+      bytea(sealed.panSealed),
+      sealed.panKey,
+      JSON.stringify(fresh.card),
+      JSON.stringify(fresh.first),
+      at,
+    ])
+  }
+}
+
+const aboveBigint = 2n ** 63n
+
+/** By `card-ref-id` alone: another id of the reference, and whatever is another merchant's, finds nothing. */
+export async function findReference(pool: Pool, merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined> {
+  if (cardRefId >= aboveBigint) return undefined
+  const [row] = await pool.run(selectById, [merchantId, cardRefId])
+  return row && referenceOf(row)
+}
+
+const referenceOf = (r: ReferenceRow): CardReference => ({
+  place: { merchantId: r.merchant_id, orderId: r.order_id } satisfies Place,
+  ids: {
+    cardRefId: r.card_ref_id,
+    recurringPaymentId: r.recurring_payment_id,
+    dstCardRefId: r.dst_card_ref_id,
+    dstRecurringPaymentId: r.dst_recurring_payment_id,
+  },
+  uniqueReference: Number(r.unique_reference),
+  sealed: { panSealed: r.pan_sealed, panKey: r.pan_key, fingerprint: r.fingerprint },
+  card: r.card,
+  first: r.first_payment,
+  createdAt: r.created_at,
+})

@@ -1,0 +1,142 @@
+import type { Command } from 'commander'
+import { readFileSync, statSync } from 'node:fs'
+import { agoText, timeText } from '../../operator/moments.ts'
+import { readPublicKey } from '../../operator/public-key.ts'
+import { WrongUsage } from '../../operator/refused.ts'
+import { nameComplaint } from '../../operator/settings.ts'
+import { merchantNamed } from '../../operator/store-config.ts'
+import { addMerchantKey, listMerchantKeys, retireMerchantKey, type MerchantKey } from '../../operator/store-merchant-keys.ts'
+import { atOffice } from './installation.ts'
+import { aNumber, judged, jsonOption, standardInput } from './options.ts'
+import { facts, isoTime, printJson, statusColour, table } from './present.ts'
+
+const makeAPair = `
+The merchant makes the pair, keeps private.pem and sends public.pem:
+  openssl genrsa -traditional -out private.pem 2048          a private key in a PKCS#1 container
+  openssl rsa -in private.pem -pubout -out public.pem        its public half
+  openssl pkey -pubin -in public.pem -outform der | openssl dgst -sha256     its fingerprint, to compare over another channel
+Before OpenSSL 3 genrsa has no -traditional, and writes PKCS#1 by itself.`
+
+export function addMerchantKeyCommands(merchant: Command): void {
+  const key = merchant
+    .command('key')
+    .description('the public keys that signatures of the v4 calls (OAuth, RSA-SHA256) are checked with')
+    .addHelpText(
+      'after',
+      `${makeAPair}\n\nExamples\n  npx tollgate merchant key add shop --file public.pem\n  npx tollgate merchant key list shop\n  npx tollgate merchant key retire shop 1`,
+    )
+  key
+    .command('add <login>')
+    .description('registers a public key; those there are stay, so that one can follow another')
+    .option('--file <file>', 'where it is; standard input if left out')
+    .option('--name <name>', 'for people, such as where its private half is kept', judged(nameComplaint))
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+An RSA key of 2048 to 8192 bits in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a certificate, of which only the key is used and
+its dates are not. The private half is the merchant's alone: it is refused here.
+${makeAPair}
+
+Examples
+  npx tollgate merchant key add shop --file public.pem
+  npx tollgate merchant key add shop --name "second data centre" < public.pem`,
+    )
+    .action(add)
+  key
+    .command('list <login>')
+    .description('the keys of a merchant, those that were retired too')
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate merchant key list shop\n  npx tollgate merchant key list shop --json')
+    .action(list)
+  key
+    .command('retire')
+    .description('what it signs is accepted no longer, within a second; it cannot come back')
+    .argument('<login>', 'whose it is')
+    .argument('<number>', 'number of the key', aNumber(1, 1_000_000))
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate merchant key retire shop 1')
+    .action(retire)
+}
+
+async function add(login: string, options: { file?: string; name?: string; json?: true }): Promise<void> {
+  const key = readPublicKey(options.file === undefined ? await pasted() : contentOf(options.file))
+  if (typeof key === 'string') throw new WrongUsage(key)
+  await atOffice(async (office) => {
+    const added = await addMerchantKey(office, login, key, options.name)
+    if (options.json) return printJson({ login, ...keyJson(added) })
+    console.log(`Merchant ${login} has a new public key.\n`)
+    console.log(
+      facts([
+        ['Number', String(added.keyNo)],
+        ['Name', added.name],
+        ['Bits', String(added.bits)],
+        ['SHA-256', added.fingerprint],
+      ]),
+    )
+    console.log(
+      '\nCompare the fingerprint with the merchant over another channel. What the key signs is accepted within a second.',
+    )
+  })
+}
+
+const mostBytes = 64 * 1024
+
+function contentOf(file: string): string {
+  try {
+    if (statSync(file).size > mostBytes) throw new Error('it is too large for a key')
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new WrongUsage(`--file: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function pasted(): Promise<string> {
+  if (process.stdin.isTTY) console.error('Paste the public key, then press Ctrl-D.')
+  return standardInput()
+}
+
+async function list(login: string, options: { json?: true }): Promise<void> {
+  await atOffice(async ({ pool, clock }) => {
+    const keys = await listMerchantKeys(pool, (await merchantNamed(pool, login)).merchantId)
+    if (options.json) return printJson({ login, keys: keys.map(keyJson) })
+    if (keys.length === 0)
+      return console.log(`No public keys, so ${login} cannot make v4 calls. Register one: npx tollgate merchant key add ${login}`)
+    console.log(keyTable(keys, clock.now()))
+  })
+}
+
+const stateOf = (key: MerchantKey) => (key.retiredAt === undefined ? 'on' : 'retired')
+
+const keyTable = (keys: readonly MerchantKey[], now: number): string =>
+  table(
+    [
+      { title: 'NO', of: (k) => String(k.keyNo), align: 'right' },
+      { title: 'NAME', of: (k) => k.name },
+      { title: 'BITS', of: (k) => String(k.bits), align: 'right' },
+      { title: 'STATE', of: stateOf, colour: (k) => statusColour(stateOf(k)) },
+      { title: 'SINCE', of: (k) => agoText(k.retiredAt ?? k.createdAt, now) },
+      { title: 'SHA-256', of: (k) => k.fingerprint },
+    ],
+    keys,
+  )
+
+async function retire(login: string, keyNo: number, options: { json?: true }): Promise<void> {
+  await atOffice(async (office) => {
+    const { key, retiredAt, left } = await retireMerchantKey(office, login, keyNo)
+    if (options.json) return printJson({ login, ...keyJson({ ...key, retiredAt }) })
+    console.log(
+      `Key ${keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: what it signs is accepted no longer.`,
+    )
+    if (left === 0) console.log(`${login} has no key left and cannot make v4 calls: npx tollgate merchant key add ${login}`)
+  })
+}
+
+const keyJson = (key: MerchantKey) => ({
+  key_no: key.keyNo,
+  name: key.name,
+  bits: key.bits,
+  sha256: key.fingerprint,
+  created_at: isoTime(key.createdAt),
+  retired_at: isoTime(key.retiredAt),
+})

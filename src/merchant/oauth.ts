@@ -1,0 +1,178 @@
+/** OAuth 1.0a (RFC 5849) as the gateway API has it: one merchant, no token, RSA-SHA256, the parameters in the Authorization header. */
+import { createHash, createPublicKey, verify, constants, type KeyObject } from 'node:crypto'
+
+type Pair = readonly [name: string, value: string]
+
+/** What a header said. Nothing of it is proved before the signature holds. */
+export interface Authorization {
+  /** `oauth_consumer_key`. */
+  login: string
+  nonce: string
+  timestampSeconds: number
+  /** In base64. */
+  signature: string
+  /** All parameters of the header that are signed: everything but `realm` and the signature itself. */
+  signed: readonly Pair[]
+}
+
+export type ReadAuthorization = { is: 'read'; params: Authorization } | { is: 'refused'; why: string }
+
+/** As many as no client sends, and few enough to be read at once. */
+const maxParams = 32
+
+/** Reads an `Authorization` header (RFC 5849, 3.5.1). Values may stand without quotes, as RFC 7235 lets them. */
+export function readAuthorization(header: string | readonly string[] | undefined): ReadAuthorization {
+  if (typeof header !== 'string') return refused(header === undefined ? 'there is no Authorization header' : 'there are several')
+  const scheme = /^ *OAuth[ \t]+/i.exec(header)
+  if (!scheme) return refused('the scheme is not OAuth')
+  const params = paramsOf(header, scheme[0].length)
+  return typeof params === 'string' ? refused(params) : judged(params)
+}
+
+const refused = (why: string) => ({ is: 'refused', why }) as const
+
+/** A name with a quoted value (backslashes only in `realm`, which is not encoded), or with a bare one; what follows is a comma or the end. */
+const param = /[ \t]*([A-Za-z0-9._~%-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;\\]*))[ \t]*(?:,|$)/y
+const printable = /^[\x20-\x7e\t]*$/
+
+/** A text is the complaint. */
+function paramsOf(header: string, from: number): Map<string, string> | string {
+  if (!printable.test(header)) return 'the header has characters that are not printable ASCII'
+  const params = new Map<string, string>()
+  let hasRealm = false
+  for (let at = from; at < header.length; at = param.lastIndex) {
+    param.lastIndex = at
+    const [, rawName, quoted, bare] = param.exec(header) ?? []
+    if (rawName === undefined) return header.slice(at).trim() === '' ? params : 'the header is not a list of parameters'
+    const raw = quoted ?? bare!
+    if (rawName.toLowerCase() === 'realm') {
+      if (hasRealm) return 'realm is given twice'
+      hasRealm = true
+      continue
+    }
+    const [name, value] = [decode(rawName), decode(raw)]
+    if (name === undefined || value === undefined) return `${rawName} is not percent-encoded UTF-8`
+    if (!name.startsWith('oauth_')) return `${name} is not a parameter of OAuth`
+    if (params.has(name)) return `${name} is given twice`
+    params.set(name, value)
+    if (params.size > maxParams) return 'there are too many parameters'
+  }
+  return params
+}
+
+/** Strict: a percent sign without two hexadecimal digits, bytes that are not UTF-8 and quoting by backslash are refused. A plus is a plus. */
+function decode(text: string): string | undefined {
+  if (text.includes('\\')) return undefined
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Others are signed with the rest and mean nothing here, such as the empty `oauth_token` that some clients send. */
+function judged(params: ReadonlyMap<string, string>): ReadAuthorization {
+  for (const name of ['consumer_key', 'nonce', 'signature', 'signature_method', 'timestamp'])
+    if (!params.get(`oauth_${name}`)) return refused(`oauth_${name} is missing`)
+  const [login, nonce, signature, method, timestamp] = [
+    params.get('oauth_consumer_key')!,
+    params.get('oauth_nonce')!,
+    params.get('oauth_signature')!,
+    params.get('oauth_signature_method')!,
+    params.get('oauth_timestamp')!,
+  ]
+  if (method !== 'RSA-SHA256') return refused('oauth_signature_method is not RSA-SHA256')
+  if ((params.get('oauth_version') ?? '1.0') !== '1.0') return refused('oauth_version is not 1.0')
+  if (!/^[1-9][0-9]{0,11}$/.test(timestamp)) return refused('oauth_timestamp is not a whole number of seconds')
+  // It is stored, so it is short, and what no one can mistake in a log: printable ASCII without the space.
+  if (!/^[\x21-\x7e]{1,64}$/.test(nonce)) return refused('oauth_nonce is not one to 64 printable characters without spaces')
+  const signed = [...params].filter(([name]) => name !== 'oauth_signature')
+  return { is: 'read', params: { login, nonce, timestampSeconds: Number(timestamp), signature, signed } }
+}
+
+const windowMs = 300_000
+
+/** Whether a request was signed within five minutes of now, before or after: clocks differ. */
+export const timestampHolds = (timestampSeconds: number, now: number): boolean =>
+  Math.abs(timestampSeconds * 1000 - now) <= windowMs
+
+export interface SignedRequest {
+  /** Every public address of this request, query or not: a gateway may be reached by several names. */
+  urls: readonly string[]
+  params: Authorization
+  /** As they were sent: untrimmed, those given twice twice. */
+  bodyPairs: readonly Pair[]
+}
+
+/**
+ * The texts a merchant may have signed. Clients sign the base string of RFC 5849, 3.4.1 (`POST&<url>&<parameters>`); the contract speaks of the
+ * normalised parameters alone. No text is of both kinds: every pair of parameters has an equals sign, and `POST` has none.
+ */
+export function baseStrings({ urls, params, bodyPairs }: SignedRequest): string[] {
+  const normalised = [...params.signed, ...bodyPairs]
+    .map(([name, value]) => [percentEncoded(name), percentEncoded(value)] as const)
+    .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&')
+  const addresses = new Set(urls.map(normalisedUrl))
+  return [...[...addresses].map((url) => ['POST', url, normalised].map(percentEncoded).join('&')), normalised]
+}
+
+/** Lower-case scheme and host, no default port, no query (RFC 5849, 3.4.1.2). */
+function normalisedUrl(text: string): string {
+  const { protocol, host, pathname } = new URL(text)
+  return `${protocol}//${host}${pathname}`
+}
+
+/** RFC 5849, 3.6: all but unreserved characters. encodeURIComponent leaves five more as they are. */
+const percentEncoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/** Encoded text is ASCII, so that code units are bytes. */
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+/**
+ * Whether `signature` is one of RSASSA-PKCS1-v1_5 with SHA-256 over any of the texts under any of the keys. Every combination is tried, with a decoy for
+ * keys that are not there, so that the time does not say whether there is such a merchant. *Rejected:* opening the signature once a key and comparing
+ * hashes, which is quicker and leaves the padding to code of our own.
+ */
+export function signatureHolds(texts: readonly string[], signature: string, keys: readonly KeyObject[]): boolean {
+  const bytes = Buffer.from(signature, 'base64')
+  const canonical = bytes.toString('base64') === signature
+  let holds = false
+  // As many keys as a merchant that changes its key has.
+  for (let i = 0; i < Math.max(2, keys.length); i++) {
+    const own = keys[i] !== undefined && publicKeyComplaint(keys[i]!) === undefined
+    const key = { key: own ? keys[i]! : decoy, padding: constants.RSA_PKCS1_PADDING }
+    for (const text of texts) holds = (verify('sha256', Buffer.from(text), key, bytes) && own && canonical) || holds
+  }
+  return holds
+}
+
+const leastBits = 2048
+/** More bits, or a longer exponent, cost more time a request than they are worth in safety. */
+const mostBits = 8192
+const leastExponent = 65_537n
+const mostExponent = 2n ** 32n
+
+/** What keeps a public key from being used here; undefined when nothing does. */
+export function publicKeyComplaint(key: KeyObject): string | undefined {
+  if (key.asymmetricKeyType !== 'rsa') return `it is a key for ${key.asymmetricKeyType}, and RSA-SHA256 needs one for RSA`
+  const { modulusLength: bits = 0, publicExponent: exponent = 0n } = key.asymmetricKeyDetails ?? {}
+  if (bits < leastBits) return `it has ${bits} bits, and at least ${leastBits} are needed`
+  if (bits > mostBits) return `it has ${bits} bits, and at most ${mostBits} are taken`
+  if (exponent < leastExponent || exponent > mostExponent || exponent % 2n === 0n)
+    return `its public exponent is ${exponent}; it must be odd and at least ${leastExponent}, which is the usual one`
+  return undefined
+}
+
+/** A modulus that nobody knows the factors of. What would hold under it counts for nothing anyway. */
+const decoy = decoyKey()
+
+function decoyKey(): KeyObject {
+  const parts = Array.from({ length: leastBits / 256 }, (_, i) => createHash('sha256').update(`decoy ${i}`).digest())
+  const modulus = Buffer.concat(parts)
+  modulus[0]! |= 0x80
+  modulus[modulus.length - 1]! |= 1
+  return createPublicKey({ key: { kty: 'RSA', n: modulus.toString('base64url'), e: 'AQAB' }, format: 'jwk' })
+}

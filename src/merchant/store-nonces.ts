@@ -1,0 +1,40 @@
+import { statement, timestamp, type Pool } from '../storage/pool.ts'
+
+const use = statement<object>(`
+  insert into nonce (merchant_id, nonce, expires_at) values ($1, $2, $3) on conflict (merchant_id, nonce) do nothing returning merchant_id`)
+
+/** What another process removes at this moment is left to it. */
+const forget = statement<{ nonce: string }>(`
+  delete from nonce where (merchant_id, nonce) in
+    (select merchant_id, nonce from nonce where expires_at <= $1 order by expires_at limit $2 for update skip locked)
+  returning nonce`)
+
+const keptMs = 600_000
+const batch = 5_000
+
+/**
+ * True exactly once for each nonce of a merchant, in whatever process. To be asked only once the signature holds: otherwise anybody could use up a
+ * merchant's nonces, and fill the table.
+ *
+ * A request is accepted from five minutes before its time stamp until five minutes after it. The nonce is kept for ten minutes from now or from the time
+ * stamp, whichever is later: five more than the request itself could come again, which is room for clocks of gateways that differ. It does not become good
+ * by time alone, but when it is forgotten.
+ */
+export async function useNonce(
+  pool: Pool,
+  merchantId: bigint,
+  nonce: string,
+  timestampSeconds: number,
+  now: number,
+): Promise<boolean> {
+  const expiresAt = Math.max(now, timestampSeconds * 1000) + keptMs
+  const made = await pool.run(use, [merchantId, nonce, timestamp(expiresAt)])
+  return made.length === 1
+}
+
+/** Removes the nonces whose time is over; harmless to do twice, and in several processes. */
+export async function forgetNonces(pool: Pool, now: number): Promise<void> {
+  let forgotten: object[]
+  do forgotten = await pool.run(forget, [timestamp(now), batch])
+  while (forgotten.length === batch)
+}

@@ -1,0 +1,87 @@
+/** The public keys of merchants: what is listed, added and retired. */
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { insertPublicKey, retirePublicKey } from '../merchant/store.ts'
+import { statement, type Runner } from '../storage/pool.ts'
+import type { Desk } from './desk.ts'
+import { fingerprintOf, pemOf } from './public-key.ts'
+import { Refused } from './refused.ts'
+import { change } from './store-audit.ts'
+import { merchantNamed } from './store-config.ts'
+
+export interface MerchantKey {
+  keyNo: number
+  name: string
+  bits: number
+  fingerprint: string
+  createdAt: number
+  retiredAt?: number
+}
+
+const ofMerchant = statement<{
+  key_no: number
+  name: string
+  public_key: string
+  created_at: number
+  retired_at: number | null
+}>(`select key_no, name, public_key, created_at, retired_at from merchant_key where merchant_id = $1 order by key_no`)
+
+/** Two changes of one merchant's keys go one after the other, so that no number is taken twice. */
+const hold = statement<object>(`select merchant_id from merchant where merchant_id = $1 for update`)
+
+/** Retired ones too. */
+export async function listMerchantKeys(runner: Runner, merchantId: bigint): Promise<MerchantKey[]> {
+  return (await runner.run(ofMerchant, [merchantId])).map((row) => ({
+    keyNo: row.key_no,
+    name: row.name,
+    ...factsOf(createPublicKey(row.public_key)),
+    createdAt: row.created_at,
+    ...(row.retired_at === null ? {} : { retiredAt: row.retired_at }),
+  }))
+}
+
+const factsOf = (key: KeyObject) => ({
+  bits: key.asymmetricKeyDetails!.modulusLength!,
+  fingerprint: fingerprintOf(key),
+})
+
+/** Signatures by it hold within a second. */
+export async function addMerchantKey(desk: Desk, login: string, key: KeyObject, name?: string): Promise<MerchantKey> {
+  return change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, login)
+    await runner.run(hold, [merchantId])
+    const before = await listMerchantKeys(runner, merchantId)
+    const facts = factsOf(key)
+    const same = before.find((one) => one.fingerprint === facts.fingerprint)
+    if (same?.retiredAt !== undefined)
+      throw new Refused(`This key was key ${same.keyNo} of ${login} and was retired. It is not taken again: make a new pair.`)
+    if (same) throw new Refused(`This key is key ${same.keyNo} of ${login} already. See: npx tollgate merchant key list ${login}`)
+    const keyNo = (before.at(-1)?.keyNo ?? 0) + 1
+    const added = { keyNo, name: name ?? `key ${keyNo}`, ...facts, createdAt: desk.clock.now() }
+    await insertPublicKey(runner, { merchantId, keyNo, name: added.name, pem: pemOf(key) }, added.createdAt)
+    const details = { key_no: keyNo, name: added.name, bits: facts.bits, sha256: facts.fingerprint }
+    return { note: { action: 'merchant key add', subject: `merchant ${login}`, details }, result: added }
+  })
+}
+
+/** Answers the key and how many are left. */
+export async function retireMerchantKey(
+  desk: Desk,
+  login: string,
+  keyNo: number,
+): Promise<{ key: MerchantKey; retiredAt: number; left: number }> {
+  return change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, login)
+    await runner.run(hold, [merchantId])
+    const keys = await listMerchantKeys(runner, merchantId)
+    const key = keys.find((one) => one.keyNo === keyNo)
+    if (!key) throw new Refused(`${login} has no key ${keyNo}. See: npx tollgate merchant key list ${login}`)
+    if (key.retiredAt !== undefined) throw new Refused(`Key ${keyNo} of ${login} is retired already.`)
+    const retiredAt = desk.clock.now()
+    await retirePublicKey(runner, merchantId, keyNo, retiredAt)
+    const details = { key_no: keyNo, name: key.name, sha256: key.fingerprint }
+    return {
+      note: { action: 'merchant key retire', subject: `merchant ${login}`, details },
+      result: { key, retiredAt, left: keys.filter((one) => one.retiredAt === undefined).length - 1 },
+    }
+  })
+}

@@ -1,0 +1,87 @@
+import { table, unfit, type Kind, type Values } from '../field.ts'
+import { checksum, givenId, text } from '../kinds.ts'
+import type { ReplyField } from './status.ts'
+
+/** Digits; one beyond what the gateway gives out is simply nobody's. */
+export const cardReferenceId: Kind<bigint> = {
+  name: 'id',
+  max: 20,
+  read: (t) => (/^[0-9]+$/.test(t) ? BigInt(t) : unfit('it is not an id')),
+}
+
+// oxfmt-ignore
+const firstPayment = {
+  client_orderid: { is: text(128),    need: 'mandatory', guard: 'open', means: "the merchant's order identifier of the first payment", alias: 'client-order-id' },
+  orderid:        { is: givenId(128), need: 'mandatory', guard: 'open', means: "the gateway's order id of the first payment" },
+} as const
+
+/** Request of `create-card-ref`, version v2. */
+// oxfmt-ignore
+export const createCardRefRequest = table({
+  login:   { is: text(20), need: 'mandatory', guard: 'open', means: "the merchant's login" },
+  ...firstPayment,
+  control: { is: checksum, need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
+})
+export type CreateCardRefRequest = Values<typeof createCardRefRequest>
+
+/** Request of `create-card-ref`, version v4: who asks, and that it is them, is in the Authorization header. */
+export const createCardRefV4Request = table(firstPayment)
+export type CreateCardRefV4Request = Values<typeof createCardRefV4Request>
+
+/** Request of `get-card-info`. */
+// oxfmt-ignore
+export const getCardInfoRequest = table({
+  login:     { is: text(20),        need: 'mandatory', guard: 'open', means: "the merchant's login" },
+  cardrefid: { is: cardReferenceId, need: 'mandatory', guard: 'open', means: 'card-ref-id of the card' },
+  control:   { is: checksum,        need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
+})
+export type GetCardInfoRequest = Values<typeof getCardInfoRequest>
+
+// oxfmt-ignore
+const registration = {
+  type:                { guard: 'open', means: 'create-card-ref-response' },
+  'serial-number':     { guard: 'open', means: 'of this request' },
+  'merchant-order-id': { guard: 'open', means: 'client_orderid of the first payment' },
+  'end-point-id':      { guard: 'open', means: 'endpoint that served the first payment' },
+  status:              { guard: 'open', means: 'approved; declined where the first payment ended otherwise; error where it has not ended' },
+  'card-ref-id':       { guard: 'open', means: 'the reference, for later payments' },
+} as const satisfies Record<string, ReplyField>
+
+// oxfmt-ignore
+const refusal = {
+  'error-message':     { guard: 'open', means: 'reason of declined or error' },
+  'error-code':        { guard: 'open', means: 'its code' },
+} as const satisfies Record<string, ReplyField>
+
+/** Reply of `create-card-ref` v2, in the order it is written. A field without a value is left out. */
+// oxfmt-ignore
+export const createCardRefReply = {
+  ...registration,
+  'unq-card-ref-id':   { guard: 'open', means: 'one id for each card number of this merchant, whatever the expiry' },
+  ...refusal,
+} as const satisfies Record<string, ReplyField>
+export type CreateCardRefReply = { [K in keyof typeof createCardRefReply]?: string | undefined }
+
+/** Reply of `create-card-ref` v4. */
+// oxfmt-ignore
+export const createCardRefV4Reply = {
+  ...registration,
+  'recurring-payment-id':     { guard: 'open', means: 'the same reference, for other interfaces and payments without a request' },
+  'dst-card-ref-id':          { guard: 'open', means: 'the same card, only as destination of a transfer' },
+  'dst-recurring-payment-id': { guard: 'open', means: 'likewise, for other interfaces' },
+  ...refusal,
+} as const satisfies Record<string, ReplyField>
+export type CreateCardRefV4Reply = { [K in keyof typeof createCardRefV4Reply]?: string | undefined }
+
+/** Reply of `get-card-info`. */
+// oxfmt-ignore
+export const cardInfoReply = {
+  type:                { guard: 'open',     means: 'get-card-info-response' },
+  'serial-number':     { guard: 'open',     means: 'of this request' },
+  'card-printed-name': { guard: 'personal', means: 'the name printed on the card' },
+  'expire-year':       { guard: 'card',     means: 'year of expiry, four digits' },
+  'expire-month':      { guard: 'card',     means: 'month of expiry' },
+  bin:                 { guard: 'card',     means: 'first six digits of the card number' },
+  'last-four-digits':  { guard: 'card',     means: 'last four digits of the card number' },
+} as const satisfies Record<string, ReplyField>
+export type CardInfoReply = { [K in keyof typeof cardInfoReply]?: string | undefined }
