@@ -221,6 +221,14 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       processId,
       pages: server.pages,
       usable,
+      registerCard: () => Promise.reject(new Error('nobody registers cards in this world')),
+      findReference: () => Promise.resolve(undefined),
+      openReference: () => {
+        throw new Error('nobody registers cards in this world')
+      },
+      useNonce: () => Promise.resolve(false),
+      publicUrls: () => [],
+      denied: () => ({ status: 403, type: 'text/html', body: '' }),
       pareqParts: () => ({ merchantName: '', country: '840', site: '' }),
       paresRoots: () => [],
       keys: parts.keys,

@@ -34,6 +34,8 @@ export interface Authorisation extends AttemptNames {
     version?: string
     method?: 'challenge' | 'frictionless' | 'attempt'
   }
+  /** With a card that was registered at an earlier payment. */
+  recurrent?: { initiator: string; scenario: string; networkReference?: string }
   /** Sent again under the same names; only for gates that recognise repeats. */
   repeat: boolean
 }

@@ -15,6 +15,7 @@ import { gatewayRoutes } from '../gateway-api/serve.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import { openServer, type Route } from '../http/server.ts'
+import { forgetNonces, useNonce } from '../merchant/store-nonces.ts'
 import { watchRegistry } from '../merchant/store.ts'
 import { openDoor, type Door } from '../order/advance.ts'
 import { legalTransitions } from '../order/machine.ts'
@@ -23,6 +24,7 @@ import { performersOf } from '../order/perform.ts'
 import { openReader } from '../order/read.ts'
 import { openSteps } from '../order/steps.ts'
 import { openOrderStore } from '../order/store.ts'
+import { deniedPage } from '../pages/denied.ts'
 import { receiptRoutes } from '../pages/receipt.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import { hostedOrders } from '../pages/three-d-secure-order.ts'
@@ -31,11 +33,11 @@ import { openPool, statement } from '../storage/pool.ts'
 import { openHeartbeat } from '../storage/store-heartbeat.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing } from '../storage/store-keys.ts'
+import { cardsOf } from './cards.ts'
 import { openWatch } from './observe.ts'
 import { startPeriodic } from './periodic.ts'
 import {
   authenticationPerformers,
-  cardOf,
   mayGoTo,
   openThreeDSecure,
   pareqPartsOf,
@@ -120,6 +122,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   })
 
   const orders = openOrderStore(pool)
+  const cards = cardsOf(pool, orders, keys, random)
   const reader = openReader(orders, clock, log)
   const world = {} as World
   const watch = openWatch({
@@ -149,7 +152,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       ...hostedOrders({
         locate: (key) => orders.locate(key),
         order: (place) => reader.byId(place),
-        cardOf: (place) => cardOf(orders, keys, place),
+        ...cards,
         merchant: (id) => world.registry().merchant(id),
         door: () => door,
         processId: () => processId,
@@ -185,6 +188,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
         pool,
         orders,
         keys,
+        cardOf: cards.cardOf,
         door: () => door,
         registry: registry.current,
         heartbeat,
@@ -271,7 +275,11 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     registry: registry.current,
     door,
     orders: reader,
-    cardOf: (place) => cardOf(orders, keys, place),
+    ...cards,
+    useNonce: (merchantId, nonce, at) => useNonce(pool, merchantId, nonce, at, clock.now()),
+    publicUrls: () =>
+      o.publicUrl === undefined ? ['127.0.0.1', 'localhost'].map((name) => `http://${name}:${server.port}`) : [o.publicUrl],
+    denied: () => deniedPage(random),
     processId,
     pages: threeDSecure.server.pages,
     usable,
@@ -291,6 +299,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   sender.sweep()
   const stopPeriodic = startPeriodic(clock, log, [
     { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
+    { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
     { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool) },
   ])
   open()

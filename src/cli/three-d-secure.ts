@@ -4,21 +4,20 @@ import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import { chooseGate } from '../acquirer/choose.ts'
 import { networkOf } from '../card/number.ts'
-import { openCard } from '../card/vault.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import { usualCountry, type ServerIdentity } from '../order/areq.ts'
 import type { Enrolment } from '../order/authenticate.ts'
-import { takeResult, wantedResult } from '../order/challenge-result.ts'
+import { takeResult, wantedResult, type ResultParts } from '../order/challenge-result.ts'
 import type { Order } from '../order/order.ts'
 import type { PareqParts } from '../order/pareq.ts'
 import type { ParesParts } from '../order/pares-returned.ts'
 import type { Performer } from '../order/perform.ts'
 import { authenticate, type AuthenticationParts } from '../order/perform-authentication.ts'
 import { enrol, type EnrolmentParts } from '../order/perform-enrolment.ts'
-import { placeKey, type OrderStore, type Place } from '../order/store.ts'
+import type { OrderStore } from '../order/store.ts'
 import { openDirectories, type DirectorySettings } from '../three-d-secure/directory.ts'
 import { askEnrolment, type LegacyDirectory } from '../three-d-secure/directory-legacy.ts'
 import { hostedUrls, usableUrl } from '../three-d-secure/forms.ts'
@@ -65,6 +64,7 @@ interface Surroundings {
   pool: Pool
   orders: OrderStore
   keys: KeyRing
+  cardOf: ResultParts['cardOf']
   door: () => Door
   registry: () => Registry
   heartbeat: Heartbeat
@@ -89,14 +89,13 @@ const directoryTimeoutMs = 10_000
 /** Puts the 3DS Server together: card ranges in memory, lines to the directory servers, and the port for their results. */
 export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
   const { options, pool, clock, random, log } = s
-  const resultParts = { ...s, cardOf: (place: Place) => cardOf(s.orders, s.keys, place) }
   const inbound = await openInbound({
     host: options.results.host,
     port: options.results.port,
     tls: options.results,
     peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
-    wanted: (id) => wantedResult(resultParts, id),
-    result: (message) => takeResult(resultParts, message),
+    wanted: (id) => wantedResult(s, id),
+    result: (message) => takeResult(s, message),
     random,
     log,
   })
@@ -210,10 +209,3 @@ const pagesOf =
     hostedUrls(publicUrl, new URL(publicUrl).pathname, token)
 
 export const mayGoTo = (url: string, loopbackHttp: boolean): boolean => usableUrl(url, { loopbackHttp }) instanceof URL
-
-/** The card of an order, opened. Throws when retention took it. */
-export async function cardOf(orders: OrderStore, keys: KeyRing, place: Place) {
-  const sealed = (await orders.sealedCards([place])).get(placeKey(place))
-  if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
-  return openCard(sealed, place, keys)
-}

@@ -1,8 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import type { CardReference, NewReference } from '../card/reference.ts'
 import type { Card } from '../card/vault.ts'
 import type { TargetPolicy } from '../http/address.ts'
+import type { Answer } from '../http/server.ts'
 import type { Endpoint, Entry, Merchant, Operation, Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import type { ReadCres } from '../order/browser-returned.ts'
@@ -22,6 +24,15 @@ export interface World {
   orders: OrderReader
   /** The card of an order, opened, for its next step. */
   cardOf: (place: Place) => Promise<Card>
+  registerCard: (made: Omit<NewReference, 'sealed'>) => Promise<CardReference>
+  findReference: (merchantId: bigint, cardRefId: bigint) => Promise<CardReference | undefined>
+  openReference: (reference: CardReference) => Card
+  /** True once for each nonce of a merchant. */
+  useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number) => Promise<boolean>
+  /** Every origin under which merchants reach this gateway; what they sign names one. */
+  publicUrls: () => readonly string[]
+  /** The page of a request that nobody may make; of a room below. */
+  denied: () => Answer
   processId: bigint
   /** The gateway's own pages of an authentication. */
   pages: (token: string) => HostedUrls
@@ -73,4 +84,5 @@ export interface Asked {
   order?: Order
   cres?: ReadCres
   idempotencyKey?: string
+  reference?: CardReference
 }

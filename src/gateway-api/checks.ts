@@ -9,9 +9,16 @@ import { readFields, type Table, type Values } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
 import type { Amount } from '../spec/kinds.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
+import {
+  createCardRefRequest,
+  createCardRefV4Request,
+  getCardInfoRequest,
+  type GetCardInfoRequest,
+} from '../spec/gateway/card.ts'
 import { followRequest, type FollowRequest } from '../spec/gateway/follow.ts'
 import { saleRequest, verificationRequest } from '../spec/gateway/sale.ts'
-import { statusRequest, type StatusRequest } from '../spec/gateway/status.ts'
+import { rebillRequest, type RebillRequest } from '../spec/gateway/rebill.ts'
+import { statusRequest, statusV4Request, type StatusRequest } from '../spec/gateway/status.ts'
 import {
   uploadCresRequest,
   uploadMethodRequest,
@@ -35,6 +42,13 @@ const tables: Readonly<Record<Operation, Table>> = {
   return: followRequest,
   void: followRequest,
   status: statusRequest,
+  'make-rebill-sale': rebillRequest,
+  'make-rebill-preauth': rebillRequest,
+  'make-rebill': rebillRequest,
+  'create-card-ref': createCardRefRequest,
+  'create-card-ref-v4': createCardRefV4Request,
+  'get-card-info': getCardInfoRequest,
+  'status-v4': statusV4Request,
   'upload-method-url-result': uploadMethodRequest,
   'upload-cres-result': uploadCresRequest,
   'upload-pares-result': uploadParesRequest,
@@ -43,6 +57,8 @@ const tables: Readonly<Record<Operation, Table>> = {
 /** What makes an order. */
 const isPayment = (operation: Operation): boolean => ['sale', 'preauth', 'account-verification'].includes(operation)
 
+const isRebill = (operation: Operation): boolean => operation.startsWith('make-rebill')
+
 const follows = (operation: Operation): boolean => ['capture', 'return', 'void'].includes(operation)
 
 /** Uploads name an endpoint or a group by the same path. */
@@ -50,7 +66,9 @@ const isUpload = (operation: Operation): boolean => operation.startsWith('upload
 
 /** What is accepted is carried in memory first; a service that has its hands full says so before it takes more. */
 export function serviceHasRoom({ world, operation, overloaded }: Asked): Refusal | undefined {
-  const full = world.door.load(0n, 0n).waiting >= world.limits.maxWaiting || (isPayment(operation) && world.door.room() === 0)
+  const full =
+    world.door.load(0n, 0n).waiting >= world.limits.maxWaiting ||
+    ((isPayment(operation) || isRebill(operation)) && world.door.room() === 0)
   return overloaded || full ? refuse('too many requests') : undefined
 }
 
@@ -164,11 +182,34 @@ export async function controlHolds(asked: Asked): Promise<Refusal | undefined> {
   const { entry, registry, world } = asked
   const login = (asked.values as Partial<StatusRequest>).login
   const merchant = login === undefined || registry.merchantByLogin(login) === entry!.merchant ? entry!.merchant : undefined
-  const accepted = isPayment(asked.operation) ? paymentSpellings(asked) : await orderSpellings(asked)
+  const accepted = await acceptedSpellings(asked)
   const control = (asked.values as { control: string }).control
   if (!holds(control, accepted, merchant?.controlKeys ?? [], world.decoyKey)) return refuse('control does not match')
   asked.merchant = merchant!
   return undefined
+}
+
+async function acceptedSpellings(asked: Asked): Promise<Parts[]> {
+  if (isPayment(asked.operation)) return paymentSpellings(asked)
+  if (isRebill(asked.operation)) return rebillSpellings(asked)
+  if (asked.operation === 'get-card-info')
+    return spellings(asked.values!, asked.raw!, (take) => [take('login'), take('cardrefid')])
+  return orderSpellings(asked)
+}
+
+/** The table of the contract leaves the id of the path out, its numbered rule puts it first. */
+function rebillSpellings({ entry, path, values, raw }: Asked): Parts[] {
+  const { amount, currency } = values as RebillRequest
+  const member = memberFor(entry!, currency.code) ?? entry!.endpoints[0]
+  const hundredths = member?.settings.controlMinorUnits === 'hundredths'
+  const minor = String(hundredths ? (decimalToMinor(amount.text, 2) ?? amount.minor!) : amount.minor!)
+  return spellings(values!, raw!, (take) => [
+    take('login'),
+    take('client_orderid'),
+    take('cardrefid'),
+    minor,
+    currency.code,
+  ]).flatMap((parts) => [parts, [path.id, ...parts]])
 }
 
 function paymentSpellings({ entry, path, values, raw, operation }: Asked): Parts[] {
@@ -217,8 +258,8 @@ function spellings(
 }
 
 export function operationIsEnabled({ entry, operation, values }: Asked): Refusal | undefined {
-  if (operation === 'status') return undefined
-  if (isUpload(operation) || follows(operation))
+  if (operation === 'status' || operation === 'status-v4') return undefined
+  if (!isPayment(operation) && !isRebill(operation))
     return entry!.endpoints.every((e) => e.settings.disabledOperations.includes(operation))
       ? refuse('operation not enabled')
       : undefined
@@ -237,6 +278,14 @@ export async function orderIsThisMerchants(asked: Asked): Promise<Refusal | unde
       : await asked.world.orders.byId({ merchantId, orderId: orderid })
   if (!order || order.clientOrderid !== clientOrderid) return refuse('order not found')
   asked.order = order
+  return undefined
+}
+
+export async function referenceIsThisMerchants(asked: Asked): Promise<Refusal | undefined> {
+  const { cardrefid } = asked.values as GetCardInfoRequest | RebillRequest
+  const reference = await asked.world.findReference(asked.merchant!.merchantId, cardrefid)
+  if (!reference) return refuse('card reference not found')
+  asked.reference = reference
   return undefined
 }
 

@@ -1,7 +1,9 @@
 import type { Operation } from '../merchant/merchant.ts'
 import * as check from './checks.ts'
+import { performCreateCardRef, performGetCardInfo } from './card-references.ts'
 import { performFollow } from './follow.ts'
 import { performPayment } from './payment.ts'
+import { performRebill } from './rebill.ts'
 import { performStatus } from './status.ts'
 import { performUploadCres } from './upload-cres.ts'
 import { performUploadMethod } from './upload-method.ts'
@@ -19,10 +21,17 @@ const operations: readonly Operation[] = [
   'sale',
   'preauth',
   'account-verification',
+  'make-rebill-sale',
+  'make-rebill-preauth',
+  'make-rebill',
   'capture',
   'return',
   'void',
+  'create-card-ref',
+  'create-card-ref-v4',
+  'get-card-info',
   'status',
+  'status-v4',
   'upload-method-url-result',
   'upload-cres-result',
   'upload-pares-result',
@@ -36,20 +45,21 @@ function row(promise: string, codes: string, holds: check.Check, marks: string):
 /** Every check in the order of refusals (spec/refusals), a column an operation. */
 // oxfmt-ignore
 const matrix: readonly CheckRow[] = [
-  //                                            codes   check                        sale preauth verify capture return void status method cres pares
-  row('the service has room',                   '20',   check.serviceHasRoom,        'x    x       x      x       x      x    x      x      x    x'),
-  row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x       x      x       x      x    x      x      x    x'),
-  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    x       x      .       .      .    .      .      .    .'),
-  row('the body is a form',                     '3',    check.bodyIsForm,            'x    x       x      x       x      x    x      x      x    x'),
-  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x       x      x       x      x    x      x      x    x'),
-  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    x       x      .       .      .    .      .      .    .'),
-  row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .       .      .       .      .    .      x      .    .'),
-  row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .       .      .       .      .    .      .      x    .'),
-  row('the payer response can be read',         '3',    check.paresCanBeRead,        '.    .       .      .       .      .    .      .      .    x'),
-  row('the control holds',                      '2',    check.controlHolds,          'x    x       x      x       x      x    x      x      x    x'),
-  row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x       x      x       x      x    x      x      x    x'),
-  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    .       .      x       x      x    x      x      x    x'),
-  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    x       x      .       .      .    .      .      .    .'),
+  //                                            codes   check                        sale pre av  rebill ×3  cap ret void ref v4  info stat v4  meth cres pares
+  row('the service has room',                   '20',   check.serviceHasRoom,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
+  row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
+  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
+  row('the body is a form',                     '3',    check.bodyIsForm,            'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
+  row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
+  row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
+  row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .   .   .   . .  .   .   .    .   .   .    .    .   x    .    .'),
+  row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    x    .'),
+  row('the payer response can be read',         '3',    check.paresCanBeRead,        '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    .    x'),
+  row('the control holds',                      '2',    check.controlHolds,          'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
+  row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
+  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    .   .   .   . .  x   x   x    x   x   .    x    x   x    x    x'),
+  row("the card reference is this merchant's",  '7',    check.referenceIsThisMerchants, '.    .   .   x   x x  .   .   .    .   .   x    .    .   .    .    .'),
+  row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
 ]
 
 const columns = new Map(operations.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
@@ -61,10 +71,17 @@ export const performers: Readonly<Record<Operation, check.Performer>> = {
   sale: performPayment,
   preauth: performPayment,
   'account-verification': performPayment,
+  'make-rebill-sale': performRebill,
+  'make-rebill-preauth': performRebill,
+  'make-rebill': performRebill,
   capture: performFollow,
   return: performFollow,
   void: performFollow,
+  'create-card-ref': performCreateCardRef,
+  'create-card-ref-v4': performCreateCardRef,
+  'get-card-info': performGetCardInfo,
   status: performStatus,
+  'status-v4': performStatus,
   'upload-method-url-result': performUploadMethod,
   'upload-cres-result': performUploadCres,
   'upload-pares-result': performUploadPares,

@@ -1,83 +1,40 @@
 import { hmacSha256 } from '../base/digest.ts'
 import type { Currency } from '../base/money.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
-import { hashIdOf, sealCard, type Card } from '../card/vault.ts'
-import type { BrowserFacts, Order, OrderRequest } from '../order/order.ts'
+import type { BrowserFacts, OrderRequest } from '../order/order.ts'
 import { saleRequest, type SaleRequest, type VerificationRequest } from '../spec/gateway/sale.ts'
-import { refuse, type Refusal } from '../spec/refusals.ts'
+import type { Refusal } from '../spec/refusals.ts'
 import type { OrderKind } from '../spec/words.ts'
+import { acceptOrder, defined } from './accept.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
 
 /** What a payment asks for; nothing, of an account verification. */
 type PaymentRequest = VerificationRequest & Pick<Partial<SaleRequest>, 'amount'>
 
-/** Accepts a sale, preauthorisation or account verification: makes the order, seals its card, and answers once both are durable. */
+/** Accepts a sale, preauthorisation or account verification. */
 export async function performPayment(asked: Asked): Promise<Reply | Refusal> {
-  const { world, now, serialNumber } = asked
-  const kind = asked.operation as OrderKind
   const values = asked.values as PaymentRequest
-  const merchantId = asked.merchant!.merchantId
-  const orderId = await world.orderIds.take()
-  const card: Card = { pan: values.credit_card_number, cvv2: values.cvv2 }
-  const sealed = sealCard(card, { merchantId, orderId }, world.keys, world.random)
-  const pan = card.pan.reveal()
+  const pan = values.credit_card_number.reveal()
   const network = networkOf(pan)
-  const amountMinor = values.amount?.minor ?? 0n
-  const amountText = values.amount?.text ?? '0'
-  const order: Order = {
-    merchantId,
-    orderId,
-    version: 0,
-    kind,
+  return acceptOrder(asked, {
+    kind: asked.operation as OrderKind,
     clientOrderid: values.client_orderid,
-    pathId: asked.entry!.pathId,
-    endpointId: asked.endpoint!.endpointId,
     currency: values.currency!.code,
-    amountMinor,
-    amountText,
+    amountMinor: values.amount?.minor ?? 0n,
+    amountText: values.amount?.text ?? '0',
     request: requestOf(values, asked.endpoint!.settings.callbackUrl),
-    card: {
+    card: { pan: values.credit_card_number, cvv2: values.cvv2 },
+    shown: {
       bin: binOf(pan),
       lastFour: lastFourOf(pan),
       ...(network === undefined ? {} : { network }),
       expiryMonth: values.expire_month,
       expiryYear: values.expire_year,
       printedName: values.card_printed_name,
-      hashId: hashIdOf(sealed.fingerprint, world.keys),
     },
-    events: 0,
-    deliveries: 0,
-    createdAt: now,
-    transactions: [
-      {
-        no: 1,
-        kind,
-        origin: 'request',
-        serialNumber,
-        state: 'new',
-        amountMinor,
-        amountText,
-        result: {},
-        tries: 0,
-        createdAt: now,
-      },
-    ],
-    attempts: [],
-  }
-  const digest = digestOf(values, sealed.fingerprint, asked)
-  const advanced = await world.door.submit({ is: 'accept', order, digest, card, sealed })
-  if (advanced.is === 'in use') return refuse('order id in use')
-  if (advanced.is !== 'accepted') throw new Error(`the door answered a ${kind} with ${advanced.is}`)
-  // A repeat may have come by another path; the reply speaks of the order there is.
-  const made = advanced.repeat ? await world.orders.byId({ merchantId, orderId: advanced.orderId }) : order
-  return {
-    type: 'async-response',
-    'serial-number': serialNumber,
-    'merchant-order-id': values.client_orderid,
-    'gateway-order-id': String(advanced.orderId),
-    'end-point-id': made && String(made.endpointId),
-  }
+    digest: (fingerprint) => digestOf(values, fingerprint, asked),
+  })
 }
 
 /** Equal for the same request: all its fields but control and cvv2, the card by its fingerprint. Keyed, since it covers personal data of few possible values. */
@@ -135,11 +92,3 @@ const browserOf = (v: PaymentRequest): BrowserFacts =>
     accept: v.customer_accept,
     language: v.customer_accept_language,
   })
-
-type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
-}
-
-/** Leaves out what is undefined, so that absent stays absent when it is stored. */
-const defined = <T extends object>(facts: T): Defined<T> =>
-  Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Defined<T>

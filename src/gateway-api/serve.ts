@@ -6,6 +6,7 @@ import { refuse } from '../spec/refusals.ts'
 import type { Asked, World } from './asked.ts'
 import { readBody } from './checks.ts'
 import { checksOf, performers } from './matrix.ts'
+import { signerOf } from './signed.ts'
 import { answerOf, refusalReply, wantsJson } from './reply.ts'
 
 /** Paths of each operation below the base URL; each exists for an endpoint and for a group. */
@@ -16,7 +17,14 @@ const paths: Readonly<Record<Operation, string>> = {
   capture: '/api/v2/capture',
   return: '/api/v2/return',
   void: '/api/v2/void',
+  'make-rebill-sale': '/api/v2/make-rebill-sale',
+  'make-rebill-preauth': '/api/v2/make-rebill-preauth',
+  'make-rebill': '/api/v2/make-rebill',
+  'create-card-ref': '/api/v2/create-card-ref',
+  'create-card-ref-v4': '/api/v4/create-card-ref',
+  'get-card-info': '/api/v2/get-card-info',
   status: '/api/v2/status',
+  'status-v4': '/api/v4/status',
   'upload-method-url-result': '/api/3ds/v1/upload-method-url-result',
   'upload-cres-result': '/api/3ds/v1/upload-cres-result',
   'upload-pares-result': '/api/3ds/v1/upload-pares-result',
@@ -42,6 +50,11 @@ async function serve(world: World, operation: Operation, group: boolean, request
     ...idempotencyKeyOf(request.headers['idempotency-key']),
     registry: world.registry(),
   }
+  if (operation.endsWith('-v4')) {
+    const merchant = await signerOf(asked, request)
+    if (!merchant) return denied(world, operation)
+    asked.merchant = merchant
+  }
   const json = wantsJson(request.headers.accept)
   const outcome = await perform(asked).catch((error) => {
     world.log.error({ serial: asked.serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
@@ -60,6 +73,12 @@ async function serve(world: World, operation: Operation, group: boolean, request
 /** A name of the client's own for its request; one that nobody would send is none. */
 function idempotencyKeyOf(header: string | string[] | undefined): Pick<Asked, 'idempotencyKey'> {
   return typeof header === 'string' && /^[\x21-\x7e]{1,128}$/.test(header) ? { idempotencyKey: header } : {}
+}
+
+/** The same page for every reason. */
+function denied(world: World, operation: Operation): Answer {
+  world.answered(operation, 'access denied')
+  return world.denied()
 }
 
 async function perform(asked: Asked) {

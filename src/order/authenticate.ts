@@ -39,7 +39,9 @@ export function authenticationEvent(
 ): Event {
   const transactionNo = transaction.no
   const steer = planner.steering ? card?.cvv2?.reveal() : undefined
-  if (!endpoint?.settings.threeDSecure || !card || steer === '111') return { is: 'screened clean', transactionNo }
+  // The cardholder is not there to be asked.
+  const absent = order.request.recurrent?.initiator === 'MERCHANT'
+  if (!endpoint?.settings.threeDSecure || !card || absent || steer === '111') return { is: 'screened clean', transactionNo }
   const found = planner.enrolment(card.pan.reveal())
   if (found.is === 'to be asked') {
     const { directory } = found

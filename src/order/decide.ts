@@ -87,8 +87,8 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
     kind: transaction.kind,
     origin: transaction.origin,
     state: move.to,
-    amountMinor: transaction.amountMinor,
-    amountText: transaction.amountText,
+    amountMinor: event.is === 'amount declined' ? event.next.minor : transaction.amountMinor,
+    amountText: event.is === 'amount declined' ? event.next.text : transaction.amountText,
     result: resultAfter(transaction.result, event, now),
     tries: triesAfter(transaction, event),
     createdAt: transaction.createdAt,
@@ -174,6 +174,7 @@ function endOf(event: Event): Pick<Attempt, 'outcome' | 'actionCode' | 'why'> | 
     case 'declined':
       return { outcome: event.is, actionCode: event.actionCode }
     case 'authentication demanded':
+    case 'amount declined':
       return { outcome: 'declined', actionCode: event.actionCode }
     case 'reversal acknowledged':
       return { outcome: 'approved', actionCode: event.actionCode }
@@ -251,6 +252,8 @@ function factsOf(event: Event): object | undefined {
       return { version: event.authentication.version, three_ds_server_trans_id: event.authentication.threeDSServerTransId }
     case 'authentication demanded':
       return { action_code: event.actionCode, three_ds_server_trans_id: event.authentication.threeDSServerTransId }
+    case 'amount declined':
+      return { action_code: event.actionCode, next_amount: event.next.text }
     case 'method uploaded':
       return { comp_ind: event.learned.compInd }
     case 'challenge required':

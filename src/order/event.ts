@@ -36,6 +36,7 @@ export type Event = { transactionNo: number } & (
   | { is: 'no gate' }
   | { is: 'approved'; attemptNo: number; actionCode: string; data: ProcessorData; receiptId: string; gate: GateFacts }
   | { is: 'declined'; attemptNo: number; actionCode: string; text: string; data: ProcessorData; gate: GateFacts }
+  | { is: 'amount declined'; attemptNo: number; actionCode: string; next: { minor: bigint; text: string } }
   | { is: 'not sent'; attemptNo: number; why: string }
   | { is: 'answer lost'; attemptNo: number; why: string; reverseAt: number }
   | { is: 'answer awaited'; attemptNo: number; why: string; lease: bigint; leaseDueAt: number }

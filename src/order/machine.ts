@@ -44,6 +44,7 @@ export const machine: readonly Move[] = [
   row('ready',       'no gate',          'error'),
   row('authorising', 'approved',         'approved'),
   row('authorising', 'declined',         'declined'),
+  row('authorising', 'amount declined',  'ready',       'record attempt'),
   row('authorising', 'not sent',         'error'),
   row('authorising', 'answer lost',      'unknown'),
   row('authorising', 'answer awaited',   'authorising', 'authorise'),

@@ -59,6 +59,17 @@ export interface OrderRequest {
   /** The endpoint's own callback URL as it was when the order was made. */
   endpointCallbackUrl?: string
   browser?: BrowserFacts
+  recurrent?: RecurrentFacts
+}
+
+/** A payment with a registered card. */
+export interface RecurrentFacts {
+  initiator: 'CARDHOLDER' | 'MERCHANT'
+  scenario: 'REGULAR' | 'IRREGULAR'
+  /** Of the first payment with the card, as the network named it. */
+  networkReference?: string
+  /** Tried one after the other, in minor units and as they were spelled. */
+  amounts?: readonly (readonly [minor: string, text: string])[]
 }
 
 export interface BrowserFacts {

@@ -66,6 +66,9 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
       lease: parts.processId,
       leaseDueAt: parts.clock.now() + leaseLookMs,
     }
+  const next = nextAmount(held.order, transaction)
+  if (outcome.is === 'declined' && next && !endsTheList.has(outcome.actionCode))
+    return { is: 'amount declined', ...about, actionCode: outcome.actionCode, next }
   const sentBefore = transaction.tries > 0
   if (gate && (outcome.is === 'approved' || outcome.is === 'declined'))
     return eventOf(outcome, about, uuid(parts.random), {
@@ -109,6 +112,17 @@ export function openAttempt(order: Order, transaction: Transaction): Attempt {
 /** An acquirer's "authenticate first"; docs/errors.md. */
 const authenticationRequired = '165'
 
+/** A card that is lost, stolen or to be kept is declined with any amount. */
+const endsTheList: ReadonlySet<string> = new Set(['101', '200', '208', '209'])
+
+/** The amount to try after this one, where a list was given. */
+function nextAmount({ request }: Order, { amountMinor, kind }: Transaction): { minor: bigint; text: string } | undefined {
+  const list = kind === 'sale' || kind === 'preauth' ? request.recurrent?.amounts : undefined
+  const at = list?.findIndex(([minor]) => BigInt(minor) === amountMinor) ?? -1
+  const next = at < 0 ? undefined : list?.[at + 1]
+  return next && { minor: BigInt(next[0]), text: next[1] }
+}
+
 /** What the acquirer is told of 3-D Secure: the issuer's proof with where it comes from, or the ECI of a payment that has none. */
 function proofOf(keys: KeyRing, order: Order, { authentication, result }: Transaction): Authorisation['authentication'] {
   if (!authentication || result.eci === undefined) return undefined
@@ -132,6 +146,7 @@ function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Tran
     expiry: `${String(expiryYear % 100).padStart(2, '0')}${String(expiryMonth).padStart(2, '0')}`,
     ...(card.cvv2 ? { cvv2: card.cvv2 } : {}),
     ...(authentication ? { authentication } : {}),
+    ...(order.request.recurrent ? { recurrent: order.request.recurrent } : {}),
     stan: attempt.stan,
     rrn: attempt.rrn,
     startedAt: attempt.startedAt,

@@ -46,7 +46,7 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     status,
     'order-stage': stageOf(transaction),
     'transaction-type': kindWords[transaction.kind].transactionType,
-    amount: order.amountText,
+    amount: order.request.recurrent?.amounts ? head(order).amountText : order.amountText,
     'initial-amount': order.amountText,
     currency: order.currency,
     'first-name': request.firstName,

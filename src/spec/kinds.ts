@@ -4,7 +4,7 @@ import countries from 'i18n-iso-countries'
 import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
 import { checkDigitHolds } from '../base/luhn.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import { unfit, type Kind } from './field.ts'
+import { unfit, type Kind, type Unfit } from './field.ts'
 
 export const text = (max: number, min?: number): Kind<string> => ({
   name: 'text',
@@ -57,6 +57,25 @@ export const amount = (max: number): Kind<Amount> => ({
     if (!currency) return { text: t }
     const minor = decimalToMinor(t, currency.exponent)
     return minor === undefined ? unfit(`${currency.code} has ${currency.exponent} decimals`) : { text: t, minor }
+  },
+})
+
+/** A list of amounts, none twice and none above the one of the field `amount`, which is what the checksum covers. */
+export const amounts = (max: number): Kind<Amount[]> => ({
+  name: 'amounts',
+  max,
+  read(t, neighbours) {
+    const one = amount(10)
+    const read = t.split(',').map((entry) => one.read(entry.trim(), neighbours))
+    const bad = read.find((entry): entry is Unfit => 'unfit' in entry)
+    if (bad) return unfit(`of one entry, ${bad.unfit}`)
+    const list = read as Amount[]
+    const ceiling = one.read(neighbours('amount') ?? '', neighbours)
+    const most = 'minor' in ceiling ? ceiling.minor : undefined
+    if (new Set(list.map(({ minor }) => minor)).size !== list.length) return unfit('an amount is there twice')
+    if (most !== undefined && list.some(({ minor }) => minor !== undefined && minor > most))
+      return unfit('an entry is above the amount')
+    return list
   },
 })
 

@@ -12,6 +12,7 @@ export const refusals = {
   'control does not match': { code: 2,   type: 'validation-error', http: 403, text: () => 'INVALID_CONTROL_CODE' },
   'operation not enabled':  { code: 5,   type: 'validation-error', http: 403, text: () => 'Operation is not enabled for this endpoint' },
   'order not found':        { code: 6,   type: 'validation-error', http: 404, text: () => 'Order not found' },
+  'card reference not found': { code: 7, type: 'validation-error', http: 404, text: () => 'Card reference not found' },
   'currency not supported': { code: 8,   type: 'validation-error', http: 400, text: () => 'Currency is not supported' },
   'wrong state':            { code: 9,   type: 'validation-error', http: 400, text: (what: string) => `Order ${what}` },
   'amount exceeds':         { code: 10,  type: 'validation-error', http: 400, text: (left: string) => `Amount exceeds ${left}` },

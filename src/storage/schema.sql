@@ -30,6 +30,16 @@ create table audit (
   constraint audit_pkey PRIMARY KEY (audit_id)
 );
 
+create table card_number_ref (
+  merchant_id bigint not null,
+  fingerprint bytea not null,
+  unique_reference bigint not null,
+  created_at timestamp with time zone not null,
+  constraint card_number_ref_pkey PRIMARY KEY (merchant_id, fingerprint),
+  constraint card_number_ref_merchant_id_unique_reference_key UNIQUE (merchant_id, unique_reference),
+  constraint card_number_ref_unique_reference_check CHECK (((unique_reference > 0) AND (unique_reference < '9007199254740992'::bigint)))
+);
+
 create table card_range (
   directory text not null,
   start_range text not null,
@@ -41,6 +51,31 @@ create table card_range (
   acs_info_ind text[] not null,
   method_url text,
   constraint card_range_pkey PRIMARY KEY (directory, start_range, end_range)
+);
+
+create table card_reference (
+  merchant_id bigint not null,
+  card_ref_id bigint not null,
+  recurring_payment_id bigint not null,
+  dst_card_ref_id bigint not null,
+  dst_recurring_payment_id bigint not null,
+  order_id bigint not null,
+  pan_sealed bytea not null,
+  pan_key bigint not null,
+  fingerprint bytea not null,
+  card jsonb not null,
+  first_payment jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint card_reference_pkey PRIMARY KEY (merchant_id, card_ref_id),
+  constraint card_reference_merchant_id_dst_card_ref_id_key UNIQUE (merchant_id, dst_card_ref_id),
+  constraint card_reference_merchant_id_dst_recurring_payment_id_key UNIQUE (merchant_id, dst_recurring_payment_id),
+  constraint card_reference_merchant_id_order_id_key UNIQUE (merchant_id, order_id),
+  constraint card_reference_merchant_id_recurring_payment_id_key UNIQUE (merchant_id, recurring_payment_id),
+  constraint card_reference_merchant_id_fingerprint_fkey FOREIGN KEY (merchant_id, fingerprint) REFERENCES card_number_ref(merchant_id, fingerprint),
+  constraint card_reference_card_ref_id_check CHECK (((card_ref_id > 0) AND ((card_ref_id % (4)::bigint) = 0))),
+  constraint card_reference_dst_card_ref_id_check CHECK (((dst_card_ref_id > 0) AND ((dst_card_ref_id % (4)::bigint) = 2))),
+  constraint card_reference_dst_recurring_payment_id_check CHECK (((dst_recurring_payment_id > 0) AND ((dst_recurring_payment_id % (4)::bigint) = 3))),
+  constraint card_reference_recurring_payment_id_check CHECK (((recurring_payment_id > 0) AND ((recurring_payment_id % (4)::bigint) = 1)))
 );
 
 create table config_version (
@@ -186,12 +221,32 @@ create table merchant (
   constraint merchant_login_key UNIQUE (login)
 );
 
+create table merchant_key (
+  merchant_id bigint not null,
+  key_no integer not null,
+  name text not null,
+  public_key text not null,
+  created_at timestamp with time zone not null,
+  retired_at timestamp with time zone,
+  constraint merchant_key_pkey PRIMARY KEY (merchant_id, key_no),
+  constraint merchant_key_merchant_id_public_key_key UNIQUE (merchant_id, public_key),
+  constraint merchant_key_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(merchant_id)
+);
+
 create table migration (
   name text not null,
   sha256 text not null,
   applied_at timestamp with time zone not null,
   constraint migration_pkey PRIMARY KEY (name)
 );
+
+create table nonce (
+  merchant_id bigint not null,
+  nonce text not null,
+  expires_at timestamp with time zone not null,
+  constraint nonce_pkey PRIMARY KEY (merchant_id, nonce)
+);
+CREATE INDEX nonce_expired ON nonce USING btree (expires_at);
 
 create table order_event (
   merchant_id bigint not null,
@@ -242,8 +297,12 @@ create table orders (
   deliveries integer not null,
   created_at timestamp with time zone not null,
   final_at timestamp with time zone,
+  captured_minor bigint not null default 0,
+  returned_minor bigint not null default 0,
   constraint orders_pkey PRIMARY KEY (merchant_id, order_id),
-  constraint orders_amount_minor_check CHECK ((amount_minor >= 0))
+  constraint orders_amount_minor_check CHECK ((amount_minor >= 0)),
+  constraint orders_check CHECK (((captured_minor >= 0) AND (captured_minor <= amount_minor))),
+  constraint orders_check1 CHECK (((returned_minor >= 0) AND (returned_minor <= captured_minor)))
 ) partition by RANGE (order_id);
 CREATE INDEX orders_by_name ON orders USING btree (client_orderid, merchant_id);
 CREATE INDEX orders_by_time ON orders USING btree (created_at, merchant_id);
@@ -291,6 +350,7 @@ create table transaction (
   created_at timestamp with time zone not null,
   final_at timestamp with time zone,
   authentication jsonb,
+  asked jsonb,
   constraint transaction_pkey PRIMARY KEY (merchant_id, order_id, transaction_no),
   constraint transaction_amount_minor_check CHECK ((amount_minor >= 0)),
   constraint transaction_check CHECK (((serial_number IS NULL) = (origin = 'gateway'::text))),

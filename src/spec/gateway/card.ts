@@ -3,7 +3,7 @@ import { checksum, givenId, text } from '../kinds.ts'
 import type { ReplyField } from './status.ts'
 
 /** Digits; one beyond what the gateway gives out is simply nobody's. */
-const cardReferenceId: Kind<bigint> = {
+export const cardReferenceId: Kind<bigint> = {
   name: 'id',
   max: 20,
   read: (t) => (/^[0-9]+$/.test(t) ? BigInt(t) : unfit('it is not an id')),

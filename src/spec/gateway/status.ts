@@ -15,6 +15,11 @@ export const statusRequest = table({
 
 export type StatusRequest = Values<typeof statusRequest>
 
+const { login: _login, control: _control, ...unsigned } = statusRequest
+
+/** Request of `status` v4: who asks is in the Authorization header. */
+export const statusV4Request = table(unsigned)
+
 export interface ReplyField {
   means: string
   guard: 'open' | 'personal' | 'card'

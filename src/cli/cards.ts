@@ -1,0 +1,25 @@
+import type { Random } from '../base/random.ts'
+import { openReference } from '../card/reference.ts'
+import { findReference, registerCard } from '../card/store-references.ts'
+import { openCard, type SealedCard } from '../card/vault.ts'
+import type { World } from '../gateway-api/asked.ts'
+import { placeKey, type OrderStore, type Place } from '../order/store.ts'
+import type { Pool } from '../storage/pool.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+
+type Cards = Pick<World, 'cardOf' | 'registerCard' | 'findReference' | 'openReference'>
+
+/** The vault as the operations use it. A card that retention took is a defect for whoever still needs it, and throws. */
+export function cardsOf(pool: Pool, orders: OrderStore, keys: KeyRing, random: Random): Cards {
+  const sealedOf = async (place: Place): Promise<SealedCard> => {
+    const sealed = (await orders.sealedCards([place])).get(placeKey(place))
+    if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
+    return sealed
+  }
+  return {
+    cardOf: async (place) => openCard(await sealedOf(place), place, keys),
+    registerCard: async (made) => registerCard(pool, { ...made, sealed: await sealedOf(made.place) }, keys, random),
+    findReference: (merchantId, cardRefId) => findReference(pool, merchantId, cardRefId),
+    openReference: (reference) => openReference(reference, keys),
+  }
+}
