@@ -23,7 +23,7 @@ import type { Order } from '../order/order.ts'
 import { performersOf } from '../order/perform.ts'
 import { openReader } from '../order/read.ts'
 import { openSteps } from '../order/steps.ts'
-import { openOrderStore } from '../order/store.ts'
+import { openOrderStore, type Place } from '../order/store.ts'
 import { deniedPage } from '../pages/denied.ts'
 import { receiptRoutes } from '../pages/receipt.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
@@ -35,6 +35,7 @@ import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing } from '../storage/store-keys.ts'
 import { cardsOf } from './cards.ts'
 import { openWatch } from './observe.ts'
+import type { Tuning } from './tuning.ts'
 import { startPeriodic } from './periodic.ts'
 import {
   authenticationPerformers,
@@ -64,20 +65,6 @@ export interface GatewayOptions {
   steering: boolean
   tuning: Tuning
 }
-
-/** For the bench, which also measures what batching and the hand-over in memory are worth. */
-export interface Tuning {
-  /** Changes of orders that share a commit at most. */
-  maxBatch: number
-  /** Orders in memory at once. */
-  maxHeld: number
-  /** Off: every step is a row that is swept, in a transaction of its own. */
-  handOver: boolean
-  lanes: number
-  sweepMs: number
-}
-
-export const usualTuning: Tuning = { maxBatch: 256, maxHeld: 3_000, handOver: true, lanes: 1, sweepMs: 100 }
 
 export interface Gateway {
   port: number
@@ -133,13 +120,13 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     holding: () => heartbeat.holding(),
     database: () => pool.run(anything),
   })
+  const finding = { locate: (key: string) => orders.locate(key), order: (place: Place) => reader.byId(place) }
   routes.push(
     ...watch.routes,
     ...gatewayRoutes(basePath, world),
     ...receiptRoutes(basePath, {
       random,
-      locate: (key) => orders.locate(key),
-      order: (place) => reader.byId(place),
+      ...finding,
       merchantName: (id) => world.registry().merchant(id)?.name,
     }),
     ...threeDSecureRoutes({
@@ -150,13 +137,18 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       now: clock.now,
       ipOf: (request) => request.remoteAddress,
       ...hostedOrders({
-        locate: (key) => orders.locate(key),
-        order: (place) => reader.byId(place),
+        ...finding,
         ...cards,
         merchant: (id) => world.registry().merchant(id),
         door: () => door,
         processId: () => processId,
         clock,
+        keys,
+        random,
+        registry: () => registry.current(),
+        paresRoots: (directory) => threeDSecure.paresRoots(directory),
+        pages: (token) => threeDSecure.server.pages(token),
+        pareqParts: (order) => world.pareqParts(order),
       }),
     }),
   )

@@ -16,9 +16,10 @@ import { addMerchantCommands } from './commands/merchant.ts'
 import { addOrderCommands } from './commands/order.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
 import { ConfigError, serveConfig } from './config.ts'
-import { startGateway, usualTuning } from './gateway.ts'
+import { startGateway } from './gateway.ts'
 import { runSandbox } from './sandbox.ts'
 import { endOnDefect, untilSignal } from './signals.ts'
+import { usualTuning } from './tuning.ts'
 
 const program = new Command('tollgate')
   .description('An open, self-hosted card payment gateway.')
@@ -36,7 +37,7 @@ TOLLGATE_KEY. Each has --help with examples, and --json for machines. They end w
 
 program
   .command('sandbox')
-  .description('everything on this machine, offline: gateway, database, simulated acquirer, reference merchant server')
+  .description('everything on this machine, offline: gateway, database, a simulated card world, a shop')
   .addHelpText(
     'after',
     `

@@ -8,7 +8,7 @@ import { startEmbedded } from '../storage/embedded.ts'
 import { migrate } from '../storage/migrate.ts'
 import { openPool } from '../storage/pool.ts'
 import { ConfigError, readPort } from './config.ts'
-import { basePath, startGateway, usualTuning, type Tuning } from './gateway.ts'
+import { basePath, startGateway } from './gateway.ts'
 import { startProgram, type Program } from './programs.ts'
 import { banner, step } from './sandbox-banner.ts'
 import { makeCertificates } from './sandbox-certificates.ts'
@@ -16,6 +16,7 @@ import { oauthKeyOf } from './sandbox-oauth-key.ts'
 import { startSimulators, threeDSecureOf } from './sandbox-simulators.ts'
 import { settleWorld } from './sandbox-world.ts'
 import { endOnDefect, untilSignal } from './signals.ts'
+import { usualTuning, type Tuning } from './tuning.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

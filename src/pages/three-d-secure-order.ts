@@ -7,13 +7,16 @@ import type { Merchant } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import { authenticated, challengeEvent, isOf, methodEvent, readCres } from '../order/browser-returned.ts'
 import { statusOfState, type Order, type Transaction } from '../order/order.ts'
+import { legacyOf, pareqOf, type PareqParts } from '../order/pareq.ts'
+import { judgePares, type ParesParts } from '../order/pares-returned.ts'
 import { pageKey, type Place } from '../order/store.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
 import { emvVersion } from '../three-d-secure/authentication.ts'
+import { payerFields, type HostedUrls } from '../three-d-secure/forms.ts'
 import type { ThreeDSecureParts } from './three-d-secure.ts'
 import type { PageOrder, Return } from './three-d-secure-pages.ts'
 
-export interface HostedWorld {
+export interface HostedWorld extends ParesParts {
   locate: (key: string) => Promise<Place | undefined>
   order: (place: Place) => Promise<Order | undefined>
   cardOf: (place: Place) => Promise<Card>
@@ -21,9 +24,13 @@ export interface HostedWorld {
   door: () => Door
   processId: () => bigint
   clock: Clock
+  pages: (token: string) => HostedUrls
+  pareqParts: (order: Order) => PareqParts
 }
 
-export function hostedOrders(world: HostedWorld): Pick<ThreeDSecureParts, 'find' | 'browserCollected' | 'challengeReturned'> {
+export function hostedOrders(
+  world: HostedWorld,
+): Pick<ThreeDSecureParts, 'find' | 'browserCollected' | 'challengeReturned' | 'paresReturned'> {
   async function find(token: string) {
     const place = await world.locate(pageKey(token))
     const order = place && (await world.order(place))
@@ -34,7 +41,7 @@ export function hostedOrders(world: HostedWorld): Pick<ThreeDSecureParts, 'find'
   return {
     async find(token) {
       const found = await find(token)
-      return found && pageOrderOf(found.order, found.transaction, found.merchant)
+      return found && pageOrderOf(world, found.order, found.transaction, found.merchant)
     },
     async browserCollected(token, { compInd, browser }) {
       const found = await find(token)
@@ -53,10 +60,23 @@ export function hostedOrders(world: HostedWorld): Pick<ThreeDSecureParts, 'find'
       if (event) await world.door().submit({ is: 'event', merchantId, orderId, event })
       return true
     },
+    async paresReturned(token, answer) {
+      const found = await find(token)
+      if (found?.transaction.state !== 'awaiting pares') return
+      const { order, transaction } = found
+      const { event } = judgePares(world, order, transaction, answer, world.clock.now())
+      const { merchantId, orderId } = order
+      await world.door().submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
+    },
   }
 }
 
-function pageOrderOf(order: Order, transaction: NonNullable<ReturnType<typeof authenticated>>, merchant: Merchant): PageOrder {
+function pageOrderOf(
+  world: HostedWorld,
+  order: Order,
+  transaction: NonNullable<ReturnType<typeof authenticated>>,
+  merchant: Merchant,
+): PageOrder {
   const { authentication, state } = transaction
   const { methodUrl, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {
@@ -76,6 +96,11 @@ function pageOrderOf(order: Order, transaction: NonNullable<ReturnType<typeof au
       acsUrl: acsUrl!,
       version: emvVersion(authentication),
     }
+  if (state === 'awaiting pares') {
+    const { pares: termUrl } = world.pages(authentication.pageToken)
+    const pareq = pareqOf(order, transaction, world.pareqParts(order))
+    return { ...shown, is: 'payer', acsUrl: acsUrl!, fields: payerFields({ pareq, termUrl, md: legacyOf(authentication).md }) }
+  }
   const status = statusOfState(state)
   const back = returnOf(order, transaction, merchant, finalStatuses.has(status) ? status : 'processing')
   if (finalStatuses.has(status)) return { ...shown, is: 'over', status, ...(back && { back }) }

@@ -31,6 +31,13 @@ export interface ChallengeOrder extends Shown {
   version: Version
 }
 
+/** The issuer of a card of 1.0.2 asks the cardholder, on a page of its own. */
+export interface PayerOrder extends Shown {
+  is: 'payer'
+  acsUrl: string
+  fields: readonly (readonly [string, string])[]
+}
+
 /** Nothing to show but that something is under way. */
 export interface WorkingOrder extends Shown {
   is: 'working'
@@ -52,7 +59,7 @@ export interface OverOrder extends Shown {
   back?: Return
 }
 
-export type PageOrder = MethodOrder | ChallengeOrder | WorkingOrder | OverOrder
+export type PageOrder = MethodOrder | ChallengeOrder | PayerOrder | WorkingOrder | OverOrder
 
 /** Where the issuers are is not known beforehand, and browsers hold `form-action` against the redirects after a post as well. */
 export const issuers = (loopbackHttp: boolean): string[] => [
@@ -113,6 +120,17 @@ export function methodPage({ order, token, browserPath, method, waitMs, loopback
       </noscript>`,
   }
 }
+
+/** Issuers of 1.0.2 know no sizes of windows, so theirs is the whole one. */
+export const payerPage = (order: PayerOrder, loopbackHttp: boolean): Page => ({
+  status: 200,
+  title: 'Confirm the payment with your bank',
+  style,
+  script: returnScript,
+  formAction: issuers(loopbackHttp),
+  content: html`${heading(order)} ${scripted(doing('Taking you to your bank to confirm this payment…'))}
+  ${postForm({ action: order.acsUrl, fields: order.fields, inside: html`<button>Continue to your bank</button>` })}`,
+})
 
 /** `since` is when this browser began to wait; the address has it from then on. */
 export const workingPage = (order: WorkingOrder, since: number): Page => ({

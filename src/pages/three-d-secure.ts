@@ -14,6 +14,7 @@ import {
   methodReturnedPage,
   missingPage,
   overPage,
+  payerPage,
   problemPage,
   workingPage,
   type MethodOrder,
@@ -35,6 +36,8 @@ export interface ThreeDSecureParts {
   browserCollected: (token: string, collected: { compInd: CompInd; browser: BrowserData }) => Promise<void>
   /** The text of `cres`, or of the error that came in its place, still encoded. It may come late and more than once; answers whether it is of this payment. */
   challengeReturned: (token: string, cres: string) => Promise<boolean>
+  /** The answer of an issuer of 1.0.2. It may come late and more than once. */
+  paresReturned: (token: string, answer: { paRes: string; md: string }) => Promise<void>
   /** Address of the client, as far as it is known. */
   ipOf: (request: Incoming) => string | undefined
 }
@@ -47,6 +50,7 @@ const waitMs = 60_000
 const longestMethodData = 4_096
 const longestChallengeResult = 12_288
 const longestNotificationUrl = 256
+const longestPares = 10_240
 
 /** The pages that take a cardholder through 3-D Secure. What is shown follows from the order at each GET, so a reload, a second tab and the way back all land right. */
 export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
@@ -57,6 +61,7 @@ export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
     { method: 'POST', path: `${root}/:token/browser`, handle: (request) => takeBrowser(parts, request) },
     { method: 'POST', path: `${root}/:token/method`, handle: (request) => takeMethodReturn(parts, request) },
     { method: 'POST', path: `${root}/:token/challenge`, handle: (request) => takeChallengeReturn(parts, request) },
+    { method: 'POST', path: `${root}/:token/pares`, handle: (request) => takePares(parts, request) },
     { method: 'POST', path: `${root}/collect`, handle: (request) => collect(parts, request) },
   ]
 }
@@ -82,6 +87,8 @@ function pageOf(parts: ThreeDSecureParts, token: string, order: PageOrder, since
       if (!(url instanceof URL)) throw new Error(`an acsURL that cannot be used was let in: ${url.refused}`)
       return challengePage(order, token, parts.loopbackHttp)
     }
+    case 'payer':
+      return payerPage(order, parts.loopbackHttp)
     case 'working':
       return isLong(order, since, parts)
         ? overPage({ ...order, is: 'over', status: 'processing', back: order.later }, parts.loopbackHttp)
@@ -156,6 +163,19 @@ async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming):
     return pageAnswer(parts.random, challengeReturnedPage(pagePath, told))
   }
   return own ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
+}
+
+/** The browser is back from an issuer of 1.0.2, with its signed answer; what that proves is judged where the order is. */
+async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { token, order } = await locate(parts, request)
+  if (!order) return pageAnswer(parts.random, missingPage)
+  const pagePath = `${parts.base}/3ds/${token}`
+  const field = fieldsOf(request)
+  const [paRes, md] = [field?.('PaRes'), field?.('MD')]
+  if (paRes === undefined || md === undefined || paRes.length > longestPares)
+    return pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
+  await parts.paresReturned(token, { paRes, md })
+  return seeOther(pagePath)
 }
 
 /** The collector: for whoever runs it in a frame, it answers as an issuer's method would. It knows no orders and keeps nothing. */

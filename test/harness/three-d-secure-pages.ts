@@ -52,6 +52,7 @@ export async function openPages() {
   const asked: string[] = []
   const collected: { token: string; compInd: CompInd; browser: BrowserData }[] = []
   const returned: [token: string, cres: string][] = []
+  const answers: { token: string; paRes: string; md: string }[] = []
   const open = (loopbackHttp: boolean) => {
     const log = openLog({ level: 'silent', destination: process.stdout })
     const limits = { bodyLimitBytes: 100_000, maxBodiesBytes: 150_000, maxConnections: 50 }
@@ -65,6 +66,7 @@ export async function openPages() {
       browserCollected: (token, facts) => Promise.resolve(void collected.push({ token, ...facts })),
       // What a result says is of another payment where it says so.
       challengeReturned: (token, cres) => Promise.resolve(returned.push([token, cres]) > 0 && !cres.includes(foreign)),
+      paresReturned: (token, answer) => Promise.resolve(void answers.push({ token, ...answer })),
       ipOf: () => '203.0.113.7',
     })
     return openServer({ host: '127.0.0.1', port: 0, random: systemRandom, log, ...limits }, routes)
@@ -79,6 +81,7 @@ export async function openPages() {
     asked,
     collected,
     returned,
+    answers,
     port: sandbox.port,
     put(order: PageOrder): string {
       const token = `T-_${String(++made).padStart(19, '0')}`

@@ -92,7 +92,7 @@ const browser: Fields = {
 }
 
 /** CVV2 with which every card of this sandbox is challenged. */
-export const challengedCvv2 = '321'
+const challengedCvv2 = '321'
 
 /** `merchant` is told each outcome, at a path of the order's own. */
 export function openStage(world: World, desk: FaultDesk, merchant: Receiver): Stage {

@@ -54,7 +54,7 @@ const ofReversals: ReadonlySet<string> = new Set([
 export const subjectOf = ({ from, on }: Pick<Move, 'from' | 'on'>): number =>
   ofReversals.has(from) || ofReversals.has(on) ? 2 : 1
 
-export const names = {
+const names = {
   gateId: 7n,
   terminalId: 'T1',
   stan: '000001',

@@ -201,3 +201,24 @@ test('only the method of a path is answered', async () => {
     Array(5).fill(405),
   )
 })
+
+test('an issuer of 1.0.2 is asked in the whole window, and its answer is handed over before the browser goes back to the page', async () => {
+  const fields = [
+    ['PaReq', 'eJw"><script>'],
+    ['TermUrl', `${publicUrl}/x`],
+    ['MD', 'md'],
+  ] as const
+  const token = pages.put({ ...working, is: 'payer', acsUrl: 'https://bank.example.com/pa?a=1&b=2', fields })
+  const page = await (await pages.get(token)).text()
+  assert.match(page, /action="https:\/\/bank\.example\.com\/pa\?a=1&#38;b=2"/)
+  assert.doesNotMatch(page, /"><script>/)
+  for (const [name] of fields) assert.match(page, new RegExp(`name="${name}"`))
+  const answer = { PaRes: 'eJxz', MD: 'md' }
+  const back = await pages.post(`${token}/pares`, answer)
+  assert.deepEqual([back.status, back.headers.get('location')], [303, `/gateway/3ds/${token}`])
+  assert.deepEqual(pages.answers, [{ token, paRes: 'eJxz', md: 'md' }])
+  for (const bad of [{ PaRes: 'eJxz' }, { MD: 'md' }, { ...answer, PaRes: 'A'.repeat(10_241) }])
+    assert.equal((await pages.post(`${token}/pares`, bad as Record<string, string>)).status, 400)
+  assert.equal(pages.answers.length, 1)
+  assert.equal((await pages.post(`${'A'.repeat(22)}/pares`, answer)).status, 404)
+})

@@ -22,11 +22,9 @@ export const createCardRefRequest = table({
   ...firstPayment,
   control: { is: checksum, need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 })
-export type CreateCardRefRequest = Values<typeof createCardRefRequest>
 
 /** Request of `create-card-ref`, version v4: who asks, and that it is them, is in the Authorization header. */
 export const createCardRefV4Request = table(firstPayment)
-export type CreateCardRefV4Request = Values<typeof createCardRefV4Request>
 
 /** Request of `get-card-info`. */
 // oxfmt-ignore
@@ -60,7 +58,6 @@ export const createCardRefReply = {
   'unq-card-ref-id':   { guard: 'open', means: 'one id for each card number of this merchant, whatever the expiry' },
   ...refusal,
 } as const satisfies Record<string, ReplyField>
-export type CreateCardRefReply = { [K in keyof typeof createCardRefReply]?: string | undefined }
 
 /** Reply of `create-card-ref` v4. */
 // oxfmt-ignore
@@ -71,7 +68,6 @@ export const createCardRefV4Reply = {
   'dst-recurring-payment-id': { guard: 'open', means: 'likewise, for other interfaces' },
   ...refusal,
 } as const satisfies Record<string, ReplyField>
-export type CreateCardRefV4Reply = { [K in keyof typeof createCardRefV4Reply]?: string | undefined }
 
 /** Reply of `get-card-info`. */
 // oxfmt-ignore
@@ -84,4 +80,3 @@ export const cardInfoReply = {
   bin:                 { guard: 'card',     means: 'first six digits of the card number' },
   'last-four-digits':  { guard: 'card',     means: 'last four digits of the card number' },
 } as const satisfies Record<string, ReplyField>
-export type CardInfoReply = { [K in keyof typeof cardInfoReply]?: string | undefined }
