@@ -56,7 +56,7 @@ Tollgate is ready. Everything runs on this machine; no money moves.
   Callbacks as your server would see them   ${file.merchant_server_url}/
   The simulated acquirer                    ${file.simulators.acquirer_admin_url}/
   The simulated issuer, with its test cards ${file.simulators.acs_url}/
-  The simulated directory server            ${file.simulators.directory_server_url}/
+  The simulated directory server            ${file.simulators.directory_server_url}
   All of this for programs                  ${directory}/sandbox.json
   Logs                                      ${directory}/log/
 
