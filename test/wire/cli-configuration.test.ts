@@ -145,7 +145,10 @@ test('settings of an endpoint hold for the next payment, and taking them away to
     '--operations',
     'sale=off',
   )
-  assert.deepEqual([freed.mandatory_fields, freed.callback_url, freed.disabled_operations], [[], null, ['sale']])
+  assert.deepEqual(
+    [freed.mandatory_fields, freed.callback_url, freed.disabled_operations],
+    [[], null, ['capture', 'return', 'sale', 'void']],
+  )
   refused(
     await until(
       () => pay(),

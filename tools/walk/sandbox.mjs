@@ -1,4 +1,4 @@
-// A sandbox of one's own for npm run walk: in a temporary directory, on free ports, gone afterwards.
+// A sandbox of one's own for npm run walk and npm run picture: in a temporary directory, on free ports, gone afterwards.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
