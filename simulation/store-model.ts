@@ -21,7 +21,7 @@ export const databaseError = (code: string, message: string): Error => Object.as
 
 export interface KeyRecord extends KeyRow {
   live: boolean
-  createdAt: number
+  heldUntil: number
 }
 
 export interface DeliveryRow extends NewDelivery, Place {
@@ -91,10 +91,10 @@ export class StoreModel {
       const name = nameOf(claim)
       await this.locks.take(unit, name)
       const row = this.#key(unit, name)
-      const free = !row || (!row.live && (!row.digest.equals(claim.digest) || row.createdAt < claim.at - 10_000))
-      const { merchantId, orderId, clientOrderid, digest, at } = claim
+      const free = !row || (!row.live && (!row.digest.equals(claim.digest) || row.heldUntil < claim.at))
+      const { merchantId, orderId, clientOrderid, digest, heldUntil } = claim
       const mine = { merchantId, orderId, clientOrderid, digest }
-      if (free) this.#putKey(unit, name, { ...mine, live: true, createdAt: at })
+      if (free) this.#putKey(unit, name, { ...mine, live: true, heldUntil })
       if (free) won.push(mine)
       else lost.push(keyRow(row))
     }

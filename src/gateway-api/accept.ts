@@ -1,3 +1,4 @@
+import { hmacSha256 } from '../base/digest.ts'
 import type { ShownCard } from '../card/number.ts'
 import { hashIdOf, sealCard, type Card } from '../card/vault.ts'
 import type { Order, OrderRequest } from '../order/order.ts'
@@ -22,6 +23,9 @@ export interface NewOrder {
   /** Equal for the same request; of the fingerprint of its card, among others. */
   digest: (fingerprint: Buffer) => Buffer
 }
+
+/** How long a client's own name for a request is remembered. */
+const namedMs = 24 * 3_600_000
 
 /** Makes an order, seals its card, and answers once both are durable. */
 export async function acceptOrder(asked: Asked, made: NewOrder): Promise<Reply | Refusal> {
@@ -60,7 +64,19 @@ export async function acceptOrder(asked: Asked, made: NewOrder): Promise<Reply |
     ],
     attempts: [],
   }
-  const advanced = await world.door.submit({ is: 'accept', order, digest: digest(sealed.fingerprint), card, sealed })
+  const { idempotencyKey } = asked
+  const own = digest(sealed.fingerprint)
+  const advanced = await world.door.submit({
+    is: 'accept',
+    order,
+    card,
+    sealed,
+    digest:
+      idempotencyKey === undefined
+        ? own
+        : hmacSha256(world.keys.current('digest').key, [own.toString('hex'), idempotencyKey].join(' ')),
+    ...(idempotencyKey === undefined ? {} : { heldUntil: now + namedMs }),
+  })
   if (advanced.is === 'in use') return refuse('order id in use')
   if (advanced.is !== 'accepted') throw new Error(`the door answered a ${kind} with ${advanced.is}`)
   // A repeat may have come by another path; the reply speaks of the order there is.

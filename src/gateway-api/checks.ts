@@ -3,7 +3,7 @@ import { chooseGate } from '../acquirer/choose.ts'
 import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
 import { judgeRedirectUrl, judgeTarget } from '../http/address.ts'
 import { controlHolds as holds, type Parts } from '../merchant/control.ts'
-import { memberFor, type Operation } from '../merchant/merchant.ts'
+import { memberFor, type Endpoint, type Operation } from '../merchant/merchant.ts'
 import { readCres } from '../order/browser-returned.ts'
 import { readFields, type Table, type Values } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
@@ -225,7 +225,7 @@ function paymentSpellings({ entry, path, values, raw, operation }: Asked): Parts
 /** Of what is asked about an order there is: status and uploads, which spell its name differently. */
 async function orderSpellings(asked: Asked): Promise<Parts[]> {
   const { values, raw, operation } = asked
-  const ways = follows(operation) ? await amountsSigned(asked) : [[]]
+  const ways = operation === 'capture' || operation === 'return' ? await amountsSigned(asked) : [[]]
   return ways.flatMap((signed) =>
     spellings(values!, raw!, (take) => [
       take('login'),
@@ -259,10 +259,12 @@ function spellings(
 
 export function operationIsEnabled({ entry, operation, values }: Asked): Refusal | undefined {
   if (operation === 'status' || operation === 'status-v4') return undefined
-  if (!isPayment(operation) && !isRebill(operation))
-    return entry!.endpoints.every((e) => e.settings.disabledOperations.includes(operation))
-      ? refuse('operation not enabled')
-      : undefined
+  if (!isPayment(operation) && !isRebill(operation)) {
+    // Money moves on request only where the path is switched on; what was begun may be asked about and finished all the same.
+    const closed = (e: Endpoint) => follows(operation) && !e.enabled
+    const off = entry!.endpoints.every((e) => closed(e) || e.settings.disabledOperations.includes(operation))
+    return off || (follows(operation) && !entry!.enabled) ? refuse('operation not enabled') : undefined
+  }
   const endpoint = memberFor(entry!, (values as { currency: Currency }).currency.code)
   const off = !entry!.enabled || (endpoint && (!endpoint.enabled || endpoint.settings.disabledOperations.includes(operation)))
   return off ? refuse('operation not enabled') : undefined

@@ -31,6 +31,8 @@ export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
       return note(asked, judged.transaction.no, 'it repeats one that was asked before')
     case 'exceeds':
       return refuse('amount exceeds', minorToDecimal(judged.left, currencyOf(order.currency)!.exponent))
+    case 'key in use':
+      return refuse('field is invalid', 'Idempotency-Key is invalid: it names another request')
     case 'part not allowed':
       return refuse('operation not enabled')
     case 'wrong state':

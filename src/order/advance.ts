@@ -65,6 +65,8 @@ export interface DoorSettings {
 }
 
 const patienceMs = 10_000
+/** docs/choices.md, "Idempotency". */
+const sameRequestMs = 10_000
 
 /** The one door: every change of an order goes through here, in batches that share a commit. */
 export function openDoor(s: DoorSettings): Door {
@@ -183,6 +185,7 @@ export function openDoor(s: DoorSettings): Door {
         clientOrderid: item.order.clientOrderid,
         digest: item.digest,
         at: item.order.createdAt,
+        heldUntil: item.heldUntil ?? item.order.createdAt + sameRequestMs,
       }))
       const holders = claims.length === 0 ? [] : await tables.claimKeys(claims)
       const byName = new Map(holders.map((h) => [nameKey(h), h]))

@@ -21,6 +21,8 @@ export type Judged =
   | { is: 'exceeds'; left: bigint }
   /** A part, which the gate does not take. */
   | { is: 'part not allowed' }
+  /** The client's name for it is that of another request. */
+  | { is: 'key in use' }
 
 const counts = ({ state }: Transaction): boolean => !['declined', 'error', 'filtered'].includes(statusOfState(state))
 const isOpen = ({ state }: Transaction): boolean => ['processing', 'unknown'].includes(statusOfState(state))
@@ -44,7 +46,7 @@ const repeatsForMs = 24 * 3_600_000
 /** Whether an approved order allows what is asked, and as what. `mayPart`: the gate takes parts. */
 export function judgeFollow(order: Order, ask: FollowAsk, mayPart: { capture: boolean; return: boolean }, now: number): Judged {
   const same = order.transactions.find((t) => isSame(t, ask, now))
-  if (same) return { is: 'repeat', transaction: same }
+  if (same) return asksTheSame(same, ask) ? { is: 'repeat', transaction: same } : { is: 'key in use' }
   const payment = head(order)
   if (payment.state !== 'approved' || isReleased(order)) return { is: 'wrong state' }
   switch (ask.operation) {
@@ -89,6 +91,10 @@ function isSame(t: Transaction, ask: FollowAsk, now: number): boolean {
   if (t.serialNumber === ask.serialNumber) return true
   if (t.asked?.operation !== ask.operation) return false
   if (ask.idempotencyKey !== undefined) return t.asked.idempotencyKey === ask.idempotencyKey && now - t.createdAt < repeatsForMs
-  const sameAmount = ask.amount === undefined ? t.asked.whole : t.asked.whole !== true && t.amountMinor === ask.amount.minor
-  return isOpen(t) && sameAmount === true && t.asked.comment === ask.comment
+  return isOpen(t) && asksTheSame(t, ask)
+}
+
+function asksTheSame({ asked, amountMinor }: Transaction, { amount, comment }: FollowAsk): boolean {
+  const sameAmount = amount === undefined ? asked?.whole === true : asked?.whole !== true && amountMinor === amount.minor
+  return sameAmount && asked?.comment === comment
 }

@@ -17,17 +17,18 @@ interface PlaceRecord {
 }
 
 /**
- * docs/choices.md, "Idempotency": takes a client_orderid when nobody has it, or when its order ended declined, filtered or in error, unless the very same request comes within ten seconds. Sorted, so that
+ * docs/choices.md, "Idempotency": takes a client_orderid when nobody has it, or when its order ended declined, filtered or in error, unless the very same request comes while it is held. Sorted, so that
  * two batches take common names in the same order. Names that stay with their order are locked all the same, so that reading them next is exact.
  */
 export const claimKeys = statement<KeyRecord>(`
-  insert into order_key as k (merchant_id, client_orderid, order_id, live, digest, created_at)
-  select merchant_id, client_orderid, order_id, true, digest, created_at
-  from json_to_recordset($1) as n (merchant_id bigint, client_orderid text, order_id bigint, digest bytea, created_at timestamptz)
+  insert into order_key as k (merchant_id, client_orderid, order_id, live, digest, created_at, held_until)
+  select merchant_id, client_orderid, order_id, true, digest, created_at, held_until
+  from json_to_recordset($1) as n (merchant_id bigint, client_orderid text, order_id bigint, digest bytea, created_at timestamptz,
+    held_until timestamptz)
   order by merchant_id, client_orderid
   on conflict (merchant_id, client_orderid) do update
-    set order_id = excluded.order_id, live = true, digest = excluded.digest, created_at = excluded.created_at
-    where not k.live and (k.digest <> excluded.digest or k.created_at < excluded.created_at - interval '10 seconds')
+    set order_id = excluded.order_id, live = true, digest = excluded.digest, created_at = excluded.created_at, held_until = excluded.held_until
+    where not k.live and (k.digest <> excluded.digest or k.held_until < excluded.created_at)
   returning merchant_id, client_orderid, order_id, digest`)
 
 export const selectKeys = statement<KeyRecord>(`

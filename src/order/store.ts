@@ -33,6 +33,8 @@ export interface KeyClaim extends Place {
   clientOrderid: string
   digest: Buffer
   at: number
+  /** Until then the same request is answered with this order, whatever became of it. */
+  heldUntil: number
 }
 
 export interface KeyRow extends Place {
@@ -146,6 +148,7 @@ function tablesOn(runner: Runner): OrderTables {
         client_orderid: c.clientOrderid,
         digest: bytea(c.digest),
         created_at: timestamp(c.at),
+        held_until: timestamp(c.heldUntil),
       }))
       const won = (await runner.run(sql.claimKeys, [asJson(rows)])).map(keyRow)
       if (won.length === claims.length) return won

@@ -11,6 +11,8 @@ export interface Accept {
   is: 'accept'
   order: Order
   digest: Buffer
+  /** Until then the same request means this order, whatever became of it; ten seconds unless said. */
+  heldUntil?: number
   card: Card
   sealed: SealedCard
 }

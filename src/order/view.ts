@@ -37,6 +37,8 @@ const fullName = (order: Order): string | undefined =>
 export function statusView(order: Order, transaction: Transaction): StatusReply {
   const status = statusOfState(transaction.state)
   const { result } = transaction
+  // What follows a payment was authenticated with it, or not.
+  const { verified, eci } = transaction.parentNo === undefined ? result : head(order).result
   const { processor = {} } = result
   const { request, card } = order
   return {
@@ -91,8 +93,8 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     'loyalty-message': processor.loyaltyMessage,
     'loyalty-bonus': processor.loyaltyBonus,
     'loyalty-program': processor.loyaltyProgram,
-    'verified-3d-status': finalStatuses.has(status) ? (result.verified ?? 'UNKNOWN') : undefined,
-    eci: result.eci,
+    'verified-3d-status': finalStatuses.has(status) ? (verified ?? 'UNKNOWN') : undefined,
+    eci,
   }
 }
 

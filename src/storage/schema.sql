@@ -278,6 +278,7 @@ create table order_key (
   live boolean not null,
   digest bytea not null,
   created_at timestamp with time zone not null,
+  held_until timestamp with time zone not null,
   constraint order_key_pkey PRIMARY KEY (merchant_id, client_orderid)
 ) with (fillfactor=80);
 

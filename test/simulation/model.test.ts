@@ -135,7 +135,12 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
     const sealed = withCvv2(sealCard(card, order, keys, random), card, order, keys, random)
     const work = acceptWork(order, card, sealed, () => sealed, 0, deciding())
     made.push(order)
-    const claim = { ...order, digest: Buffer.alloc(32, chance.whole(1, 2)), at: order.createdAt }
+    const claim = {
+      ...order,
+      digest: Buffer.alloc(32, chance.whole(1, 2)),
+      at: order.createdAt,
+      heldUntil: order.createdAt + 10_000,
+    }
     note(
       await store.orders.transaction(async (tables) => {
         const holders = await tables.claimKeys([claim])

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { accepted, refused, statusOf, until, type Order } from './client.ts'
+import { approved, booked, bySerial, follow, followed, line, moved, notAllowed, part } from './operations.ts'
+import type { FollowUp, Initial } from './operations.ts'
+
+/** A gate that allows no parts, and one whose acquirer does not answer. */
+
+let world: World
+let desk: FaultDesk
+before(async () => {
+  world = await startWorld()
+  desk = await openFaultDesk(world)
+})
+after(async () => {
+  await desk?.close()
+  await world?.stop()
+})
+
+// oxfmt-ignore
+const movers: [FollowUp, Initial, string, string][] = [
+  ['capture', 'preauth', 'gate-partial-capture',  'preauth 1050 approved, capture 1050 approved'],
+  ['return',  'sale',    'gate-partial-reversal', 'sale 1050 approved, return 1050 approved'],
+]
+
+describe('a gate that allows no parts', () => {
+  before(() => desk.gate({ partialCapture: false, partialReversal: false }))
+  after(() => desk.gate({ partialCapture: true, partialReversal: true }))
+  for (const [operation, begins, field, books] of movers) {
+    it(`${operation}: a part is refused, the whole amount is none, and status says ${field} disabled`, async () => {
+      const made = await approved(world, begins)
+      assert.equal((await statusOf(world, made))[field], 'disabled')
+      refused(await follow(world, operation, made, part('10.49')), 5)
+      refused(await follow(world, operation, made, part('0.01')), 5)
+      assert.equal((await booked(world, made)).length, 1)
+      await followed(world, operation, made, part('10.5'))
+      assert.equal((await booked(world, made)).join(', '), books)
+    })
+    it(`${operation} without an amount: all of it`, async () => {
+      const made = await approved(world, begins)
+      await followed(world, operation, made)
+      assert.equal((await booked(world, made)).join(', '), books)
+    })
+  }
+  it('the whole amount of a preauth that was not captured is cancelled', async () => {
+    const made = await approved(world, 'preauth')
+    const { seen } = await followed(world, 'return', made, part('10.50'))
+    assert.equal(line(seen), 'approved cancel_approved reversal')
+  })
+})
+
+describe('an acquirer that does not answer', () => {
+  before(() => desk.gate({ answerTimeoutMs: 600 }))
+  for (const [at, [operation, begins]] of movers.entries()) {
+    const minor = String(7_001 + at)
+    const amount = `70.0${1 + at}`
+    it(`${operation}: unknown counts as used, the same again means the same one, and the books of both sides end alike`, async () => {
+      const made = await approved(world, begins, { amount: '100.00' })
+      await desk.script({ amount_minor: minor, times: 1 }, { no_answer: true })
+      await desk.script({ amount_minor: minor, message: 'reversal', times: 2 }, { no_answer: true })
+      const serial = accepted(await follow(world, operation, made, part(amount, { comment: 'lost' }))).serial
+      const seen = await until(
+        () => statusOf(world, made),
+        ({ status }) => status !== 'processing',
+      )
+      assert.equal(line(seen), operation === 'capture' ? 'unknown capture_unknown capture' : 'unknown reversal_unknown reversal')
+      refused(await follow(world, operation, made, part('30.00')), 10, new RegExp(`^Amount exceeds 29\\.9${9 - at}$`))
+      notAllowed(await follow(world, 'void', made), 'void', made)
+      accepted(await follow(world, operation, made, part(amount, { comment: 'lost' })))
+      const ended = await until(
+        () => bySerial(world, made, serial),
+        ({ status = '' }) => status !== 'unknown' && status !== 'processing',
+        60_000,
+      )
+      assert.match(`${ended.status} ${ended['error-code'] ?? ''}`, /^(approved |error 911)$/)
+      const { charged, returned } = await moved(world, made)
+      const stands = operation === 'capture' ? charged : returned
+      assert.equal(stands, ended.status === 'approved' ? Number(minor) : 0)
+      await followed(world, operation, made)
+      const then = await moved(world, made)
+      assert.equal(operation === 'capture' ? then.charged : then.returned, 10_000)
+    })
+  }
+})
+
+describe('an endpoint where return, capture and void are not enabled', () => {
+  const phone = '+4912345678'
+  const way = () => ({ path: world.endpoints.strict })
+  let held: Order
+  let paid: Order
+  before(async () => {
+    held = await approved(world, 'preauth', { phone }, way())
+    paid = await approved(world, 'sale', { phone }, way())
+    const settings = JSON.stringify({ disabledOperations: ['return', 'capture', 'void'] })
+    const change = 'update endpoint set settings = settings || $1::jsonb where endpoint_id = $2'
+    await desk.rows(change, [settings, String(world.endpoints.strict)])
+    await desk.rows('update config_version set version = version + 1')
+    // Until the gateway has read it, too much is asked for.
+    await until(
+      () => follow(world, 'capture', held, part('99.00'), way()),
+      (reply) => reply['error-code'] === '5',
+    )
+  })
+  for (const operation of ['return', 'capture', 'void'] as const) {
+    it(`${operation}: 5, before currency, state and amount are looked at; nothing moves`, async () => {
+      for (const made of [held, paid]) {
+        for (const changes of operation === 'void' ? [{}] : [{}, part('99.00'), { amount: '1', currency: 'EUR' }])
+          refused(await follow(world, operation, made, changes, way()), 5, 'Operation is not enabled for this endpoint')
+        assert.equal((await booked(world, made)).length, 1)
+      }
+    })
+  }
+  it('sale, preauth and account verification go on', async () => {
+    for (const operation of ['sale', 'preauth', 'account-verification'] as const)
+      await approved(world, operation, { phone }, way())
+  })
+})

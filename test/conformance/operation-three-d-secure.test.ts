@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { startWorld, type World } from '../harness/world.ts'
+import { accepted, type Changes, type Order } from './client.ts'
+import { begin, booked, bySerial, follow, followed, line, notAllowed, part } from './operations.ts'
+import { cardOf, carryThrough, uploadMethod, waitsFor } from './shopper.ts'
+
+/** Preauth and account verification with 3-D Secure: the flow of a sale, under stages of their own. */
+
+let world: World
+before(async () => {
+  world = await startWorld()
+})
+after(async () => {
+  await world?.stop()
+})
+
+type Secured = 'preauth' | 'account-verification'
+const path = () => ({ path: world.endpoints.secure })
+
+async function secured(operation: Secured, scenario: string, changes: Changes = {}): Promise<Order> {
+  const credit_card_number = await cardOf(world, scenario)
+  const fields = { credit_card_number, redirect_url: 'https://shop.example/back', ...changes }
+  return accepted(await begin(world, operation, fields, path()))
+}
+
+// oxfmt-ignore
+const kinds: [Secured, string, string, string][] = [
+  // operation              stage    transaction-type        the acquirer's entry
+  ['preauth',               'auth',  'preauth',              'preauth 1050'],
+  ['account-verification',  'av',    'account-verification', 'account-verification 0'],
+]
+
+for (const [operation, prefix, type, entry] of kinds) {
+  describe(`${operation} with 3-D Secure`, { concurrency: 4 }, () => {
+    // oxfmt-ignore
+    const flows: [string, string, string, string, string, string[]][] = [
+      // card                    password  steps                      status      verified-3d-status    the acquirer's books
+      ['frictionless',           '',       'MethodUrlFrame',          'approved', 'AUTHENTICATED',      [`${entry} approved`]],
+      ['frictionless-attempt',   '',       'MethodUrlFrame',          'approved', 'AUTHENTICATED',      [`${entry} approved`]],
+      ['frictionless-denied',    '',       'MethodUrlFrame',          'declined', 'NOT_AUTHENTICATED',  []],
+      ['challenge',              'hint',   'MethodUrlFrame CReqForm', 'approved', 'AUTHENTICATED',      [`${entry} approved`]],
+      ['challenge-failed',       'hint',   'MethodUrlFrame CReqForm', 'declined', 'NOT_AUTHENTICATED',  []],
+    ]
+    for (const [scenario, password, steps, status, verified, books] of flows) {
+      it(`${scenario}: ${status}, ${prefix}_${status}, ${verified}`, async () => {
+        const made = await secured(operation, scenario)
+        const seen = await carryThrough(world, made, password)
+        assert.equal(seen.steps, steps)
+        assert.equal(line(seen.final), `${status} ${prefix}_${status} ${type}`)
+        assert.equal(seen.final['verified-3d-status'], verified)
+        assert.deepEqual(await booked(world, made), books)
+        if (status === 'declined') assert.match(seen.final['error-code'] ?? '', /^2[0-9]{3}$/)
+      })
+    }
+    it(`the CVV2 111 skips it, and 116 still declines after it`, async () => {
+      const skipped = await carryThrough(world, await secured(operation, 'challenge', { cvv2: '111' }))
+      assert.deepEqual([skipped.steps, skipped.final.status], ['', 'approved'])
+      const denied = await carryThrough(world, await secured(operation, 'frictionless', { cvv2: '116' }))
+      assert.deepEqual([denied.final['order-stage'], denied.final['error-code']], [`${prefix}_declined`, '116'])
+    })
+    it(`while the cardholder is asked, the stage is ${prefix}_3d_validating, and nothing may follow`, async () => {
+      const made = await secured(operation, 'frictionless')
+      const seen = await waitsFor(world, made, 'MethodUrlFrame')
+      assert.equal(line(seen), `processing ${prefix}_3d_validating ${type}`)
+      assert.ok(seen.html && seen['redirect-to'] && seen['tds-method-url-frame-3ds-server-trans-id'])
+      assert.deepEqual(await booked(world, made), [])
+      for (const next of ['capture', 'return', 'void'] as const) notAllowed(await follow(world, next, made), next, made)
+      accepted(await uploadMethod(world, made, seen))
+      assert.equal((await carryThrough(world, made)).final.status, 'approved')
+    })
+  })
+}
+
+describe('what was authenticated can be captured, and returned in part', () => {
+  it('and the serial of the preauth goes on to tell how it was authenticated', async () => {
+    const made = await secured('preauth', 'challenge')
+    const { final } = await carryThrough(world, made, 'hint')
+    await followed(world, 'capture', made)
+    const { seen } = await followed(world, 'return', made, part('2.50'))
+    assert.equal(line(seen), 'approved reversal_approved reversal')
+    assert.deepEqual(await booked(world, made), ['preauth 1050 approved', 'capture 1050 approved', 'return 250 approved'])
+    const first = await bySerial(world, made, made.serial)
+    assert.deepEqual([first['verified-3d-status'], first.eci], ['AUTHENTICATED', final.eci])
+    assert.ok(final.eci)
+  })
+})

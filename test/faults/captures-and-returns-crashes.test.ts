@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { accepted, order, statusOf, until, type Fields, type Order } from '../conformance/client.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { bothBooks, ended, follow, openWork, preauth, sumsOf, type Operation } from '../harness/follow.ts'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** kill -9 of the gateway between the answer to a capture, return, void or cancel and its outcome. The simulated acquirer dies with it, and keeps its books. */
+
+let world: World
+let desk: FaultDesk
+let merchant: Receiver
+
+before(async () => {
+  merchant = await openReceiver(() => 200)
+  world = await startWorld()
+  desk = await openFaultDesk(world)
+  await desk.gate({ answerTimeoutMs: 2_000 })
+})
+after(async () => {
+  await desk?.close()
+  await world?.stop()
+  await merchant?.close()
+})
+
+/** Each with the sums that stand when it is through, and when it was taken back. */
+// oxfmt-ignore
+const cases = [
+  { kind: 'capture', operation: 'capture', payment: 'preauth', message: 'authorisation', type: 'capture',  through: ['1050', '0'],    back: ['0', '0'] },
+  { kind: 'return',  operation: 'return',  payment: 'sale',    message: 'authorisation', type: 'reversal', through: ['1050', '1050'], back: ['1050', '0'] },
+  { kind: 'void',    operation: 'void',    payment: 'sale',    message: 'reversal',      type: 'void',     through: ['1050', '0'],    back: undefined },
+  { kind: 'cancel',  operation: 'return',  payment: 'preauth', message: 'reversal',      type: 'cancel',   through: ['0', '0'],       back: undefined },
+] as const
+type Case = (typeof cases)[number]
+
+interface Asked {
+  one: Case
+  made: Order
+  path: string
+  serial: string
+}
+
+let paths = 0
+async function paid(payment: 'sale' | 'preauth'): Promise<{ made: Order; path: string }> {
+  const path = `/told/${++paths}`
+  const made = await (payment === 'sale' ? order : preauth)(world, { notify_url: `${merchant.origin}${path}` })
+  await until(
+    () => statusOf(world, made),
+    ({ status }) => status === 'approved',
+  )
+  return { made, path }
+}
+
+const ask = async (operation: Operation, made: Order): Promise<string> => accepted(await follow(world, operation, made)).serial
+
+/** Told of the payment, then of this, with its outcome and as often as it takes to hear it: never with two outcomes. */
+async function toldOf({ one, path }: Asked, status: string): Promise<void> {
+  const calls = await until(
+    () => merchant.calls(path).slice(1),
+    (all) => all.length > 0,
+  )
+  const told = new Set(calls.map(({ query }) => `${query.get('type')} ${query.get('status')}`))
+  assert.deepEqual([...told], [`${one.type} ${status}`])
+}
+
+/** At the most one entry of its own, standing exactly when it is approved. */
+async function settledWell(asked: Asked): Promise<Fields> {
+  const { one, made, serial } = asked
+  const final = await ended(world, made, serial)
+  const own = (await desk.entries(made.orderid)).slice(1)
+  assert.ok(own.length <= 1, `${one.kind} has ${own.length} entries`)
+  if (final.status === 'approved') assert.deepEqual(await sumsOf(desk, made), one.through)
+  else {
+    assert.ok(one.back, `a ${one.kind} ended as ${final.status}`)
+    assert.deepEqual([final.status, final['error-code']], ['error', '911'])
+    assert.deepEqual(await sumsOf(desk, made), one.back)
+  }
+  await toldOf(asked, final.status!)
+  return final
+}
+
+test('killed while each is at the acquirer: a capture or return is taken back and never sent again, a void or cancel is sent until acknowledged', async () => {
+  const all: Asked[] = []
+  for (const one of cases) {
+    const { made, path } = await paid(one.payment)
+    await desk.script({ order_id: made.orderid, message: one.message, times: 1 }, { delay_ms: 1_900 })
+    all.push({ one, made, path, serial: await ask(one.operation, made) })
+  }
+  for (const { one, made } of all)
+    await until(
+      () => desk.entries(made.orderid),
+      (entries) => (one.message === 'reversal' ? entries[0]!.state === 'reversed' : entries.length === 2),
+    )
+  await world.crash()
+  for (const asked of all) {
+    const { one, made } = asked
+    const final = await settledWell(asked)
+    const attempts = await desk.attempts(made.orderid)
+    if (one.back) {
+      assert.equal(final.status, 'error')
+      assert.deepEqual(attempts, [`1 ${one.payment} approved 000`, `2 ${one.kind} unknown`, '3 reversal approved 400'])
+      assert.equal((await ended(world, made, await ask(one.operation, made))).status, 'approved', 'then it may be asked again')
+    } else {
+      assert.equal(final.status, 'approved')
+      assert.deepEqual(attempts, [`1 ${one.payment} approved 000`, `2 ${one.kind} approved 400`])
+    }
+  }
+  const { byType } = await desk.messages()
+  assert.deepEqual([byType['1221'] ?? 0, byType['1201'] ?? 0], [0, 0])
+})
+
+test('killed right after the answer to each, five times: whatever it comes to, one entry at the most', async () => {
+  await desk.line({ latency_ms: 50 })
+  const fresh = cases.flatMap((one) => [one, one, one, one, one])
+  const payments = await Promise.all(fresh.map(({ payment }) => paid(payment)))
+  const all = await Promise.all(
+    fresh.map(async (one, at): Promise<Asked> => ({
+      one,
+      ...payments[at]!,
+      serial: await ask(one.operation, payments[at]!.made),
+    })),
+  )
+  await world.crash()
+  for (const asked of all) {
+    const final = await settledWell(asked)
+    if (!asked.one.back) assert.equal(final.status, 'approved')
+  }
+})
+
+test('killed while what was lost is being taken back: its reversal is sent again under the same names', async () => {
+  const all: Asked[] = []
+  for (const one of cases.filter(({ back }) => back)) {
+    const { made, path } = await paid(one.payment)
+    await desk.script({ order_id: made.orderid, times: 1 }, { no_answer: true })
+    await desk.script({ order_id: made.orderid, message: 'reversal', times: 1 }, { no_answer: true })
+    all.push({ one, made, path, serial: await ask(one.operation, made) })
+  }
+  for (const { made } of all)
+    await until(
+      () => desk.entries(made.orderid),
+      (entries) => entries[1]?.state === 'reversed',
+    )
+  await world.crash()
+  for (const asked of all) {
+    assert.equal((await settledWell(asked)).status, 'error')
+    const attempts = await desk.attempts(asked.made.orderid)
+    assert.deepEqual(attempts.slice(1), [`2 ${asked.one.kind} unknown`, '3 reversal approved 400'])
+    const next = await ended(world, asked.made, await ask(asked.one.operation, asked.made))
+    assert.equal(next.status, 'approved')
+  }
+})
+
+test('killed under a storm of parts: the sums of both books are equal, and no order gave more than it had', async () => {
+  await desk.line({ latency_ms: 150 })
+  const sales = await Promise.all(Array.from({ length: 20 }, () => paid('sale')))
+  const serials: string[] = []
+  const storm = sales.flatMap(({ made }) =>
+    Array.from({ length: 6 }, async (_, part) => {
+      const reply = await follow(world, 'return', made, { amount: '2.50', comment: `part ${part}` }).catch(() => undefined)
+      if (reply?.type === 'async-response') serials.push(reply['serial-number']!)
+    }),
+  )
+  await until(
+    () => serials.length,
+    (count) => count >= 40,
+  )
+  await world.crash()
+  await Promise.all(storm)
+  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0, 60_000), []) // oxfmt-ignore
+  assert.deepEqual(await bothBooks(desk), [])
+  for (const { made } of sales) {
+    const given = (await desk.entries(made.orderid)).slice(1).filter(({ state }) => state === 'approved')
+    assert.ok(given.length <= 4, `${given.length} times 2.50 of 10.50`)
+    assert.equal((await sumsOf(desk, made))[1], String(250 * given.length))
+  }
+  const known = await desk.rows<{ n: number }>(
+    'select count(*)::int as n from transaction where serial_number = any($1::uuid[])',
+    [serials],
+  )
+  assert.equal(known[0]!.n, serials.length, 'each that was acknowledged exists')
+})
+
+test('in the end nothing is owed, and the books are equal both ways', async () => {
+  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0), []) // oxfmt-ignore
+  assert.deepEqual(await bothBooks(desk), [])
+})

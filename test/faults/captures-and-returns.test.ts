@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Effect } from '../../simulators/acquirer/faults.ts'
+import { accepted, order, refused, statusOf, until, type Fields, type Order } from '../conformance/client.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { bothBooks, ended, follow, openWork, preauth, standing, sumsOf, type Operation } from '../harness/follow.ts'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** Lost, late, doubled and declined answers to captures and returns; choices.md, "Captures, returns and voids". The gate waits 600 ms for an answer. */
+
+let world: World
+let desk: FaultDesk
+let merchant: Receiver
+
+before(async () => {
+  merchant = await openReceiver(() => 200)
+  world = await startWorld()
+  desk = await openFaultDesk(world)
+  await desk.gate({ answerTimeoutMs: 600 })
+})
+after(async () => {
+  await desk?.close()
+  await world?.stop()
+  await merchant?.close()
+})
+
+/** What is asked of what: the stage's prefix, the type of callbacks, and how the sums are when it is through. */
+const cases = [
+  { what: 'a capture', operation: 'capture', payment: 'preauth', head: '1 preauth', sums: ['1050', '0'], free: ['0', '0'], stage: 'capture', type: 'capture' },
+  { what: 'a return', operation: 'return', payment: 'sale', head: '1 sale', sums: ['1050', '1050'], free: ['1050', '0'], stage: 'reversal', type: 'reversal' },
+] as const // oxfmt-ignore
+type Case = (typeof cases)[number]
+
+let paths = 0
+interface Paid extends Order {
+  path: string
+}
+async function paid(payment: 'sale' | 'preauth', amount = '10.50'): Promise<Paid> {
+  const path = `/told/${++paths}`
+  const made = await (payment === 'sale' ? order : preauth)(world, { amount, notify_url: `${merchant.origin}${path}` })
+  const seen = await until(
+    () => statusOf(world, made),
+    ({ status }) => status === 'approved',
+  )
+  assert.equal(seen.status, 'approved')
+  return { ...made, path }
+}
+
+async function asked(operation: Operation, made: Order, amount?: string): Promise<string> {
+  return accepted(await follow(world, operation, made, amount === undefined ? {} : { amount })).serial
+}
+
+const states = async ({ orderid }: Order) => (await desk.entries(orderid)).map(({ state }) => state)
+
+/** The merchant hears of it once, after having heard of the payment. */
+async function toldOf(made: Paid, type: string, status: string, errorCode: string | null): Promise<void> {
+  const calls = await until(
+    () => merchant.calls(made.path),
+    (all) => all.length > 1,
+  )
+  assert.deepEqual(
+    calls.slice(1).map(({ query }) => [query.get('type'), query.get('status'), query.get('error_code')]),
+    [[type, status, errorCode]],
+  )
+}
+
+function isError(final: Fields, one: Case, code: string): void {
+  assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['error', `${one.stage}_error`, code])
+}
+
+async function approvedOnce(one: Case, made: Paid, serial: string): Promise<void> {
+  const final = await ended(world, made, serial)
+  assert.deepEqual([final.status, final['order-stage']], ['approved', `${one.stage}_approved`])
+  assert.deepEqual(await states(made), ['approved', 'approved'])
+  assert.deepEqual(await desk.attempts(made.orderid), [`${one.head} approved 000`, `2 ${one.operation} approved 000`])
+  assert.deepEqual(await sumsOf(desk, made), one.sums)
+  await toldOf(made, one.type, 'approved', null)
+}
+
+/** Unknown with its sum held; then taken back, the sum free again, and asked for anew with success. */
+async function takenBack(one: Case, made: Paid, serial: string): Promise<void> {
+  const unknown = await until(
+    () => standing(world, made, serial),
+    ({ status }) => status !== 'processing',
+  )
+  assert.deepEqual(
+    [unknown.status, unknown['order-stage'], unknown['error-code']],
+    ['unknown', `${one.stage}_unknown`, undefined],
+  )
+  assert.deepEqual(await sumsOf(desk, made), one.sums, 'what may have moved is held')
+  refused(await follow(world, one.operation, made, { comment: 'another' }), 9)
+  refused(await follow(world, 'void', made), 9)
+  const repeat = accepted(await follow(world, one.operation, made))
+  assert.equal((await standing(world, made, repeat.serial)).status, 'unknown', 'the same once more is that one')
+
+  isError(await ended(world, made, serial), one, '911')
+  assert.deepEqual(await states(made), ['approved', 'reversed'])
+  const attempts = [`${one.head} approved 000`, `2 ${one.operation} unknown`, '3 reversal approved 400']
+  assert.deepEqual(await desk.attempts(made.orderid), attempts)
+  assert.deepEqual(await sumsOf(desk, made), one.free, 'what was taken back is free')
+  const shown = await statusOf(world, made)
+  assert.deepEqual(
+    [shown.status, shown['order-stage']],
+    ['error', `${one.stage}_error`],
+    'the reversal is not shown as the transaction of the order',
+  )
+  await toldOf(made, one.type, 'error', '911')
+
+  const again = await asked(one.operation, made)
+  assert.equal((await ended(world, made, again)).status, 'approved')
+  assert.deepEqual(await sumsOf(desk, made), one.sums)
+  assert.deepEqual(await states(made), ['approved', 'reversed', 'approved'])
+}
+
+async function withScripts(made: Paid, message: Effect, times = 1, reversal?: Effect): Promise<void> {
+  await desk.script({ order_id: made.orderid, times }, message)
+  if (reversal) await desk.script({ order_id: made.orderid, message: 'reversal', times: 1 }, reversal)
+}
+
+/** A reversal without an answer leaves time to look while it is unknown. */
+const reluctant = { no_answer: true } as const
+
+for (const one of cases) {
+  describe(
+    `${one.what} whose answer is lost becomes unknown, holds its sum and is itself taken back; the payment stands`,
+    { concurrency: 8 },
+    () => {
+      // oxfmt-ignore
+      const lost: readonly [string, Effect][] = [
+      ['no answer',                      { no_answer: true }],
+      ['an answer after the time is up', { delay_ms: 1_200 }],
+      ['an answer after the reversal',   { answer_after_reversal: true }],
+      ['an answer under a wrong STAN',   { wrong_stan: true }],
+    ]
+      for (const [what, effect] of lost)
+        test(what, async () => {
+          const made = await paid(one.payment)
+          await withScripts(made, effect, 1, reluctant)
+          await takenBack(one, made, await asked(one.operation, made))
+        })
+
+      test('a doubled answer counts once', async () => {
+        const made = await paid(one.payment)
+        await withScripts(made, { duplicate: true })
+        await approvedOnce(one, made, await asked(one.operation, made))
+      })
+
+      test('an answer within the time is taken, however late', async () => {
+        const made = await paid(one.payment)
+        await withScripts(made, { delay_ms: 300 })
+        await approvedOnce(one, made, await asked(one.operation, made))
+      })
+
+      test('a decline is final with its code, takes nothing back, and leaves the sum free', async () => {
+        const made = await paid(one.payment)
+        await withScripts(made, { decline: '116' })
+        const final = await ended(world, made, await asked(one.operation, made))
+        assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['declined', `${one.stage}_declined`, '116'])
+        assert.deepEqual(await desk.attempts(made.orderid), [`${one.head} approved 000`, `2 ${one.operation} declined 116`])
+        assert.deepEqual(await sumsOf(desk, made), one.free)
+        await toldOf(made, one.type, 'declined', '116')
+        assert.equal((await ended(world, made, await asked(one.operation, made))).status, 'approved')
+        assert.deepEqual(await sumsOf(desk, made), one.sums)
+      })
+    },
+  )
+
+  for (const [what, effect] of [
+    ['half a frame and the end of the line', { half_frame: true }],
+    ['garbage', { garbage: true }],
+  ] as const)
+    // oxfmt-ignore
+    test(`${one.what} answered by ${what} is unknown, and taken back over a new line`, async () => {
+      const made = await paid(one.payment)
+      await withScripts(made, effect, 1, reluctant)
+      await takenBack(one, made, await asked(one.operation, made))
+    })
+}
+
+test('of three parts the lost one alone is taken back', async () => {
+  const made = await paid('preauth')
+  const first = await asked('capture', made, '3.00')
+  assert.equal((await ended(world, made, first)).status, 'approved')
+  await withScripts(made, { no_answer: true }, 1, reluctant)
+  const lost = await asked('capture', made, '4.00')
+  const third = await asked('capture', made, '3.50')
+  refused(await follow(world, 'capture', made, { amount: '0.01' }), 9)
+  assert.equal((await ended(world, made, third)).status, 'approved')
+  refused(await follow(world, 'return', made, { amount: '6.51' }), 10, 'Amount exceeds 6.50')
+  isError(await ended(world, made, lost), cases[0], '911')
+  assert.deepEqual(await sumsOf(desk, made), ['650', '0'])
+  refused(await follow(world, 'capture', made, { amount: '4.01' }), 10, 'Amount exceeds 4.00')
+  assert.equal((await ended(world, made, await asked('return', made))).status, 'approved')
+  assert.deepEqual(await sumsOf(desk, made), ['650', '650'])
+})
+
+test('what is lost is taken back although more is asked of the order all the while', async () => {
+  const all = await Promise.all(Array.from({ length: 4 }, () => paid('sale')))
+  const lost = await Promise.all(
+    all.map(async (made) => {
+      await withScripts(made, { no_answer: true }, 1, reluctant)
+      return asked('return', made, '1.00')
+    }),
+  )
+  // The order is in hand again and again, also when the sweep finds its reversal due.
+  const moreUntil = performance.now() + 4_000
+  await Promise.all(
+    all.map(async (made) => {
+      for (let n = 0; performance.now() < moreUntil; n++) {
+        accepted(await follow(world, 'return', made, { amount: '0.01', comment: `${n}` }))
+        await pause(20)
+      }
+    }),
+  )
+  for (const [at, made] of all.entries()) isError(await ended(world, made, lost[at]!), cases[1], '911')
+})
+
+describe('a void or cancel is repeated until it is acknowledged, and is through then', { concurrency: 8 }, () => {
+  // oxfmt-ignore
+  const released = [
+    { operation: 'void',   payment: 'sale',    kind: 'void',   type: 'void' },
+    { operation: 'void',   payment: 'preauth', kind: 'void',   type: 'void' },
+    { operation: 'return', payment: 'preauth', kind: 'cancel', type: 'cancel' },
+  ] as const
+  const effects: readonly Effect[] = [{ no_answer: true }, { decline: '909' }, { wrong_stan: true }, { duplicate: true }]
+  for (const { operation, payment, kind, type } of released)
+    for (const effect of effects)
+      test(`${kind} of a ${payment}: ${Object.keys(effect).join()}`, async () => {
+        const made = await paid(payment)
+        await desk.script({ order_id: made.orderid, message: 'reversal', times: 1 }, effect)
+        const serial = await asked(operation, made)
+        refused(await follow(world, 'return', made, { amount: '1.00' }), 9)
+        const final = await ended(world, made, serial)
+        assert.deepEqual(
+          [final.status, final['order-stage'], final['transaction-type']],
+          ['approved', `${kind}_approved`, 'reversal'],
+        )
+        assert.deepEqual(await states(made), ['reversed'])
+        assert.deepEqual(await desk.attempts(made.orderid), [`1 ${payment} approved 000`, `2 ${kind} approved 400`])
+        await toldOf(made, type, 'approved', null)
+      })
+})
+
+describe('while the line is down', () => {
+  test('captures and returns end in error 909 after 30 s with nothing owed; a void and a cancel wait for the line, however long', async () => {
+    const made = {
+      capture: await paid('preauth'),
+      return: await paid('sale'),
+      void: await paid('sale'),
+      cancel: await paid('preauth'),
+    }
+    await desk.line({ refuse: true, close_now: true })
+    const serials = {
+      capture: await asked('capture', made.capture),
+      return: await asked('return', made.return),
+      void: await asked('void', made.void),
+      cancel: await asked('return', made.cancel),
+    }
+    for (const one of cases) {
+      isError(await ended(world, made[one.operation], serials[one.operation], 60_000), one, '909')
+      assert.deepEqual(await sumsOf(desk, made[one.operation]), one.free)
+      assert.deepEqual(await desk.attempts(made[one.operation].orderid), [
+        `${one.head} approved 000`,
+        `2 ${one.operation} not sent`,
+      ])
+      await toldOf(made[one.operation], one.type, 'error', '909')
+    }
+    const tries = () =>
+      desk.rows<{ n: number }>(
+        `select count(*)::int as n from order_event where order_id in ($1, $2) and event = 'reversal unanswered'`,
+        [made.void.orderid, made.cancel.orderid],
+      )
+    await until(tries, ([row]) => row!.n >= 2, 60_000)
+    for (const kind of ['void', 'cancel'] as const) {
+      const seen = await standing(world, made[kind], serials[kind])
+      assert.deepEqual([seen.status, seen['order-stage']], ['processing', `${kind}_processing`])
+      refused(await follow(world, 'capture', made[kind]), 9)
+    }
+    await desk.line({ refuse: false })
+    for (const kind of ['void', 'cancel'] as const) {
+      assert.equal((await ended(world, made[kind], serials[kind], 60_000)).status, 'approved')
+      assert.deepEqual(await states(made[kind]), ['reversed'])
+    }
+    for (const one of cases) {
+      assert.deepEqual(await states(made[one.operation]), ['approved'], 'nothing was sent')
+      assert.equal((await ended(world, made[one.operation], await asked(one.operation, made[one.operation]))).status, 'approved')
+    }
+  })
+})
+
+test('no capture and no return was sent twice to a gate that does not recognise repeats', async () => {
+  const { byType, duplicates } = await desk.messages()
+  assert.deepEqual([byType['1221'] ?? 0, byType['1201'] ?? 0, duplicates], [0, 0, 0])
+})
+
+describe('a gate that recognises repeats is asked again under the same names', () => {
+  before(() => desk.gate({ answerTimeoutMs: 600, recognisesRepeats: true }))
+  for (const one of cases) {
+    for (const times of [1, 2])
+      test(`${one.what} unanswered ${times === 1 ? 'once' : 'twice'}: approved, one entry, one attempt`, async () => {
+        const made = await paid(one.payment)
+        await withScripts(made, { no_answer: true }, times)
+        const repeats = (await desk.messages()).repeats
+        await approvedOnce(one, made, await asked(one.operation, made))
+        assert.equal((await desk.messages()).repeats - repeats, times)
+      })
+    test(`${one.what} unanswered three times is unknown, and taken back`, async () => {
+      const made = await paid(one.payment)
+      await withScripts(made, { no_answer: true }, 3, reluctant)
+      await takenBack(one, made, await asked(one.operation, made))
+    })
+  }
+})
+
+test('in the end nothing is owed, and the books are equal both ways', async () => {
+  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0), []) // oxfmt-ignore
+  assert.deepEqual(await bothBooks(desk), [])
+})

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { order, settled, until, type Fields, type Order } from '../conformance/client.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { bothBooks, ended, follow, openWork, preauth, sumsOf, type Ask, type Operation } from '../harness/follow.ts'
+import { startServe, type GatewayProcess } from '../harness/serve.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** Two gateway processes on one database, asked for more of one order at once than it has. */
+
+let world: World
+let desk: FaultDesk
+let first: GatewayProcess
+let second: GatewayProcess
+
+before(async () => {
+  world = await startWorld()
+  desk = await openFaultDesk(world)
+  ;[first, second] = await Promise.all([startServe(world), startServe(world)])
+})
+after(async () => {
+  for (const gateway of [first, second]) await gateway?.stop()
+  await desk?.close()
+  await world?.stop()
+})
+
+const either = (at: number): World => (at % 2 === 0 ? first : second).world
+const all = (wishes: readonly [Operation, Ask][], made: Order): Promise<Fields[]> =>
+  Promise.all(wishes.map(([operation, ask], at) => follow(either(at), operation, made, ask)))
+const taken = (replies: Fields[]): Fields[] => replies.filter(({ type }) => type === 'async-response')
+const codes = (replies: Fields[]) => [...new Set(replies.flatMap(({ 'error-code': code }) => code ?? []))]
+
+async function approved(made: Order, replies: Fields[]): Promise<void> {
+  for (const reply of replies) assert.equal((await ended(world, made, reply['serial-number']!)).status, 'approved')
+}
+
+test('30 rounds: of eight returns of 3.00 over both at once, three fit into 10.50 and five are refused', async () => {
+  for (let round = 0; round < 30; round++) {
+    const made = await order(either(round))
+    await settled(either(round), made)
+    const replies = await all(
+      Array.from({ length: 8 }, (_, at) => ['return', { amount: '3.00', comment: `${at}` }]),
+      made,
+    )
+    assert.equal(taken(replies).length, 3, JSON.stringify(replies))
+    assert.deepEqual(codes(replies), ['10'])
+    await approved(made, taken(replies))
+    assert.deepEqual(await sumsOf(desk, made), ['1050', '900'])
+  }
+})
+
+test('30 rounds: the same return eight times over both at once gives the money back once', async () => {
+  for (let round = 0; round < 30; round++) {
+    const made = await order(either(round))
+    await settled(either(round), made)
+    const replies = await all(
+      Array.from({ length: 8 }, () => ['return', { amount: '2.00', idempotencyKey: 'once' }]),
+      made,
+    )
+    assert.equal(taken(replies).length, 8, JSON.stringify(replies))
+    await approved(made, replies)
+    assert.deepEqual(await sumsOf(desk, made), ['1050', '200'])
+  }
+})
+
+test('30 rounds: two returns asked of one process and two of the other, each three times: each request means its own return', async () => {
+  for (let round = 0; round < 30; round++) {
+    const made = await order(either(round))
+    await settled(either(round), made)
+    const named = (at: number) => ['one', 'two', 'three', 'four'][at % 4]!
+    const replies = await all(
+      Array.from({ length: 12 }, (_, at) => ['return', { amount: '2.00', idempotencyKey: named(at) }]),
+      made,
+    )
+    assert.equal(taken(replies).length, 12, JSON.stringify(replies))
+    for (const [at, reply] of replies.entries()) {
+      const meant = await desk.rows<{ key: string }>(
+        `select asked ->> 'idempotencyKey' as key from transaction t where order_id = $1
+         and (serial_number = $2 or transaction_no = (select transaction_no from request where order_id = $1 and serial_number = $2))`,
+        [made.orderid, reply['serial-number']],
+      )
+      assert.deepEqual(meant.map(({ key }) => key), [named(at)]) // oxfmt-ignore
+    }
+    await approved(made, replies)
+    assert.deepEqual(await sumsOf(desk, made), ['1050', '800'])
+  }
+})
+
+test('30 rounds: a void against a return, and a cancel against a capture: one of them is taken', async () => {
+  for (let round = 0; round < 30; round++) {
+    const made = await (round % 2 === 0 ? order : preauth)(either(round))
+    await settled(either(round), made)
+    const rival = round % 2 === 0 ? 'return' : 'capture'
+    const one: [Operation, Ask][] = [['void', {}], ['void', {}], [rival, { comment: 'a' }], [rival, { comment: 'b' }]] // oxfmt-ignore
+    const replies = await all(round % 4 < 2 ? one : one.toReversed(), made)
+    // Two voids alike are one; the second of two rivals, differently commented, is refused.
+    const kinds = await desk.rows<{ kind: string }>('select kind from transaction where order_id = $1 and transaction_no > 1', [
+      made.orderid,
+    ])
+    assert.equal(kinds.length, 1, JSON.stringify([kinds, replies]))
+    assert.deepEqual(codes(replies), ['9'])
+    await approved(made, taken(replies))
+  }
+})
+
+test('in the end nothing is owed, and the books are equal both ways', async () => {
+  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0), []) // oxfmt-ignore
+  assert.deepEqual(await bothBooks(desk), [])
+})
