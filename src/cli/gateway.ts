@@ -143,6 +143,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
         door: () => door,
         processId: () => processId,
         clock,
+        log,
         keys,
         random,
         registry: () => registry.current(),

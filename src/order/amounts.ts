@@ -46,7 +46,10 @@ const repeatsForMs = 24 * 3_600_000
 /** Whether an approved order allows what is asked, and as what. `mayPart`: the gate takes parts. */
 export function judgeFollow(order: Order, ask: FollowAsk, mayPart: { capture: boolean; return: boolean }, now: number): Judged {
   const same = order.transactions.find((t) => isSame(t, ask, now))
-  if (same) return asksTheSame(same, ask) ? { is: 'repeat', transaction: same } : { is: 'key in use' }
+  if (same)
+    return same.serialNumber === ask.serialNumber || asksTheSame(same, ask)
+      ? { is: 'repeat', transaction: same }
+      : { is: 'key in use' }
   const payment = head(order)
   if (payment.state !== 'approved' || isReleased(order)) return { is: 'wrong state' }
   switch (ask.operation) {

@@ -83,9 +83,10 @@ export const insertTransactions: Write = statement(`
 
 /** Fenced by the order's version, which is written in the same transaction. */
 export const updateTransactions: Write = statement(`
-  update transaction t set state = n.state, result = n.result, authentication = n.authentication, step = n.step, due_at = n.due_at, lease = n.lease, tries = n.tries,
+  update transaction t set state = n.state, amount_minor = n.amount_minor, amount_text = n.amount_text, result = n.result, authentication = n.authentication, step = n.step, due_at = n.due_at, lease = n.lease, tries = n.tries,
     alarm = n.alarm, final_at = n.final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, state text, result jsonb, authentication jsonb,
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, state text, amount_minor bigint,
+    amount_text text, result jsonb, authentication jsonb,
     step text, due_at timestamptz, lease bigint, tries int, alarm text, final_at timestamptz)
   where t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = n.transaction_no`)
 

@@ -1,5 +1,6 @@
 /** What the pages of 3-D Secure show of an order, and what they do to it: the same as a merchant's uploads. */
 import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import type { Card } from '../card/vault.ts'
 import { callbackPairs } from '../gateway-api/callback.ts'
 import { controlOf } from '../merchant/control.ts'
@@ -24,6 +25,7 @@ export interface HostedWorld extends ParesParts {
   door: () => Door
   processId: () => bigint
   clock: Clock
+  log: Log
   pages: (token: string) => HostedUrls
   pareqParts: (order: Order) => PareqParts
 }
@@ -64,8 +66,9 @@ export function hostedOrders(
       const found = await find(token)
       if (found?.transaction.state !== 'awaiting pares') return
       const { order, transaction } = found
-      const { event } = judgePares(world, order, transaction, answer, world.clock.now())
+      const { event, refused } = judgePares(world, order, transaction, answer, world.clock.now())
       const { merchantId, orderId } = order
+      if (refused !== undefined) world.log.warn({ order: String(orderId), why: refused }, 'a PARes fails a check')
       await world.door().submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
     },
   }

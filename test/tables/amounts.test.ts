@@ -40,6 +40,7 @@ const asking = (operation: FollowAsk['operation'], minor?: bigint): FollowAsk =>
 function told(judged: Judged): string {
   if (judged.is === 'allowed') return `${judged.kind} ${judged.amountMinor}`
   if (judged.is === 'exceeds') return `over ${judged.left}`
+  if (judged.is === 'key in use') return 'key in use'
   return judged.is === 'repeat' ? `repeat of ${judged.transaction.no}` : judged.is === 'wrong state' ? 'wrong' : 'no part'
 }
 
@@ -199,12 +200,14 @@ describe('the same once more', () => {
       const named = asked(part(state), { asked: { operation: 'return', idempotencyKey: 'k' }, createdAt: now - day + 1 })
       assert.equal(told(judgeFollow(named, plain(400n, { idempotencyKey: 'k' }), may, now)), 'repeat of 2', state)
       assert.equal(told(judgeFollow(named, plain(400n, { idempotencyKey: 'l' }), may, now)), 'return 400', state)
+      assert.equal(told(judgeFollow(named, plain(399n, { idempotencyKey: 'k' }), may, now)), 'key in use', state)
+      assert.equal(told(judgeFollow(named, plain(400n, { idempotencyKey: 'k', comment: 'b' }), may, now)), 'key in use', state)
       const old = asked(named, { createdAt: now - day })
       assert.equal(told(judgeFollow(old, plain(400n, { idempotencyKey: 'k' }), may, now)), 'return 400', state)
     }
   })
 
   test('its serial number finds it when its own commit lost the answer', () => {
-    assert.equal(told(judgeFollow(part('approved'), plain(5n, { serialNumber: 'serial-2' }), may, now)), 'repeat of 2')
+    assert.equal(told(judgeFollow(part('approved'), plain(400n, { serialNumber: 'serial-2' }), may, now)), 'repeat of 2')
   })
 })

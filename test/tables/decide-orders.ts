@@ -23,6 +23,7 @@ export const answers: ReadonlySet<EventName> = new Set([
   'answer awaited',
   'lease lost',
   'authentication demanded',
+  'amount declined',
   'reversal unanswered',
   'reversal acknowledged',
 ])
@@ -142,6 +143,7 @@ export function eventOf(is: EventName, changes: object = {}, subject = 1): Event
     learned: {},
     verified: 'AUTHENTICATED',
     verdict,
+    next: { minor: 500n, text: '5.00' },
   }
   const made = {
     is,

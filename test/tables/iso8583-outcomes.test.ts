@@ -62,7 +62,18 @@ test('a sale asks for the money in the fields of docs/iso8583.md', () => {
       41: 'TERM1',
       42: 'SHOP',
       43: 'Cafe Zoe, ??',
-      48: { OI: '170', 92: '123', EC: undefined, AV: undefined, DT: undefined, TV: undefined, AM: undefined },
+      48: {
+        OI: '170',
+        92: '123',
+        EC: undefined,
+        AV: undefined,
+        DT: undefined,
+        TV: undefined,
+        AM: undefined,
+        RI: undefined,
+        RS: undefined,
+        NR: undefined,
+      },
       49: '840',
     },
   })
@@ -94,7 +105,18 @@ test('the result of 3-D Secure travels in the tags of field 48', () => {
     method: 'challenge',
   } as const
   const tags = authorisationRequest(gate, { ...ask, authentication }).fields[48]
-  assert.deepEqual(tags, { OI: '170', 92: undefined, EC: '05', AV: 'AJkB', DT: 'ds-1', TV: '2.2.0', AM: 'challenge' })
+  assert.deepEqual(tags, {
+    OI: '170',
+    92: undefined,
+    EC: '05',
+    AV: 'AJkB',
+    DT: 'ds-1',
+    TV: '2.2.0',
+    AM: 'challenge',
+    RI: undefined,
+    RS: undefined,
+    NR: undefined,
+  })
 })
 
 test('a reversal names its original by field 56 and RRN, and itself by a STAN of its own', () => {

@@ -82,7 +82,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
   assert.deepEqual(set, {
     ...usualEndpoint,
     callbackUrl: 'https://shop.example/',
-    disabledOperations: ['sale'],
+    disabledOperations: ['capture', 'return', 'sale', 'void'],
     mandatoryFields: ['phone'],
   })
   assert.deepEqual(settingsAfter(set, {}), set)
