@@ -77,6 +77,8 @@ export function openDoor(s: DoorSettings): Door {
   const answered = new WeakMap<Submission, Advanced>()
   /** What was decided on an event whose commit may have gone through although the connection broke: found stored just so, it was. The same version may be another process's. */
   const decided = new WeakMap<Submission, Work>()
+  /** Transactions whose step this process is doing, or did. */
+  const started = new WeakSet<Transaction>()
   const me = s.heartbeat.processId
 
   const batch = openBatch<Submission, Advanced>({
@@ -127,8 +129,11 @@ export function openDoor(s: DoorSettings): Door {
     const works = new Map<string, Work>()
     const { firsts, twins } = pairUp(entries)
     const opened = await openHappened(entries, works)
+    /** Refused because of what this round decided before them: should that not be saved, they are judged again. */
+    const refusedAfter: [number, Work][] = []
     for (const [entry, work] of opened) {
       const refused = happen(work, entry.item as Happened, deciding(true))
+      if (refused && work.entries.length > 0) refusedAfter.push([entry.at, work])
       if (!refused) work.entries.push(entry.at)
       else if (isNotFollowed(refused)) results[entry.at] = { is: 'not followed', judged: refused }
       else results[entry.at] = committedBefore(entry.item, work) ?? { is: 'ignored', why: refused.why }
@@ -146,6 +151,7 @@ export function openDoor(s: DoorSettings): Door {
     for (const { item } of entries) begun.add(item)
     const told = entries.flatMap(({ item }) => (item.is === 'accept' || !item.request ? [] : [item.request]))
     const moved = await store(works, firsts, twins, wereBegun, told, results)
+    for (const [at, work] of refusedAfter) if (work.entries.some((one) => moved.has(one))) moved.add(at)
     for (const { item, at } of entries) if (moved.has(at)) decided.delete(item)
     return entries.filter((e) => moved.has(e.at))
   }
@@ -160,12 +166,16 @@ export function openDoor(s: DoorSettings): Door {
 
   /** Takes an order in hand and begins its steps outside that this process leased and `before` did not have. */
   function takeInHand(order: Order, card: Card | undefined, before: Order | undefined): void {
-    // Only what is done outside is in hand: a step of another kind may bear this lease too, by a sweep whose answer was lost, and would be held for ever.
-    const mine = order.transactions.filter((t) => isOutside(t.step) && t.lease === me)
+    const isNew = (t: Transaction): boolean => t !== before?.transactions[t.no - 1]
+    // Only what is being done outside is in hand: any other step may bear this lease too, by a sweep that claimed it meanwhile, and would be held for ever.
+    const mine = order.transactions.filter((t) => isOutside(t.step) && t.lease === me && (isNew(t) || started.has(t)))
     if (mine.length === 0 || !card) return
     const held: Held = { order, card }
     hand.take(placeKey(order), held)
-    for (const t of mine) if (t !== before?.transactions[t.no - 1]) s.onStep(held, t)
+    for (const t of mine.filter(isNew)) {
+      started.add(t)
+      s.onStep(held, t)
+    }
   }
 
   /** The transaction of a round. Answers the entries that must be decided again. */

@@ -10,7 +10,7 @@ import { demandedAuthentication, mayBeDemanded } from './authenticate.ts'
 import { originalOf } from './decide.ts'
 import type { Event, GateFacts } from './event.ts'
 import type { Held } from './hand.ts'
-import type { Attempt, Order, Step, Transaction } from './order.ts'
+import { head, type Attempt, type Order, type Step, type Transaction } from './order.ts'
 
 /** Does one step outside and says what came of it. It never rejects for anything the outside does. */
 export type Performer = (held: Held, transaction: Transaction) => Promise<Event>
@@ -161,7 +161,7 @@ function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'ret
     kind,
     orderId: order.orderId,
     amountMinor: transaction.amountMinor,
-    originalMinor: order.amountMinor,
+    originalMinor: head(order).amountMinor,
     currencyNumeric: currencyOf(order.currency)!.numeric,
     stan: attempt.stan,
     rrn: attempt.rrn,

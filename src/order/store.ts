@@ -178,8 +178,9 @@ function tablesOn(runner: Runner): OrderTables {
 async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> {
   if (places.length === 0) return []
   const wanted = [asJson(places.map(placeRow))]
-  const [orders, transactions, attempts] = await Promise.all([
-    runner.run(sql.selectOrders, wanted),
+  // The version first: read after the rest it could be newer than that, and a save by it would pass although the order had moved.
+  const orders = await runner.run(sql.selectOrders, wanted)
+  const [transactions, attempts] = await Promise.all([
     runner.run(sql.selectTransactions, wanted),
     runner.run(sql.selectAttempts, wanted),
   ])

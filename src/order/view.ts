@@ -14,6 +14,8 @@ const stages = {
   'awaiting pares': '3d_validating',
   ready: 'processing',
   authorising: 'processing',
+  owed: 'processing',
+  reversing: 'processing',
 } as const
 
 /** Stage of a transaction: the prefix of its kind and where it stands. */

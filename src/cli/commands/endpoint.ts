@@ -84,7 +84,9 @@ export function addEndpointCommands(program: Command): void {
   settable(
     endpoint
       .command('add')
-      .description('makes an endpoint; 3-D Secure is off and every operation on unless said otherwise')
+      .description(
+        'makes an endpoint; 3-D Secure, captures, returns and voids are off and every other operation on unless said otherwise',
+      )
       .requiredOption('--merchant <login>', 'whose it is')
       .requiredOption('--currency <code>', 'of ISO 4217; it cannot be changed later', aCurrency),
   )
