@@ -111,7 +111,7 @@ export function readBody(body: Buffer | undefined, contentType: string | undefin
 }
 
 export function fieldsCanBeRead(asked: Asked): Refusal | undefined {
-  const read = readFields(tables[asked.operation], asked.pairs!, isPayment(asked.operation) ? requiredHere(asked) : undefined)
+  const read = readFields(tables[asked.operation], asked.pairs!, requiredHere(asked))
   if ('refused' in read) return read
   asked.values = asked.operation === 'account-verification' ? withCurrency(read.values, asked) : read.values
   asked.raw = read.raw
@@ -125,7 +125,19 @@ function withCurrency(values: Values<Table>, { entry }: Asked): Values<Table> {
 }
 
 /** Fields that the endpoint makes mandatory. In a group it is the member of the currency, as far as the currency can be told. */
-function requiredHere({ entry, pairs, operation }: Asked): Set<string> {
+function requiredHere(asked: Asked): Set<string> | undefined {
+  if (isRebill(asked.operation)) return requiredOfRebill(asked)
+  return isPayment(asked.operation) ? requiredOfPayment(asked) : undefined
+}
+
+/** A cardholder who is to be authenticated has to come back. */
+function requiredOfRebill({ entry, pairs }: Asked): Set<string> {
+  const sent = (name: string) => pairs!.find(([other]) => other === name)?.[1].trim() ?? ''
+  const authenticates = memberFor(entry!, sent('currency'))?.settings.threeDSecure === true
+  return new Set(authenticates && sent('recurrent_initiator') === 'CARDHOLDER' ? ['redirect_url'] : [])
+}
+
+function requiredOfPayment({ entry, pairs, operation }: Asked): Set<string> {
   const currency = pairs!.find(([name]) => name === 'currency')?.[1].trim() ?? ''
   const endpoint = memberFor(entry!, currency === '' && entry!.endpoints.length === 1 ? entry!.endpoints[0]!.currency : currency)
   return new Set([

@@ -14,7 +14,6 @@ export async function performRebill(asked: Asked): Promise<Reply | Refusal> {
   const { amount, currency, enumerate_amounts: amounts } = values
   const recurrent = recurrentOf(asked)
   const authenticates = recurrent.initiator === 'CARDHOLDER' && asked.endpoint!.settings.threeDSecure
-  if (authenticates && values.redirect_url === undefined) return refuse('field is required', 'redirect_url')
   // What is authenticated is one amount, and its proof is worth nothing with another.
   if (authenticates && amounts)
     return refuse('field is invalid', 'enumerate_amounts is invalid: 3-D Secure authenticates one amount')

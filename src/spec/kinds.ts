@@ -66,7 +66,10 @@ export const amounts = (max: number): Kind<Amount[]> => ({
   max,
   read(t, neighbours) {
     const one = amount(10)
-    const read = t.split(',').map((entry) => one.read(entry.trim(), neighbours))
+    const read = t.split(',').map((entry) => {
+      const text = entry.trim()
+      return text.length > one.max ? unfit(`it is longer than ${one.max} characters`) : one.read(text, neighbours)
+    })
     const bad = read.find((entry): entry is Unfit => 'unfit' in entry)
     if (bad) return unfit(`of one entry, ${bad.unfit}`)
     const list = read as Amount[]
