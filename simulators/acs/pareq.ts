@@ -5,7 +5,8 @@ import { secret } from '../../src/base/secret.ts'
 import { judgeRedirectUrl } from '../../src/http/address.ts'
 import { panOf } from '../three-d-secure/account.ts'
 import { legacyOutcomeOf, networkOf, type LegacyOutcome } from '../three-d-secure/cards.ts'
-import { readPareq, type Pareq, type Pares } from '../three-d-secure/legacy.ts'
+import { inflateParam, readPareq, type Pareq, type Pares } from '../three-d-secure/legacy.ts'
+import type { Direction } from '../three-d-secure/journal.ts'
 import { anyFormAction, formOf, policy, refreshSeconds, send, turnAway } from './browser.ts'
 import { Challenge, type View } from './challenge.ts'
 import { keep, type Desk, type LegacyCase, type Shown } from './desk.ts'
@@ -24,13 +25,15 @@ export function pareqRoutes(app: FastifyInstance, desk: Desk, timeScale: number)
   const refreshAfter = Math.ceil(refreshSeconds * timeScale)
   const show = (reply: FastifyReply, one: LegacyCase, view: View | undefined) => {
     const nonce = desk.random.bytes(16).toString('base64')
-    if (view?.is === 'asking')
+    if (view?.is === 'asking') {
+      noteBrowser(desk, one, 'out', { messageType: 'Page', triesLeft: view.triesLeft, notice: view.notice })
       return send(
         reply,
         200,
         challengePage({ ...one, path }, view, nonce, refreshAfter),
         policy(nonce, `form-action 'self'`, anybody),
       )
+    }
     one.paRes ??= paresFor(desk, one, statusOf(one.outcome, view?.result.passed))
     const page = returnPage(one.termUrl, { PaRes: one.paRes, MD: one.md }, nonce)
     return send(reply, 200, page, policy(nonce, anyFormAction, anybody))
@@ -46,6 +49,7 @@ export function pareqRoutes(app: FastifyInstance, desk: Desk, timeScale: number)
     if (!one?.challenge) return turnAway(desk, reply, 404, 'This payment is not known, or was long ago.')
     const action = form.get('action') ?? 'submit'
     const { challenge } = one
+    noteBrowser(desk, one, 'in', { messageType: 'Answer', action })
     if (action === 'cancel') return show(reply, one, await challenge.cancel())
     if (action === 'resend') return show(reply, one, await challenge.resend())
     return show(reply, one, await challenge.submit(form.get('password') ?? ''))
@@ -56,6 +60,10 @@ export function pareqRoutes(app: FastifyInstance, desk: Desk, timeScale: number)
     return show(reply, one, await one.challenge.view())
   })
 }
+
+/** What is no message of the protocol but belongs to its story; what the cardholder typed stays out. */
+const noteBrowser = ({ journal }: Desk, { pareq }: LegacyCase, direction: Direction, fields: object): void =>
+  journal.note(direction, 'browser', JSON.stringify({ ...fields, messageVersion: '1.0.2', messageId: pareq.messageId }))
 
 /** `passed` is undefined where nobody was asked. */
 function statusOf(outcome: LegacyOutcome, passed: boolean | undefined): Pares['status'] {
@@ -82,8 +90,7 @@ function openCase(desk: Desk, form: URLSearchParams): LegacyCase | string {
   if (card === undefined) return 'This bank does not know the card.'
   // A card that the directory server was told to call enrolled does what most do.
   const outcome = legacyOutcomeOf(card) ?? 'password'
-  const { xid, purchAmount, currency, acqBIN, merID } = pareq
-  desk.journal.note('in', 'browser', JSON.stringify({ messageType: 'PAReq', messageVersion: '1.0.2', dsTransID: xid, purchAmount, currency, acqBIN, merID })) // oxfmt-ignore
+  desk.journal.noteXml('in', 'browser', inflateParam(param)!, { TermUrl: termUrl, MD: md })
   const asks = outcome !== 'attempt' && outcome !== 'denied'
   const ending = outcome === 'password-failed' ? 'fails' : 'password'
   const one: LegacyCase = {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eciOf, networkOf } from '../three-d-secure/cards.ts'
 import { cavvOf } from '../three-d-secure/cavv.ts'
-import { writePares, type Pares } from '../three-d-secure/legacy.ts'
+import { inflateParam, writePares, type Pares } from '../three-d-secure/legacy.ts'
 import type { Desk, LegacyCase, LegacyNetwork } from './desk.ts'
 import { paresFaults, type Issuer } from './pares-faults.ts'
 
@@ -26,8 +26,8 @@ export function paresFor(desk: Desk, one: LegacyCase, status: Pares['status']): 
   const pares = of(status)
   const good = writePares(pares, { ...issuers[network], hash: 'sha1' })
   const fault = faults.takeText('pares', { card: one.card.reveal() })
-  const { cavv, eci } = pares
-  journal.note('out', 'browser', JSON.stringify({ messageType: 'PARes', messageVersion: '1.0.2', dsTransID: one.pareq.xid, transStatus: status, authenticationValue: cavv, eci, fault })) // oxfmt-ignore
+  // Noted as the issuer means it; what a script makes of it is for the other side to find out.
+  journal.noteXml('out', 'browser', inflateParam(good)!, fault === undefined ? {} : { fault })
   if (fault === undefined) {
     if (status === 'Y' || status === 'A') earlierPares.set(network, good)
     return good

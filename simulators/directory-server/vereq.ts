@@ -16,8 +16,8 @@ export async function answerVereq(desk: Desk, text: string): Promise<Answer> {
     journal.note('in', peer, text)
     return refuse(desk, messageIdIn(text), unreadable(text))
   }
-  const { messageId, pan, acqBIN, merID } = vereq
-  journal.note('in', peer, jsonOf('VEReq', { messageId, acctNumber: pan, acqBIN, merID }))
+  const { messageId, pan } = vereq
+  journal.noteXml('in', peer, text)
   const met = { message: 'VEReq', card: pan }
   const held = await hold(desk, met)
   if (held !== undefined) return held
@@ -27,9 +27,9 @@ export async function answerVereq(desk: Desk, text: string): Promise<Answer> {
   if (broken !== undefined) return broken
   const unfit = unfitOf(vereq)
   if (unfit !== undefined) return refuse(desk, messageId, ['5', unfit])
-  const veres = veresOf(desk, vereq, met)
-  journal.note('out', peer, jsonOf('VERes', { ...veres }))
-  return { body: writeVeres(veres) }
+  const body = writeVeres(veresOf(desk, vereq, met))
+  journal.noteXml('out', peer, body)
+  return { body }
 }
 
 function veresOf({ faults, cavvKey, pareqUrl }: Desk, { messageId, pan }: Vereq, met: { message: string; card: string }): Veres {
@@ -69,10 +69,7 @@ const words: Record<string, string> = {
 }
 
 function refuse({ journal }: Desk, messageId: string, [errorCode, errorDetail]: Trouble): Answer {
-  journal.note('out', peer, jsonOf('Error', { messageId, errorCode, errorDetail }))
-  return { body: writeLegacyError(messageId, errorCode, words[errorCode] ?? 'Scripted error.', errorDetail) }
+  const body = writeLegacyError(messageId, errorCode, words[errorCode] ?? 'Scripted error.', errorDetail)
+  journal.noteXml('out', peer, body)
+  return { body }
 }
-
-/** For the log, which knows JSON and what of it to mask. */
-const jsonOf = (messageType: string, fields: Record<string, unknown>): string =>
-  JSON.stringify({ messageType, messageVersion: '1.0.2', ...fields })

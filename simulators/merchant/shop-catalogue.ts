@@ -69,6 +69,12 @@ export const scenarios: readonly { group: string; cards: readonly [scenario: str
     ['silent-method',          'It never answers',                   'threeDSCompInd N after ten seconds.'],
     ['broken-method',          'It answers HTTP 500',                'threeDSCompInd N after ten seconds.'],
   ] },
+  { group: 'Has a bank that speaks 1.0.2 alone', cards: [
+    ['1.0.2',                  'The old way: a page that asks',      'VEReq, VERes; then the browser carries PAReq and PARes. The password is “hint”.'],
+    ['1.0.2-attempt',          'The old way: only attempted',        'PARes with status A and proof of it; nobody is asked.'],
+    ['1.0.2-failed',           'The old way: not believed',          'PARes with status N; nobody is asked.'],
+    ['1.0.2-unavailable',      'The old way: the bank cannot say',   'PARes with status U, after the right password “hint”.'],
+  ] },
 ]
 
 /** Authorised at once, on an endpoint without 3-D Secure. */

@@ -63,18 +63,39 @@ export function challengeFrame(page: string, acsUrl: string): FramePage | undefi
   return { html: page, policy: `${common}; script-src ${hashes.join(' ') || `'none'`}; form-action ${url.origin}` }
 }
 
-/** Back from the challenge; the page around goes on by itself. Without scripts a link leads out of the frame. */
-export const challengeReturned = (orderPath: string): FramePage => ({
+/** The form of 1.0.2 with a TermUrl of our own; the one in the gateway's `html` would end on the gateway's page. */
+export function payerFrame(seen: ReadonlyMap<string, string>, termUrl: string, nonce: string): FramePage | undefined {
+  const field = (name: string) => seen.get(`tds-pareq-form-${name}`) ?? ''
+  const url = judgeRedirectUrl(field('acs-url'), { plainHttp: true })
+  if (!(url instanceof URL)) return undefined
+  const fields = { PaReq: field('pareq'), TermUrl: termUrl, MD: field('md') }
+  return {
+    policy: `${common}; script-src 'nonce-${nonce}'; form-action ${url.origin}`,
+    html: framed(
+      'Contacting your bank',
+      html`<form method="post" action="${field('acs-url')}">
+          ${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+          <noscript><button>Go on to your bank</button></noscript>
+        </form>
+        <script nonce="${nonce}">
+          ${verbatim('document.forms[0].submit()')}
+        </script>`,
+    ),
+  }
+}
+
+/** Back from the bank; the page around goes on by itself. Without scripts its own link does, since nothing in the sandboxed frame may. */
+export const bankReturned: FramePage = {
   policy: common,
   html: framed(
     'Back at the shop',
     html`<p>Your bank has answered. The shop goes on.</p>
-      <noscript><a href="${orderPath}" target="_top">Continue</a></noscript>`,
+      <noscript><p>Follow the link below.</p></noscript>`,
   ),
-})
+}
 
-const framed = (title: string, content: Markup): string =>
-  html`<!doctype html>
+function framed(title: string, content: Markup): string {
+  return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -85,3 +106,4 @@ const framed = (title: string, content: Markup): string =>
         ${content}
       </body>
     </html> `.text
+}

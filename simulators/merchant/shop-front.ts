@@ -41,14 +41,14 @@ export function frontPage({ nonce, links, cards, complaint }: FrontPage): string
               </optgroup>
             </select>
             <p class="explain about-plain">No issuer is asked before the acquirer is.</p>
-            ${scenarios.flatMap((group) => group.cards).map(([scenario, , more]) => html`<p class="explain about-${scenario}">${more}</p>`)}
+            ${scenarios.flatMap((group) => group.cards).map(([scenario, , more]) => html`<p class="explain about-${slug(scenario)}">${more}</p>`)}
           </fieldset>
           <div class="row pair">
             <fieldset>
               <legend class="small">Network</legend>
               <div class="row">${networks.map((one, i) => choice('network', one, networkBadge(one), i === 0))}</div>
             </fieldset>
-            <fieldset>
+            <fieldset class="versions">
               <legend class="small">3-D Secure version</legend>
               <div class="row">${['2.2.0', '2.1.0'].map((one, i) => choice('version', one, html`${one}`, i === 0))}</div>
             </fieldset>
@@ -82,9 +82,13 @@ export function frontPage({ nonce, links, cards, complaint }: FrontPage): string
   )
 }
 
+/** A name that can be a class. */
+const slug = (scenario: string): string => scenario.replaceAll('.', '-')
+
 /** The explanation of the card that is chosen. */
 const explained = ['plain', ...scenarios.flatMap((group) => group.cards.map(([scenario]) => scenario))]
-  .map((name) => `form:has(option[value=${name}]:checked) .about-${name} { display: block }`)
+  .map((name) => `form:has(option[value="${name}"]:checked) .about-${slug(name)} { display: block }`)
+  .concat(`form:has(:is(option[value="plain"], option[value^="1.0.2"]):checked) .versions { opacity: .45 }`)
   .join('\n')
 
 const productChoice = ({ id, name, says, prices, picture }: Product, i: number): Markup =>

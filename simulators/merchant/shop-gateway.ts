@@ -61,13 +61,10 @@ export function statusCall(account: GatewayAccount, placed: Placed): Call {
   return { name: 'status', url: `${account.baseUrl}/api/v2/status/${endpoint}`, pairs: Object.entries(fields), signed }
 }
 
+export type Upload = 'method-url' | 'cres' | 'pares'
+
 /** The uploads of 3-D Secure: what the browser's way through the issuer brought. */
-export function uploadCall(
-  account: GatewayAccount,
-  placed: Placed,
-  kind: 'method-url' | 'cres',
-  more: Readonly<Record<string, string>>,
-): Call {
+export function uploadCall(account: GatewayAccount, placed: Placed, kind: Upload, more: Readonly<Record<string, string>>): Call {
   const name = `upload-${kind}-result`
   const signed = identified(account, placed, 'client-order-id')
   const { endpoint, clientOrderid, orderid } = placed

@@ -2,7 +2,8 @@ import { messages as messageRows } from '../../src/spec/three-d-secure/messages.
 import { actionCodes } from '../../src/spec/action-codes.ts'
 import { isoFields } from '../../src/spec/iso8583.ts'
 import type { Callback } from './callbacks.ts'
-import { shownFields, signedBy, statusInWords, toneOf, type Field, type Lane, type Message, type Tone } from './shop-message.ts'
+import { shownFields, signedBy, statusInWords, toneOf, type Field, type Lane, type Message } from './shop-message.ts'
+import { legacyField, toneOfStatus } from './shop-reading.ts'
 import type { Secret } from '../../src/base/secret.ts'
 
 /** The other programs' own notes of an order, read as arrows. They mask card data when they write; nothing here could unmask it. */
@@ -64,19 +65,22 @@ const peers: Readonly<Record<string, Lane>> = { '3ds-server': 'gateway', acs: 'i
 function threeDSecure({ time, direction, peer, type, message }: Noted, id: string, here: Lane): Message {
   const there = peers[peer] ?? 'issuer'
   const fields = (typeof message === 'object' && message !== null ? message : { text: message }) as Record<string, unknown>
-  const { transStatus, errorCode, errorDescription } = fields
-  const isErro = type === 'Erro'
+  // What decides is spelled otherwise in 1.0.2.
+  const transStatus = fields['transStatus'] ?? fields['TX/status']
+  const enrolled = fields['CH/enrolled']
+  const isErro = type === 'Erro' || type === 'Error'
   const status = typeof transStatus === 'string' ? statusInWords(transStatus) : undefined
-  const says = isErro ? `${String(errorCode)} ${String(errorDescription)}` : (status ?? wordsOf(type, fields))
+  const trouble = `${String(fields['errorCode'])} ${String(fields['errorDescription'] ?? fields['errorMessage'])}`
+  const says = isErro ? trouble : (status ?? wordsOf(type, fields))
   return {
     id,
     at: Date.parse(time),
     from: direction === 'in' ? there : here,
     to: direction === 'in' ? here : there,
     via: '3-D Secure',
-    name: namesOfNotes[type] ?? type,
-    tone: isErro ? 'bad' : toneOfStatus(transStatus),
-    isReply: /Res$|^Erro$|^Page$/.test(type),
+    name: type === 'Page' && fields['messageVersion'] === '1.0.2' ? 'password page' : (namesOfNotes[type] ?? type),
+    tone: isErro ? 'bad' : enrolled === 'Y' ? 'wait' : toneOfStatus(transStatus ?? enrolled),
+    isReply: /Res$|^Error?$|^Page$/.test(type),
     times: 1,
     fields: Object.entries(fields).map(([name, value]) => described(type, name, value)),
     ...(says === undefined ? {} : { says }),
@@ -86,20 +90,20 @@ function threeDSecure({ time, direction, peer, type, message }: Noted, id: strin
 /** What the issuer notes of browsers that is no message of the protocol. */
 const namesOfNotes: Readonly<Record<string, string>> = { Method: 'method', Page: 'challenge page', Answer: 'answer' }
 
-function wordsOf(type: string, { notice, triesLeft, action }: Record<string, unknown>): string | undefined {
+const enrolments: Readonly<Record<string, string>> = { Y: 'enrolled', N: 'not enrolled', U: 'could not say' }
+
+function wordsOf(type: string, { notice, triesLeft, action, ...fields }: Record<string, unknown>): string | undefined {
+  const enrolled = fields['CH/enrolled']
+  if (typeof enrolled === 'string') return `${enrolled}: ${enrolments[enrolled] ?? 'unknown'}`
   if (type === 'Page') return typeof notice === 'string' ? `${notice}, ${Number(triesLeft)} left` : 'asks for the password'
   return type === 'Answer' && typeof action === 'string' ? action : undefined
-}
-
-function toneOfStatus(status: unknown): Tone {
-  if (status === 'Y' || status === 'A') return 'good'
-  return status === 'N' || status === 'R' || status === 'U' ? 'bad' : status === 'C' || status === 'D' ? 'wait' : 'plain'
 }
 
 function described(type: string, name: string, value: unknown): Field {
   const layout: Readonly<Record<string, { means: string }>> | undefined = Object.entries(messageRows).find(([one]) => one === type)?.[1].fields // oxfmt-ignore
   const row = layout?.[name]
-  return { name, value: typeof value === 'string' ? value : JSON.stringify(value), ...(row && { means: row.means }) }
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return row ? { name, value: text, means: row.means } : legacyField(type, name, text)
 }
 
 const purposes: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { mask, maskCardNumbers } from '../../src/base/log.ts'
 import type { Secret } from '../../src/base/secret.ts'
 import { saleRequest } from '../../src/spec/gateway/sale.ts'
 import { statusReply, statusRequest } from '../../src/spec/gateway/status.ts'
-import { uploadCresRequest, uploadMethodRequest } from '../../src/spec/gateway/upload.ts'
+import { uploadCresRequest, uploadMethodRequest, uploadParesRequest } from '../../src/spec/gateway/upload.ts'
 
 /** What the time line of an order is made of: one arrow each. Card data is masked before it gets here. */
 
@@ -51,6 +51,7 @@ const rows: Readonly<Record<string, Row>> = {
   ...statusReply,
   ...uploadCresRequest,
   ...uploadMethodRequest,
+  ...uploadParesRequest,
   ...statusRequest,
   ...saleRequest,
 }

@@ -27,7 +27,7 @@ export function orderPage(page: OrderPage): string {
       style: orderStyle + storyStyle,
       script: orderScript,
       // Not while somebody types into a frame.
-      ...(page.isSettled || order.mode === 'challenge'
+      ...(page.isSettled || order.mode === 'challenge' || order.mode === 'payer'
         ? {}
         : { head: html`<noscript><meta http-equiv="refresh" content="3" /></noscript>` }),
     },
@@ -72,7 +72,7 @@ function headlineOf({ mode, seen, way }: ShopOrder): [headline: string, more: Ma
   }
   if (mode === 'method')
     return ['Your bank looks at this browser', 'In a hidden frame; it takes a moment, at the most ten seconds.']
-  if (mode === 'challenge')
+  if (mode === 'challenge' || mode === 'payer')
     return ['Your bank asks you', html`The page below is the issuer's. The password is <code>hint</code>.`]
   if (mode === 'away')
     return ["Over to the gateway's page", 'It looks at the browser, talks to the bank, and sends you back here.']
@@ -103,13 +103,14 @@ function inStage(page: OrderPage): Markup {
         <noscript><button>Go on without scripts</button></noscript>
       </form>` // oxfmt-ignore
   }
-  if (order.mode === 'challenge') {
+  if (order.mode === 'challenge' || order.mode === 'payer') {
+    // 1.0.2 knows no sizes.
     const size = windowSizeOf(order.seen.get('tds-creq-form-creq') ?? '')
     return html`<iframe
         id="challenge"
         class="size-${size}"
         title="Your bank's page"
-        src="${root}/challenge-frame"
+        src="${root}/${order.mode}-frame"
         sandbox="allow-forms allow-scripts allow-same-origin"
       ></iframe>
       <noscript

@@ -1,8 +1,18 @@
 import { sleep, type Clock } from '../../src/base/clock.ts'
 import { secret } from '../../src/base/secret.ts'
-import { saleCall, send, statusCall, uploadCall, type Call, type GatewayAccount, type Placed } from './shop-gateway.ts'
+import {
+  saleCall,
+  send,
+  statusCall,
+  uploadCall,
+  type Call,
+  type GatewayAccount,
+  type Placed,
+  type Upload,
+} from './shop-gateway.ts'
 import { shownFields, signedBy, statusInWords, toneOf, type Message } from './shop-message.ts'
 import type { Product } from './shop-catalogue.ts'
+import { cresStatus, paresRead, shownTo, transIdIn, type Mode } from './shop-reading.ts'
 
 export interface Purchase {
   product: Product
@@ -36,11 +46,12 @@ const quickMs = 120
 /** While the shopper has something to do nobody hurries. */
 const slowMs = 1_000
 const givesUpMs = 20 * 60_000
+const idle = new Set(['method', 'challenge', 'payer'])
 const finals = new Set(['approved', 'declined', 'error', 'filtered'])
 
 /**
  * One payment from the merchant's side. *paying*: the gateway is at work. *method*: the browser is to run the issuer's method and tell about itself.
- * *challenge*: the issuer's page is shown. *away*: the shopper is on the gateway's own pages. *over*: there is an outcome, or the sale was refused.
+ * *challenge*: the issuer's page is shown. *payer*: the same with an issuer of 1.0.2. *away*: the shopper is on the gateway's own pages. *over*: there is an outcome, or the sale was refused.
  * What a status reply says changes it, and the shopper's return from *away*; *over* is never left.
  */
 export class ShopOrder {
@@ -55,11 +66,11 @@ export class ShopOrder {
   readonly network: string
   readonly endpoint: string
   readonly messages: Message[] = []
-  /** Of the authentications, the newest last. */
+  /** Of the authentications, the newest last; of 1.0.2 the id of their messages. */
   readonly transIds: string[] = []
   readonly #world: OrderWorld
   readonly #browser: Browser
-  #mode: 'paying' | 'method' | 'challenge' | 'away' | 'over' = 'paying'
+  #mode: Mode = 'paying'
   #seen = new Map<string, string>()
   #orderid = ''
   #methodReturned = false
@@ -173,13 +184,21 @@ export class ShopOrder {
   /** The browser is back from the challenge, with a CRes or with an Erro of the issuer. */
   async challengeReturned(form: URLSearchParams): Promise<void> {
     const cres = form.get('cres') ?? form.get('CRes')
-    const decoded = fieldIn(cres, 'transStatus')
+    const decoded = cresStatus(cres)
     this.note({
       from: 'shopper', to: 'merchant', name: cres === null ? 'back from the bank' : 'CRes', fields: shownFields(form),
       ...(decoded === undefined ? {} : { says: statusInWords(decoded), tone: decoded === 'Y' ? 'good' : 'bad' }),
     }) // oxfmt-ignore
     if (cres === null) return
     await this.#upload('cres', { cres })
+  }
+
+  /** The browser is back from an issuer of 1.0.2. What its answer is worth, the gateway finds out. */
+  async paresReturned(form: URLSearchParams): Promise<void> {
+    const [paRes, md] = [form.get('PaRes'), form.get('MD') ?? '']
+    const read = paresRead(paRes)
+    this.note({ from: 'shopper', to: 'merchant', ...read, fields: [...shownFields(form), ...read.fields] })
+    if (paRes !== null) await this.#upload('pares', { paRes, md })
   }
 
   /** The browser is back from the gateway's own pages. What it brings is worth something because of its control alone. */
@@ -215,7 +234,7 @@ export class ShopOrder {
     return noted
   }
 
-  async #upload(kind: 'method-url' | 'cres', fields: Record<string, string>): Promise<void> {
+  async #upload(kind: Upload, fields: Record<string, string>): Promise<void> {
     await this.#call(uploadCall(this.#world.account, this.#placed(), kind, fields))
     this.#isExpecting = true
     this.#wake()
@@ -267,7 +286,7 @@ export class ShopOrder {
       const reply = await this.#call(statusCall(account, this.#placed()))
       if (reply.get('type') === 'status-response') this.#follow(reply)
       if (this.#mode === 'over') return
-      const isIdle = (this.#mode === 'challenge' || this.#mode === 'method') && !this.#isExpecting
+      const isIdle = idle.has(this.#mode) && !this.#isExpecting
       const pauseMs = isIdle || this.#seen.get('status') === 'unknown' ? slowMs : this.#mode === 'away' ? 3 * quickMs : quickMs
       await sleep(clock, pauseMs, this.#nap.signal)
     }
@@ -278,8 +297,7 @@ export class ShopOrder {
     if (finals.has(reply.get('status') ?? '')) return this.#become('over')
     const todo = reply.get('tds-status')
     // A second authentication, which an acquirer may demand, begins with its challenge.
-    const transId =
-      reply.get('tds-method-url-frame-3ds-server-trans-id') ?? fieldIn(reply.get('tds-creq-form-creq'), 'threeDSServerTransID')
+    const transId = transIdIn(reply)
     if (transId !== undefined && !this.transIds.includes(transId)) {
       this.transIds.push(transId)
       this.#methodReturned = false
@@ -288,10 +306,11 @@ export class ShopOrder {
       this.#become(reply.has('redirect-to') && !this.#isBack ? 'away' : 'paying')
     } else if (todo === 'MethodUrlFrame') this.#become('method')
     else if (todo === 'CReqForm') this.#become('challenge')
+    else if (todo === 'PaReqForm') this.#become('payer')
     else this.#become('paying')
   }
 
-  #become(mode: ShopOrder['mode']): void {
+  #become(mode: Mode): void {
     if (mode === this.#mode) return
     this.#mode = mode
     this.#isExpecting = false
@@ -299,20 +318,4 @@ export class ShopOrder {
     const next = shownTo(mode, this.#seen)
     if (next !== undefined) this.note({ from: 'merchant', to: 'shopper', tone: 'wait', ...next })
   }
-}
-
-/** What the shop then puts before the shopper. */
-function shownTo(mode: ShopOrder['mode'], seen: ReadonlyMap<string, string>): Pick<Message, 'name' | 'fields'> | undefined {
-  const some = (...names: string[]) =>
-    shownFields(names.flatMap((name) => (seen.has(name) ? [[name, seen.get(name)!] as const] : [])))
-  if (mode === 'method') return { name: 'hidden method frame', fields: some('tds-method-url-frame-3ds-method-url') }
-  if (mode === 'challenge') return { name: 'challenge frame', fields: some('tds-creq-form-acs-url') }
-  if (mode === 'away') return { name: 'redirect-to', fields: some('redirect-to') }
-  return undefined
-}
-
-/** A field of a message in base64url. Read for the picture only: the outcome is the gateway's to tell. */
-function fieldIn(param: string | null | undefined, name: string): string | undefined {
-  const text = Buffer.from(param ?? '', 'base64url').toString('utf8')
-  return new RegExp(`"${name}"\\s*:\\s*"([^"]{1,64})"`).exec(text)?.[1]
 }

@@ -36,7 +36,10 @@ function summed(messages: readonly Message[], startedAt: number): string {
 /** How long the issuer's page waited for the cardholder. */
 const thoughtMs = (messages: readonly Message[]): number =>
   messages.reduce((sum, { name, at }, i) => {
-    const asked = name === 'answer' ? messages.slice(0, i).findLast((one) => one.name === 'challenge page') : undefined
+    const asked =
+      name === 'answer'
+        ? messages.slice(0, i).findLast((one) => one.name === 'challenge page' || one.name === 'password page')
+        : undefined
     return asked === undefined ? sum : sum + at - asked.at
   }, 0)
 
@@ -146,7 +149,7 @@ ${tones.map((tone) => `.step.${tone} .arrow, .step.${tone} em { color: var(--${t
 .step.good em, .step.bad em { font-weight: 600 }
 .fresh > details > summary { animation: fresh 1.600s ease-out }
 @keyframes fresh { from { background: var(--fresh) } }
-.inside { position: relative; display: grid; gap: .8rem; margin: .2rem 0 .7rem; padding: .8rem .9rem; border: 1px solid var(--line); border-radius: 8px; background: var(--paper); font-size: .86rem }
+.inside { position: relative; display: grid; gap: .8rem; margin: .2rem 0 .7rem; padding: .8rem .9rem; border: 1px solid var(--line); border-radius: 8px; background: var(--paper); color: var(--ink); font-size: .86rem }
 .about code, .signed code, .fields code { overflow-wrap: anywhere }
 .signed { padding: .6rem .75rem; border-left: 3px solid var(--accent); background: var(--card); border-radius: 0 6px 6px 0 }
 .signed h3 { margin: 0 0 .25rem; font-size: .8rem }

@@ -5,7 +5,7 @@ import type { Random } from '../../src/base/random.ts'
 import type { CallbackBook } from './callbacks.ts'
 import { answers, plainCards, products, scenarios, type TestCard } from './shop-catalogue.ts'
 import { frontPage } from './shop-front.ts'
-import { challengeFrame, challengeReturned, methodFrame, methodReturned, type FramePage } from './shop-frames.ts'
+import { bankReturned, challengeFrame, methodFrame, methodReturned, payerFrame, type FramePage } from './shop-frames.ts'
 import type { GatewayAccount } from './shop-gateway.ts'
 import type { Journals } from './shop-journals.ts'
 import { ShopOrder, type Purchase } from './shop-order.ts'
@@ -157,7 +157,7 @@ async function testCards({ journals, log }: ShopOptions): Promise<TestCard[]> {
   try {
     const reply = await fetch(`${journals.acsUrl}/test-cards.json`, { signal: AbortSignal.timeout(2_000) })
     const cards = (await reply.json()) as Partial<TestCard>[]
-    return cards.filter((card): card is TestCard => card.version?.startsWith('2') === true && typeof card.number === 'string')
+    return cards.filter((card): card is TestCard => typeof card.version === 'string' && typeof card.number === 'string')
   } catch (thrown) {
     log.warn({ reason: reasonOf(thrown) }, 'The test cards of the issuer cannot be read.')
     return []
@@ -228,7 +228,12 @@ function frameRoutes(app: FastifyInstance, { random }: ShopOptions, orders: Map<
   )
   route('POST', 'challenge-result', async (order, form) => {
     await order.challengeReturned(form)
-    return challengeReturned(`/orders/${order.id}`)
+    return bankReturned
+  })
+  route('GET', 'payer-frame', async ({ seen, url }) => payerFrame(seen, `${url}/pares-result`, nonceOf(random)))
+  route('POST', 'pares-result', async (order, form) => {
+    await order.paresReturned(form)
+    return bankReturned
   })
 }
 

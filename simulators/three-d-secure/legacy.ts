@@ -96,7 +96,7 @@ export const writeLegacyError = (messageId: string, code: string, message: strin
 
 /** The form field `PaReq`. Undefined when it is none. */
 export function readPareq(param: string): Pareq | undefined {
-  const xml = inflate(param)
+  const xml = inflateParam(param)
   if (xml === undefined) return undefined
   const [messageId, body] = openMessage(xml, 'PAReq')
   const [merchant, purchase, holder] = ['Merchant', 'Purchase', 'CH'].map((name) => within(body, name))
@@ -219,7 +219,8 @@ function complete<T extends object>(found: { [K in keyof T]?: string | undefined
   return Object.fromEntries(entries.map(([name, value]) => [name, unescape(value!)])) as T
 }
 
-function inflate(param: string): string | undefined {
+/** The XML in a form field. */
+export function inflateParam(param: string): string | undefined {
   const bare = param.replaceAll(/[\r\n\t]/g, '').replaceAll(' ', '+')
   if (bare.length > 64 * 1024 || !/^[A-Za-z0-9+/]+={0,2}$/.test(bare)) return undefined
   try {

@@ -46,7 +46,8 @@ export function acceptWork(
 ): Work {
   const work: Work = { after: order, rows: [], deliveries: [], sealed, eraseCvv2: false, card, entries: [at] }
   drive(work, { is: 'accepted', transactionNo: 1 }, deciding)
-  const rests = work.after.transactions.some((t) => t.step !== undefined && t.lease === undefined)
+  // Whoever asks about enrolment has it in hand, but what follows may rest.
+  const rests = work.after.transactions.some((t) => t.step === 'enrol' || (t.step !== undefined && t.lease === undefined))
   if (rests) work.sealed = withCvv2()
   return work
 }

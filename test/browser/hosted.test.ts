@@ -114,6 +114,59 @@ test('a challenge with a method that is missing goes to its frame as well', () =
     assert.equal((await shop.back(page, sold)).status, 'approved')
   }))
 
+test("1.0.2: the bank's page takes the whole window, and the right password after a wrong one is the end of it", () =>
+  browser.visit({}, async (page) => {
+    const sold = await shop.sell({ scenario: '1.0.2', version: '1.0.2' })
+    await shop.pay(page, sold)
+    await say(page, 'wrong')
+    await page.getByText('2 tries are left').waitFor()
+    await say(page, 'hint')
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+    const outcome = await shop.outcome(sold)
+    assert.deepEqual([outcome['verified-3d-status'], outcome.eci], ['AUTHENTICATED', '05'])
+  }))
+
+test('1.0.2: three wrong passwords, Cancel, and a bank that does not ask at all', async () => {
+  //  scenario           button     status      error_code
+  const rows = [
+    ['1.0.2',           'Confirm', 'declined', '2001'],
+    ['1.0.2',           'Cancel',  'declined', '2001'],
+    ['1.0.2-attempt',   undefined, 'approved', undefined],
+    ['1.0.2-failed',    undefined, 'declined', '2001'],
+  ] as const // oxfmt-ignore
+  await Promise.all(
+    rows.map(([scenario, button, status, code]) =>
+      browser.visit({ phone: true }, async (page) => {
+        const sold = await shop.sell({ scenario, version: '1.0.2' })
+        await shop.pay(page, sold)
+        if (button === 'Cancel') await page.getByRole('button', { name: button }).click()
+        for (const left of button === 'Confirm' ? ['2 tries', '1 try', undefined] : []) {
+          await say(page, 'wrong')
+          if (left !== undefined) await page.getByText(`${left} `).waitFor()
+        }
+        const form = await shop.back(page, sold)
+        assert.deepEqual([form.status, form.error_code], [status, code], `${scenario} ${button ?? ''}`)
+        await shop.outcome(sold)
+      }),
+    ),
+  )
+})
+
+test('1.0.2: what another payment was answered does not pay this one', () =>
+  browser.visit({}, async (page) => {
+    const [cheap, dear] = [await shop.sell({ scenario: '1.0.2', version: '1.0.2' }), await shop.sell({ scenario: '1.0.2', version: '1.0.2' })]
+    await shop.pay(page, cheap)
+    const posted = page.waitForRequest((request) => request.method() === 'POST' && /\/3ds\/[\w-]+\/pares$/.test(request.url()))
+    await say(page, 'hint')
+    const answer = new URLSearchParams((await posted).postData() ?? '')
+    assert.equal((await shop.back(page, cheap)).status, 'approved')
+    const fields = [['PaRes', answer.get('PaRes') ?? ''], ['MD', dear.shown['tds-pareq-form-md'] ?? '']] // oxfmt-ignore
+    await page.goto(shop.print(dear, postOf(`${dear.page}/pares`, fields)))
+    const form = await shop.back(page, dear)
+    assert.equal(form.status, 'declined')
+    assert.notEqual((await shop.outcome(dear))['verified-3d-status'], 'AUTHENTICATED')
+  })) // oxfmt-ignore
+
 test('each outcome has its way back', async () => {
   const urls = (client_orderid: string) => ({
     client_orderid,
@@ -189,7 +242,7 @@ test('uploads after the gateway did it all are answered, and change nothing', ()
     accepted(await uploadCres(world, sold, cres))
     assert.deepEqual(lasting(await shop.status(sold)), lasting(outcome))
     // Nor does the browser, when it takes the result to the page once more.
-    await page.goto(shop.print(sold, postOf(`${sold.page}/challenge`, altered(cres, { transStatus: 'N' }))))
+    await page.goto(shop.print(sold, postOf(`${sold.page}/challenge`, [['cres', altered(cres, { transStatus: 'N' })]])))
     await shop.back(page, sold)
     assert.deepEqual(lasting(await shop.status(sold)), lasting(outcome))
     assert.equal(shop.posted(sold, 'callback').length, 1)
@@ -205,5 +258,7 @@ test('a result of another payment leads nowhere, instead of round and round', ()
     assert.equal((await shop.status(sold))['tds-status'], 'CReqForm')
   }))
 
-const postOf = (action: string, cres: string): string =>
-  `<title>x</title><link rel="icon" href="data:,"><form method="post" action="${action}"><input name="cres" value="${cres}"></form><script>document.forms[0].submit()</script>`
+const postOf = (action: string, fields: readonly (readonly string[])[]): string =>
+  `<title>x</title><link rel="icon" href="data:,"><form method="post" action="${action}">${fields
+    .map(([name, value]) => `<input name="${name}" value="${value}">`)
+    .join('')}</form><script>document.forms[0].submit()</script>`

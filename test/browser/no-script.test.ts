@@ -54,6 +54,20 @@ test('a challenge, in the whole window', () =>
     assert.equal((await shop.outcome(sold))['verified-3d-status'], 'AUTHENTICATED')
   }))
 
+test('1.0.2, which needs no script anywhere', () =>
+  browser.visit({ script: false }, async (page) => {
+    const sold = await shop.sell({ scenario: '1.0.2', version: '1.0.2' })
+    await shop.pay(page, sold)
+    await page.getByRole('button', { name: 'Continue to your bank' }).click()
+    await say(page, 'wrong')
+    await page.getByText('2 tries are left').waitFor()
+    await say(page, 'hint')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Return to the shop' }).click()
+    assert.equal((await shop.back(page, sold)).status, 'approved')
+    assert.equal((await shop.outcome(sold))['verified-3d-status'], 'AUTHENTICATED')
+  }))
+
 test('2.1.0 cannot do without script: a clear decline, and no invented screen', () =>
   browser.visit({ script: false }, async (page) => {
     const sold = await shop.sell({ scenario: 'frictionless', version: '2.1.0' })

@@ -11,7 +11,7 @@ import {
   type Fields,
   type Order,
 } from '../conformance/client.ts'
-import { secureOrder, testCards, waitsFor } from '../conformance/shopper.ts'
+import { secureOrder, whatNow, type TestCard } from '../conformance/shopper.ts'
 import { html, verbatim } from '../../src/http/page.ts'
 import type { World } from './world.ts'
 
@@ -44,7 +44,7 @@ export interface Shop {
 /** By name, as the sandbox lists them; of Visa unless said otherwise. */
 export interface Card {
   scenario: string
-  version?: '2.1.0' | '2.2.0'
+  version?: '1.0.2' | '2.1.0' | '2.2.0'
 }
 
 export interface Sold extends Order {
@@ -55,7 +55,7 @@ export interface Sold extends Order {
 }
 
 export async function openShop(world: World): Promise<Shop> {
-  const cards = await testCards(world)
+  const cards = (await (await fetch(`${world.acsUrl}/test-cards.json`)).json()) as TestCard[]
   const came = new Map<string, Fields[]>()
   const printed = new Map<string, string>()
 
@@ -100,7 +100,8 @@ export async function openShop(world: World): Promise<Shop> {
         server_callback_url: `http://127.0.0.1:${address.port}${pathOf(own, 'callback')}`,
       }
       const made = await secureOrder(world, numberOf(card), { ...fields, ...changes })
-      const shown = await waitsFor(world, made, 'MethodUrlFrame')
+      const shown = await whatNow(world, made)
+      assert.equal(shown['tds-status'], card.version === '1.0.2' ? 'PaReqForm' : 'MethodUrlFrame', JSON.stringify(shown))
       return { ...made, page: shown['redirect-to'] ?? '', shown }
     },
     async messages({ shown }, type) {

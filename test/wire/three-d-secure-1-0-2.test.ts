@@ -38,7 +38,7 @@ after(async () => {
 /** How often the directory server was asked about a card since its start. */
 async function vereqsOf(card: string): Promise<number> {
   const asked = (await stage.directoryLog()).filter(({ type, direction }) => type === 'VEReq' && direction === 'in')
-  return asked.filter(({ message }) => String(message.acctNumber).endsWith(card.slice(-4))).length
+  return asked.filter(({ message }) => String(message.pan).endsWith(card.slice(-4))).length
 }
 
 describe('the way of the specification', { concurrency: 4 }, () => {

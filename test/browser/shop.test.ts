@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { until } from '../conformance/client.ts'
+import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { say } from './bank.ts'
+
+/** The shop of the sandbox, as somebody uses it who has just opened the banner's link. Pages that complain fail by themselves: `visit` sees to that. */
+
+let world: World
+let browser: TestBrowser
+before(async () => {
+  world = await startWorld()
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+interface Purchase {
+  scenario: string
+  hosted?: true
+  /** Under which name the shop is opened; the banner's unless said otherwise. */
+  host?: '127.0.0.1'
+}
+
+async function buy(page: Page, { scenario, hosted, host }: Purchase): Promise<void> {
+  await page.goto(`http://${host ?? 'shop.localhost'}:${new URL(world.shopUrl).port}/`)
+  await page.getByLabel('What the card does').selectOption(scenario)
+  if (hosted) await page.getByText('The gateway', { exact: false }).and(page.locator('label')).click()
+  await page.getByRole('button', { name: 'Pay', exact: true }).click()
+}
+
+/** The issuer's page in the shop's frame. */
+const bankIn = (page: Page) => page.frameLocator(`iframe[title="Your bank's page"]`)
+
+/** Waits for the outcome as the page shows it. */
+async function headline(page: Page, text: 'Approved' | 'Declined'): Promise<void> {
+  await page.locator('#stage').getByRole('status').filter({ hasText: text }).waitFor()
+}
+
+interface Story {
+  status: string
+  messages: { from: string; to: string; name: string; control_holds?: boolean }[]
+}
+
+/** The names of all messages, once these are among them: journals of others come a little later. */
+async function told(page: Page, ...expected: string[]): Promise<string[]> {
+  const json = world.shopUrl + new URL(page.url()).pathname + '.json'
+  const names = async () =>
+    ((await (await fetch(json)).json()) as Story).messages.map(({ from, to, name }) => `${from} > ${to}: ${name}`)
+  const has = (all: string[]) => expected.every((one) => all.includes(one))
+  const all = await until(names, has)
+  assert.ok(has(all), `${expected.join(', ')} in\n${all.join('\n')}`)
+  return all
+}
+
+/** Several shoppers at once. */
+const together = async (visits: readonly Promise<void>[]): Promise<void> => void (await Promise.all(visits))
+
+/** Nothing of the page lies beside the window. */
+async function staysWithin(page: Page): Promise<void> {
+  const [wide, window] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
+  assert.ok(wide <= window, `${wide} pixels in a window of ${window}`)
+}
+
+const arrow = (page: Page, name: string) => page.locator('#steps > li').filter({ has: page.locator('b').getByText(name, { exact: true }) }).first() // oxfmt-ignore
+
+test('frictionless: approved without a question, and the keyboard opens what was said', () =>
+  browser.visit({}, async (page) => {
+    await buy(page, { scenario: 'frictionless' })
+    await headline(page, 'Approved')
+    await told(page, 'gateway > directory: AReq', 'gateway > merchant: callback')
+    await arrow(page, 'callback').waitFor()
+    const sale = arrow(page, 'sale')
+    await sale.locator('summary').focus()
+    await page.keyboard.press('Enter')
+    await sale.getByText('String to sign').waitFor()
+    await sale.getByText('‹control key›').waitFor()
+    assert.match(await sale.getByText('400000').innerText(), /^400000\*{6}\d{4}$/)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Space')
+    const next = arrow(page, 'async-response')
+    assert.deepEqual([await sale.locator('details[open]').count(), await next.locator('details[open]').count()], [1, 1])
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.press('Enter')
+    assert.equal(await sale.locator('details[open]').count(), 0)
+  }))
+
+const hosts = [undefined, '127.0.0.1'] as const
+
+test('a challenge is shown in the page and passed, under the name in the banner and under the address in sandbox.json', () =>
+  together(
+    hosts.map((host) =>
+      browser.visit({}, async (page) => {
+        await buy(page, { scenario: 'challenge', ...(host && { host }) })
+        await say(bankIn(page), 'hint')
+        await headline(page, 'Approved')
+        await told(
+          page,
+          'shopper > merchant: method notification',
+          'issuer > shopper: CRes',
+          'merchant > gateway: upload-cres-result',
+        )
+      }),
+    ),
+  ))
+
+test('a challenge that fails with the right password, and one that is cancelled, are declined with a reason', () =>
+  together([
+    browser.visit({}, async (page) => {
+      await buy(page, { scenario: 'challenge-failed' })
+      await say(bankIn(page), 'hint')
+      await headline(page, 'Declined')
+      assert.match(await page.locator('#stage').innerText(), /NOT_AUTHENTICATED/)
+    }),
+    browser.visit({}, async (page) => {
+      await buy(page, { scenario: 'challenge' })
+      await bankIn(page).getByRole('button', { name: 'Cancel' }).click()
+      await headline(page, 'Declined')
+      assert.match(await page.locator('#stage').innerText(), /2002/)
+    }),
+  ]))
+
+test("the gateway's page takes over and brings the shopper back, with and without a challenge", () =>
+  together(
+    ['frictionless', 'challenge'].map((scenario) =>
+      browser.visit({}, async (page) => {
+        await buy(page, { scenario, hosted: true })
+        if (scenario === 'challenge') await say(page.frameLocator('iframe[title^="Your bank"]'), 'hint')
+        await headline(page, 'Approved')
+        await told(page, 'merchant > shopper: redirect-to', 'shopper > merchant: return to redirect_url')
+      }),
+    ),
+  ))
+
+test('1.0.2, server to server, under the name and under the address: the bank asks again, and the XML opens as a list', () =>
+  together(
+    hosts.map((host) =>
+      browser.visit({}, async (page) => {
+        await buy(page, { scenario: '1.0.2', ...(host && { host }) })
+        const bank = bankIn(page)
+        await say(bank, 'wrong')
+        await bank.getByText('2 tries are left').waitFor()
+        await say(bank, 'hint')
+        await headline(page, 'Approved')
+        await told(page, 'directory > gateway: VERes', 'issuer > shopper: PARes', 'merchant > gateway: upload-pares-result')
+        //            message    element
+        const opened = [
+        ['VEReq',    'pan',         /^400000\*{6}9003$/],
+        ['VERes',    'CH/enrolled', /^Y$/],
+        ['PAReq',    'CH/expiry',   /^\*\*\*$/],
+        ['PARes',    'TX/cavv',     /^\*\*\*$/],
+      ] as const // oxfmt-ignore
+        for (const [name, element, value] of opened) {
+          const message = arrow(page, name)
+          await message.locator('summary').click()
+          const row = message
+            .locator('.fields > div')
+            .filter({ has: page.locator('dt code').getByText(element, { exact: true }) })
+          assert.match(await row.locator('dd').innerText(), value, `${name} ${element}`)
+        }
+        const upload = arrow(page, 'upload-pares-result')
+        await upload.locator('summary').focus()
+        await page.keyboard.press('Enter')
+        assert.match(await upload.locator('.signed').innerText(), /✓ holds/)
+      }),
+    ),
+  ))
+
+test("1.0.2 on the gateway's page, and cards of it whose bank does not ask", () =>
+  together([
+    browser.visit({}, async (page) => {
+      await buy(page, { scenario: '1.0.2', hosted: true })
+      await say(page, 'hint')
+      await headline(page, 'Approved')
+      await told(
+        page,
+        'directory > gateway: VERes',
+        'issuer > shopper: password page',
+        'shopper > merchant: return to redirect_url',
+      )
+    }),
+    ...(['Approved', 'Declined'] as const).map((outcome) =>
+      browser.visit({}, async (page) => {
+        await buy(page, { scenario: outcome === 'Approved' ? '1.0.2-attempt' : '1.0.2-failed' })
+        await headline(page, outcome)
+        const all = await told(page, 'merchant > gateway: upload-pares-result')
+        assert.ok(!all.includes('issuer > shopper: password page'))
+      }),
+    ),
+  ]))
+
+test('without scripts, 1.0.2 and a challenge have a button wherever one is needed', () =>
+  together(
+    ['1.0.2', 'challenge'].map((scenario) =>
+      browser.visit({ script: false }, async (page) => {
+        await buy(page, { scenario })
+        if (scenario === 'challenge') await page.getByRole('button', { name: 'Go on without scripts' }).click()
+        const bank = bankIn(page)
+        await bank.getByRole('button', { name: /^Go on to your bank$|^Continue to your bank$/ }).click()
+        await say(bank, 'hint')
+        await bank.getByRole('button', { name: 'Continue' }).click()
+        await bank.locator('noscript p').filter({ hasText: 'Follow the link below' }).waitFor()
+        await page.getByRole('link', { name: 'Go on when your bank is done' }).click()
+        await headline(page, 'Approved')
+      }),
+    ),
+  ))
+
+test('on a phone nothing lies beside the window: not in the choice, not while the bank asks, not in any message', () =>
+  together(
+    ['challenge', '1.0.2'].map((scenario) =>
+      browser.visit({ phone: true }, async (page) => {
+        await buy(page, { scenario })
+        await bankIn(page).getByLabel('One-time password').waitFor()
+        await staysWithin(page)
+        await say(bankIn(page), 'hint')
+        await headline(page, 'Approved')
+        await told(page, 'gateway > merchant: callback')
+        await arrow(page, 'callback').waitFor()
+        await page.evaluate(`document.querySelectorAll('#steps details').forEach((one) => { one.open = true })`)
+        await staysWithin(page)
+        await page.goto(`http://shop.localhost:${new URL(world.shopUrl).port}/`)
+        await staysWithin(page)
+      }),
+    ),
+  ))
