@@ -1,7 +1,9 @@
 import { uuid, type Random } from '../src/base/random.ts'
 import type { Asked } from '../src/gateway-api/asked.ts'
 import type { Operation } from '../src/merchant/merchant.ts'
-import type { SaleRequest } from '../src/spec/gateway/sale.ts'
+import type { FollowRequest } from '../src/spec/gateway/follow.ts'
+import type { RebillRequest } from '../src/spec/gateway/rebill.ts'
+import type { SaleRequest, VerificationRequest } from '../src/spec/gateway/sale.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
 import { configuration } from './configuration.ts'
@@ -14,10 +16,25 @@ export interface Slot {
   gateway: Gateway | undefined
 }
 
+export type PaymentOperation = 'sale' | 'preauth' | 'account-verification' | 'make-rebill-sale' | 'make-rebill-preauth'
+
 export interface Wanted {
   clientOrderid: string
   endpointId: bigint
-  values: SaleRequest
+  operation: PaymentOperation
+  values: SaleRequest | VerificationRequest | RebillRequest
+  /** The merchant whose card reference it names. */
+  referenceOf?: bigint
+}
+
+/** A request that a merchant means once, however often it is sent. */
+export interface Intent {
+  orderId: bigint
+  operation: 'capture' | 'return' | 'void'
+  /** Absent: all that is left. */
+  amount?: FollowRequest['amount']
+  comment?: string
+  idempotencyKey?: string
 }
 
 /** How merchants and cardholders reach the gateway and pass their time. */

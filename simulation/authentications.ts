@@ -29,7 +29,9 @@ function chargedBy(order: Order): ReadonlySet<TransStatus | 'not enrolled'> {
   ])
 }
 
-const runsHere = (order: Order): boolean => configuration.endpoint(order.endpointId)!.settings.threeDSecure
+/** Nobody is asked about a payment that the merchant makes with a registered card. */
+const runsHere = ({ endpointId, request }: Order): boolean =>
+  configuration.endpoint(endpointId)!.settings.threeDSecure && request.recurrent?.initiator !== 'MERCHANT'
 const isEnrolled = ({ card }: Order): boolean =>
   secureCards.some((pan) => pan.startsWith(card.bin) && pan.endsWith(card.lastFour) && enrolmentOf(pan).is === 'enrolled')
 
@@ -59,8 +61,9 @@ export function watchAuthentications(
       if (asked.get(id)! > 1) breaks('an issuer is asked once', `AReq ${id} was sent ${asked.get(id)} times`)
       const order = orderOfId(id)
       const { authentication, amountMinor } = order?.transactions[0] ?? {}
-      if (authentication?.directory !== undefined && areq['purchaseAmount'] !== String(amountMinor))
-        breaks('an issuer is asked once', `AReq ${id} is about ${String(areq['purchaseAmount'])}, not ${amountMinor}`)
+      const due = order?.kind === 'account-verification' ? undefined : String(amountMinor)
+      if (authentication?.directory !== undefined && areq['purchaseAmount'] !== due)
+        breaks('an issuer is asked once', `AReq ${id} is about ${String(areq['purchaseAmount'])}, not ${due}`)
     },
     told(id, said, answer) {
       if (answer?.['messageType'] !== 'RRes') return

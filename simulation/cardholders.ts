@@ -101,7 +101,8 @@ export function openCardholders(parts: CardholderParts): Cardholders {
   async function status(wanted: Wanted, orderId: bigint): Promise<Reply | undefined> {
     const reply = await about(wanted, orderId, 'status', (_gateway, asked) => performStatus(asked))
     if (!reply || 'refused' in reply) return undefined
-    parts.onStatus(wanted, orderId, reply['status']!)
+    // It shows the newest of what was asked, which may be about a capture or return by now.
+    if (!['capture', 'reversal'].includes(reply['transaction-type']!)) parts.onStatus(wanted, orderId, reply['status']!)
     return reply
   }
 

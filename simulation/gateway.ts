@@ -7,6 +7,7 @@ import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import type { Random } from '../src/base/random.ts'
 import { secret } from '../src/base/secret.ts'
+import { openReference } from '../src/card/reference.ts'
 import { withCvv2 } from '../src/card/vault.ts'
 import type { Delivery } from '../src/delivery/delivery.ts'
 import { openSender, type Rendered } from '../src/delivery/send.ts'
@@ -31,7 +32,7 @@ import { startHeartbeat, type Heartbeat } from '../src/storage/store-heartbeat.t
 import { drawIds } from '../src/storage/store-ids.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
 import { directories, enrolmentOf } from './configuration.ts'
-import { answerResult, cardOf, type ResultParts } from './results.ts'
+import { answerResult, cardOf, sealedCardOf, type ResultParts } from './results.ts'
 import type { Stores } from './store-line.ts'
 
 /** What a process stands on. A planted bug replaces one of these or wraps what is built on them. */
@@ -221,11 +222,10 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       processId,
       pages: server.pages,
       usable,
-      registerCard: () => Promise.reject(new Error('nobody registers cards in this world')),
-      findReference: () => Promise.resolve(undefined),
-      openReference: () => {
-        throw new Error('nobody registers cards in this world')
-      },
+      registerCard: async (made) =>
+        parts.stores.references.register({ ...made, sealed: await sealedCardOf(orders, made.place) }, parts.keys, random),
+      findReference: parts.stores.references.find,
+      openReference: (reference) => openReference(reference, parts.keys),
       useNonce: () => Promise.resolve(false),
       publicUrls: () => [],
       denied: () => ({ status: 403, type: 'text/html', body: '' }),

@@ -27,6 +27,14 @@ export type Invariant =
   | 'a result is taken once'
   | 'a proof is gone when it is not needed'
   | 'an upload is answered alike'
+  | 'no more is captured than was authorised'
+  | 'no more is returned than was settled'
+  | 'what is released is not charged'
+  | 'a request is done once'
+  | 'a request is done as it was asked'
+  | 'a list of amounts is charged once'
+  | 'nobody charges the card of another merchant'
+  | 'the acquirer can read what it is sent'
 
 export interface Broken {
   invariant: Invariant

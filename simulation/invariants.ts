@@ -1,13 +1,16 @@
+import { isRepeat } from '../simulators/acquirer/behaviour.ts'
+import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import type { Message } from '../simulators/acquirer/wire.ts'
 import { readTags } from '../simulators/acquirer/wire.ts'
-import { finalStatuses, type Status } from '../src/spec/words.ts'
+import { finalStatuses, kindWords, type Status } from '../src/spec/words.ts'
 import type { EventName } from '../src/order/event.ts'
-import { statusOf, type Order } from '../src/order/order.ts'
+import { statusOf, statusOfState, type Order } from '../src/order/order.ts'
 import { authenticationKey, placeKey, type Change } from '../src/order/store.ts'
 import type { Breaks, Broken, Invariant } from './invariant.ts'
 import { watchAuthentications, type Authentications } from './authentications.ts'
 import type { Wanted } from './asking.ts'
 import { configuration } from './configuration.ts'
+import { watchFollowUps, type FollowUps } from './follow-ups.ts'
 import type { Said } from './issuer-messages.ts'
 import type { Told } from './merchants.ts'
 import { watchOvertaking } from './overtaking.ts'
@@ -17,6 +20,7 @@ export interface Invariants {
   broken(): Broken | undefined
   breaks: Breaks
   authentications: Authentications
+  followUps: FollowUps
   answered(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
   status(orderId: bigint, status: string): void
   committed(change: Change, stored: Order | undefined): void
@@ -55,6 +59,7 @@ const mayNeedCvv2 = ({ attempts, finalAt, transactions: [payment] }: Order): boo
 /** Those that are checked as things happen. The first one broken is kept. */
 export function watchInvariants(
   model: StoreModel,
+  ledger: Ledger,
   saidOf: (id: string) => readonly Said[] | undefined,
   now: () => number,
 ): Invariants {
@@ -74,6 +79,7 @@ export function watchInvariants(
     const place = model.locate(authenticationKey(id))
     return place && model.orders.get(placeKey(place))
   }
+  const followUps = watchFollowUps(model, ledger, orderOf, (...broke) => void breaks(...broke))
   const authentications = watchAuthentications(saidOf, byAuthentication, breaks, now)
 
   /** How long an answer to an attempt is waited for once it is sent. */
@@ -122,8 +128,18 @@ export function watchInvariants(
     broken: () => broken,
     breaks,
     authentications,
+    followUps,
     acknowledged: () => acknowledged,
     answered(wanted, answer) {
+      const { merchantId } = configuration.endpoint(wanted.endpointId)!
+      if ((wanted.referenceOf ?? merchantId) !== merchantId) {
+        if (!('refused' in answer) || answer.refused !== 'card reference not found')
+          breaks(
+            'nobody charges the card of another merchant',
+            `${wanted.clientOrderid} of merchant ${merchantId} names a card of ${wanted.referenceOf}, and is not refused`,
+          )
+        return
+      }
       if ('refused' in answer)
         return void breaks('the same request has the same answer', `${wanted.clientOrderid} was refused: ${answer.refused}`)
       const order = orderOf(answer.orderId)
@@ -147,6 +163,7 @@ export function watchInvariants(
       const status = statusOf(after)
       if (finalStatuses.has(status) || statuses.has(orderId)) seen(orderId, status, 'the store')
       authentications.committed(after)
+      followUps.committed(after, before)
       if (!mayNeedCvv2(after) && model.cards.get(key)?.cvv2Sealed)
         breaks(
           'a CVV2 is gone when it is not needed',
@@ -168,7 +185,12 @@ export function watchInvariants(
           breaks('an outcome is told once to each', `order ${orderId} has ${same.length} messages for ${d.url}`)
       }
     },
-    reached: (message) => overtaking.answered(message),
+    reached(message) {
+      overtaking.answered(message)
+      const { type, fields } = message
+      if (fields[39] === '904' && type !== '1814' && fields[44] !== 'sign on first')
+        breaks('the acquirer can read what it is sent', `${type} ${fields[11]} says ${fields[44]}`)
+    },
     clockJumped: (slot, offsetMs) => overtaking.jumped(slot, offsetMs),
     sent(processId, { type, fields }) {
       if (type === '1804') return
@@ -185,16 +207,20 @@ export function watchInvariants(
       owners.set(names, owner)
       const overtakes = overtaking.sent({ type, fields }, (original) => patienceOf(orderId, original, terminal))
       if (overtakes !== undefined) breaks('a reversal never overtakes its original', `order ${orderId}: ${overtakes}`)
-      if (!type.startsWith('12')) return
-      const again = type === '1201' ? !recognisesRepeats.has(terminal) : sentOnce.has(names)
+      if (type.startsWith('14')) return
+      const again = isRepeat(type) ? !recognisesRepeats.has(terminal) : sentOnce.has(names)
       if (again) breaks('an attempt is sent once', `${what} was sent again`)
       sentOnce.add(names)
+      if (attempt.transactionNo !== 1) return
+      followUps.paid(orderOf(orderId)!, stan, BigInt(fields[4] ?? '0'))
       authentications.authorised(orderOf(orderId)!, names, readTags(fields[48] ?? '') ?? new Map())
     },
-    told({ orderId, status, url }) {
+    told({ orderId, status, url, type }) {
       const order = orderOf(BigInt(orderId || '0'))
-      if (!order || statusOf(order) !== status) breaks('a final status stays', `${url} was told ${status} of order ${orderId}`)
-      else seen(order.orderId, status, 'a callback')
+      const about = order?.transactions.filter((t) => t.origin === 'request' && kindWords[t.kind].callbackType === type)
+      if (!order || !about?.some((t) => statusOfState(t.state) === status))
+        breaks('a final status stays', `${url} was told ${status} of the ${type} of order ${orderId}`)
+      else if (about[0]!.no === 1) seen(order.orderId, status, 'a callback')
     },
   }
 }

@@ -11,6 +11,8 @@ export interface Passage {
   acsTransID: string
   dsTransID: string
   version: Version
+  /** Of a payment, or of a card alone. */
+  category: string
   directory: Directory
   /** What ARes says. */
   status: Exclude<TransStatus, 'I'>
@@ -82,7 +84,7 @@ export function rreqOf(passage: Passage, ending: Ending, random: Random): { mess
   const message = {
     messageType: 'RReq',
     ...names(passage),
-    messageCategory: '01',
+    messageCategory: passage.category,
     transStatus: status,
     ...reasonOf(ending),
     ...(proof === undefined ? {} : { authenticationValue: proof }),
@@ -131,6 +133,7 @@ export const newPassage = (areq: Json, directory: Directory, status: Passage['st
   acsTransID: uuid(random),
   dsTransID: uuid(random),
   version: areq['messageVersion'] as Version,
+  category: String(areq['messageCategory']),
   directory,
   status,
 })

@@ -9,6 +9,8 @@ export interface Told {
   url: string
   orderId: string
   status: string
+  /** What the message is about: `sale`, `capture` and so on. */
+  type: string
   /** Answered with 200, whether the gateway heard it or not. */
   accepted: boolean
 }
@@ -36,6 +38,7 @@ export function openMerchants(events: Events, chance: Chance): Merchants {
       url: `${url.origin}${url.pathname}`,
       orderId: url.searchParams.get('orderid') ?? '',
       status: url.searchParams.get('status') ?? '',
+      type: url.searchParams.get('type') ?? '',
       accepted,
     }
     merchants.told.push(told)

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import { Desk, type Line } from '../simulators/acquirer/desk.ts'
 import { FaultScripts } from '../simulators/acquirer/faults.ts'
-import { Ledger } from '../simulators/acquirer/ledger.ts'
+import { Ledger, type Names } from '../simulators/acquirer/ledger.ts'
 import { decode, FrameReader, Unreadable, type Message } from '../simulators/acquirer/wire.ts'
 import type { Log } from '../src/base/log.ts'
 import type { Chance } from './chance.ts'
@@ -34,6 +34,8 @@ export interface Network {
   onSent: (actor: Actor, message: Message) => void
   /** Told of each message that reaches a gateway whole. */
   onReached: (message: Message) => void
+  /** Told of each order of which the acquirer has booked or taken back something. */
+  onBooked: (orderId: string) => void
 }
 
 export interface NetworkParts {
@@ -46,7 +48,10 @@ export interface NetworkParts {
 }
 
 export function openNetwork({ events, chance, weather, log, wrap }: NetworkParts): Network {
-  const booked = new Ledger(() => {})
+  const booked = new Ledger((line) => {
+    const orderId = orderOfLine(line, booked)
+    if (orderId !== undefined) network.onBooked(orderId)
+  })
   const ledger = wrap?.(booked) ?? booked
   const faults = new FaultScripts()
   const desk = new Desk({
@@ -77,8 +82,15 @@ export function openNetwork({ events, chance, weather, log, wrap }: NetworkParts
     },
     onSent: () => {},
     onReached: () => {},
+    onBooked: () => {},
   }
   return network
+}
+
+/** What a line of the ledger changes the money of. */
+function orderOfLine(text: string, ledger: Ledger): string | undefined {
+  const line = JSON.parse(text) as { booked?: { orderId: string }; reversed?: { of: Names } }
+  return line.booked?.orderId ?? (line.reversed && ledger.find(line.reversed.of)?.orderId)
 }
 
 /** Who listens to a connection: what leaves the gateway, and what reaches it. */

@@ -32,7 +32,7 @@ export function watchOvertaking(now: () => number): Overtaking {
   return {
     sent({ type, fields }, patienceMs) {
       const terminal = fields[41] ?? ''
-      if (type.startsWith('12')) {
+      if (!type.startsWith('14')) {
         const names = `${terminal} ${fields[11]}`
         originals.set(names, { leftAt: now(), rrn: fields[37], answered: false })
         return reversed.has(names) ? `${type} ${names} left after its reversal` : undefined
@@ -50,7 +50,7 @@ export function watchOvertaking(now: () => number): Overtaking {
     answered({ type, fields }) {
       const original = originals.get(`${fields[41]} ${fields[11]}`)
       // An answer under wrong names may hit another payment, about which it says nothing.
-      if (original && type.startsWith('121') && fields[37] === original.rrn) original.answered = true
+      if (original && /^1[12][13]/.test(type) && fields[37] === original.rrn) original.answered = true
     },
     jumped(slot, offsetMs) {
       for (const c of wrongClocks) if (c.slot === slot) c.until = Math.min(c.until, now())

@@ -4,6 +4,7 @@ import type { Attempt } from '../src/order/order.ts'
 import { openAttempt } from '../src/order/perform.ts'
 import type { OrderStore } from '../src/order/store.ts'
 import type { Wraps } from './gateway.ts'
+import { plantedInFollowUps } from './planted-follow-ups.ts'
 import { plantedInThreeDSecure } from './planted-three-d-secure.ts'
 import type { Stores } from './store-line.ts'
 import { inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
@@ -185,12 +186,12 @@ export const planted: readonly Planted[] = [
       const outcome = await c.authorise(...ask)
       return outcome.is === 'unknown' ? { is: 'not sent', why: outcome.why } : outcome
     } }) } },
-  { name: 'take a lost reversal for an acknowledged one', breaks: ['the books are equal'], wrap: {
+  { name: 'take a lost reversal for an acknowledged one', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
     connector: (c) => ({ ...c, reverse: async (...ask) => {
       const outcome = await c.reverse(...ask)
       return outcome.is === 'unknown' ? { is: 'acknowledged', actionCode: '400' } : outcome
     } }) } },
-  { name: 'reverse another amount', breaks: ['every order ends', 'the books are equal'], wrap: {
+  { name: 'reverse another amount', breaks: ['every order ends', 'the books are equal', 'what is released is not charged'], wrap: {
     connector: (c) => ({ ...c, reverse: (ask, ...rest) => c.reverse({ ...ask, amountMinor: ask.amountMinor + 1n }, ...rest) }) } },
   { name: 'drop a delivery row', breaks: ['every outcome is told'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, deliveries: c.deliveries.slice(1) })), lease) })) },
@@ -236,17 +237,18 @@ export const planted: readonly Planted[] = [
       const outcome = await c.authorise(...ask)
       return outcome.is === 'unknown' && outcome.why.endsWith('differs from the request') ? { is: 'approved', actionCode: '000', data: {} } : outcome
     } }) } },
-  { name: 'take a reversal for done after six tries', breaks: ['the books are equal'], wrap: {
+  { name: 'take a reversal for done after six tries', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
     performers: (p) => ({ ...p, reverse: async (held, transaction) => {
       const event = await p.reverse(held, transaction)
       if (event.is !== 'reversal unanswered' || transaction.tries < 5) return event
       return { is: 'reversal acknowledged', transactionNo: event.transactionNo, attemptNo: event.attemptNo, actionCode: '400' }
     } }) } },
-  { name: 'acknowledge and ignore the reversal of a payment that it answered', by: 'an acquirer', breaks: ['the books are equal'], wrap: {
+  { name: 'acknowledge and ignore the reversal of a payment that it answered', by: 'an acquirer', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
     ledger: ignoresReversals } },
-  { name: 'forget a reversal that came before its original', by: 'an acquirer', breaks: ['the books are equal'], wrap: {
+  { name: 'forget a reversal that came before its original', by: 'an acquirer', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
     ledger: (ledger) => Object.assign(ledger, { isForestalled: () => false }) } },
-  { name: 'book a payment again that it reversed', by: 'an acquirer', breaks: ['the books are equal'], wrap: {
+  { name: 'book a payment again that it reversed', by: 'an acquirer', breaks: ['the books are equal', 'what is released is not charged', 'a list of amounts is charged once'], wrap: {
     ledger: forgetsTheReversed } },
   ...plantedInThreeDSecure,
+  ...plantedInFollowUps,
 ]

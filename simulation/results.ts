@@ -1,4 +1,4 @@
-import { openCard, type Card } from '../src/card/vault.ts'
+import { openCard, type Card, type SealedCard } from '../src/card/vault.ts'
 import { placeKey, type OrderStore, type Place } from '../src/order/store.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
 import { erroAbout, readMessage, writeMessage, type Unusable } from '../src/three-d-secure/codec.ts'
@@ -37,7 +37,11 @@ const erro = (unusable: Unusable): string => writeMessage(erroAbout(unusable, '2
 
 /** The card of an order, opened. */
 export async function cardOf(orders: OrderStore, keys: KeyRing, place: Place): Promise<Card> {
+  return openCard(await sealedCardOf(orders, place), place, keys)
+}
+
+export async function sealedCardOf(orders: OrderStore, place: Place): Promise<SealedCard> {
   const sealed = (await orders.sealedCards([place])).get(placeKey(place))
   if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
-  return openCard(sealed, place, keys)
+  return sealed
 }

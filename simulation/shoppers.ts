@@ -1,19 +1,26 @@
-import { currencyOf } from '../src/base/money.ts'
-import { secret } from '../src/base/secret.ts'
+import type { Asked } from '../src/gateway-api/asked.ts'
+import { performCreateCardRef } from '../src/gateway-api/card-references.ts'
+import { referenceIsThisMerchants } from '../src/gateway-api/checks.ts'
+import { performRebill } from '../src/gateway-api/rebill.ts'
 import type { Reply } from '../src/gateway-api/reply.ts'
 import { performPayment } from '../src/gateway-api/payment.ts'
-import { statusOf } from '../src/order/order.ts'
+import { statusOf, type Order } from '../src/order/order.ts'
+import type { RebillRequest } from '../src/spec/gateway/rebill.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
-import type { SaleRequest } from '../src/spec/gateway/sale.ts'
 import type { Chance } from './chance.ts'
 import { askedOf, type Asking, type Slot, type Wanted } from './asking.ts'
+import type { BackOffices } from './back-offices.ts'
 import type { Cardholders } from './cardholders.ts'
-import { cards, configuration, secureCards } from './configuration.ts'
+import { configuration } from './configuration.ts'
+import type { Gateway } from './gateway.ts'
+import { wantedRebill, type HandedOut } from './wants.ts'
 
 export interface ShopEvents {
-  /** A sale was answered: with the id of its order, or with the name of a refusal. */
+  /** A payment was answered: with the id of its order, or with the name of a refusal. */
   onAnswer(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
   onStatus(wanted: Wanted, orderId: bigint, status: string): void
+  /** The card of this order was registered, and has this reference. */
+  onRegistered(orderId: bigint, cardRefId: bigint): void
   /** For the time line; `what` is only asked when it is written. */
   trace(what: () => string): void
 }
@@ -23,30 +30,40 @@ export interface ShopParts {
   slots: readonly Slot[]
   asking: Asking
   cardholders: Cardholders
+  backOffices: BackOffices
   told: ShopEvents
 }
 
 export interface Shoppers {
   begin(wanted: Wanted): void
-  /** Sales that still wait for an answer. */
+  /** Payments that still wait for an answer. */
   waiting(): number
 }
 
 const maxAsks = 8
 
-/** Merchants' shops: they send sales, sometimes twice, ask again when no answer comes, and ask for the status. */
-export function openShoppers({ chance, slots, asking, cardholders, told }: ShopParts): Shoppers {
+/** Merchants' shops: they send payments, sometimes twice, ask again when no answer comes, ask for the status, and charge the cards that they registered. */
+export function openShoppers({ chance, slots, asking, cardholders, backOffices, told }: ShopParts): Shoppers {
   const { ask, pause } = asking
   let waiting = 0
   const random = chance.random()
   /** Who pays with a card that is to be authenticated does so once, however often his order was sent. */
   const authenticating = new Set<bigint>()
+  const followed = new Set<bigint>()
+  const handedOut: HandedOut[] = []
+  let rebills = 0
+
+  async function perform(gateway: Gateway, wanted: Wanted): Promise<Reply | Refusal> {
+    const asked: Asked = askedOf(gateway, wanted.operation, wanted, random)
+    if (wanted.referenceOf === undefined) return performPayment(asked)
+    return (await referenceIsThisMerchants(asked)) ?? performRebill(asked)
+  }
 
   async function sell(wanted: Wanted, asks: number): Promise<void> {
     for (let n = 0; n < asks; n++) {
       const slot = chance.pick(slots)
       told.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
-      const reply = await ask(slot, (gateway) => performPayment(askedOf(gateway, 'sale', wanted, random)))
+      const reply = await ask(slot, (gateway) => perform(gateway, wanted))
       if (reply && isRefusal(reply)) return told.onAnswer(wanted, { refused: reply.refused })
       if (reply) {
         const orderId = BigInt(reply['gateway-order-id']!)
@@ -60,63 +77,68 @@ export function openShoppers({ chance, slots, asking, cardholders, told }: ShopP
   /** Asks for the status a few times, of whichever process. */
   async function look(wanted: Wanted, orderId: bigint): Promise<void> {
     const { merchantId, settings } = configuration.endpoint(wanted.endpointId)!
-    if (settings.threeDSecure && !authenticating.has(orderId)) {
+    if (settings.threeDSecure && !isAbsent(wanted) && !authenticating.has(orderId)) {
       authenticating.add(orderId)
       await cardholders.pay(wanted, orderId)
     }
     for (let n = 0; n < 2; n++) {
       await pause(chance.between(50, 30_000))
       const order = await ask(chance.pick(slots), (gateway) => gateway.served.orders.byId({ merchantId, orderId }))
-      if (order) told.onStatus(wanted, orderId, statusOf(order))
+      if (!order) continue
+      told.onStatus(wanted, orderId, statusOf(order))
+      if (statusOf(order) === 'approved' || chance.happens(0.05)) await follow(wanted, order)
+    }
+  }
+
+  /** What the merchant does with a payment, once, however many of its requests are answered. */
+  async function follow(wanted: Wanted, order: Order): Promise<void> {
+    if (followed.has(order.orderId)) return
+    followed.add(order.orderId)
+    await Promise.all([chance.happens(0.15) && register(wanted, order), backOffices.work(wanted, order)])
+  }
+
+  /** Registers the card of a payment, asking one process or both, and charges it. */
+  async function register(wanted: Wanted, { merchantId, orderId }: Order): Promise<void> {
+    const asked = chance.happens(0.4) ? slots : [chance.pick(slots)]
+    const replies = await Promise.all(
+      asked.map((slot) =>
+        ask(slot, async (gateway) => {
+          const order = await gateway.served.orders.byId({ merchantId, orderId })
+          return performCreateCardRef({ ...askedOf(gateway, 'create-card-ref', wanted, random), order: order! })
+        }),
+      ),
+    )
+    const ids = replies.flatMap((reply) => (reply && !isRefusal(reply) ? (reply['card-ref-id'] ?? []) : []))
+    for (const id of ids) told.onRegistered(orderId, BigInt(id))
+    if (ids[0] === undefined) return
+    const own = { merchantId, cardRefId: BigInt(ids[0]) }
+    handedOut.push(own)
+    for (let n = chance.whole(1, 2); n > 0; n--) {
+      const foreign = handedOut.filter((h) => h.merchantId !== merchantId)
+      const reference = foreign.length > 0 && chance.happens(0.15) ? chance.pick(foreign) : own
+      begin(wantedRebill(++rebills, merchantId, reference, chance))
+    }
+  }
+
+  function begin(wanted: Wanted): void {
+    const times = chance.happens(0.15) ? 2 : 1
+    for (let n = 0; n < times; n++) {
+      waiting++
+      const late = n === 0 ? 0 : chance.happens(0.5) ? chance.between(0, 30) : chance.between(0, 60_000)
+      void pause(late)
+        .then(() => sell(wanted, maxAsks))
+        .finally(() => waiting--)
     }
   }
 
   return {
-    begin(wanted) {
-      const times = chance.happens(0.15) ? 2 : 1
-      for (let n = 0; n < times; n++) {
-        waiting++
-        const late = n === 0 ? 0 : chance.happens(0.5) ? chance.between(0, 30) : chance.between(0, 60_000)
-        void pause(late)
-          .then(() => sell(wanted, maxAsks))
-          .finally(() => waiting--)
-      }
-    },
+    begin,
     waiting: () => waiting,
   }
 }
 
 const isRefusal = (reply: Reply | Refusal): reply is Refusal => 'refused' in reply
 
-const cvv2s = ['123', '123', '123', '123', '111', '321', '116', '101', '209', '217'] as const
-/** 165: the acquirer wants a challenge. */
-const secureCvv2s = [...cvv2s.slice(0, 5), '165', '165', '116', '217'] as const
-
-/** The sale of this number: what is bought, with which card, and who wants to hear of it. */
-export function wantedSale(number: number, chance: Chance): Wanted {
-  const endpointId = chance.happens(0.02)
-    ? 14n
-    : chance.happens(0.33)
-      ? chance.pick([15n, 15n, 16n])
-      : chance.pick([11n, 12n, 13n])
-  const { threeDSecure } = configuration.endpoint(endpointId)!.settings
-  const host = `http://shop${configuration.endpoint(endpointId)!.merchantId}.test`
-  const cents = chance.whole(100, 90_000)
-  const values = {
-    client_orderid: `order-${number}`,
-    order_desc: 'a thing',
-    amount: { text: `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`, minor: BigInt(cents) },
-    currency: currencyOf('USD')!,
-    control: '',
-    ipaddress: '192.0.2.1',
-    email: 'buyer@example.com',
-    credit_card_number: secret<string>(chance.pick(threeDSecure ? secureCards : cards)),
-    card_printed_name: 'A BUYER',
-    expire_month: 12,
-    expire_year: chance.happens(0.02) ? 2025 : 2031,
-    cvv2: secret<string>(chance.pick(threeDSecure ? secureCvv2s : cvv2s)),
-    ...(chance.happens(0.8) ? { server_callback_url: `${host}/sale` } : {}),
-    ...(chance.happens(0.3) ? { notify_url: chance.happens(0.5) ? `${host}/sale` : 'http://books.test/notify' } : {}),
-  } as SaleRequest
-  return { clientOrderid: values.client_orderid, endpointId, values }
-}
+/** Nobody is there to be authenticated. */
+const isAbsent = ({ values, referenceOf }: Wanted): boolean =>
+  referenceOf !== undefined && (values as RebillRequest).recurrent_initiator !== 'CARDHOLDER'

@@ -3,6 +3,7 @@ import type { OrderStore, OrderTables } from '../src/order/store.ts'
 import type { HeartbeatStore } from '../src/storage/store-heartbeat.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
+import { openReferenceStore, type ReferenceStore } from './references.ts'
 import { newUnit, type Unit } from './store-locks.ts'
 import { databaseError, type StoreModel } from './store-model.ts'
 
@@ -22,6 +23,7 @@ export interface Stores {
   orders: OrderStore
   deliveries: DeliveryStore
   heartbeat: HeartbeatStore
+  references: ReferenceStore
   reserve(name: string, count: number): Promise<bigint>
 }
 
@@ -162,6 +164,7 @@ export function openStoreLine({ model, events, actor, chance, weather }: LinePar
       beat: (processId) => alone(() => model.beat(processId)),
       leave: (processId) => alone(() => model.leave(processId)),
     },
+    references: openReferenceStore(model.references, (body) => call(body)),
     reserve: (name, count) => alone(() => model.reserve(name, count)),
     cut() {
       for (const [unit, state] of open)

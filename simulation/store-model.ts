@@ -14,6 +14,7 @@ import {
   type RepeatRow,
 } from '../src/order/store.ts'
 import { deadAfterMs, leaseLookMs } from '../src/storage/store-heartbeat.ts'
+import { References } from './references.ts'
 import { Locks, type Unit } from './store-locks.ts'
 
 /** An error as the driver throws it. */
@@ -45,6 +46,7 @@ export class StoreModel {
   readonly deliveries = new Map<string, DeliveryRow>()
   readonly heartbeats = new Map<bigint, { instance: string; beatAt: number }>()
   readonly locks = new Locks()
+  readonly references = new References()
   /** Told of every change that was committed, with what was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
   readonly #repeats = new Map<string, number>()

@@ -10,13 +10,15 @@ import { openMerchants } from './merchants.ts'
 import { openNetwork } from './network.ts'
 import { checkSettled } from './settled.ts'
 import { openAsking, type Slot } from './asking.ts'
+import { openBackOffices } from './back-offices.ts'
 import { openCalm } from './calm.ts'
 import { openCardholders } from './cardholders.ts'
 import { calmIssuers } from './issuer-weather.ts'
 import { openIssuers } from './issuers.ts'
-import { openShoppers, wantedSale } from './shoppers.ts'
+import { openShoppers } from './shoppers.ts'
 import { openStoreLine, type StoreLine } from './store-line.ts'
 import { StoreModel } from './store-model.ts'
+import { wantedPayment } from './wants.ts'
 import { beginTroubles, calmDatabase, calmLine, type Troubled } from './troubles.ts'
 
 export interface WorldOptions {
@@ -85,6 +87,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   const issuers = openIssuers({ events, chance: chance.fork(), weather, slots, trace })
   const invariants = watchInvariants(
     model,
+    network.ledger,
     (id) => issuers.said.get(id),
     () => events.now,
   )
@@ -153,11 +156,24 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
     invariants.authentications.asked(areq)
   }
   issuers.onTold = invariants.authentications.told
+  const backOffices = openBackOffices({
+    chance: chance.fork(),
+    slots,
+    asking,
+    told: {
+      onFollowing: invariants.followUps.following,
+      onFollowed: invariants.followUps.followed,
+      onDefect: ({ orderId, operation }, why) =>
+        invariants.breaks('the same request has the same answer', `the ${operation} of order ${orderId} was done, and ${why}`),
+      trace,
+    },
+  })
   const shoppers = openShoppers({
     chance: chances.shop,
     slots,
     asking,
     cardholders,
+    backOffices,
     told: {
       onAnswer(wanted, answer) {
         trace(
@@ -167,6 +183,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
         invariants.answered(wanted, answer)
       },
       onStatus,
+      onRegistered: invariants.followUps.registered,
       trace,
     },
   })
@@ -183,6 +200,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
       trace(() => `line     ${actor.name} sends ${message.type} ${message.fields[11]} of order ${message.fields[48]}`)
     invariants.sent(processIds.get(actor), message)
   }
+  network.onBooked = invariants.followUps.booked
   network.onReached = (message) => invariants.reached(message)
   merchants.onTold = (told) => {
     trace(() => `merchant ${told.url} is told ${told.status} of order ${told.orderId}${told.accepted ? '' : ', and refuses'}`)
@@ -210,7 +228,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   slots.forEach(start)
   const troubledMs = options.orders * orderEveryMs
   beginTroubles(world, chances.troubles, troubledMs)
-  beginTraffic(events, chances.traffic, options.orders, troubledMs, (n) => shoppers.begin(wantedSale(n, chances.traffic)))
+  beginTraffic(events, chances.traffic, options.orders, troubledMs, (n) => shoppers.begin(wantedPayment(n, chances.traffic)))
 
   await events.run(() => invariants.broken() !== undefined || events.now > troubledMs)
   trace(() => 'trouble  all are over')

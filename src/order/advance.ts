@@ -30,9 +30,10 @@ import { acceptWork, drive, follow, isNotFollowed, resume, type Deciding, type N
 
 export interface Door {
   submit(submission: Submission): Promise<Advanced>
-  holds(place: Place): boolean
-  /** Lets go of an order whose step could not be done; a sweep takes it up again. */
-  release(place: Place): void
+  /** Whether this process does a step of that transaction now. */
+  holds(step: Place & { transactionNo: number }): boolean
+  /** A step was told, or could not be done: then a sweep takes it up again. The order is let go with the last of its steps. */
+  release(place: Place, transaction: Transaction): void
   /** Orders that may still be taken in hand. */
   room(): number
   /** Orders in hand by merchant or gate, and submissions waiting for a batch. */
@@ -71,14 +72,16 @@ const sameRequestMs = 10_000
 /** The one door: every change of an order goes through here, in batches that share a commit. */
 export function openDoor(s: DoorSettings): Door {
   const hand = openHand()
+  /** Steps that this process does now, by order and transaction: of one order, some may be in the hands of others. */
+  const doing = new Map<string, Map<number, Transaction>>()
+  /** Orders in hand that another process moved on: they are read again before anything is decided about them. */
+  const outdated = new Set<string>()
   /** Submissions that a batch has begun before: their commit may have gone through although the connection broke. */
   const begun = new WeakSet<Submission>()
   /** Settled by an earlier round: when a later round fails, the batch runs again without them, so that no step of theirs is started twice. */
   const answered = new WeakMap<Submission, Advanced>()
   /** What was decided on an event whose commit may have gone through although the connection broke: found stored just so, it was. The same version may be another process's. */
   const decided = new WeakMap<Submission, Work>()
-  /** Transactions whose step this process is doing, or did. */
-  const started = new WeakSet<Transaction>()
   const me = s.heartbeat.processId
 
   const batch = openBatch<Submission, Advanced>({
@@ -107,7 +110,7 @@ export function openDoor(s: DoorSettings): Door {
     if (item.is === 'noted') return { is: 'stale', why: 'it was only noted' }
     if (item.is === 'event') return drive(work, item.event, deciding)
     if (item.is === 'follow') return follow(work, item.ask, deciding)
-    if (hand.get(placeKey(item))) return { is: 'stale', why: 'it is in hand' }
+    if (doing.get(placeKey(item))?.has(item.transactionNo)) return { is: 'stale', why: 'it is in hand' }
     return resume(work, item.transactionNo, deciding)
   }
 
@@ -136,7 +139,7 @@ export function openDoor(s: DoorSettings): Door {
       if (refused && work.entries.length > 0) refusedAfter.push([entry.at, work])
       if (!refused) work.entries.push(entry.at)
       else if (isNotFollowed(refused)) results[entry.at] = { is: 'not followed', judged: refused }
-      else results[entry.at] = committedBefore(entry.item, work) ?? { is: 'ignored', why: refused.why }
+      else results[entry.at] = committedBefore(entry.item, work) ?? unchanged(entry.item, work, refused)
     }
     for (const [{ item, at }, work] of opened) if (work.entries.includes(at)) decided.set(item, work)
     for (const { item, at } of firsts) {
@@ -160,22 +163,43 @@ export function openDoor(s: DoorSettings): Door {
   function committedBefore(item: Submission, { before }: Work): Advanced | undefined {
     const own = decided.get(item)
     if (!before || !own || !isDeepStrictEqual(own.after, before)) return undefined
-    if (!hand.get(placeKey(before))) takeInHand(before, own.card, undefined)
+    const isNew = (t: Transaction) => own.after.transactions[t.no - 1] !== own.before?.transactions[t.no - 1]
+    takeInHand(before, own.card, (t) => isNew(t) && !doing.get(placeKey(before))?.has(t.no))
     return { is: 'applied', order: before }
   }
 
-  /** Takes an order in hand and begins its steps outside that this process leased and `before` did not have. */
-  function takeInHand(order: Order, card: Card | undefined, before: Order | undefined): void {
-    const isNew = (t: Transaction): boolean => t !== before?.transactions[t.no - 1]
-    // Only what is being done outside is in hand: any other step may bear this lease too, by a sweep that claimed it meanwhile, and would be held for ever.
-    const mine = order.transactions.filter((t) => isOutside(t.step) && t.lease === me && (isNew(t) || started.has(t)))
-    if (mine.length === 0 || !card) return
+  /** What a merchant asked is there since an earlier run, though the order went on meanwhile. */
+  const unchanged = (item: Submission, { after }: Work, { why }: Refused): Advanced =>
+    item.is === 'follow' ? { is: 'applied', order: after } : { is: 'ignored', why }
+
+  /**
+   * Takes an order in hand and begins its new steps outside that this process leased. It stays there while any of its steps is done here, and no longer: what merely bears this lease,
+   * by a sweep whose answer was lost or since its card was not at hand, would be held for ever.
+   */
+  function takeInHand(order: Order, card: Card | undefined, isNew: (t: Transaction) => boolean): void {
+    const key = placeKey(order)
+    const steps = doing.get(key) ?? new Map<number, Transaction>()
+    const fresh = card ? order.transactions.filter((t) => isOutside(t.step) && t.lease === me && isNew(t)) : []
+    hand.release(key)
+    outdated.delete(key)
+    if (!card || steps.size + fresh.length === 0) return
     const held: Held = { order, card }
-    hand.take(placeKey(order), held)
-    for (const t of mine.filter(isNew)) {
-      started.add(t)
-      s.onStep(held, t)
-    }
+    hand.take(key, held)
+    for (const t of fresh) steps.set(t.no, t)
+    doing.set(key, steps)
+    for (const t of fresh) s.onStep(held, t)
+  }
+
+  function release(place: Place, transaction: Transaction): void {
+    const key = placeKey(place)
+    const steps = doing.get(key)
+    // Its transaction may be at its next step by now.
+    if (steps?.get(transaction.no) !== transaction) return
+    steps.delete(transaction.no)
+    if (steps.size > 0) return
+    doing.delete(key)
+    outdated.delete(key)
+    hand.release(key)
   }
 
   /** The transaction of a round. Answers the entries that must be decided again. */
@@ -225,7 +249,7 @@ export function openDoor(s: DoorSettings): Door {
       if (earlier) settle({ ...work, after: earlier, deliveries: [] }, results, false)
       else if (saved.has(key)) settle(work, results, leased)
       else if (work.entries.length > 0) {
-        hand.release(key)
+        if (hand.get(key)) outdated.add(key)
         for (const at of work.entries) moved.add(at)
       }
     }
@@ -237,10 +261,9 @@ export function openDoor(s: DoorSettings): Door {
     const key = placeKey(after)
     for (const at of work.entries)
       results[at] = before ? { is: 'applied', order: after } : { is: 'accepted', orderId: after.orderId, repeat: false }
-    hand.release(key)
     if (work.rows.some((row) => row.event === 'result missing'))
       s.log.error({ order: key }, 'the issuer never told the result of a challenge that the cardholder came back from')
-    takeInHand(after, card, before)
+    takeInHand(after, card, (t) => t !== before?.transactions[t.no - 1])
     if (leased && work.deliveries.length > 0)
       s.onDeliveries(
         work.deliveries.map((d) => ({ ...d, merchantId: after.merchantId, orderId: after.orderId, tries: 0 })),
@@ -252,13 +275,16 @@ export function openDoor(s: DoorSettings): Door {
   async function openHappened(entries: Entry[], works: Map<string, Work>): Promise<[Entry, Work][]> {
     const happened = entries.filter((e) => e.item.is !== 'accept')
     const absent = new Map<string, Place>()
-    for (const { item } of happened) if (!hand.get(placeKey(placeOf(item)))) absent.set(placeKey(placeOf(item)), placeOf(item))
+    for (const { item } of happened) {
+      const key = placeKey(placeOf(item))
+      if (!hand.get(key) || outdated.has(key)) absent.set(key, placeOf(item))
+    }
     const read = new Map((await s.store.load([...absent.values()])).map((o) => [placeKey(o), o]))
     const opened: [Entry, Work][] = []
     for (const entry of happened) {
       const key = placeKey(placeOf(entry.item))
       const inHand = hand.get(key)
-      const order = inHand?.order ?? read.get(key)
+      const order = absent.has(key) ? read.get(key) : inHand?.order
       if (!order) throw new Error(`there is no order ${key}`)
       const card = inHand?.card ?? ('card' in entry.item ? entry.item.card : undefined)
       const work = works.get(key) ?? {
@@ -280,8 +306,8 @@ export function openDoor(s: DoorSettings): Door {
 
   return {
     submit: (submission) => batch.submit(submission),
-    holds: (place) => hand.get(placeKey(place)) !== undefined,
-    release: (place) => hand.release(placeKey(place)),
+    holds: (step) => doing.get(placeKey(step))?.has(step.transactionNo) ?? false,
+    release,
     room: roomInHand,
     load: (merchantId, gateId) => ({ ...hand.load(merchantId, gateId), waiting: batch.waiting() }),
     counts: () => ({ ...batch.counts(), held: hand.size() }),

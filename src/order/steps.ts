@@ -53,12 +53,14 @@ export function openSteps(s: StepsSettings): Steps {
     const serial = head(held.order).serialNumber
     const due: Due = { merchantId, orderId, transactionNo: transaction.no, tries: transaction.tries }
     try {
-      if (!(await stillOurs(held, transaction))) return s.door().release(held.order)
+      if (!(await stillOurs(held, transaction))) return
       const event = await s.performers[step](held, transaction)
       await tell(serial, () => s.door().submit({ is: 'event', merchantId, orderId, event }))
     } catch (error) {
-      s.door().release(held.order)
+      s.door().release(held.order, transaction)
       await putBack(due, step, error, serial)
+    } finally {
+      s.door().release(held.order, transaction)
     }
   }
 

@@ -67,8 +67,8 @@ export const amounts = (max: number): Kind<Amount[]> => ({
   read(t, neighbours) {
     const one = amount(10)
     const read = t.split(',').map((entry) => {
-      const text = entry.trim()
-      return text.length > one.max ? unfit(`it is longer than ${one.max} characters`) : one.read(text, neighbours)
+      const spelled = entry.trim()
+      return spelled.length > one.max ? unfit(`it is longer than ${one.max} characters`) : one.read(spelled, neighbours)
     })
     const bad = read.find((entry): entry is Unfit => 'unfit' in entry)
     if (bad) return unfit(`of one entry, ${bad.unfit}`)

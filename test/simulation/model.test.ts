@@ -5,40 +5,42 @@ import { Chance } from '../../simulation/chance.ts'
 import { Events } from '../../simulation/clock.ts'
 import { configuration, enrolmentOf, secureCards } from '../../simulation/configuration.ts'
 import { openFixedKeys } from '../../simulation/gateway.ts'
+import type { ReferenceStore } from '../../simulation/references.ts'
 import { openStoreLine } from '../../simulation/store-line.ts'
 import { StoreModel } from '../../simulation/store-model.ts'
 import { calmDatabase } from '../../simulation/troubles.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { secret } from '../../src/base/secret.ts'
+import type { CardReference } from '../../src/card/reference.ts'
+import { findReference, registerCard } from '../../src/card/store-references.ts'
 import { sealCard, withCvv2, type Card } from '../../src/card/vault.ts'
 import { openDeliveryStore, type DeliveryStore } from '../../src/delivery/store.ts'
-import type { Event } from '../../src/order/event.ts'
-import { legalTransitions, moveFor } from '../../src/order/machine.ts'
-import type { Order, Transaction } from '../../src/order/order.ts'
+import { capturedMinor, returnedMinor } from '../../src/order/amounts.ts'
+import { legalTransitions } from '../../src/order/machine.ts'
+import type { Order } from '../../src/order/order.ts'
 import {
   authenticationKey,
   openOrderStore,
   pageKey,
+  placeKey,
   receiptKey,
-  type Change,
   type Due,
   type OrderStore,
 } from '../../src/order/store.ts'
-import { acceptWork, drive, resume, type Deciding } from '../../src/order/work.ts'
+import { acceptWork, drive, follow, resume, type Deciding, type Work } from '../../src/order/work.ts'
 import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import type { Authentication } from '../../src/three-d-secure/authentication.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
+import { askFor, authenticationEventFor, eventFor, newOrder, processes, serial } from './model-events.ts'
 
 interface Both {
   orders: OrderStore
   deliveries: DeliveryStore
+  references: ReferenceStore
 }
 
 const log = pino({ level: 'silent' })
 const began = Date.UTC(2026, 0, 5, 12)
-/** The first two processes live, the third is dead. */
-const processes = [1n, 2n, 3n] as const
 let database: TestDatabase
 let pool: Pool
 
@@ -57,16 +59,43 @@ after(async () => {
 
 test('the model of the store answers as PostgreSQL does, whatever is asked in whatever order', { timeout: 300_000 }, async () => {
   let asked = 0
+  let followed = 0
   for (let seed = 1; seed <= 20; seed++) {
     const modelled = await onModel(seed)
     await forgetAll()
-    const real = await history(seed, { orders: openOrderStore(pool), deliveries: openDeliveryStore(pool) })
+    const real = await history(seed, stored())
+    followed += await checkSums()
     for (const [i, answer] of real.entries()) assert.deepEqual(modelled[i], answer, `answer ${i} of history ${seed}`)
     assert.equal(modelled.length, real.length)
     asked += real.length
   }
   assert.ok(asked > 2_000, `only ${asked} answers were compared`)
+  assert.ok(followed > 15, `only ${followed} orders were captured or returned`)
 })
+
+const stored = (): Both => ({
+  orders: openOrderStore(pool),
+  deliveries: openDeliveryStore(pool),
+  references: {
+    register: (fresh, keys, random) => registerCard(pool, fresh, keys, random),
+    find: (merchantId, cardRefId) => findReference(pool, merchantId, cardRefId),
+  },
+})
+
+/** The sums that an order has as columns are those of its transactions. Answers how many orders have any. */
+async function checkSums(): Promise<number> {
+  const rows = await pool.run(
+    statement<{ merchant_id: bigint; order_id: bigint; captured_minor: bigint; returned_minor: bigint }>(
+      'select merchant_id, order_id, captured_minor, returned_minor from orders',
+    ),
+  )
+  const orders = await openOrderStore(pool).load(rows.map((r) => ({ merchantId: r.merchant_id, orderId: r.order_id })))
+  for (const order of orders) {
+    const row = rows.find((r) => r.order_id === order.orderId)!
+    assert.deepEqual([row.captured_minor, row.returned_minor], [capturedMinor(order), returnedMinor(order)])
+  }
+  return orders.filter((o) => o.transactions.some((t) => t.kind === 'capture' || t.kind === 'return')).length
+}
 
 async function onModel(seed: number): Promise<unknown[]> {
   const events = new Events()
@@ -101,6 +130,8 @@ async function forgetAll() {
     'request',
     'locator',
     'delivery',
+    'card_reference',
+    'card_number_ref',
   ]
   for (const table of [...tables, 'delivery_attempt', 'heartbeat']) await pool.run(statement(`delete from ${table}`))
   for (const id of processes.slice(0, 2))
@@ -115,6 +146,9 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
   const answers: unknown[] = []
   const versions: Order[] = []
   const made: Order[] = []
+  /** Those that got their name. */
+  const there: Order[] = []
+  const references: CardReference[] = []
   let claimed: Due[] = []
   let messages: Awaited<ReturnType<DeliveryStore['claimDue']>> = []
   let now = began
@@ -145,6 +179,7 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
       await store.orders.transaction(async (tables) => {
         const holders = await tables.claimKeys([claim])
         const own = holders[0]!.orderId === order.orderId
+        if (own) there.push(order)
         const saved = own ? await tables.save([work], chance.pick([undefined, ...processes])) : new Set()
         if (!own)
           await tables.insertRepeats([
@@ -156,30 +191,33 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
   }
   /** Decides on what was read now, or on something older, which must not be saved. */
   const happen = async () => {
-    if (made.length === 0) return
-    const [read] = await store.orders.load([chance.pick(made)])
+    if (there.length === 0) return
+    const [read] = await store.orders.load([chance.pick(there)])
     const order = versions.length > 0 && chance.happens(0.2) ? chance.pick(versions) : read
     if (!order) return
     versions.push(order)
     const card: Card = { pan: secret('4111111111111111') }
-    const work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] } as Change &
-      Parameters<typeof drive>[0]
+    const work: Work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
     const transaction = chance.pick(order.transactions)
     const attempt = order.attempts.findLast((a) => a.transactionNo === transaction.no)
     const { authentication } = transaction
     const isOpen = authentication !== undefined && transaction.state !== 'authorising'
     const refused =
-      isOpen && chance.happens(0.8)
-        ? drive(work, authenticationEventFor(transaction, authentication, chance, now), deciding())
-        : chance.happens(0.3) || !attempt
-          ? transaction.state !== 'new' && resume(work, transaction.no, deciding())
-          : drive(work, eventFor(transaction.no, attempt.no, chance, now), deciding())
+      order.transactions[0]!.state === 'approved' && chance.happens(0.5)
+        ? follow(work, askFor(order, chance), deciding())
+        : isOpen && chance.happens(0.8)
+          ? drive(work, authenticationEventFor(transaction, authentication, chance, now), deciding())
+          : chance.happens(0.3) || !attempt
+            ? transaction.state !== 'new' && resume(work, transaction.no, deciding())
+            : drive(work, eventFor(transaction.no, attempt.no, chance, now), deciding())
     if (refused || work.rows.length === 0) return
     note(await store.orders.transaction((tables) => tables.save([work], chance.pick([undefined, ...processes]))))
   }
   const calls: (() => Promise<void>)[] = [
     accept,
     accept,
+    happen,
+    happen,
     happen,
     happen,
     happen,
@@ -213,6 +251,20 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
       for (const key of new Set(locators)) note(await store.orders.locate(key))
     },
     async () => {
+      const order = made.length > 0 ? chance.pick(made) : undefined
+      const sealed = order && (await store.orders.sealedCards([order])).get(placeKey(order))
+      if (!order || !sealed) return
+      const first = { networkReference: `net ${order.orderId}`, payer: { email: order.request.email, city: 'Town' } }
+      const reference = await store.references.register({ place: order, sealed, card: order.card, first, at: now }, keys, random)
+      references.push(reference)
+      note(reference)
+    },
+    async () => {
+      const { place, ids } =
+        references.length > 0 ? chance.pick(references) : { place: { merchantId: 1n }, ids: { cardRefId: 4n } }
+      note(await store.references.find(chance.pick([place.merchantId, 2n]), ids.cardRefId))
+    },
+    async () => {
       const blocked = chance.happens(0.3) ? ['http://shop1.test'] : []
       messages = await store.deliveries.claimDue(chance.pick(processes), now + chance.whole(-2_000, 20_000), 1_000, blocked)
       messages.sort((a, b) => Number(a.orderId - b.orderId) || a.deliveryNo - b.deliveryNo)
@@ -234,92 +286,6 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
 }
 
 const names = [1, 2, 3, 4, 5, 6, 7].map((n) => ({ merchantId: 1n, clientOrderid: `name ${n}` }))
-const serial = (orderId: bigint) => `00000000-0000-4000-8000-${String(orderId).padStart(12, '0')}`
-
-function eventFor(transactionNo: number, attemptNo: number, chance: Chance, now: number): Event {
-  const about = { transactionNo, attemptNo }
-  const gate = { descriptor: 'SHOP', partialReversal: true, partialCapture: false }
-  return chance.pick<Event>([
-    { is: 'approved', ...about, actionCode: '000', data: { rrn: '1' }, receiptId: serial(BigInt(attemptNo)), gate },
-    { is: 'declined', ...about, actionCode: '116', text: 'no', data: {}, gate },
-    { is: 'not sent', ...about, why: 'no line' },
-    { is: 'answer lost', ...about, why: 'no answer', reverseAt: now + 5_000 },
-    { is: 'reversal unanswered', ...about, why: 'no answer', dueAt: now + 1_000 },
-    { is: 'reversal acknowledged', ...about, actionCode: '400' },
-    {
-      is: 'authentication demanded',
-      ...about,
-      actionCode: '165',
-      authentication: demanded(attemptNo),
-      lease: 1n,
-      leaseDueAt: now,
-    },
-  ])
-}
-
-/** A second authentication, under names of its own. */
-const demanded = (attemptNo: number): Authentication => ({
-  round: 2,
-  directory: 'north',
-  version: '2.2.0',
-  threeDSServerTransId: serial(BigInt(1_000 + attemptNo)),
-  pageToken: `page ${attemptNo}`,
-})
-
-/** Of 3-D Secure; most fit the state, and some are of another authentication. */
-function authenticationEventFor({ no, state }: Transaction, now: Authentication, chance: Chance, at: number): Event {
-  const of = chance.happens(0.9) ? now.threeDSServerTransId : serial(9n)
-  const about = { transactionNo: no, of }
-  const proof = { status: 'Y', eci: '05', acsTransId: serial(7n), dsTransId: serial(8n), authenticationValue: 'a proof' } as const
-  const verdict = { go: 'decline', verified: 'NOT_AUTHENTICATED', errorCode: '2001', errorMessage: 'no' } as const
-  const events: Event[] = [
-    { is: 'method uploaded', ...about, learned: { compInd: 'Y' }, lease: chance.pick(processes), leaseDueAt: at + 4_000 },
-    { is: 'challenge required', ...about, learned: { status: 'C', acsUrl: 'https://issuer.test' }, dueAt: at + 60_000 },
-    { is: 'challenge returned', ...about, learned: { cresAt: at }, dueAt: at + 15_000 },
-    { is: 'authenticated', ...about, learned: proof, verified: 'AUTHENTICATED', eci: '05' },
-    { is: 'authenticated', ...about, learned: proof, verified: 'AUTHENTICATED' },
-    { is: 'not authenticated', ...about, learned: { status: 'N', statusReason: '01' }, verdict, eci: '07' },
-    { is: 'result missing', ...about, verdict },
-  ]
-  const fitting = events.filter((e) => moveFor(state, e.is) && (e.is !== 'not authenticated' || chance.happens(0.3)))
-  return chance.pick(fitting.length > 0 && chance.happens(0.9) ? fitting : events)
-}
-
-function newOrder(orderId: bigint, clientOrderid: string, now: number, chance: Chance): Order {
-  const amount = { amountMinor: 1_050n, amountText: '10.50' }
-  const transaction = { no: 1, kind: 'sale', origin: 'request', serialNumber: serial(orderId), state: 'new', ...amount } as const
-  return {
-    merchantId: 1n,
-    orderId,
-    version: 0,
-    kind: 'sale',
-    clientOrderid,
-    pathId: 11n,
-    endpointId: chance.pick([11n, 14n, 15n, 15n, 16n]),
-    currency: 'USD',
-    ...amount,
-    request: {
-      orderDesc: 'a thing',
-      ipAddress: '192.0.2.1',
-      email: 'a@example.com',
-      serverCallbackUrl: 'http://shop1.test/a',
-      ...(chance.happens(0.5) ? { notifyUrl: 'http://books.test/b' } : {}),
-    },
-    card: {
-      bin: '411111',
-      lastFour: '1111',
-      expiryMonth: 12,
-      expiryYear: chance.happens(0.1) ? 2025 : 2031,
-      printedName: 'A BUYER',
-      hashId: 'f'.repeat(32),
-    },
-    events: 0,
-    deliveries: 0,
-    createdAt: now,
-    transactions: [{ ...transaction, result: {}, tries: 0, createdAt: now }],
-    attempts: [],
-  }
-}
 
 /** Comparable: ids as text, bytes as hex, sets sorted, absent as absent. */
 function plain(value: unknown): unknown {

@@ -6,8 +6,8 @@ import { runWorld, usualOrders } from '../../simulation/world.ts'
 
 const found: Partial<Record<string, { seed: number; invariant: string }>> = seeds
 
-test('there are at least forty-five planted bugs, and some are rare', () => {
-  assert.ok(planted.length >= 45)
+test('there are at least fifty-five planted bugs, and some are rare', () => {
+  assert.ok(planted.length >= 55)
   assert.ok(planted.filter(({ name }) => found[name]!.seed > 1).length >= 3)
 })
 

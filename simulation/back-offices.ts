@@ -1,0 +1,102 @@
+import { currencyOf } from '../src/base/money.ts'
+import { performFollow } from '../src/gateway-api/follow.ts'
+import type { Reply } from '../src/gateway-api/reply.ts'
+import type { Order } from '../src/order/order.ts'
+import type { Refusal } from '../src/spec/refusals.ts'
+import { askedOf, type Asking, type Intent, type Slot, type Wanted } from './asking.ts'
+import type { Chance } from './chance.ts'
+import { configuration } from './configuration.ts'
+import { intentOf } from './wants.ts'
+
+export interface FollowEvents {
+  /** A request reaches a gateway, under this serial number. */
+  onFollowing(intent: Intent, serialNumber: string): void
+  /** It is answered there. `again`: the same was acknowledged before this one came. */
+  onFollowed(intent: Intent, serialNumber: string, reply: Reply | Refusal, again: boolean): void
+  /** The gateway failed over it by itself. */
+  onDefect(intent: Intent, why: string): void
+  trace(what: () => string): void
+}
+
+export interface BackOfficeParts {
+  chance: Chance
+  slots: readonly Slot[]
+  asking: Asking
+  told: FollowEvents
+}
+
+/** Merchants who deliver, or do not: they capture, return and release what was paid. */
+export interface BackOffices {
+  /** Does with an order what this merchant does, perhaps nothing; resolves when all of it was answered or given up. */
+  work(wanted: Wanted, order: Order): Promise<void>
+}
+
+const tries = 4
+const busyOdds = { sale: 0.4, preauth: 0.85, 'account-verification': 0.1 } as const
+
+export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts): BackOffices {
+  const { ask, pause } = asking
+  const random = chance.fork().random()
+  const acknowledged = new Set<Intent>()
+  let intents = 0
+
+  function send(wanted: Wanted, intent: Intent, slot: Slot): Promise<Reply | Refusal | undefined> {
+    const { merchantId } = configuration.endpoint(wanted.endpointId)!
+    const { orderId, operation, amount, comment, idempotencyKey } = intent
+    told.trace(
+      () => `shop     ${wanted.clientOrderid} asks ${slot.name} to ${operation} ${amount?.text ?? 'all'} ${idempotencyKey ?? ''}`,
+    )
+    return ask(slot, async (gateway) => {
+      const order = await gateway.served.orders.byId({ merchantId, orderId })
+      if (!order) throw new Error(`order ${orderId} is not there`)
+      const values = {
+        ...(amount ? { amount, currency: currencyOf('USD')! } : {}),
+        ...(comment === undefined ? {} : { comment }),
+      }
+      const named = idempotencyKey === undefined ? {} : { idempotencyKey }
+      const asked = { ...askedOf(gateway, operation, wanted, random), values, order, ...named }
+      const again = acknowledged.has(intent)
+      told.onFollowing(intent, asked.serialNumber)
+      try {
+        const reply = await performFollow(asked)
+        if (!('refused' in reply)) acknowledged.add(intent)
+        told.onFollowed(intent, asked.serialNumber, reply, again)
+        return reply
+      } catch (error) {
+        if (error instanceof Error && error.message.startsWith('the door answered')) told.onDefect(intent, error.message)
+        throw error
+      }
+    })
+  }
+
+  /** Without a name of its own a request that was not answered is seldom sent again: it may be done twice. */
+  async function insist(wanted: Wanted, intent: Intent, slot?: Slot): Promise<void> {
+    for (let n = 0; n < tries; n++) {
+      if (await send(wanted, intent, slot ?? chance.pick(slots))) return
+      if (intent.idempotencyKey === undefined && chance.happens(0.6)) return
+      await pause(chance.between(200, 5_000))
+    }
+  }
+
+  async function carryOut(wanted: Wanted, intent: Intent): Promise<void> {
+    const way = chance.pick(['once', 'once', 'once', 'again', 'both', 'both'] as const)
+    if (way === 'both') return void (await Promise.all(slots.map((slot) => insist(wanted, intent, slot))))
+    await insist(wanted, intent)
+    if (way !== 'again') return
+    await pause(chance.happens(0.5) ? chance.between(0, 500) : chance.between(0, 40_000))
+    await insist(wanted, intent)
+  }
+
+  return {
+    async work(wanted, order) {
+      if (!chance.happens(busyOdds[order.kind])) return
+      const carried: Promise<void>[] = []
+      for (let n = chance.whole(1, 4); n > 0; n--) {
+        carried.push(carryOut(wanted, intentOf(order, ++intents, chance)))
+        // Half of them do not wait for what the last one came to.
+        await pause(chance.happens(0.5) ? chance.between(0, 1_000) : chance.between(0, 25_000))
+      }
+      await Promise.all(carried)
+    },
+  }
+}

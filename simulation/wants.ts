@@ -1,0 +1,112 @@
+/** What merchants want: payments of every kind, and what they do with those that were approved. */
+import { currencyOf } from '../src/base/money.ts'
+import { secret } from '../src/base/secret.ts'
+import type { Order } from '../src/order/order.ts'
+import type { RebillRequest } from '../src/spec/gateway/rebill.ts'
+import type { SaleRequest } from '../src/spec/gateway/sale.ts'
+import type { Intent, Wanted } from './asking.ts'
+import type { Chance } from './chance.ts'
+import { cards, configuration, secureCards } from './configuration.ts'
+
+const cvv2s = ['123', '123', '123', '123', '111', '321', '116', '101', '209', '217'] as const
+/** 165: the acquirer wants a challenge. */
+const secureCvv2s = [...cvv2s.slice(0, 5), '165', '165', '116', '217'] as const
+
+const usd = currencyOf('USD')!
+const dollars = (cents: number) => ({
+  text: `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`,
+  minor: BigInt(cents),
+})
+
+/** Whom a payment's payer writes from: a registered card brings it along, and tells whose it is. */
+export const payerOf = (merchantId: bigint): string => `buyer@shop${merchantId}.test`
+
+function callbacks(merchantId: bigint, chance: Chance) {
+  const host = `http://shop${merchantId}.test`
+  return {
+    ...(chance.happens(0.8) ? { server_callback_url: `${host}/sale` } : {}),
+    ...(chance.happens(0.3) ? { notify_url: chance.happens(0.5) ? `${host}/sale` : 'http://books.test/notify' } : {}),
+  }
+}
+
+/** The payment of this number: what is bought, with which card, and who wants to hear of it. */
+export function wantedPayment(number: number, chance: Chance): Wanted {
+  const endpointId = chance.happens(0.02)
+    ? 14n
+    : chance.happens(0.33)
+      ? chance.pick([15n, 15n, 16n])
+      : chance.pick([11n, 12n, 13n])
+  const endpoint = configuration.endpoint(endpointId)!
+  const { threeDSecure } = endpoint.settings
+  const operation = chance.happens(0.6) ? 'sale' : chance.happens(0.8) ? 'preauth' : 'account-verification'
+  const values = {
+    client_orderid: `order-${number}`,
+    order_desc: 'a thing',
+    ...(operation === 'account-verification' ? {} : { amount: dollars(chance.whole(100, 90_000)) }),
+    currency: usd,
+    control: '',
+    ipaddress: '192.0.2.1',
+    email: payerOf(endpoint.merchantId),
+    credit_card_number: secret<string>(chance.pick(threeDSecure ? secureCards : cards)),
+    card_printed_name: 'A BUYER',
+    expire_month: 12,
+    expire_year: chance.happens(0.02) ? 2025 : 2031,
+    cvv2: secret<string>(chance.pick(threeDSecure ? secureCvv2s : cvv2s)),
+    ...callbacks(endpoint.merchantId, chance),
+  } as SaleRequest
+  return { clientOrderid: values.client_orderid, endpointId, operation, values }
+}
+
+const endpointsOf: Record<string, readonly bigint[]> = { 1: [11n, 15n], 2: [12n, 16n], 3: [13n] }
+
+/** A payment with a registered card. Without CVV2 the acquirer approves up to 1,000.00, so that lists go on for a while; with this one it never does. */
+export function wantedRebill(number: number, merchantId: bigint, reference: HandedOut, chance: Chance): Wanted {
+  const endpointId = chance.pick(endpointsOf[String(merchantId)]!)
+  const amounts = Array.from({ length: chance.whole(2, 5) }, () => chance.whole(40_000, 250_000)).sort((a, b) => b - a)
+  const isList = chance.happens(0.7)
+  const values = {
+    client_orderid: `rebill-${number}`,
+    login: `shop${merchantId}`,
+    cardrefid: reference.cardRefId,
+    order_desc: 'the same thing again',
+    amount: dollars(isList ? (chance.happens(0.5) ? amounts[0]! : 260_000) : chance.whole(100, 110_000)),
+    currency: usd,
+    control: '',
+    ipaddress: '192.0.2.1',
+    redirect_url: 'http://shop.test/back',
+    ...(isList ? { enumerate_amounts: [...new Set(amounts)].map(dollars) } : {}),
+    ...(chance.happens(0.1) ? { cvv2: secret<string>(chance.pick(['116', '123'])) } : {}),
+    ...(!isList && chance.happens(0.4) ? { recurrent_initiator: 'CARDHOLDER' } : {}),
+    ...callbacks(merchantId, chance),
+  } as RebillRequest
+  const operation = chance.happens(0.4) ? 'make-rebill-preauth' : 'make-rebill-sale'
+  return { clientOrderid: values.client_orderid, endpointId, operation, values, referenceOf: reference.merchantId }
+}
+
+export interface HandedOut {
+  merchantId: bigint
+  cardRefId: bigint
+}
+
+// oxfmt-ignore
+const usual = {
+  sale:                   ['return', 'return', 'return', 'void', 'capture'],
+  preauth:                ['capture', 'capture', 'capture', 'capture', 'return', 'return', 'void'],
+  'account-verification': ['return', 'void', 'capture'],
+} as const
+
+/** Something that a merchant does with this order: most often what it allows. */
+export function intentOf(order: Order, number: number, chance: Chance): Intent {
+  const { amountMinor } = order.transactions[0]!
+  const operation = chance.pick(usual[order.kind])
+  const share = chance.pick([1, 2, 2, 3, 3, 4])
+  const minor = chance.happens(0.05) ? amountMinor + 1n : amountMinor / BigInt(share)
+  const isPart = operation !== 'void' && minor > 0n && chance.happens(0.6)
+  return {
+    orderId: order.orderId,
+    operation,
+    ...(isPart ? { amount: dollars(Number(minor)) } : {}),
+    ...(chance.happens(0.2) ? { comment: 'as agreed' } : {}),
+    ...(chance.happens(0.4) ? { idempotencyKey: `key-${number}` } : {}),
+  }
+}
