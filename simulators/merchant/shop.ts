@@ -207,8 +207,11 @@ function frameRoutes(app: FastifyInstance, { random }: ShopOptions, orders: Map<
       url: `/orders/:id/${name}`,
       handler: async (request: OrderRequest, reply) => {
         const found = orders.get(request.params.id)
-        const made = found && (await page(found.order, formOf(request)))
-        return made === undefined ? reply.callNotFound() : sendPage(reply.header('cache-control', 'no-store'), made.html, made.policy)
+        if (found === undefined) return reply.callNotFound()
+        const made = await page(found.order, formOf(request))
+        void reply.header('cache-control', 'no-store')
+        // A frame may ask only after its step is over; it then stays as it is.
+        return made === undefined ? reply.code(204).send() : sendPage(reply, made.html, made.policy)
       },
     }) // oxfmt-ignore
   route('GET', 'method-frame', async ({ seen, url, transIds }) =>
