@@ -98,12 +98,11 @@ export class Telling {
 }
 
 /**
- * One story out of the notes of many: by time, and within a millisecond what the shop asks comes before what the others noted, and what it is answered
- * after. The order within one journal is never changed.
+ * One story out of the notes of many: by time, and within a millisecond what starts something comes before what the others noted, and what ends it after:
+ * the issuer's page follows the result that it waited for. The order within one journal is never changed.
  */
 function inOrder(journals: readonly (readonly Message[])[]): Message[] {
   const waiting = journals.map((one) => [...one])
-  const rank = ({ from, isReply, id }: Message): number => (isReply && id.startsWith('shop') ? 2 : from === 'gateway' ? 1 : 0)
   const all: Message[] = []
   for (;;) {
     const heads = waiting.filter((one) => one.length > 0)
@@ -111,4 +110,11 @@ function inOrder(journals: readonly (readonly Message[])[]): Message[] {
     if (first === undefined) return all
     all.push(first.shift()!)
   }
+}
+
+function rank({ from, to, isReply, id }: Message): number {
+  if (isReply && id.startsWith('shop')) return 4
+  if (from === 'shopper' && to === 'merchant') return 3
+  if (from === 'issuer' && to === 'shopper') return 2
+  return from === 'gateway' ? 1 : 0
 }

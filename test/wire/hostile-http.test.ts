@@ -290,14 +290,16 @@ async function without(table: string, during: () => Promise<void>): Promise<void
   }
 }
 
+/** Waits for a whole line with both: the log is read while it is written. */
+const logged = (id: string, reason: string) => until(log, (text) => new RegExp(`${id}.*${reason}.*\n`).test(text))
+
 describe('a failure of our own', () => {
   it('on an operation path is code 100 without a word of the reason, under a serial number that the log has with it', async () => {
     await without('order_key', async () => {
       const fields = Object.entries(signedStatus(world, { client_orderid: newOrderId() }))
       const reply: Fields = readReply(await send('POST', statusUrl(world), encodePairs(fields)))
       assert.deepEqual([reply['type'], reply['error-code'], reply['error-message']], ['error', '100', 'Internal error'])
-      const lines = await until(log, (text) => text.includes(reply['serial-number']!))
-      assert.match(lines.split('\n').find((line) => line.includes(reply['serial-number']!)) ?? '', /order_key/)
+      await logged(reply['serial-number']!, 'order_key')
     })
   })
   it('on a page is a 500 that tells an id and no reason, and the log has the id with the reason', async () => {
@@ -310,7 +312,7 @@ describe('a failure of our own', () => {
       assert.doesNotMatch(answer.body, /locator|relation/)
       const id = answer.body.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/)?.[0] ?? ''
       assert.match(id, serialShape)
-      assert.match((await until(log, (text) => text.includes(id))).split('\n').find((line) => line.includes(id)) ?? '', /locator/)
+      await logged(id, 'locator')
     })
   })
 })
