@@ -14,6 +14,7 @@ import { openSender, type Rendered } from '../src/delivery/send.ts'
 import type { World as Served } from '../src/gateway-api/asked.ts'
 import { callbackPairs, renderCallback } from '../src/gateway-api/callback.ts'
 import type { Performer as Uploader } from '../src/gateway-api/checks.ts'
+import { hideBy } from '../src/risk/limits.ts'
 import { performUploadCres } from '../src/gateway-api/upload-cres.ts'
 import { performUploadMethod } from '../src/gateway-api/upload-method.ts'
 import type { Outgoing } from '../src/http/outgoing.ts'
@@ -186,6 +187,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     maxBatch: 256,
     lanes: 1,
     planner: { enrolment: enrolmentOf, random, steering: false },
+    hide: hideBy(parts.keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, parts.keys, random),
     onStep: steps.start,
     deliveryRoom: () => sender.room(),
@@ -233,6 +235,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       paresRoots: () => [],
       keys: parts.keys,
       orderIds: ids('order', blockOfIds),
+      issuerOf: () => undefined,
       clock,
       random,
       log,

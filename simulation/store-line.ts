@@ -119,6 +119,8 @@ export function openStoreLine({ model, events, actor, chance, weather }: LinePar
       load: (places) => (places.length === 0 ? Promise.resolve([]) : inside(() => model.load(places))),
       save: (changes, lease) =>
         changes.length === 0 ? Promise.resolve(new Set()) : inside(() => model.save(unit, changes, lease)),
+      lockCounts: (places) => inside(() => model.counts.lock(unit, places)),
+      saveCounts: (rows) => (rows.length === 0 ? Promise.resolve() : inside(() => model.counts.save(unit, rows))),
       insertRepeats: (rows) => (rows.length === 0 ? Promise.resolve() : inside(() => model.insertRepeats(unit, rows))),
     }
   }

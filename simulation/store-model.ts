@@ -14,6 +14,7 @@ import {
   type RepeatRow,
 } from '../src/order/store.ts'
 import { deadAfterMs, leaseLookMs } from '../src/storage/store-heartbeat.ts'
+import { Counts } from './counts.ts'
 import { References } from './references.ts'
 import { Locks, type Unit } from './store-locks.ts'
 
@@ -47,6 +48,7 @@ export class StoreModel {
   readonly heartbeats = new Map<bigint, { instance: string; beatAt: number }>()
   readonly locks = new Locks()
   readonly references = new References()
+  readonly counts: Counts
   /** Told of every change that was committed, with what was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
   readonly #repeats = new Map<string, number>()
@@ -60,6 +62,7 @@ export class StoreModel {
 
   constructor(now: () => number) {
     this.#now = now
+    this.counts = new Counts(this.locks, now)
   }
 
   isDead(processId: bigint): boolean {
@@ -149,19 +152,12 @@ export class StoreModel {
   }
 
   claimDue(processId: bigint, now: number, limit: number): Due[] {
-    const found: { order: Order; t: Transaction }[] = []
-    for (const key of this.#withSteps) {
-      const order = this.orders.get(key)!
-      for (const t of order.transactions)
-        if (
-          t.dueAt !== undefined &&
-          t.dueAt <= now &&
-          t.alarm === undefined &&
-          this.#isFree(t.lease, processId) &&
-          !this.locks.held(key)
-        )
-          found.push({ order, t })
-    }
+    const isDue = ({ dueAt, alarm, lease }: Transaction) =>
+      dueAt !== undefined && dueAt <= now && alarm === undefined && this.#isFree(lease, processId)
+    const found = [...this.#withSteps]
+      .filter((key) => !this.locks.held(key))
+      .map((key) => this.orders.get(key)!)
+      .flatMap((order) => order.transactions.filter(isDue).map((t) => ({ order, t })))
     found.sort((a, b) => a.t.dueAt! - b.t.dueAt!)
     return found.slice(0, limit).map(({ order: { merchantId, orderId }, t }) => {
       this.#replace({ merchantId, orderId }, t.no, { ...t, lease: processId, dueAt: now + leaseLookMs })

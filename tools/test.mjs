@@ -163,7 +163,7 @@ async function runTests(group) {
     `--test-reporter-destination=${report}`,
   ]
   const files = group.files.map((file) => join('dist', `${file}.js`))
-  const limits = ['--test-concurrency=2', `--test-timeout=${fileWithinMs}`, '--enable-source-maps']
+  const limits = ['--test-concurrency=4', `--test-timeout=${fileWithinMs}`, '--enable-source-maps']
   const child = start(
     process.execPath,
     ['--test', ...limits, ...reporters, ...files],

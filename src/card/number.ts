@@ -31,6 +31,9 @@ export interface ShownCard {
   expiryMonth: number
   expiryYear: number
   printedName: string
+  /** Of the issuer, where the BIN table knows it: ISO 3166-1 alpha-2, and its name. */
+  country?: string
+  bank?: string
   /** `card-hash-id`: one for each card number of a merchant, of no use without the vault's key. */
   hashId: string
 }

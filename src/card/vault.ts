@@ -66,6 +66,10 @@ export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
     .subarray(0, 16)
     .toString('hex')
 
+/** `card-hash-id` of a number that no order has yet. */
+export const hashIdOfNumber = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): string =>
+  hashIdOf(fingerprint(pan, merchantId, keys), keys)
+
 const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`
 const cvv2Context = (place: Place) => `cvv2:${place.merchantId}:${place.orderId}`
 const proofContext = (place: Place) => `proof:${place.merchantId}:${place.orderId}`

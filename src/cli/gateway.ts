@@ -5,6 +5,7 @@ import { secret, type Secret } from '../base/secret.ts'
 import type { Random } from '../base/random.ts'
 import { openConnectors } from '../acquirer/connectors.ts'
 import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
+import { openBins } from '../card/store-bins.ts'
 import { withCvv2 } from '../card/vault.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { openSender, type Rendered } from '../delivery/send.ts'
@@ -25,6 +26,8 @@ import { openReader } from '../order/read.ts'
 import { openSteps } from '../order/steps.ts'
 import { openOrderStore, type Place } from '../order/store.ts'
 import { deniedPage } from '../pages/denied.ts'
+import { hideBy } from '../risk/limits.ts'
+import { forgetCounts } from '../risk/store-counts.ts'
 import { receiptRoutes } from '../pages/receipt.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import { hostedOrders } from '../pages/three-d-secure-order.ts'
@@ -172,6 +175,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       }),
     (closed) => void closed,
   )
+  const bins = await openBins(pool)
   const registry = await watchRegistry(pool, keys, clock, log, (now) => connectors.follow(now))
   const publicUrl = `${origin()}${basePath}`
   const threeDSecure = o.threeDSecure
@@ -257,6 +261,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     maxBatch: o.tuning.maxBatch,
     lanes: o.tuning.lanes,
     planner: { enrolment: threeDSecure.enrolment, random, steering: o.steering },
+    hide: hideBy(keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
     onStep: steps.start,
     deliveryRoom: () => (o.tuning.handOver ? sender.room() : 0),
@@ -280,6 +285,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     paresRoots: threeDSecure.paresRoots,
     keys,
     orderIds: openIds(pool, 'order'),
+    issuerOf: bins.issuerOf,
     clock,
     random,
     log,
@@ -292,6 +298,8 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   sender.sweep()
   const stopPeriodic = startPeriodic(clock, log, [
     { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
+    { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
+    { name: 'used limits', everyMs: 600_000, run: () => forgetCounts(pool) },
     { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
     { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool) },
   ])

@@ -7,9 +7,11 @@ import { migrate } from '../storage/migrate.ts'
 import { openPool } from '../storage/pool.ts'
 import { addAcquirerCommands } from './commands/acquirer.ts'
 import { addAuditCommands } from './commands/audit.ts'
+import { addBinCommands } from './commands/bin.ts'
 import { addDeliveryCommands } from './commands/delivery.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEndpointCommands } from './commands/endpoint.ts'
+import { addFilterCommands } from './commands/filter.ts'
 import { addGateCommands } from './commands/gate.ts'
 import { addGroupCommands } from './commands/group.ts'
 import { addMerchantCommands } from './commands/merchant.ts'
@@ -107,7 +109,9 @@ for (const add of [
   addEndpointCommands,
   addGroupCommands,
   addGateCommands,
+  addFilterCommands,
   addOrderCommands,
+  addBinCommands,
   addDeliveryCommands,
   addDoctorCommand,
   addAuditCommands,

@@ -14,6 +14,7 @@ import { banner, step } from './sandbox-banner.ts'
 import { makeCertificates } from './sandbox-certificates.ts'
 import { oauthKeyOf } from './sandbox-oauth-key.ts'
 import { startSimulators, threeDSecureOf } from './sandbox-simulators.ts'
+import { settleBins } from './sandbox-bins.ts'
 import { settleWorld } from './sandbox-world.ts'
 import { endOnDefect, untilSignal } from './signals.ts'
 import { usualTuning, type Tuning } from './tuning.ts'
@@ -75,6 +76,7 @@ async function start(
     await makeCertificates(certificates, systemRandom, systemClock.now())
     const { acquirer, directoryServer, acs } = await startSimulators(directory, certificates, env, stops)
     const oauth = await oauthKeyOf(directory)
+    await settleBins(pool)
     const world = await settleWorld(pool, kek, { acquirerPort: Number(acquirer.ready.port), oauthKey: oauth.publicKey }, log)
     if (interrupted()) return undefined
 

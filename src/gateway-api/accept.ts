@@ -1,4 +1,5 @@
 import { hmacSha256 } from '../base/digest.ts'
+import { issuerFacts } from '../card/bins.ts'
 import type { ShownCard } from '../card/number.ts'
 import { hashIdOf, sealCard, type Card } from '../card/vault.ts'
 import type { Order, OrderRequest } from '../order/order.ts'
@@ -44,7 +45,7 @@ export async function acceptOrder(asked: Asked, made: NewOrder): Promise<Reply |
     endpointId: asked.endpoint!.endpointId,
     amountMinor,
     amountText,
-    card: { ...shown, hashId: hashIdOf(sealed.fingerprint, world.keys) },
+    card: { ...shown, ...issuerFacts(world.issuerOf(card.pan.reveal())), hashId: hashIdOf(sealed.fingerprint, world.keys) },
     events: 0,
     deliveries: 0,
     createdAt: now,

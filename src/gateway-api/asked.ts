@@ -1,3 +1,4 @@
+import type { Issuer } from '../card/bins.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
@@ -44,6 +45,8 @@ export interface World {
   usable: (url: string) => boolean
   keys: KeyRing
   orderIds: Ids
+  /** What the BIN table says of a card number. */
+  issuerOf: (pan: string) => Issuer | undefined
   clock: Clock
   random: Random
   log: Log

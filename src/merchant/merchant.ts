@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
+import type { FilterRule } from './filter.ts'
 
 export interface Merchant {
   merchantId: bigint
@@ -128,6 +129,8 @@ export interface Registry {
   endpoint(endpointId: bigint): Endpoint | undefined
   gate(gateId: bigint): Gate | undefined
   gates(): Iterable<Gate>
+  /** Those of the merchant and of the endpoint alone, by number. */
+  filters(endpointId: bigint): readonly FilterRule[]
   /** By the id of a single path; with `group` by the id of a group path. */
   entry(pathId: bigint, group: boolean): Entry | undefined
 }
@@ -139,7 +142,10 @@ export interface RegistryRows {
   endpoints: readonly Endpoint[]
   groups: readonly EndpointGroup[]
   gates: readonly Gate[]
+  filters?: readonly (FilterRule & { merchantId: bigint })[]
 }
+
+const noFilters: readonly FilterRule[] = []
 
 export function registryOf(rows: RegistryRows): Registry {
   const byLogin = new Map(rows.merchants.map((m) => [m.login, m]))
@@ -147,6 +153,11 @@ export function registryOf(rows: RegistryRows): Registry {
   const endpoints = new Map(rows.endpoints.map((e) => [e.endpointId, e]))
   const gates = new Map(rows.gates.map((g) => [g.gateId, g]))
   const entries = new Map<string, Entry>()
+  const filters = new Map<bigint, readonly FilterRule[]>()
+  for (const { endpointId, merchantId } of rows.endpoints) {
+    const own = (rows.filters ?? []).filter((f) => f.merchantId === merchantId && (f.endpointId ?? endpointId) === endpointId)
+    if (own.length > 0) filters.set(endpointId, own.toSorted((a, b) => a.filterNo - b.filterNo)) // oxfmt-ignore
+  }
   for (const endpoint of rows.endpoints) {
     const merchant = merchants.get(endpoint.merchantId)!
     entries.set(`${endpoint.endpointId}`, {
@@ -174,6 +185,7 @@ export function registryOf(rows: RegistryRows): Registry {
     endpoint: (id) => endpoints.get(id),
     gate: (id) => gates.get(id),
     gates: () => gates.values(),
+    filters: (id) => filters.get(id) ?? noFilters,
     entry: (pathId, group) => entries.get(group ? `group/${pathId}` : `${pathId}`),
   }
 }

@@ -6,6 +6,7 @@ import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
+import type { FilterRule, RuleFacts } from './filter.ts'
 import { registryOf, type Endpoint, type EndpointGroup, type Gate, type Registry } from './merchant.ts'
 
 interface MerchantRow {
@@ -42,15 +43,31 @@ const gates = statement<{ gate_id: bigint; name: string; enabled: boolean; setti
   `select gate_id, name, enabled, settings from gate`,
 )
 
+const filterRules = statement<{
+  merchant_id: bigint
+  filter_no: number
+  endpoint_id: bigint | null
+  name: string
+  code: string
+  score: number
+  rule: RuleFacts
+}>(`select merchant_id, filter_no, endpoint_id, name, code, score, rule from filter_rule where removed_at is null`)
+const filterEntries = statement<{ merchant_id: bigint; filter_no: number; value: string }>(
+  `select e.merchant_id, e.filter_no, e.value from filter_entry e
+   join filter_rule r on r.merchant_id = e.merchant_id and r.filter_no = e.filter_no and r.removed_at is null`,
+)
+
 /** Reads all of it. It is small (rows an operator wrote) and read only when the version rose. */
 export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
-  const [[at], m, k, e, g, t] = await Promise.all([
+  const [[at], m, k, e, g, t, f, listed] = await Promise.all([
     pool.run(version),
     pool.run(merchants),
     pool.run(publicKeys),
     pool.run(endpoints),
     pool.run(groups),
     pool.run(gates),
+    pool.run(filterRules),
+    pool.run(filterEntries),
   ])
   const keysOf = new Map<bigint, KeyObject[]>(m.map((row) => [row.merchant_id, []]))
   // A merchant of the very moment is in the next reading.
@@ -86,7 +103,27 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       endpointIds: row.endpoint_ids.map(BigInt),
     })),
     gates: t.map((row) => ({ gateId: row.gate_id, name: row.name, enabled: row.enabled, settings: row.settings })),
+    filters: filtersOf(f, listed),
   })
+}
+
+function filtersOf(
+  rows: NonNullable<typeof filterRules.row>[],
+  listed: NonNullable<typeof filterEntries.row>[],
+): (FilterRule & { merchantId: bigint })[] {
+  const keyOf = (r: { merchant_id: bigint; filter_no: number }) => `${r.merchant_id}/${r.filter_no}`
+  const entries = new Map(rows.map((r) => [keyOf(r), new Set<string>()]))
+  for (const r of listed) entries.get(keyOf(r))?.add(r.value)
+  return rows.map((r) => ({
+    merchantId: r.merchant_id,
+    filterNo: r.filter_no,
+    ...(r.endpoint_id === null ? {} : { endpointId: r.endpoint_id }),
+    name: r.name,
+    code: r.code,
+    score: r.score,
+    facts: r.rule,
+    entries: entries.get(keyOf(r))!,
+  }))
 }
 
 export interface LiveRegistry {

@@ -8,6 +8,7 @@ import { openBatch } from '../storage/batch.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import type { AuthenticationPlanner } from './authenticate.ts'
+import { FilterRound, type Hide } from './filtering.ts'
 import type { Refused } from './decide.ts'
 import { openHand, type Held } from './hand.ts'
 import type { Order, Transaction } from './order.ts'
@@ -15,6 +16,7 @@ import { isOutside } from './perform.ts'
 import { placeKey, type OrderStore, type Place, type RepeatRow } from './store.ts'
 import {
   answerTo,
+  claimOf,
   nameKey,
   pairUp,
   placeOf,
@@ -42,6 +44,16 @@ export interface Door {
   close(): Promise<void>
 }
 
+/** New orders of a round. */
+interface Arrivals {
+  firsts: AcceptEntry[]
+  twins: AcceptEntry[]
+  /** Those whose commit may have gone through before. */
+  wereBegun: Set<string>
+  filters: FilterRound
+  begin: (entry: AcceptEntry) => Work
+}
+
 export interface DoorSettings {
   store: OrderStore
   attempts: Ids
@@ -58,6 +70,8 @@ export interface DoorSettings {
   /** The sealed card of an order with its CVV2 in it, for one that is not taken in hand. */
   sealCvv2: (accept: Accept) => SealedCard
   planner: AuthenticationPlanner
+  /** A keyed hash of what filters count by. */
+  hide: Hide
   /** A step outside has to be done for an order in hand. */
   onStep: (held: Held, transaction: Transaction) => void
   /** How many new deliveries can be taken in hand; and they, once committed. */
@@ -66,8 +80,6 @@ export interface DoorSettings {
 }
 
 const patienceMs = 10_000
-/** docs/choices.md, "Idempotency". */
-const sameRequestMs = 10_000
 
 /** The one door: every change of an order goes through here, in batches that share a commit. */
 export function openDoor(s: DoorSettings): Door {
@@ -117,47 +129,55 @@ export function openDoor(s: DoorSettings): Door {
   /** Decides and saves once; answers the entries whose order had moved meanwhile. */
   async function round(entries: Entry[], results: Advanced[]): Promise<Entry[]> {
     const now = s.clock.now()
+    const registry = s.registry()
     const numbers: bigint[] = []
     for (let i = 0; i < entries.length; i++) numbers.push(await s.attempts.take())
     let room = s.handOver ? roomInHand() : 0
     const deciding = (hold: boolean): Deciding => ({
       now,
       processId: me,
-      registry: s.registry(),
+      registry,
       planner: s.planner,
       number: () => numbers.pop()!,
       hold,
     })
+    const filters = new FilterRound(registry, s.hide)
+    const begin = ({ item, at }: AcceptEntry): Work =>
+      acceptWork(item.order, item.card, item.sealed, () => s.sealCvv2(item), at, {
+        ...deciding(room-- > 0),
+        filter: (order, card) => filters.screen(order, card),
+      })
 
     const works = new Map<string, Work>()
     const { firsts, twins } = pairUp(entries)
     const opened = await openHappened(entries, works)
     /** Refused because of what this round decided before them: should that not be saved, they are judged again. */
     const refusedAfter: [number, Work][] = []
+    const unsure: number[] = []
     for (const [entry, work] of opened) {
       const refused = happen(work, entry.item as Happened, deciding(true))
       if (refused && work.entries.length > 0) refusedAfter.push([entry.at, work])
       if (!refused) work.entries.push(entry.at)
-      else if (isNotFollowed(refused)) results[entry.at] = { is: 'not followed', judged: refused }
+      else if (isNotFollowed(refused) && refused.is !== 'repeat' && isInHand(work)) {
+        // Another process may have moved it on, and a refusal is never saved: it is given only by what was just read.
+        outdated.add(placeKey(work.after))
+        unsure.push(entry.at)
+      } else if (isNotFollowed(refused)) results[entry.at] = { is: 'not followed', judged: refused }
       else results[entry.at] = committedBefore(entry.item, work) ?? unchanged(entry.item, work, refused)
     }
     for (const [{ item, at }, work] of opened) if (work.entries.includes(at)) decided.set(item, work)
-    for (const { item, at } of firsts) {
-      const hold = room-- > 0
-      works.set(
-        placeKey(item.order),
-        acceptWork(item.order, item.card, item.sealed, () => s.sealCvv2(item), at, deciding(hold)),
-      )
-    }
 
     const wereBegun = new Set(firsts.filter((e) => begun.has(e.item)).map((e) => placeKey(e.item.order)))
     for (const { item } of entries) begun.add(item)
     const told = entries.flatMap(({ item }) => (item.is === 'accept' || !item.request ? [] : [item.request]))
-    const moved = await store(works, firsts, twins, wereBegun, told, results)
+    const moved = await store(works, { firsts, twins, wereBegun, filters, begin }, told, results)
     for (const [at, work] of refusedAfter) if (work.entries.some((one) => moved.has(one))) moved.add(at)
+    for (const at of unsure) moved.add(at)
     for (const { item, at } of entries) if (moved.has(at)) decided.delete(item)
     return entries.filter((e) => moved.has(e.at))
   }
+
+  const isInHand = ({ before }: Work) => before !== undefined && hand.get(placeKey(before))?.order === before
 
   /** An event that is refused because an earlier run of its batch committed it: what follows from it was begun by nobody, so it is now. */
   function committedBefore(item: Submission, { before }: Work): Advanced | undefined {
@@ -205,48 +225,47 @@ export function openDoor(s: DoorSettings): Door {
   /** The transaction of a round. Answers the entries that must be decided again. */
   async function store(
     works: Map<string, Work>,
-    firsts: AcceptEntry[],
-    twins: AcceptEntry[],
-    wereBegun: Set<string>,
+    { firsts, twins, wereBegun, filters, begin }: Arrivals,
     told: readonly RepeatRow[],
     results: Advanced[],
   ): Promise<Set<number>> {
-    const leased = [...works.values()].reduce((sum, w) => sum + w.deliveries.length, 0) <= s.deliveryRoom()
-    const { saved, committed } = await s.store.transaction(async (tables) => {
-      const claims = firsts.map(({ item }) => ({
-        merchantId: item.order.merchantId,
-        orderId: item.order.orderId,
-        clientOrderid: item.order.clientOrderid,
-        digest: item.digest,
-        at: item.order.createdAt,
-        heldUntil: item.heldUntil ?? item.order.createdAt + sameRequestMs,
-      }))
+    const { saved, committed, leased } = await s.store.transaction(async (tables) => {
+      const claims = firsts.map(({ item }) => claimOf(item))
       const holders = claims.length === 0 ? [] : await tables.claimKeys(claims)
       const byName = new Map(holders.map((h) => [nameKey(h), h]))
       const repeats: RepeatRow[] = [...told]
-      const done = new Map(
-        (await tables.load(firsts.map((e) => e.item.order).filter((o) => wereBegun.has(placeKey(o))))).map((o) => [
-          placeKey(o),
-          o,
-        ]),
-      )
+      const won: AcceptEntry[] = []
+      const perhapsThere = firsts.map((e) => e.item.order).filter((o) => wereBegun.has(placeKey(o)))
+      const done = new Map((await tables.load(perhapsThere)).map((o) => [placeKey(o), o]))
       for (const entry of [...firsts, ...twins]) {
         const key = placeKey(entry.item.order)
         const holder = byName.get(nameKey(entry.item.order))!
         const own = holder.orderId === entry.item.order.orderId
-        if (own && !done.has(key)) continue
-        if (!own) works.delete(key)
+        if (own && !done.has(key)) {
+          won.push(entry)
+          continue
+        }
+        if (own) works.set(key, { after: done.get(key)!, rows: [], deliveries: [], eraseCvv2: false, card: entry.item.card, entries: [entry.at] }) // oxfmt-ignore
         results[entry.at] = answerTo(entry.item, holder, own)
         if (!own && results[entry.at]!.is === 'accepted') repeats.push(repeatRow(entry.item.order, holder))
       }
+      await filters.lock(tables, won.map(({ item }) => item), [...works.values()]) // oxfmt-ignore
+      for (const entry of won) {
+        const work = begin(entry)
+        filters.count(work)
+        works.set(placeKey(entry.item.order), work)
+      }
+      const taken = [...works.values()].reduce((sum, w) => sum + w.deliveries.length, 0) <= s.deliveryRoom()
       const changes = [...works.entries()].filter(([key, w]) => w.entries.length > 0 && !done.has(key)).map(([, w]) => w)
-      const [kept] = await Promise.all([tables.save(changes, leased ? me : undefined), tables.insertRepeats(repeats)])
-      return { saved: kept, committed: done }
+      const [kept] = await Promise.all([tables.save(changes, taken ? me : undefined), tables.insertRepeats(repeats)])
+      for (const change of changes) if (change.before && kept.has(placeKey(change.after))) filters.count(change)
+      await filters.save(tables)
+      return { saved: kept, committed: done, leased: taken }
     })
     const moved = new Set<number>()
     for (const [key, work] of works) {
       const earlier = committed.get(key)
-      if (earlier) settle({ ...work, after: earlier, deliveries: [] }, results, false)
+      if (earlier) settle(work, results, false)
       else if (saved.has(key)) settle(work, results, leased)
       else if (work.entries.length > 0) {
         if (hand.get(key)) outdated.add(key)
@@ -287,15 +306,8 @@ export function openDoor(s: DoorSettings): Door {
       const order = absent.has(key) ? read.get(key) : inHand?.order
       if (!order) throw new Error(`there is no order ${key}`)
       const card = inHand?.card ?? ('card' in entry.item ? entry.item.card : undefined)
-      const work = works.get(key) ?? {
-        before: order,
-        after: order,
-        rows: [],
-        deliveries: [],
-        eraseCvv2: false,
-        card,
-        entries: [],
-      }
+      const fresh: Work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
+      const work = works.get(key) ?? fresh
       // The first entry of an order may be one that brings no card.
       work.card ??= card
       works.set(key, work)

@@ -209,6 +209,8 @@ function resultOf(event: Event, now: number): Transaction['result'] | undefined 
       return { gateId: String(event.attempt.gateId) }
     case 'card expired':
       return expiredCard
+    case 'filtered':
+      return { errorCode: event.code, errorMessage: event.message }
     case 'not sent':
     case 'no gate':
       return neverSent
@@ -236,6 +238,8 @@ const foundOut = (verified: VerifiedStatus, eci: string | undefined) => (eci ===
 
 function factsOf(event: Event): object | undefined {
   switch (event.is) {
+    case 'filtered':
+      return { score: event.score, rules: event.rules }
     case 'attempt recorded':
       return { gate: String(event.attempt.gateId), stan: event.attempt.stan, rrn: event.attempt.rrn }
     case 'approved':

@@ -13,6 +13,7 @@ export type Event = { transactionNo: number } & (
   | { is: 'accepted' }
   | { is: 'requested' }
   | { is: 'screened clean' }
+  | { is: 'filtered'; code: string; message: string; score: number; rules: number[] }
   | { is: 'card expired' }
   | { is: 'authentication begun'; authentication: Authentication; dueAt: number }
   | { is: 'enrolment unknown'; authentication: Authentication; lease: bigint; leaseDueAt: number }

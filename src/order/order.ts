@@ -1,5 +1,6 @@
 import type { ProcessorData } from '../acquirer/connector.ts'
 import type { ShownCard } from '../card/number.ts'
+import type { Screening } from '../risk/screening.ts'
 import type { OrderKind, Status, TransactionKind } from '../spec/words.ts'
 import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
 
@@ -22,6 +23,8 @@ export interface Order {
   amountText: string
   request: OrderRequest
   card: ShownCard
+  /** What the filters said; absent where the endpoint had none. */
+  screening?: Screening
   /** How many event and delivery rows there are; the next one gets the next number. */
   events: number
   deliveries: number
@@ -102,6 +105,7 @@ export type State =
   | 'reversing'
   | 'approved'
   | 'declined'
+  | 'filtered'
   | 'error'
 
 /**
@@ -202,6 +206,7 @@ const stateStatus: Readonly<Record<State, Status>> = {
   reversing: 'processing',
   approved: 'approved',
   declined: 'declined',
+  filtered: 'filtered',
   error: 'error',
 }
 

@@ -21,6 +21,7 @@ export interface OrderRecord extends Placed {
   amount_text: string
   request: Order['request']
   card: Order['card']
+  screening: Order['screening'] | null
   events: number
   deliveries: number
   created_at: number
@@ -102,6 +103,7 @@ export const factsRow = (p: PlaceRow, o: Order) => ({
   order_id: p.order_id,
   request: o.request,
   card: o.card,
+  screening: o.screening ?? null,
 })
 
 export const orderOf = (r: OrderRecord, transactions: Transaction[], attempts: Attempt[]): Order => ({
@@ -117,6 +119,7 @@ export const orderOf = (r: OrderRecord, transactions: Transaction[], attempts: A
   amountText: r.amount_text,
   request: r.request,
   card: r.card,
+  ...(r.screening === null ? {} : { screening: r.screening! }),
   events: r.events,
   deliveries: r.deliveries,
   createdAt: r.created_at,

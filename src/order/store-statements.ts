@@ -52,9 +52,9 @@ export const insertOrders: Write = statement(`
     captured_minor bigint, returned_minor bigint, events int, deliveries int, created_at timestamptz, final_at timestamptz)`)
 
 export const insertFacts: Write = statement(`
-  insert into order_facts (merchant_id, order_id, request, card)
-  select merchant_id, order_id, request, card
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, request jsonb, card jsonb)`)
+  insert into order_facts (merchant_id, order_id, request, card, screening)
+  select merchant_id, order_id, request, card, screening
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, request jsonb, card jsonb, screening jsonb)`)
 
 /** A row whose version moved is not in the result; the caller reads it again and decides again. *Rejected:* select … for update first, a round trip more. */
 export const updateOrders = statement<PlaceRecord>(`
@@ -67,7 +67,7 @@ export const updateOrders = statement<PlaceRecord>(`
 
 export const selectOrders = statement<OrderRecord>(`
   select o.merchant_id, o.order_id, o.version, o.kind, o.client_orderid, o.path_id, o.endpoint_id, o.currency, o.amount_minor, o.amount_text,
-    f.request, f.card, o.events, o.deliveries, o.created_at, o.final_at
+    f.request, f.card, f.screening, o.events, o.deliveries, o.created_at, o.final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id
   join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id`)

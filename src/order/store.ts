@@ -1,6 +1,8 @@
 import type { SealedCard } from '../card/vault.ts'
 import type { NewDelivery } from '../delivery/delivery.ts'
 import { insertDeliveries } from '../delivery/store.ts'
+import type { CountTables } from '../risk/limits.ts'
+import { countTables } from '../risk/store-counts.ts'
 import { asJson, bytea, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import { transaction } from '../storage/transaction.ts'
@@ -62,7 +64,7 @@ export interface RepeatRow extends Place {
 }
 
 /** The tables of orders inside one transaction. With `OrderStore` the seam where the simulation puts its model. */
-export interface OrderTables {
+export interface OrderTables extends CountTables {
   /** Takes each client_orderid that is free and answers who holds it: the claim's own order id when it was taken (now or by an earlier try). */
   claimKeys(claims: readonly KeyClaim[]): Promise<KeyRow[]>
   load(places: readonly Place[]): Promise<Order[]>
@@ -156,6 +158,7 @@ function tablesOn(runner: Runner): OrderTables {
       const lost = rows.filter((r) => !taken.has(`${r.merchant_id}/${r.client_orderid}`))
       return [...won, ...(await runner.run(sql.selectKeys, [asJson(lost)])).map(keyRow)]
     },
+    ...countTables(runner),
     load: (places) => load(runner, places),
     save: (changes, deliveryLease) => save(runner, changes, deliveryLease),
     async insertRepeats(rows) {

@@ -3,7 +3,7 @@ import type { Card, SealedCard } from '../card/vault.ts'
 import type { FollowAsk } from './amounts.ts'
 import type { Event } from './event.ts'
 import { head, type Order } from './order.ts'
-import type { KeyRow, Place, RepeatRow } from './store.ts'
+import type { KeyClaim, KeyRow, Place, RepeatRow } from './store.ts'
 import type { NotFollowed } from './work.ts'
 
 /** A new order, in state `new` with its one transaction, and the card it pays with. */
@@ -65,6 +65,18 @@ export function pairUp(entries: Entry[]): { firsts: AcceptEntry[]; twins: Accept
 export const nameKey = (o: { merchantId: bigint; clientOrderid: string }) => `${o.merchantId}/${o.clientOrderid}`
 
 export const placeOf = (item: Submission): Place => (item.is === 'accept' ? item.order : item)
+
+/** docs/choices.md, "Idempotency". */
+const sameRequestMs = 10_000
+
+export const claimOf = ({ order, digest, heldUntil = order.createdAt + sameRequestMs }: Accept): KeyClaim => ({
+  merchantId: order.merchantId,
+  orderId: order.orderId,
+  clientOrderid: order.clientOrderid,
+  digest,
+  at: order.createdAt,
+  heldUntil,
+})
 
 export const answerTo = (item: Accept, holder: KeyRow, own: boolean): Advanced =>
   own || holder.digest.equals(item.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }

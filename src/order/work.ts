@@ -3,6 +3,7 @@ import type { Card, SealedCard } from '../card/vault.ts'
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import type { Gate, Registry } from '../merchant/merchant.ts'
 import { finalStatuses } from '../spec/words.ts'
+import type { Screening } from '../risk/screening.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import { judgeFollow, type FollowAsk, type Judged } from './amounts.ts'
 import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from './authenticate.ts'
@@ -28,6 +29,8 @@ export interface Deciding {
   planner: AuthenticationPlanner
   /** The next number of the installation's counter of attempts. */
   number: () => bigint
+  /** What the filters say of a new order; without it nothing. */
+  filter?: (order: Order, card: Card | undefined) => Screening | undefined
   /** Whether steps outside may be begun by this process; else the order waits for a sweep. */
   hold: boolean
 }
@@ -76,6 +79,8 @@ export function drive(work: Work, event: Event, deciding: Deciding): Refused | u
 
 /** What the gateway itself has to say before anybody outside is asked; then 3-D Secure, where it runs. */
 function screened(work: Work, transaction: Transaction, deciding: Deciding): Event {
+  const screening = deciding.filter?.(work.after, work.card)
+  if (screening) work.after = { ...work.after, screening }
   const event = screen(work.after, transaction, deciding.now)
   if (event.is !== 'screened clean') return event
   const endpoint = deciding.registry.endpoint(work.after.endpointId)

@@ -30,6 +30,16 @@ create table audit (
   constraint audit_pkey PRIMARY KEY (audit_id)
 );
 
+create table bin_range (
+  first_prefix bigint not null,
+  last_prefix bigint not null,
+  country text,
+  bank text,
+  constraint bin_range_pkey PRIMARY KEY (first_prefix),
+  constraint bin_range_check CHECK (((last_prefix >= first_prefix) AND (last_prefix <= '99999999999'::bigint))),
+  constraint bin_range_first_prefix_check CHECK (((first_prefix >= '10000000000'::bigint) AND (first_prefix <= '99999999999'::bigint)))
+);
+
 create table card_number_ref (
   merchant_id bigint not null,
   fingerprint bytea not null,
@@ -81,6 +91,7 @@ create table card_reference (
 create table config_version (
   only_row boolean not null default true,
   version bigint not null,
+  bins bigint not null default 0,
   constraint config_version_pkey PRIMARY KEY (only_row),
   constraint config_version_only_row_check CHECK (only_row)
 );
@@ -161,6 +172,40 @@ create table endpoint_group (
   created_at timestamp with time zone not null,
   constraint endpoint_group_pkey PRIMARY KEY (group_id),
   constraint endpoint_group_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(merchant_id)
+);
+
+create table filter_count (
+  merchant_id bigint not null,
+  filter_no integer not null,
+  key bytea not null,
+  buckets jsonb not null,
+  until timestamp with time zone not null,
+  constraint filter_count_pkey PRIMARY KEY (merchant_id, filter_no, key)
+);
+
+create table filter_entry (
+  merchant_id bigint not null,
+  filter_no integer not null,
+  value text not null,
+  created_at timestamp with time zone not null,
+  constraint filter_entry_pkey PRIMARY KEY (merchant_id, filter_no, value),
+  constraint filter_entry_merchant_id_filter_no_fkey FOREIGN KEY (merchant_id, filter_no) REFERENCES filter_rule(merchant_id, filter_no)
+);
+
+create table filter_rule (
+  merchant_id bigint not null,
+  filter_no integer not null,
+  endpoint_id bigint,
+  name text not null,
+  code text not null,
+  score integer not null,
+  rule jsonb not null,
+  created_at timestamp with time zone not null,
+  removed_at timestamp with time zone,
+  constraint filter_rule_pkey PRIMARY KEY (merchant_id, filter_no),
+  constraint filter_rule_code_check CHECK ((code ~ '^3[0-9]{3}$'::text)),
+  constraint filter_rule_filter_no_check CHECK ((filter_no > 0)),
+  constraint filter_rule_score_check CHECK (((score >= '-1000'::integer) AND (score <= 1000)))
 );
 
 create table gate (
@@ -267,6 +312,7 @@ create table order_facts (
   order_id bigint not null,
   request jsonb not null,
   card jsonb not null,
+  screening jsonb,
   constraint order_facts_pkey PRIMARY KEY (merchant_id, order_id)
 ) partition by RANGE (order_id);
 CREATE INDEX orders_by_card ON order_facts USING btree (((card ->> 'hashId'::text)));

@@ -78,6 +78,7 @@ describe('a batch loses its connection in the second round, when an order of the
       handOver: true,
       maxBatch: 100,
       lanes: 1,
+      hide: (text) => text,
       planner: {
         enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
         random: systemRandom,

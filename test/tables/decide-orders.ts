@@ -142,6 +142,10 @@ export function eventOf(is: EventName, changes: object = {}, subject = 1): Event
     authentication,
     learned: {},
     verified: 'AUTHENTICATED',
+    code: '3001',
+    message: 'Filtered',
+    score: 100,
+    rules: [1],
     verdict,
     next: { minor: 500n, text: '5.00' },
   }

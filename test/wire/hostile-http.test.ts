@@ -30,9 +30,7 @@ before(async () => {
   world = await startWorld()
   pid = world.pid
 })
-after(async () => {
-  await world?.stop()
-})
+after(() => world?.stop())
 
 const mebi = 1024 * 1024
 const operations = (): string[] => [
@@ -290,7 +288,7 @@ async function without(table: string, during: () => Promise<void>): Promise<void
   }
 }
 
-/** Waits for a whole line with both: the log is read while it is written. */
+/** The log is read while it is written, so a whole line is waited for. */
 const logged = (id: string, reason: string) => until(log, (text) => new RegExp(`${id}.*${reason}.*\n`).test(text))
 
 describe('a failure of our own', () => {

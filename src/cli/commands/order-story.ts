@@ -5,7 +5,9 @@ import { agoText, spanText, timeText } from '../../operator/moments.ts'
 import { listEndpoints, listGates, listMerchants } from '../../operator/store-config.ts'
 import type { LivingOrder } from '../../operator/store-orders.ts'
 import { head, statusOf, statusOfState, type Order, type Transaction } from '../../order/order.ts'
+import { refusingScore } from '../../merchant/filter.ts'
 import type { Pool } from '../../storage/pool.ts'
+import { firedJson, firedTable } from './filter-trial.ts'
 import { facts, isoTime, paint, printable, statusColour, type Colour } from './present.ts'
 
 export interface Story {
@@ -32,6 +34,7 @@ export async function orderStory(pool: Pool, { order, life }: LivingOrder): Prom
       [
         `Order ${order.orderId}  ${paint(statusOf(order), statusColour(statusOf(order)))}`,
         facts(headline(order, `${login} (${merchant?.name ?? 'gone'})`, endpoint?.name ?? 'gone', now)),
+        ...(order.screening && order.screening.fired.length > 0 ? [firedTable(order.screening.fired)] : []),
         ...(order.transactions.some((t) => t.step !== undefined) || order.transactions.length > 1
           ? [facts(order.transactions.map((t) => transactionFact(order, t, now)))]
           : []),
@@ -58,11 +61,20 @@ function headline(order: Order, merchant: string, endpointName: string, now: num
     ['Made', `${timeText(order.createdAt)} UTC (${agoText(order.createdAt, now)})`],
     ['Final', order.finalAt === undefined ? 'not yet' : `after ${spanText(order.finalAt - order.createdAt)}`],
     ['Why', result.errorCode === undefined ? undefined : `${result.errorCode} ${result.errorMessage ?? ''}`.trim()],
+    ['Filters', screeningText(order)],
     ['3-D Secure', authenticationText(head(order))],
     ['Approval code', result.processor?.approvalCode],
     ['Processor', result.processor?.processorTxId],
     ['Receipt', result.receiptId],
   ]
+}
+
+/** Absent where the endpoint had none when the order was made. */
+function screeningText({ screening }: Order): string | undefined {
+  if (!screening) return undefined
+  const { score, fired, refusal } = screening
+  const many = `${fired.length} fired, score ${score} of ${refusingScore}`
+  return fired.length === 0 ? 'none fired' : refusal ? `${many}: filtered` : many
 }
 
 const amountOf = (minor: bigint, currency: string) => `${minorToDecimal(minor, currencyOf(currency)?.exponent ?? 0)} ${currency}`
@@ -130,6 +142,13 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
     expiry_year: order.card.expiryYear,
     hash_id: order.card.hashId,
   },
+  screening: order.screening
+    ? {
+        score: order.screening.score,
+        filtered: order.screening.refusal !== undefined,
+        fired: order.screening.fired.map(firedJson),
+      }
+    : null,
   created_at: isoTime(order.createdAt),
   final_at: isoTime(order.finalAt),
   transactions: order.transactions.map((t) => ({

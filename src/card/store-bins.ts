@@ -1,0 +1,59 @@
+import { asJson, statement, type Pool, type Runner } from '../storage/pool.ts'
+import { binTableOf, type BinRange, type Issuer } from './bins.ts'
+
+const version = statement<{ bins: bigint }>('select bins from config_version')
+const bump = statement<object>('update config_version set bins = bins + 1')
+const all = statement<{ first_prefix: bigint; last_prefix: bigint; country: string | null; bank: string | null }>(
+  'select first_prefix, last_prefix, country, bank from bin_range',
+)
+const clear = statement<object>('delete from bin_range')
+const add = statement<object>(`
+  insert into bin_range (first_prefix, last_prefix, country, bank)
+  select first_prefix, last_prefix, country, bank
+  from json_to_recordset($1) as n (first_prefix bigint, last_prefix bigint, country text, bank text)`)
+
+const rowsAtOnce = 5_000
+
+/** Puts a new table in the place of the old one; belongs in a transaction. */
+export async function replaceBins(runner: Runner, ranges: readonly BinRange[]): Promise<void> {
+  await runner.run(clear)
+  for (let i = 0; i < ranges.length; i += rowsAtOnce) {
+    const rows = ranges.slice(i, i + rowsAtOnce).map((r) => ({
+      first_prefix: r.first,
+      last_prefix: r.last,
+      country: r.country ?? null,
+      bank: r.bank ?? null,
+    }))
+    await runner.run(add, [asJson(rows)])
+  }
+  await runner.run(bump)
+}
+
+export async function loadBins(runner: Runner): Promise<BinRange[]> {
+  return (await runner.run(all)).map((r) => ({
+    first: Number(r.first_prefix),
+    last: Number(r.last_prefix),
+    ...(r.country === null ? {} : { country: r.country }),
+    ...(r.bank === null ? {} : { bank: r.bank }),
+  }))
+}
+
+export interface BinTable {
+  issuerOf(pan: string): Issuer | undefined
+  /** Reads the table again if there is a new one. */
+  refresh(): Promise<void>
+}
+
+/** The table in memory: some tens of bytes a range, and a look-up without a question to the database. */
+export async function openBins(pool: Pool): Promise<BinTable> {
+  let read: bigint | undefined
+  let issuerOf: BinTable['issuerOf'] = () => undefined
+  const refresh = async () => {
+    const [row] = await pool.run(version)
+    if (row!.bins === read) return
+    issuerOf = binTableOf(await loadBins(pool))
+    read = row!.bins
+  }
+  await refresh()
+  return { issuerOf: (pan) => issuerOf(pan), refresh }
+}

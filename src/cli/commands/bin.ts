@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import { readFileSync } from 'node:fs'
+import { binTableOf } from '../../card/bins.ts'
+import { loadBins } from '../../card/store-bins.ts'
+import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { importBins } from '../../operator/store-bins.ts'
+import { atOffice } from './installation.ts'
+import { jsonOption, judged, standardInput } from './options.ts'
+import { facts, printJson } from './present.ts'
+
+export function addBinCommands(program: Command): void {
+  const bin = program.command('bin').description('the BIN table: who issued a card, by its first digits')
+  bin
+    .command('import <csv>')
+    .description('puts a new table in the place of the old one, all or nothing; - is standard input')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+A heading names the columns: first and last (4 to 11 digits; last may be left out), country (two or three letters of ISO 3166-1), bank.
+Other columns are passed over. Ranges must not overlap. Running gateways have the new table within a second.
+
+  first,last,country,bank
+  400000,400099,US,"First Bank, Invented"
+  52000000,52000000,DE,
+
+Examples
+  npx tollgate bin import bins.csv
+  gunzip -c bins.csv.gz | npx tollgate bin import -`,
+    )
+    .action(importTable)
+  bin
+    .command('find')
+    .description('what the table says of cards that begin so')
+    .argument('<digits>', 'the first 4 to 11 digits of a card number', judged(prefixComplaint))
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate bin find 400000')
+    .action(find)
+}
+
+const prefixComplaint = (text: string) => (/^[1-9][0-9]{3,10}$/.test(text) ? undefined : 'say 4 to 11 digits')
+
+async function importTable(file: string, options: { json?: true }): Promise<void> {
+  const csv = file === '-' ? await standardInput() : contentOf(file)
+  await atOffice(async (office) => {
+    const ranges = await importBins(office, csv)
+    if (options.json) return printJson({ ranges })
+    console.log(`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`)
+  })
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new WrongUsage(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+async function find(digits: string, options: { json?: true }): Promise<void> {
+  await atOffice(async ({ pool }) => {
+    const issuer = binTableOf(await loadBins(pool))(digits)
+    if (options.json) return printJson({ bin: digits, country: issuer?.country ?? null, bank: issuer?.bank ?? null })
+    if (!issuer) throw new Refused(`The table has no range with ${digits}.`)
+    console.log(facts([['BIN', digits], ['Country', issuer.country ?? 'not told'], ['Bank', issuer.bank ?? 'not told']])) // oxfmt-ignore
+  })
+}

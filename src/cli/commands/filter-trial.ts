@@ -1,0 +1,112 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { systemClock } from '../../base/clock.ts'
+import { checkDigitHolds } from '../../base/luhn.ts'
+import { currencyOf, decimalToMinor } from '../../base/money.ts'
+import { secret, type Secret } from '../../base/secret.ts'
+import { comparable, refusingScore } from '../../merchant/filter.ts'
+import { tryFilters } from '../../operator/filter-trial.ts'
+import { WrongUsage } from '../../operator/refused.ts'
+import { endpointOf } from '../../operator/store-config.ts'
+import type { Fired } from '../../risk/screening.ts'
+import { atOffice } from './installation.ts'
+import { anId, aMoment, jsonOption, standardInput } from './options.ts'
+import { paint, printJson, table } from './present.ts'
+
+interface TrialOptions {
+  endpoint: bigint
+  card: Secret<string> | '-'
+  amount: string
+  email: string
+  ip: string
+  phone?: string
+  country?: string
+  at?: number
+  json?: true
+}
+
+export function addFilterTrial(filter: Command): void {
+  filter
+    .command('test')
+    .description('what the filters would say of a payment; nothing is counted, and nothing is charged')
+    .requiredOption('--endpoint <id>', 'that it comes to', anId)
+    .requiredOption('--card <number>', 'its number; - reads it from standard input, which a real number should come by', aCard)
+    .option('--amount <amount>', "in the endpoint's currency", '10.00')
+    .option('--email <address>', "the customer's", 'customer@example.com')
+    .option('--ip <address>', "the customer's", '198.51.100.7')
+    .option('--phone <number>', "the customer's")
+    .option('--country <code>', 'of the address, two letters', aCountry)
+    .option('--at <time>', 'when it comes (now)', aMoment)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+Ends with 0 whether it would be filtered or not.
+
+Examples
+  npx tollgate filter test --endpoint 1 --card 4111111111111111 --country FR --amount 250.00
+  npx tollgate filter test --endpoint 1 --card - --email eve@example.com < number.txt`,
+    )
+    .action(test)
+}
+
+function aCard(text: string): Secret<string> | '-' {
+  if (text === '-') return text
+  const digits = text.replace(/[ -]/g, '')
+  if (!/^[0-9]{9,19}$/.test(digits) || !checkDigitHolds(digits)) throw new InvalidArgumentError('It is not the number of a card.')
+  return secret(digits)
+}
+
+function aCountry(text: string): string {
+  const code = comparable('country', text)
+  if (code === undefined) throw new InvalidArgumentError('It is not a country by two letters.')
+  return code
+}
+
+async function test(options: TrialOptions): Promise<void> {
+  const given = options.card === '-' ? aCard(await standardInput()) : options.card
+  if (given === '-') throw new WrongUsage('Standard input has no number of a card.')
+  await atOffice(async (office) => {
+    const { currency } = await endpointOf(office.pool, options.endpoint)
+    const amountMinor = decimalToMinor(options.amount, currencyOf(currency)!.exponent)
+    if (amountMinor === undefined) throw new WrongUsage(`--amount ${options.amount} is no amount of ${currency}.`)
+    const { endpoint: endpointId, email, ip, phone, country, at = systemClock.now() } = options
+    const said = await tryFilters(office, await office.keys(), {
+      endpointId,
+      card: given,
+      email,
+      ip,
+      amountMinor,
+      at,
+      ...(phone === undefined ? {} : { phone }),
+      ...(country === undefined ? {} : { country }),
+    })
+    if (options.json)
+      return printJson({
+        filtered: said.refusal !== undefined,
+        score: said.score,
+        error_code: said.refusal?.code ?? null,
+        error_message: said.refusal?.message ?? null,
+        rules: said.rules.length,
+        fired: said.fired.map(firedJson),
+      })
+    const verdict = said.refusal
+      ? paint(`It would be filtered: ${said.refusal.code} ${said.refusal.message}.`, 'red')
+      : paint('It would pass.', 'green')
+    console.log(`${verdict} Score ${said.score} of ${refusingScore}, ${said.fired.length} of ${said.rules.length} filters fired.`)
+    if (said.fired.length > 0) console.log(`\n${firedTable(said.fired)}`)
+  })
+}
+
+export const firedTable = (fired: readonly Fired[]): string =>
+  table<Fired>(
+    [
+      { title: 'No', of: (f) => String(f.filterNo), align: 'right' },
+      { title: 'Score', of: (f) => String(f.score), align: 'right' },
+      { title: 'Code', of: (f) => f.code },
+      { title: 'Filter', of: (f) => f.name },
+      { title: 'Found', of: (f) => f.found },
+    ],
+    fired,
+  )
+
+export const firedJson = (f: Fired) => ({ filter: f.filterNo, name: f.name, code: f.code, score: f.score, found: f.found })

@@ -1,0 +1,78 @@
+import type { Command } from 'commander'
+import { readFileSync } from 'node:fs'
+import { secret } from '../../base/secret.ts'
+import { hashIdOfNumber } from '../../card/vault.ts'
+import type { Listed } from '../../merchant/filter.ts'
+import { readEntries } from '../../operator/filter-settings.ts'
+import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { merchantNamed } from '../../operator/store-config.ts'
+import { orderWithLife } from '../../operator/store-orders.ts'
+import type { Office } from './installation.ts'
+import { someIds, someTexts, standardInput } from './options.ts'
+
+/** What goes onto a list, or off it. */
+export interface Values {
+  value?: string[]
+  file?: string
+  cardOf?: bigint[]
+}
+
+export const valueOptions = (command: Command): Command =>
+  command
+    .option('--value <text>', 'what is listed; may be given more than once, or several by comma', someTexts)
+    .option('--file <file>', 'one value a line, - is standard input; of a list of cards their numbers')
+    .option('--card-of <order>', 'the card of that order; may be given more than once', someIds)
+
+export function noValues(given: Values, kind: string): Set<string> {
+  if (Object.values(given).some((one) => one !== undefined))
+    throw new WrongUsage(`A ${kind} filter has no list, so --value, --file and --card-of say nothing of it.`)
+  return new Set()
+}
+
+/** Values as they are compared. Numbers of cards come by a file only, since what is typed is seen in lists of processes and kept by shells. */
+export async function valuesOf(
+  office: Office,
+  login: string,
+  of: Listed,
+  { value = [], file, cardOf = [] }: Values,
+): Promise<Set<string>> {
+  const lines = file === undefined ? [] : linesOf(file === '-' ? await standardInput() : contentOf(file))
+  if (of !== 'card' && cardOf.length > 0) throw new WrongUsage('--card-of is for lists of cards.')
+  const listed = readEntries(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
+  if (typeof listed === 'string') throw new WrongUsage(`${listed}.`)
+  for (const orderId of cardOf) listed.add(await cardHashOfOrder(office, login, orderId))
+  return listed
+}
+
+async function cardHashes(office: Office, login: string, lines: readonly string[]): Promise<string[]> {
+  if (lines.length === 0) return []
+  const { merchantId } = await merchantNamed(office.pool, login)
+  const keys = await office.keys()
+  return lines.map((line, i) => {
+    const digits = line.replace(/[ -]/g, '')
+    // The line is not repeated: it may be nearly a card number.
+    if (!/^[0-9]{9,19}$/.test(digits)) throw new WrongUsage(`Line ${i + 1} of the file is not the number of a card.`)
+    return hashIdOfNumber(secret(digits), merchantId, keys)
+  })
+}
+
+async function cardHashOfOrder({ pool }: Office, login: string, orderId: bigint): Promise<string> {
+  const { order } = await orderWithLife(pool, orderId)
+  if (order.merchantId !== (await merchantNamed(pool, login)).merchantId)
+    throw new Refused(`Order ${orderId} is not of ${login}, and a card has another hash at each merchant.`)
+  return order.card.hashId
+}
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new WrongUsage(`--file: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

@@ -1,0 +1,24 @@
+import type { BinRange } from '../card/bins.ts'
+import { loadBins, replaceBins } from '../card/store-bins.ts'
+import type { Pool } from '../storage/pool.ts'
+import { transaction } from '../storage/transaction.ts'
+
+/** Countries of the simulated issuers by the sixth digit, as the simulated acquirer tells them. */
+const countries = ['GB', 'US', 'DE', 'FR', 'NL', 'CA', 'BR', 'JP', 'AU', 'SG']
+/** What the test cards begin with; the numbers are invented, and so are their banks. */
+const beginnings = ['40000', '41111', '42424', '45555', '51051', '52000', '54545', '55555', '22230', '37828', '60111', '62000']
+
+const ranges: BinRange[] = beginnings.flatMap((beginning) =>
+  countries.map((country, digit) => ({
+    first: Number(`${beginning}${digit}`.padEnd(11, '0')),
+    last: Number(`${beginning}${digit}`.padEnd(11, '9')),
+    country,
+    bank: `Simulated Bank ${country}`,
+  })),
+)
+
+/** The BIN table of the sandbox, unless somebody imported one. */
+export async function settleBins(pool: Pool): Promise<void> {
+  if ((await loadBins(pool)).length > 0) return
+  await transaction(pool, (runner) => replaceBins(runner, ranges))
+}

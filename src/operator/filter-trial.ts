@@ -1,0 +1,52 @@
+import type { KeyRing } from '../storage/store-keys.ts'
+import { binTableOf, issuerFacts } from '../card/bins.ts'
+import { loadBins } from '../card/store-bins.ts'
+import { hashIdOfNumber } from '../card/vault.ts'
+import type { Secret } from '../base/secret.ts'
+import type { FilterRule, PaymentFacts } from '../merchant/filter.ts'
+import { loadRegistry } from '../merchant/store.ts'
+import { hideBy, limitsOn } from '../risk/limits.ts'
+import { screenPayment, type Screening } from '../risk/screening.ts'
+import { readCounts } from '../risk/store-counts.ts'
+import type { Desk } from './desk.ts'
+import { endpointOf } from './store-config.ts'
+
+/** A payment that nobody made. */
+export interface TrialPayment {
+  endpointId: bigint
+  card: Secret<string>
+  email: string
+  ip: string
+  phone?: string
+  country?: string
+  /** In minor units of the endpoint's currency. */
+  amountMinor: bigint
+  at: number
+}
+
+/** What the filters of an endpoint would say of a payment now. Limits are read as they stand, and nothing is counted. */
+export async function tryFilters(
+  desk: Desk,
+  keys: KeyRing,
+  trial: TrialPayment,
+): Promise<Omit<Screening, 'counted'> & { rules: readonly FilterRule[] }> {
+  const { merchantId, currency } = await endpointOf(desk.pool, trial.endpointId)
+  const rules = (await loadRegistry(desk.pool, keys, trial.at)).filters(trial.endpointId)
+  const issuer = binTableOf(await loadBins(desk.pool))(trial.card.reveal())
+  const { country: cardCountry } = issuerFacts(issuer)
+  const facts: PaymentFacts = {
+    pan: trial.card.reveal(),
+    cardHash: hashIdOfNumber(trial.card, merchantId, keys),
+    email: trial.email,
+    ip: trial.ip,
+    phones: trial.phone === undefined ? [] : [trial.phone],
+    ...(trial.country === undefined ? {} : { country: trial.country }),
+    ...(cardCountry === undefined ? {} : { cardCountry }),
+    amountMinor: trial.amountMinor,
+    currency,
+    at: trial.at,
+  }
+  const places = limitsOn(rules, facts, hideBy(keys)).map(([{ filterNo }, key]) => ({ merchantId, filterNo, key }))
+  const counts = new Map((await readCounts(desk.pool, places)).map((row) => [row.filterNo, row.buckets]))
+  return { ...screenPayment(rules, facts, ({ filterNo }) => counts.get(filterNo) ?? [], trial.at), rules }
+}

@@ -1,0 +1,123 @@
+/** How the filters of an endpoint meet an order: what they are told of it, the limits it takes its place in, and when it leaves that place again. */
+import type { Card } from '../card/vault.ts'
+import type { PaymentFacts } from '../merchant/filter.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import { countKey, limitsOn, LimitsInHand, type CountPlace, type CountTables } from '../risk/limits.ts'
+import { screenPayment, type Screening } from '../risk/screening.ts'
+import { isLimit, type LimitRule } from '../risk/velocity.ts'
+import { statusOf, type Order } from './order.ts'
+
+/** The most that is charged: of a list of amounts its greatest. */
+function mostMinor({ amountMinor, request }: Pick<Order, 'amountMinor' | 'request'>): bigint {
+  const listed = (request.recurrent?.amounts ?? []).map(([minor]) => BigInt(minor))
+  return [amountMinor, ...listed].reduce((a, b) => (b > a ? b : a))
+}
+
+function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {
+  const { request, card: shown } = order
+  const phones = [request.phone, request.cellPhone].filter((phone) => phone !== undefined)
+  return {
+    ...(card === undefined ? {} : { pan: card.pan.reveal() }),
+    cardHash: shown.hashId,
+    email: request.email,
+    ip: request.ipAddress,
+    phones,
+    ...(request.country === undefined ? {} : { country: request.country }),
+    ...(shown.country === undefined ? {} : { cardCountry: shown.country }),
+    amountMinor: mostMinor(order),
+    currency: order.currency,
+    at: order.createdAt,
+  }
+}
+
+export type Hide = (text: string) => string
+
+/** The filters in one round of the door. The rules are those of one moment: of a rule that came meanwhile no row is locked. */
+export class FilterRound {
+  readonly #registry: Registry
+  readonly #hide: Hide
+  #limits = new LimitsInHand([])
+
+  constructor(registry: Registry, hide: Hide) {
+    this.#registry = registry
+    this.#hide = hide
+  }
+
+  /** Takes the limits that the orders of a batch may use up, or leave: all at once, so that two batches take common ones in the same order. */
+  async lock(tables: CountTables, fresh: readonly Fresh[], changes: readonly Changed[]): Promise<void> {
+    const places = [
+      ...fresh.flatMap(({ order, card }) => this.#places(order, this.#limitsOn(order, card))),
+      ...changes.flatMap(({ before, after }) => placesLeft(before, after)),
+    ]
+    const distinct = new Map(places.map((place) => [countKey(place), place]))
+    if (distinct.size > 0) this.#limits = new LimitsInHand(await tables.lockCounts([...distinct.values()]))
+  }
+
+  /** Judges a new order under the locks of its limits; undefined where its endpoint has no filters. */
+  screen(order: Order, card: Card | undefined): Screening | undefined {
+    const rules = this.#registry.filters(order.endpointId)
+    if (rules.length === 0) return undefined
+    const facts = factsForFilters(order, card)
+    const keys = this.#limitsOn(order, card)
+    const places = new Map(this.#places(order, keys).map((place) => [place.filterNo, place]))
+    const at = Math.max(0, ...[...places.values()].map((place) => this.#limits.at(place)))
+    const bucketsOf = ({ filterNo }: LimitRule) => {
+      const place = places.get(filterNo)
+      return place === undefined ? [] : this.#limits.bucketsOf(place)
+    }
+    const judged = screenPayment(rules, facts, bucketsOf, at)
+    return keys.length === 0 ? judged : { ...judged, counted: { at, minor: String(facts.amountMinor), keys } }
+  }
+
+  /** Counts an order, a new one before the next of its batch is judged: at first where attempts count, and later where it matters that it was refused. A rule that was removed meanwhile counts no more. */
+  count({ before, after }: Changed): void {
+    const { counted } = after.screening ?? {}
+    if (!counted || (before && (refused(before) || !refused(after)))) return
+    const rules = this.#registry.filters(after.endpointId)
+    for (const [filterNo, key] of counted.keys) {
+      const rule = rules.find((one) => one.filterNo === filterNo)
+      if (!rule || !isLimit(rule)) continue
+      const by = changeOf(rule, before === undefined, refused(after))
+      const place = { merchantId: after.merchantId, filterNo, key }
+      if (by !== 0) this.#limits.count(place, rule, counted.at, by, BigInt(counted.minor))
+    }
+  }
+
+  save(tables: CountTables): Promise<void> {
+    return tables.saveCounts(this.#limits.changed())
+  }
+
+  #limitsOn(order: Order, card: Card | undefined): (readonly [filterNo: number, key: string])[] {
+    const rules = this.#registry.filters(order.endpointId)
+    if (!rules.some(isLimit)) return []
+    return limitsOn(rules, factsForFilters(order, card), this.#hide).map(([rule, key]) => [rule.filterNo, key] as const)
+  }
+
+  #places({ merchantId }: Order, keys: readonly (readonly [number, string])[]): CountPlace[] {
+    return keys.map(([filterNo, key]) => ({ merchantId, filterNo, key }))
+  }
+}
+
+interface Fresh {
+  order: Order
+  card: Card
+}
+
+interface Changed {
+  before?: Order
+  after: Order
+}
+
+const refused = (order: Order): boolean => ['declined', 'error', 'filtered'].includes(statusOf(order))
+
+/** Rows whose limit an order leaves, or enters, by how it ended. */
+function placesLeft(before: Order | undefined, after: Order): CountPlace[] {
+  if (!before?.screening?.counted || refused(before) || !refused(after)) return []
+  return before.screening.counted.keys.map(([filterNo, key]) => ({ merchantId: after.merchantId, filterNo, key }))
+}
+
+function changeOf({ facts }: LimitRule, isNew: boolean, isRefused: boolean): 1 | -1 | 0 {
+  if (facts.counts === 'refused') return isRefused ? 1 : 0
+  if (isNew) return isRefused && facts.counts === 'unrefused' ? 0 : 1
+  return facts.counts === 'unrefused' ? -1 : 0
+}

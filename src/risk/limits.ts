@@ -1,0 +1,83 @@
+import { hmacSha256 } from '../base/digest.ts'
+import type { FilterRule, PaymentFacts } from '../merchant/filter.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { countedValue, counted, isLimit, overAt, type Bucket, type LimitRule } from './velocity.ts'
+
+/** The row of one limited key. */
+export interface CountPlace {
+  merchantId: bigint
+  filterNo: number
+  /** Keyed hash of what is counted, in base64url. */
+  key: string
+}
+
+export interface CountRow extends CountPlace {
+  buckets: readonly Bucket[]
+}
+
+/** A row as it is locked: nobody else counts by it until the transaction ends. `at`: when it was locked, by the time of the database. */
+export interface LockedCount extends CountRow {
+  at: number
+}
+
+export interface CountTables {
+  /** Locks the rows in the order of their keys, those that are new as well. */
+  lockCounts(places: readonly CountPlace[]): Promise<LockedCount[]>
+  saveCounts(rows: readonly (CountRow & { until: number })[]): Promise<void>
+}
+
+export const countKey = ({ merchantId, filterNo, key }: CountPlace): string => `${merchantId}/${filterNo}/${key}`
+
+/** Limits that a payment may use up, with its key at each. `hide` makes a keyed hash, since what is counted by is personal. */
+export const limitsOn = (
+  rules: readonly FilterRule[],
+  facts: PaymentFacts,
+  hide: (text: string) => string,
+): (readonly [rule: LimitRule, key: string])[] =>
+  rules
+    .filter(isLimit)
+    .filter(({ facts: looks }) => looks.is === 'velocity' || looks.currency === facts.currency)
+    .map((rule) => [rule, hide(`${rule.facts.per}:${countedValue(rule.facts.per, facts)}`)] as const)
+
+/** The rows that a batch has locked: what one of its orders counts, the next one sees. */
+export class LimitsInHand {
+  readonly #rows: Map<string, LockedCount>
+  readonly #changed = new Map<string, CountRow & { until: number }>()
+
+  constructor(rows: readonly LockedCount[]) {
+    this.#rows = new Map(rows.map((row) => [countKey(row), row]))
+  }
+
+  bucketsOf(place: CountPlace): readonly Bucket[] {
+    return this.#locked(place).buckets
+  }
+
+  at(place: CountPlace): number {
+    return this.#locked(place).at
+  }
+
+  /** `at`: when the order was counted first. */
+  count(place: CountPlace, rule: LimitRule, at: number, by: 1 | -1, minor: bigint): void {
+    const row = this.#locked(place)
+    const buckets = counted(rule, row.buckets, at, by, minor, row.at)
+    this.#rows.set(countKey(place), { ...row, buckets })
+    const { merchantId, filterNo, key } = place
+    this.#changed.set(countKey(place), { merchantId, filterNo, key, buckets, until: overAt(rule, row.at) })
+  }
+
+  changed(): (CountRow & { until: number })[] {
+    return [...this.#changed.values()]
+  }
+
+  #locked(place: CountPlace): LockedCount {
+    const row = this.#rows.get(countKey(place))
+    if (!row) throw new Error(`the count ${countKey(place)} is not locked`)
+    return row
+  }
+}
+
+/** Of what is personal no more than a keyed hash is kept, in base64url. */
+export const hideBy =
+  (keys: KeyRing) =>
+  (text: string): string =>
+    hmacSha256(keys.current('digest').key, `limit:${text}`).subarray(0, 16).toString('base64url')

@@ -1,0 +1,123 @@
+import { lookedUp, refusingScore, type FilterRule, type PaymentFacts } from '../merchant/filter.ts'
+import { isLimit, usedOf, type Bucket, type LimitRule } from './velocity.ts'
+
+/** A rule that fired, as it was then. */
+export interface Fired {
+  filterNo: number
+  name: string
+  code: string
+  score: number
+  /** What it found, for an operator; nothing of a card but what may be shown. */
+  found: string
+}
+
+/** What the filters said of an order. It is stored with it and never changes. */
+export interface Screening {
+  score: number
+  fired: readonly Fired[]
+  /** Present when it refuses: what the merchant is told. */
+  refusal?: { code: string; message: string }
+  /** Limits it may use up: the key of each, and how much by the time of the database. */
+  counted?: { at: number; minor: string; keys: readonly (readonly [filterNo: number, key: string])[] }
+}
+
+/** What a rule answers a merchant, by its kind. What it looked at stays with the operator. */
+const refusalTexts: Readonly<Record<FilterRule['facts']['is'], string>> = {
+  black: 'Filtered: on a black list',
+  white: 'Filtered',
+  loyalty: 'Filtered',
+  velocity: 'Filtered: too many payments',
+  volume: 'Filtered: too much in total',
+  amount: 'Filtered: amount out of bounds',
+  'country mismatch': 'Filtered: countries differ',
+  'time of day': 'Filtered: not at this time of day',
+}
+
+/** How much of a limit is used, by its rule. */
+export type UsedOf = (rule: LimitRule) => readonly Bucket[]
+
+/** Judges a payment by the rules of its endpoint, purely. A listed white value is followed whatever the score. `limitsAt`: the time of the database, by which limits count. */
+export function screenPayment(
+  rules: readonly FilterRule[],
+  facts: PaymentFacts,
+  buckets: UsedOf,
+  limitsAt: number,
+): Omit<Screening, 'counted'> {
+  const fired: (Fired & { rule: FilterRule })[] = []
+  for (const rule of rules) {
+    const found = findingOf(rule, facts, buckets, limitsAt)
+    if (found === undefined) continue
+    const { filterNo, name, code, score } = rule
+    fired.push({ filterNo, name, code, score, found, rule })
+  }
+  const score = fired.reduce((sum, { score: one }) => sum + one, 0)
+  const isWelcome = fired.some(({ rule }) => rule.facts.is === 'white')
+  const told = fired.map(({ rule: _rule, ...one }) => one)
+  if (score < refusingScore || isWelcome) return { score, fired: told }
+  const worst = fired.reduce((a, b) => (b.score > a.score ? b : a))
+  return { score, fired: told, refusal: { code: worst.code, message: refusalTexts[worst.rule.facts.is] } }
+}
+
+/** What a rule finds, in words; undefined while it has nothing to say. */
+function findingOf(rule: FilterRule, facts: PaymentFacts, buckets: UsedOf, limitsAt: number): string | undefined {
+  if (isLimit(rule)) return limitFinding(rule, facts, buckets(rule), limitsAt)
+  const { facts: looks } = rule
+  switch (looks.is) {
+    case 'black':
+    case 'white':
+    case 'loyalty': {
+      const hit = lookedUp(looks.of, facts).find((value) => rule.entries.has(value))
+      return hit === undefined ? undefined : `${looks.of} ${hit} is listed`
+    }
+    case 'amount': {
+      if (looks.currency !== facts.currency) return undefined
+      if (looks.leastMinor !== undefined && facts.amountMinor < BigInt(looks.leastMinor)) return 'less than the least'
+      return looks.mostMinor !== undefined && facts.amountMinor > BigInt(looks.mostMinor) ? 'more than the most' : undefined
+    }
+    case 'country mismatch': {
+      const { country, cardCountry } = facts
+      return country === undefined || cardCountry === undefined || country === cardCountry
+        ? undefined
+        : `the address is in ${country}, the card of ${cardCountry}`
+    }
+    case 'time of day': {
+      const minute = minuteOfDay(facts.at, looks.zone)
+      const { from, to } = looks
+      const within = from < to ? minute >= from && minute < to : minute >= from || minute < to
+      return within ? `it is ${clockText(minute)} in ${looks.zone}` : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+function limitFinding({ ...rule }: LimitRule, facts: PaymentFacts, buckets: readonly Bucket[], at: number): string | undefined {
+  const { facts: looks } = rule
+  const used = usedOf(rule, buckets, at)
+  if (looks.is === 'velocity') {
+    // A refused payment is counted when it is refused: until then there is none of this one.
+    const own = looks.counts === 'refused' ? 0 : 1
+    const over = looks.counts === 'refused' ? used.orders >= looks.limit : used.orders + own > looks.limit
+    return over ? `${used.orders} by this ${looks.per} before, of ${looks.limit}` : undefined
+  }
+  if (looks.currency !== facts.currency) return undefined
+  return used.sumMinor + facts.amountMinor > BigInt(looks.limitMinor)
+    ? `${used.sumMinor} by this ${looks.per} before, of ${looks.limitMinor} in minor units`
+    : undefined
+}
+
+const zones = new Map<string, Intl.DateTimeFormat>()
+
+/** Undefined zones are refused when a rule is made. */
+function minuteOfDay(at: number, zone: string): number {
+  let format = zones.get(zone)
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+    zones.set(zone, format)
+  }
+  const [hours = '0', minutes = '0'] = format.format(at).split(':')
+  return Number(hours) * 60 + Number(minutes)
+}
+
+export const clockText = (minute: number): string =>
+  `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`

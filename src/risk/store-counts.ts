@@ -1,0 +1,77 @@
+import { asJson, bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import type { CountPlace, CountRow, CountTables } from './limits.ts'
+import type { Bucket } from './velocity.ts'
+
+const columns = 'merchant_id bigint, filter_no int, key bytea'
+
+/**
+ * Takes the lock of each row, new or not, in the order of the primary key, so that two batches never wait for each other in a circle; the time is that at which the row was
+ * got. *Rejected:* select … for update and an insert of what is missing, a round trip more.
+ */
+const lock = statement<{ merchant_id: bigint; filter_no: number; key: Buffer; buckets: Bucket[]; at: number }>(`
+  insert into filter_count as c (merchant_id, filter_no, key, buckets, until)
+  select merchant_id, filter_no, key, '[]', now() from json_to_recordset($1) as n (${columns})
+  order by merchant_id, filter_no, key
+  on conflict (merchant_id, filter_no, key) do update set until = c.until
+  returning merchant_id, filter_no, key, buckets, clock_timestamp() as at`)
+
+const save = statement<object>(`
+  update filter_count c set buckets = n.buckets, until = n.until
+  from json_to_recordset($1) as n (${columns}, buckets jsonb, until timestamptz)
+  where c.merchant_id = n.merchant_id and c.filter_no = n.filter_no and c.key = n.key`)
+
+const read = statement<{ merchant_id: bigint; filter_no: number; key: Buffer; buckets: Bucket[] }>(`
+  select c.merchant_id, c.filter_no, c.key, c.buckets from json_to_recordset($1) as n (${columns})
+  join filter_count c on c.merchant_id = n.merchant_id and c.filter_no = n.filter_no and c.key = n.key`)
+
+/** A row that an order is just about to count by is locked, and left to the next time. */
+const forget = statement<object>(`
+  delete from filter_count where (merchant_id, filter_no, key) in (
+    select merchant_id, filter_no, key from filter_count where until < now() order by merchant_id, filter_no, key limit 5000 for update skip locked)`)
+
+/** The counts inside a transaction. */
+export const countTables = (runner: Runner): CountTables => ({
+  async lockCounts(places) {
+    if (places.length === 0) return []
+    const rows = places.map((p) => ({ ...placeRow(p), key: keyBytes(p.key) }))
+    return (await runner.run(lock, [asJson(rows)])).map((r) => ({
+      merchantId: r.merchant_id,
+      filterNo: r.filter_no,
+      key: r.key.toString('base64url'),
+      buckets: r.buckets,
+      at: r.at,
+    }))
+  },
+  async saveCounts(rows) {
+    if (rows.length === 0) return
+    const sent = rows.map((r) => ({
+      ...placeRow(r),
+      key: keyBytes(r.key),
+      buckets: r.buckets,
+      until: timestamp(r.until),
+    }))
+    await runner.run(save, [asJson(sent)])
+  },
+})
+
+/** As they stand, without a lock. */
+export async function readCounts(runner: Runner, places: readonly CountPlace[]): Promise<CountRow[]> {
+  const rows = await runner.run(read, [asJson(places.map((p) => ({ ...placeRow(p), key: keyBytes(p.key) })))])
+  return rows.map((r) => ({
+    merchantId: r.merchant_id,
+    filterNo: r.filter_no,
+    key: r.key.toString('base64url'),
+    buckets: r.buckets,
+  }))
+}
+
+/** Removes what counts no more. */
+export async function forgetCounts(pool: Pool): Promise<void> {
+  await pool.run(forget)
+}
+
+const placeRow = ({ merchantId, filterNo }: { merchantId: bigint; filterNo: number }) => ({
+  merchant_id: String(merchantId),
+  filter_no: filterNo,
+})
+const keyBytes = (key: string) => bytea(Buffer.from(key, 'base64url'))

@@ -1,0 +1,69 @@
+import ipaddr from 'ipaddr.js'
+import type { Counted, FilterRule, PaymentFacts } from '../merchant/filter.ts'
+
+/**
+ * How much of a limit is used, purely. A window is cut into sixty spans; what was counted in a span counts until the window has left it behind altogether, so that no window of
+ * that length, wherever it begins, ever holds more than the limit.
+ */
+
+/** [number of the span, orders, sum in minor units] */
+export type Bucket = readonly [span: number, orders: number, sumMinor: string]
+
+export type LimitRule = FilterRule & { facts: Extract<FilterRule['facts'], { is: 'velocity' | 'volume' }> }
+
+export const isLimit = (rule: FilterRule): rule is LimitRule => rule.facts.is === 'velocity' || rule.facts.is === 'volume'
+
+const spansOfWindow = 60
+const spanMs = ({ facts }: LimitRule): number => Math.ceil(facts.windowMs / spansOfWindow)
+const spanOf = (rule: LimitRule, at: number): number => Math.floor(at / spanMs(rule))
+
+/** What still counts at a time; spans of clocks that are ahead count as well. */
+function counting(rule: LimitRule, buckets: readonly Bucket[], at: number): Bucket[] {
+  const oldest = spanOf(rule, at - rule.facts.windowMs)
+  return buckets.filter(([span]) => span >= oldest)
+}
+
+export interface Used {
+  orders: number
+  sumMinor: bigint
+}
+
+export function usedOf(rule: LimitRule, buckets: readonly Bucket[], at: number): Used {
+  let orders = 0
+  let sumMinor = 0n
+  for (const [, count, sum] of counting(rule, buckets, at)) {
+    orders += count
+    sumMinor += BigInt(sum)
+  }
+  return { orders, sumMinor }
+}
+
+/** With an order more, or one less: at the span in which it was counted, and never below nothing. */
+export function counted(
+  rule: LimitRule,
+  buckets: readonly Bucket[],
+  at: number,
+  by: 1 | -1,
+  minor: bigint,
+  now: number,
+): Bucket[] {
+  const left = counting(rule, buckets, now)
+  const span = spanOf(rule, at)
+  const [, orders = 0, sum = '0'] = left.find(([one]) => one === span) ?? []
+  const next = { orders: orders + by, sumMinor: BigInt(sum) + BigInt(by) * minor }
+  const others = left.filter(([one]) => one !== span)
+  if (next.orders <= 0) return others
+  return [...others, [span, next.orders, String(next.sumMinor < 0n ? 0n : next.sumMinor)] as const].sort(([a], [b]) => a - b)
+}
+
+/** From then on nothing of it counts. */
+export const overAt = (rule: LimitRule, now: number): number => now + rule.facts.windowMs + 2 * spanMs(rule)
+
+/** What is counted: an IPv6 customer has a network of 64 bits to himself, so that is what counts as his address. */
+export function countedValue(per: Counted, { cardHash, email, ip }: PaymentFacts): string {
+  if (per === 'card') return cardHash
+  if (per === 'email') return email.toLowerCase()
+  if (!ipaddr.isValid(ip)) return ip
+  const address = ipaddr.process(ip)
+  return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.')
+}
