@@ -59,8 +59,9 @@ const filterEntries = statement<{ merchant_id: bigint; filter_no: number; value:
 
 /** Reads all of it. It is small (rows an operator wrote) and read only when the version rose. */
 export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
-  const [[at], m, k, e, g, t, f, listed] = await Promise.all([
-    pool.run(version),
+  // The version first: read after the rest it could be that of a change which the rest does not have, and the change would never be read.
+  const [at] = await pool.run(version)
+  const [m, k, e, g, t, f, listed] = await Promise.all([
     pool.run(merchants),
     pool.run(publicKeys),
     pool.run(endpoints),

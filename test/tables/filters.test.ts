@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { comparable, type FilterRule, type PaymentFacts, type RuleFacts } from '../../src/merchant/filter.ts'
+import { screenPayment } from '../../src/risk/screening.ts'
+import { counted, countedValue, usedOf, type Bucket, type LimitRule } from '../../src/risk/velocity.ts'
+
+const payment: PaymentFacts = {
+  pan: '4111111111111111',
+  cardHash: '0123456789abcdef0123456789abcdef',
+  email: 'Eve@Example.com',
+  ip: '198.51.100.7',
+  phones: ['+49 (30) 123-456'],
+  country: 'DE',
+  cardCountry: 'US',
+  amountMinor: 1_050n,
+  currency: 'USD',
+  at: Date.UTC(2026, 6, 1, 23, 30),
+}
+
+const rule = (facts: RuleFacts, more: Partial<FilterRule> = {}): FilterRule => ({
+  filterNo: 1,
+  name: 'a rule',
+  code: '3001',
+  score: 100,
+  facts,
+  entries: new Set(),
+  ...more,
+})
+const none = () => []
+const judge = (...rules: FilterRule[]) => screenPayment(rules, payment, none, payment.at)
+const listed = (
+  is: 'black' | 'white' | 'loyalty',
+  of: 'card' | 'bin' | 'email' | 'ip' | 'phone' | 'country' | 'card-country',
+  value: string,
+  more: Partial<FilterRule> = {},
+) =>
+  // oxfmt-ignore
+  rule({ is, of }, { entries: new Set([comparable(of, value)!]), ...more })
+
+describe('lists', () => {
+  // oxfmt-ignore
+  const hits = [
+    ['card', '0123456789abcdef0123456789abcdef'], ['bin', '4111'], ['bin', '41111111111'], ['email', 'eve@EXAMPLE.com'], ['email', '@example.COM'],
+    ['ip', '198.51.100.7'], ['ip', '198.51.100.99/24'], ['ip', '0.0.0.0/0'], ['ip', '::ffff:198.51.100.7'], ['phone', '0049 30 123456'], ['phone', '+4930123456'],
+    ['country', 'de'], ['card-country', 'US'],
+  ] as const
+  for (const [of, value] of hits)
+    test(`${of} ${value} is found`, () => {
+      assert.deepEqual(judge(listed('black', of, value)).refusal, { code: '3001', message: 'Filtered: on a black list' })
+    })
+  // oxfmt-ignore
+  const misses = [
+    ['card', 'ffffffffffffffffffffffffffffffff'], ['bin', '4112'], ['bin', '41111111112'], ['email', 'adam@example.com'], ['email', '@ample.com'], ['ip', '198.51.100.8'],
+    ['ip', '198.51.100.0/30'], ['ip', '::/0'], ['phone', '4930123457'], ['country', 'US'], ['card-country', 'DE'],
+  ] as const
+  for (const [of, value] of misses)
+    test(`${of} ${value} is not`, () => assert.equal(judge(listed('black', of, value)).refusal, undefined))
+  // oxfmt-ignore
+  const nonsense = [
+    ['card', '4111111111111111'], ['bin', '123'], ['bin', '123456789012'], ['email', 'nobody'], ['ip', '300.1.1.1'], ['ip', '10.0.0.0/33'], ['ip', '10.0.0.0/'], ['ip', '1.2.3.4/8/8'],
+    ['phone', '12'], ['country', 'DEU'], ['card-country', ''],
+  ] as const
+  for (const [of, value] of nonsense)
+    test(`${JSON.stringify(value)} cannot be a ${of}`, () => assert.equal(comparable(of, value), undefined))
+  test('an IPv6 network has its addresses and no others', () => {
+    const at = (ip: string) => screenPayment([listed('black', 'ip', '2001:db8:1::/48')], { ...payment, ip }, none, 0).fired.length
+    assert.deepEqual([at('2001:db8:1:ffff::1'), at('2001:db8:2::1'), at('not an address')], [1, 0, 0])
+  })
+})
+
+describe('scores', () => {
+  test('add up, and 100 filters with the code of the highest', () => {
+    const low = listed('black', 'country', 'DE', { score: 40, filterNo: 1, code: '3111' })
+    const high = listed('black', 'bin', '4111', { score: 60, filterNo: 2, code: '3222' })
+    assert.deepEqual(judge(low).refusal, undefined)
+    const { score, refusal, fired } = judge(low, high)
+    assert.deepEqual([score, refusal?.code, fired.map(({ filterNo }) => filterNo)], [100, '3222', [1, 2]])
+    assert.deepEqual([judge(low, listed('black', 'bin', '4111', { score: 59 })).refusal], [undefined])
+  })
+  test('a loyalty list takes off, a white list lets through whatever the score', () => {
+    const black = listed('black', 'country', 'DE')
+    assert.equal(judge(black, listed('loyalty', 'email', 'eve@example.com', { score: -1 })).refusal, undefined)
+    assert.deepEqual(judge(black, black, listed('white', 'card-country', 'US', { score: 0 })), {
+      score: 200,
+      fired: judge(black, black, listed('white', 'card-country', 'US', { score: 0 })).fired,
+    })
+    assert.ok(judge(black, listed('white', 'email', 'adam@example.com', { score: 0 })).refusal)
+  })
+})
+
+describe('amounts, countries and times of day', () => {
+  const fires = (facts: RuleFacts, changes: Partial<PaymentFacts> = {}) =>
+    screenPayment([rule(facts)], { ...payment, ...changes }, none, payment.at).fired.length > 0
+  test('an amount out of bounds fires, one on them does not, nor another currency', () => {
+    const bounds = { is: 'amount', leastMinor: '1050', mostMinor: '1060', currency: 'USD' } as const
+    const amounts = [1_049n, 1_050n, 1_060n, 1_061n].map((amountMinor) => fires(bounds, { amountMinor }))
+    assert.deepEqual(amounts, [true, false, false, true])
+    assert.equal(fires(bounds, { amountMinor: 1n, currency: 'EUR' }), false)
+  })
+  test('countries that differ fire, unknown ones do not', () => {
+    const mismatch = { is: 'country mismatch' } as const
+    assert.equal(fires(mismatch), true)
+    assert.equal(fires(mismatch, { cardCountry: 'DE' }), false)
+    const { country: _c, ...nowhere } = payment
+    assert.equal(screenPayment([rule(mismatch)], nowhere, none, 0).fired.length, 0)
+  })
+  test('a time of day is of its zone, goes over midnight, and ends before its end', () => {
+    const night = { is: 'time of day', from: 22 * 60, to: 6 * 60, zone: 'UTC' } as const
+    const at = (hours: number, minutes: number) => fires(night, { at: Date.UTC(2026, 6, 1, hours, minutes) })
+    assert.deepEqual([at(21, 59), at(22, 0), at(0, 0), at(5, 59), at(6, 0)], [false, true, true, true, false])
+    const berlin = { ...night, from: 60, to: 120, zone: 'Europe/Berlin' }
+    assert.equal(fires(berlin), true, '23:30 in UTC is 01:30 in Berlin in summer')
+    assert.equal(fires(berlin, { at: Date.UTC(2026, 0, 1, 23, 30) }), false, 'and 00:30 in winter')
+  })
+})
+
+describe('limits', () => {
+  const velocity = (limit: number, counts: 'all' | 'unrefused' | 'refused' = 'all') =>
+    rule({ is: 'velocity', per: 'card', limit, windowMs: 3_600_000, counts }) as LimitRule
+  const volume = (limitMinor: string) =>
+    rule({ is: 'volume', per: 'card', limitMinor, currency: 'USD', windowMs: 3_600_000, counts: 'all' }) as LimitRule
+  const filtered = (limit: LimitRule, buckets: readonly Bucket[], at = 0) =>
+    screenPayment([limit], payment, () => buckets, at).refusal !== undefined
+
+  test('the last that fits passes, the next does not', () => {
+    assert.deepEqual(
+      [0, 1, 2, 3].map((n) => filtered(velocity(3), n === 0 ? [] : [[0, n, '0']])),
+      [false, false, false, true],
+    )
+    assert.equal(filtered(velocity(0), []), true, 'none at all')
+    assert.deepEqual(
+      [2, 3].map((n) => filtered(velocity(3, 'refused'), [[0, n, '0']])),
+      [false, true],
+    )
+    assert.deepEqual(
+      ['8950', '8951'].map((sum) => filtered(volume('10000'), [[0, 1, sum]])),
+      [false, true],
+    )
+  })
+
+  test('whatever comes when, no window ever holds more than the limit, and what was let go makes room', () => {
+    const limit = velocity(3)
+    const { windowMs } = limit.facts
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 900_000 }), { maxLength: 60 }), (gaps) => {
+        let at = 1_000_000_000
+        let buckets: Bucket[] = []
+        const passed: number[] = []
+        for (const gap of gaps) {
+          at += gap
+          if (usedOf(limit, buckets, at).orders + 1 > 3) continue
+          buckets = counted(limit, buckets, at, 1, 0n, at)
+          passed.push(at)
+        }
+        for (const [i, first] of passed.entries()) assert.ok(passed.slice(i).filter((t) => t < first + windowMs).length <= 3)
+        assert.ok(buckets.length <= 62, 'what counts no more is not kept')
+        // Two sixtieths of the window later all is free again.
+        assert.equal(usedOf(limit, buckets, at + windowMs + windowMs / 30).orders, 0)
+      }),
+    )
+  })
+
+  test('what is given back is as if it had never been', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(3_000_000), fc.bigInt({ min: 0n, max: 10n ** 12n })), { maxLength: 40 }), (orders) => {
+        const limit = volume('1')
+        const began = 1_000_000_000
+        let buckets: Bucket[] = []
+        for (const [after, minor] of orders) buckets = counted(limit, buckets, began + after, 1, minor, began)
+        const total = orders.reduce((sum, [, minor]) => sum + minor, 0n)
+        assert.deepEqual(usedOf(limit, buckets, began), { orders: orders.length, sumMinor: total })
+        for (const [after, minor] of orders) buckets = counted(limit, buckets, began + after, -1, minor, began)
+        assert.deepEqual(buckets, [])
+      }),
+    )
+  })
+
+  test('an address is one customer: an IPv4 address, or a network of 64 bits; letters of an e-mail address are the same', () => {
+    const value = (ip: string) => countedValue('ip', { ...payment, ip })
+    assert.equal(value('2001:db8::1'), value('2001:0db8:0:0:ffff::2'))
+    assert.notEqual(value('2001:db8::1'), value('2001:db8:0:1::1'))
+    assert.equal(value('::ffff:198.51.100.7'), value('198.51.100.7'))
+    assert.notEqual(value('198.51.100.7'), value('198.51.100.8'))
+    assert.equal(countedValue('email', payment), 'eve@example.com')
+  })
+})

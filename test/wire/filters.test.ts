@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { newOrderId, order, settled, until, type Changes, type Fields } from '../conformance/client.ts'
+import { begin } from '../conformance/operations.ts'
+import { openLog } from '../../src/base/log.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import type { Desk } from '../../src/operator/desk.ts'
+import { readEntries, readRule, usualOf, type FilterWish, type RuleKind } from '../../src/operator/filter-settings.ts'
+import { addFilter, removeFilter } from '../../src/operator/store-filters.ts'
+import { openPool } from '../../src/storage/pool.ts'
+import { startServe, type GatewayProcess } from '../harness/serve.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { cliOf } from './cli-run.ts'
+
+/** Filters as an operator makes them and a merchant meets them; two gateway processes besides the sandbox's own serve on the same database. */
+
+let world: World
+let first: GatewayProcess
+let second: GatewayProcess
+let folder: string
+let desk: Desk
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-filters-'))
+  world = await startWorld()
+  desk = { pool: openPool({ url: world.databaseUrl, connections: 2, use: 'search', log: openLog({ level: 'fatal', destination: process.stderr }) }), clock: systemClock, random: systemRandom, who: 'the test' } // oxfmt-ignore
+  ;[first, second] = await Promise.all([startServe(world), startServe(world)])
+})
+after(async () => {
+  for (const gateway of [first, second]) await gateway?.stop()
+  await desk?.pool.close()
+  await world?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const { tell, json, refuse } = cliOf(() => world)
+const hour = 3_600_000
+const either = (at: number): World => (at % 2 === 0 ? first : second).world
+
+interface Shown {
+  status: string
+  screening: { score: number; filtered: boolean; fired: { filter: number; code: string; found: string }[] } | null
+}
+
+let made = 0
+/** An address that no other test pays by, so that a rule of one test says nothing to another. */
+const newEmail = () => `customer-${++made}@filters.example`
+
+/** Adds a rule as the command does, without starting one, and waits until every process knows it. */
+async function add(
+  kind: RuleKind,
+  wish: FilterWish,
+  more: { values?: string[]; score?: number; code?: string; name?: string; endpointId?: bigint } = {},
+) {
+  // oxfmt-ignore
+  const facts = readRule(kind, wish)
+  assert.ok(typeof facts !== 'string', String(facts))
+  const { values = [], ...rest } = more
+  const entries = 'of' in facts ? readEntries(facts.of, values) : new Set<string>()
+  assert.ok(typeof entries !== 'string', String(entries))
+  const { filterNo } = await addFilter(desk, { login: 'sandbox', ...usualOf[kind], ...rest, facts, entries })
+  await allRead()
+  return filterNo
+}
+
+const remove = (filterNo: number) => removeFilter(desk, 'sandbox', filterNo)
+
+/** A black list of somebody who then pays tells when each process has read the configuration. */
+async function allRead(): Promise<void> {
+  const email = newEmail()
+  const facts = { is: 'black', of: 'email' } as const
+  // A code of its own: the one who pays again and again may be filtered by others.
+  const witness = await addFilter(desk, { login: 'sandbox', code: '3999', score: 1_000, facts, entries: new Set([email]) })
+  const knows = (at: World) =>
+    until(
+      () => pay({ email, ipaddress: '192.0.2.1' }, at),
+      (seen) => seen['error-code'] === '3999',
+    )
+  for (const at of [world, first.world, second.world]) assert.equal((await knows(at))['error-code'], '3999')
+  await remove(witness.filterNo)
+}
+
+async function pay(changes: Changes, at: World = world): Promise<Fields> {
+  const sold = await order(at, { ipaddress: '198.51.100.20', ...changes })
+  return { ...(await settled(at, sold)), orderid: sold.orderid }
+}
+
+const many = (count: number, pays: (at: number) => Promise<Fields>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => pays(at)))
+const tally = (ended: Fields[]) => {
+  const counts: Record<string, number> = {}
+  for (const { status = '' } of ended) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+test('a black list filters: status, stage, code, no attempt, a callback, and order show tells which rule found what', async () => {
+  const email = newEmail()
+  const no = await add('black', { of: 'email' }, { values: [email], code: '3077', name: 'bad people' })
+  const ended = await pay({ email })
+  assert.deepEqual(
+    [ended.status, ended['order-stage'], ended['error-code'], ended['error-message'], ended['verified-3d-status']],
+    ['filtered', 'sale_filtered', '3077', 'Filtered: on a black list', 'UNKNOWN'],
+  )
+  for (const name of ['receipt-id', 'approval-code', 'processor-rrn', 'processor-tx-id'])
+    assert.equal(ended[name], undefined, name)
+  const shown = await json<Shown & { attempts: unknown[]; deliveries: { state: string }[] }>('order', 'show', ended.orderid!)
+  assert.deepEqual(shown.attempts, [])
+  assert.deepEqual(shown.screening, {
+    score: 100,
+    filtered: true,
+    fired: [{ filter: no, name: 'bad people', code: '3077', score: 100, found: `email ${email} is listed` }],
+  })
+  const text = await tell(['order', 'show', ended.orderid!])
+  assert.match(text, /Filters +1 fired, score 100 of 100: filtered/)
+  assert.match(text, /bad people/)
+  assert.equal((await pay({ email: newEmail() })).status, 'approved')
+  const theirs = { path: world.other.endpoint, as: world.other }
+  const other = await settled(world, await order(world, { email }, theirs), theirs)
+  assert.notEqual(other.status, 'filtered', 'it is the list of one merchant')
+  await tell(['filter', 'entries', 'sandbox', String(no), 'remove', '--value', email.toUpperCase()])
+  await until(() => pay({ email }), ({ status }) => status === 'approved') // oxfmt-ignore
+})
+
+test('preauth and account verification are filtered under their own stages', async () => {
+  const email = newEmail()
+  await add('black', { of: 'email' }, { values: [email] })
+  for (const [operation, stage] of [
+    ['preauth', 'auth_filtered'],
+    ['account-verification', 'av_filtered'],
+  ] as const) {
+    // oxfmt-ignore
+    const reply = await begin(world, operation, { email })
+    const named = {
+      orderid: reply['gateway-order-id']!,
+      client_orderid: reply['merchant-order-id']!,
+      serial: reply['serial-number']!,
+    }
+    const seen = await settled(world, named)
+    assert.deepEqual([seen.status, seen['order-stage']], ['filtered', stage])
+  }
+})
+
+test('cards are listed by an order that was made with them, or by numbers from a file that are kept as hashes', async () => {
+  const bad = '4222222222222220'
+  const worse = '5105105105105100'
+  const before = await pay({ credit_card_number: bad })
+  assert.equal(before.status, 'approved')
+  const { filter: no } = await json<{ filter: number }>('filter', 'add', 'black', '--of', 'card', '--card-of', before.orderid!, '--merchant', 'sandbox') // oxfmt-ignore
+  await allRead()
+  assert.equal((await pay({ credit_card_number: bad })).status, 'filtered')
+  const file = join(folder, 'cards.txt')
+  writeFileSync(file, `# stolen\n${worse.replace(/(.{4})/g, '$1 ')}\n`)
+  await tell(['filter', 'entries', 'sandbox', String(no), 'add', '--file', file])
+  await until(() => pay({ credit_card_number: worse }), ({ status }) => status === 'filtered') // oxfmt-ignore
+  const { entries } = await json<{ entries: string[] }>('filter', 'show', 'sandbox', String(no))
+  assert.equal(entries.length, 2)
+  for (const entry of entries) assert.match(entry, /^[0-9a-f]{32}$/)
+  const complaint = await refuse(2, 'filter', 'entries', 'sandbox', String(no), 'add', '--value', worse)
+  assert.match(complaint, /by --file/)
+  await remove(no)
+})
+
+test('a white list lets through what another filters, and the score is told all the same', async () => {
+  const email = newEmail()
+  const domain = `@${newEmail().split('@')[0]}.example`
+  await add('black', { of: 'email' }, { values: [domain] })
+  assert.equal((await pay({ email: `x${domain}` })).status, 'filtered')
+  await add('white', { of: 'email' }, { values: [`friend${domain}`] })
+  const ended = await pay({ email: `friend${domain}` })
+  assert.equal(ended.status, 'approved')
+  assert.deepEqual((await json<Shown>('order', 'show', ended.orderid!)).screening!.score, 100)
+  assert.equal((await json<Shown>('order', 'show', (await pay({ email })).orderid!)).screening!.fired.length, 0)
+})
+
+test('of 64 payments at once over two processes no more pass than the limit allows', async () => {
+  for (let round = 0; round < 5; round++) {
+    const email = newEmail()
+    const limit = 5 + round
+    const no = await add('velocity', { per: 'email', limit: String(limit), withinMs: hour })
+    const ended = await many(64, (at) => pay({ email, client_orderid: newOrderId() }, either(at)))
+    assert.deepEqual(tally(ended), { approved: limit, filtered: 64 - limit })
+    assert.ok(ended.filter(({ status }) => status === 'filtered').every((one) => one['error-code'] === '3002'))
+    await remove(no)
+  }
+})
+
+test('a sum is never exceeded by payments at once over two processes, and another currency does not use it up', async () => {
+  const email = newEmail()
+  const no = await add('volume', { per: 'email', limit: '100.00', currency: 'USD', withinMs: 720 * hour })
+  const euro = await pay({ email, currency: 'EUR', amount: '90.00' }, { ...world, endpoints: { ...world.endpoints, plain: world.endpoints.euro } }) // oxfmt-ignore
+  assert.equal(euro.status, 'approved')
+  const ended = await many(40, (at) => pay({ email, amount: at % 2 === 0 ? '7.50' : '10.00' }, either(at)))
+  const passed = ended.filter(({ status }) => status === 'approved')
+  const sum = passed.reduce((total, { amount }) => total + Number(amount), 0)
+  assert.ok(sum <= 100 && sum > 90, `${sum}`)
+  assert.deepEqual([...new Set(ended.map(({ status }) => status))].sort(), ['approved', 'filtered'])
+  await remove(no)
+})
+
+test('what was refused uses a limit up, or not, or alone, as the limit says', async () => {
+  const [everything, standing, refusedOnly] = [newEmail(), newEmail(), newEmail()]
+  const declined = (email: string) => pay({ email, cvv2: '116' })
+  const paid = (email: string) => pay({ email })
+  const all = await add('velocity', { per: 'email', limit: '2', withinMs: hour }, { score: 50 })
+  assert.deepEqual([(await declined(everything)).status, (await declined(everything)).status], ['declined', 'declined'])
+  const third = await json<Shown>('order', 'show', (await paid(everything)).orderid!)
+  assert.deepEqual(
+    third.screening!.fired.map(({ found }) => found),
+    ['2 by this email before, of 2'],
+  )
+  await remove(all)
+
+  const unrefused = await add('velocity', { per: 'email', limit: '2', withinMs: hour, counts: 'unrefused' })
+  for (let i = 0; i < 3; i++) assert.equal((await declined(standing)).status, 'declined')
+  assert.deepEqual([(await paid(standing)).status, (await paid(standing)).status, (await paid(standing)).status], ['approved', 'approved', 'filtered']) // oxfmt-ignore
+  await remove(unrefused)
+
+  const refused = await add('velocity', { per: 'email', limit: '2', withinMs: hour, counts: 'refused' })
+  for (let i = 0; i < 3; i++) assert.equal((await paid(refusedOnly)).status, 'approved')
+  assert.deepEqual([(await declined(refusedOnly)).status, (await declined(refusedOnly)).status, (await paid(refusedOnly)).status], ['declined', 'declined', 'filtered']) // oxfmt-ignore
+  await remove(refused)
+})
+
+test('a repeat of a request uses nothing up', async () => {
+  const email = newEmail()
+  const no = await add('velocity', { per: 'email', limit: '1', withinMs: hour })
+  const client_orderid = newOrderId()
+  const ended = await many(8, () => pay({ email, client_orderid }))
+  assert.deepEqual(new Set(ended.map(({ orderid }) => orderid)).size, 1)
+  assert.deepEqual(tally(ended), { approved: 8 })
+  assert.equal((await pay({ email })).status, 'filtered')
+  await remove(no)
+})
+
+test('amounts, countries by the imported BIN table, a time of day that is all day, and their scores together', async () => {
+  const endpointId = BigInt(world.endpoints.plain)
+  const numbers = [
+    await add('amount', { currency: 'USD', most: '500' }, { endpointId }),
+    await add('country-mismatch', {}, { score: 60, endpointId }),
+    await add('time-of-day', { from: '00:00', to: '23:59', zone: 'Asia/Tokyo' }, { score: 45, endpointId }),
+  ]
+  const german = { credit_card_number: '4000020000000000' }
+  assert.equal((await pay({ amount: '500.00', country: 'DE', ...german })).status, 'approved')
+  assert.equal((await pay({ amount: '500.01', country: 'DE', ...german }))['error-code'], '3004')
+  const elsewhere = await pay({ country: 'FR' })
+  assert.equal(elsewhere['error-code'], '3005')
+  const inEuro = { ...world, endpoints: { ...world.endpoints, plain: world.endpoints.euro } }
+  assert.equal(
+    (await pay({ country: 'FR', currency: 'EUR' }, inEuro)).status,
+    'approved',
+    'the rules of one endpoint are not those of another',
+  )
+  const table = join(folder, 'bins.csv')
+  writeFileSync(table, 'first,last,country,bank\n4111,4111,FRA,"Banque Imaginaire, Paris"\n')
+  assert.match(await tell(['bin', 'import', table]), /1 range now/)
+  await until(() => pay({ country: 'FR' }), ({ status }) => status === 'approved') // oxfmt-ignore
+  assert.match(await tell(['bin', 'find', '411111']), /FR[\s\S]*Banque Imaginaire, Paris/)
+  const refusedNow = await pay({ amount: '500.01', country: 'FR' })
+  assert.deepEqual([refusedNow['bank-name'], refusedNow['card-country-alpha-three-code']], ['Banque Imaginaire, Paris', 'FRA'])
+  assert.match(await refuse(2, 'bin', 'import', join(folder, 'nothing.csv')), /cannot be read/)
+  writeFileSync(table, 'first,last,country\n4111,4111,FRA\n411111,411111,DE\n')
+  assert.match(await refuse(2, 'bin', 'import', table), /overlap.*Nothing was changed/)
+  for (const no of numbers) await remove(no)
+})
+
+test('filter test judges without counting; filter list tells what there is; what cannot be a rule is refused', async () => {
+  const email = newEmail()
+  const { filter: no } = await json<{ filter: number }>('filter', 'add', 'velocity', '--per', 'email', '--limit', '1', '--within', '10min', '--merchant', 'sandbox') // oxfmt-ignore
+  await allRead()
+  const trial = () => json<{ filtered: boolean; fired: { filter: number }[] }>('filter', 'test', '--endpoint', String(world.endpoints.plain), '--card', '4111111111111111', '--email', email) // oxfmt-ignore
+  assert.deepEqual([(await trial()).filtered, (await trial()).filtered], [false, false])
+  assert.equal((await pay({ email })).status, 'approved')
+  const said = await trial()
+  assert.deepEqual([said.filtered, said.fired.map(({ filter }) => filter)], [true, [no]])
+  assert.match(await tell(['filter', 'list']), /at most 1 payments by email in 10 min/)
+  await tell(['filter', 'remove', 'sandbox', String(no)])
+  assert.match(await refuse(1, 'filter', 'remove', 'sandbox', String(no)), /was removed/)
+  assert.match(await refuse(1, 'filter', 'show', 'sandbox', '999999'), /no filter 999999/)
+  // oxfmt-ignore
+  const wrong: readonly (readonly [string[], RegExp])[] = [
+    [['black'], /--of is needed/], [['velocity', '--per', 'card', '--within', '1h'], /--limit/], [['velocity', '--limit', '3', '--within', '1h'], /--per/],
+    [['velocity', '--per', 'card', '--limit', '3'], /--within is needed/], [['velocity', '--per', 'card', '--limit', '3', '--within', '10s'], /1min to 366d/],
+    [['volume', '--per', 'card', '--limit', '3', '--within', '1h'], /--currency/], [['volume', '--per', 'card', '--limit', '3.001', '--currency', 'USD', '--within', '1h'], /no amount of USD/],
+    [['amount', '--currency', 'USD'], /--least or --most/], [['amount', '--currency', 'USD', '--least', '5', '--most', '4'], /more than/],
+    [['time-of-day', '--from', '25:00', '--to', '06:00'], /22:00/], [['time-of-day', '--from', '01:00', '--to', '06:00', '--zone', 'Mars/Base'], /IANA/],
+    [['black', '--of', 'ip', '--value', '10.0.0.0/99'], /not an IP address/], [['black', '--of', 'email', '--limit', '3'], /says nothing/], [['amount', '--currency', 'USD', '--most', '3', '--value', 'x'], /no list/],
+    [['grey'], /black/], [['black', '--of', 'email', '--value', 'a@b.example', '--code', '2001'], /3000 to 3999/],
+  ]
+  for (const [args, why] of wrong) assert.match(await refuse(2, 'filter', 'add', ...args, '--merchant', 'sandbox'), why)
+})
