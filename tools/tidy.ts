@@ -10,6 +10,7 @@ import {
   timeAndChanceAreArguments,
 } from './tidy/habits.ts'
 import {
+  clientNeedsNodeAlone,
   everyExportIsImported,
   nothingImportsInCircles,
   nothingIsDead,
@@ -24,6 +25,7 @@ const rules: ((tree: Tree) => Violation[])[] = [
   nothingIsDead,
   everyExportIsImported,
   programsKeepApart,
+  clientNeedsNodeAlone,
   onlyNamedFilesTouchTheWorld,
   timeAndChanceAreArguments,
   filesAreSmallAndNamed,

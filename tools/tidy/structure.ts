@@ -7,7 +7,6 @@ const rooms = [
   'base', 'spec', 'storage', 'http', 'merchant', 'card', 'risk', 'three-d-secure', 'acquirer', 'delivery', 'order',
   'gateway-api', 'mobile-api', 'pages', 'operator', 'cli',
 ]
-const forSimulators = /^src\/(?:base|spec|http)\/|^src\/storage\/(?:pool|migrate)\.ts$/
 
 const roomOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1]
 const isTest = (path: string): boolean => /^test\/.*\.test\.ts$/.test(path)
@@ -28,18 +27,41 @@ export function roomsImportUpwards({ sources }: Tree): Violation[] {
   })
 }
 
+/** Whose files, which files of the project they may import, and who they are called in a complaint. What is not here may import anything. */
+const programs = [
+  { of: /^src\//, may: /^src\//, who: 'src' },
+  {
+    of: /^simulators\//,
+    may: /^(?!src\/|test\/|client\/)|^src\/(?:base|spec|http)\/|^src\/storage\/(?:pool|migrate)\.ts$/,
+    who: 'a simulator',
+  },
+  { of: /^client\//, may: /^client\//, who: 'the client' },
+  { of: /^examples\//, may: /^(?:client|examples)\//, who: 'an example' },
+]
+
 export function programsKeepApart({ sources }: Tree): Violation[] {
+  return [...sources.values()].flatMap((file) => {
+    const program = programs.find(({ of }) => of.test(file.path))
+    return file.imports
+      .filter(({ file: other }) => program !== undefined && other !== undefined && !program.may.test(other))
+      .map(({ file: other, at }) => ({
+        file: file.path,
+        line: lineOf(file.text, at),
+        says: `${program?.who} may not import ${other}`,
+      }))
+  })
+}
+
+/** A merchant copies the client into a shop, and an example shows what a merchant would write: no package is needed for either. */
+export function clientNeedsNodeAlone({ sources }: Tree): Violation[] {
   return [...sources.values()].flatMap((file) =>
-    file.imports.flatMap(({ file: other = '', at }) => {
-      const says = file.path.startsWith('src/')
-        ? !other.startsWith('src/') && other !== '' && `src may not import ${other}`
-        : file.path.startsWith('simulators/')
-          ? (other.startsWith('src/') || other.startsWith('test/')) &&
-            !forSimulators.test(other) &&
-            `a simulator may not import ${other}`
-          : false
-      return says ? [{ file: file.path, line: lineOf(file.text, at), says }] : []
-    }),
+    file.imports
+      .filter(({ from }) => /^(?:client|examples)\//.test(file.path) && !/^(?:\.|node:)/.test(from))
+      .map(({ from, at }) => ({
+        file: file.path,
+        line: lineOf(file.text, at),
+        says: `${from}: only what Node brings may be imported here`,
+      })),
   )
 }
 
@@ -69,15 +91,15 @@ export function nothingImportsInCircles({ sources }: Tree): Violation[] {
 }
 
 /**
- * Every source must be reached from something that is run: the command line, a simulator's program, a tool, a bench or a test helper that a script or
- * test starts by its name, or a test. What the gateway itself does not use but a test does is dead as well.
+ * Every source must be reached from something that is run: the command line, a simulator's program, the client, an example, a tool, a bench or a test helper
+ * that a script or test starts by its name, or a test. What the gateway itself does not use but a test does is dead as well.
  */
 export function nothingIsDead({ sources }: Tree): Violation[] {
   const paths = [...sources.keys()]
   const started = (path: string) => startedByName(path, [...sources.values()])
   const run = paths.filter(
     (path) =>
-      path.endsWith('.mjs') || path === 'src/cli/main.ts' || /^simulators\/[^/]+\/program\.ts$/.test(path) ||
+      path.endsWith('.mjs') || path === 'src/cli/main.ts' || path === 'client/client.ts' || /^examples\/[^/]+\.ts$/.test(path) || /^simulators\/[^/]+\/program\.ts$/.test(path) ||
       /^tools\/[^/]+\.ts$/.test(path) || (path.startsWith('bench/') && started(path)),
   ) // oxfmt-ignore
   const used = reachedFrom(run, sources)
@@ -86,7 +108,7 @@ export function nothingIsDead({ sources }: Tree): Violation[] {
     sources,
   )
   return paths.flatMap((path) => {
-    if (!/^(?:src|simulators|bench|tools|test)\/.*\.ts$/.test(path) || used.has(path)) return []
+    if (!/^(?:src|client|simulators|bench|tools|test)\/.*\.ts$/.test(path) || used.has(path)) return []
     if (!tested.has(path)) return [{ file: path, line: 1, says: 'nothing that is run reaches this file' }]
     return path.startsWith('src/') ? [{ file: path, line: 1, says: 'only tests reach this file' }] : []
   })

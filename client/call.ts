@@ -1,0 +1,115 @@
+import { createPrivateKey, randomUUID, type KeyObject } from 'node:crypto'
+import type { ControlMinorUnits } from './amount.ts'
+import { writePairs, type Pairs } from './form.ts'
+import { authorizationOf } from './oauth.ts'
+import { controlOf, rowOf, signedParts, type Operation } from './operations.ts'
+import { post, type Posted } from './post.ts'
+import { readReply, type Asked, type Denied, type Reading, type Reply } from './replies.ts'
+
+/** The last part of every path: an endpoint, or a group of endpoints with different currencies. */
+type Entry = { endpoint: number | string; group?: never } | { group: number | string; endpoint?: never }
+
+export type Settings = Entry & {
+  /** Up to and without `/api`, such as `https://pay.example/gateway`. */
+  baseUrl: string
+  login: string
+  controlKey: string
+  /** For version v4: the RSA key whose public half the gateway has, in PEM. */
+  oauthKey?: string | KeyObject
+  /** How the endpoint wants amounts in checksums; `iso4217` without it. */
+  controlMinorUnits?: ControlMinorUnits
+  /** How long one answer may take. */
+  timeoutMs?: number
+}
+
+export interface CallOptions {
+  signal?: AbortSignal
+  /** The same key means the same request, for 24 hours: what moves money may be sent again with it, whatever became of the first. */
+  idempotencyKey?: string
+}
+
+export type Call<Request, Answer> = (request: Request, options?: CallOptions) => Promise<Answer>
+
+const usualTimeoutMs = 30_000
+
+export interface Caller {
+  /** An operation that is signed with a checksum. */
+  call<Request extends object, Good>(operation: Operation, good: Reading<Good>): Call<Request, Reply<Good>>
+  /** One of version v4. */
+  signedCall<Request extends object, Good>(operation: Operation, good: Reading<Good>): Call<Request, Reply<Good> | Denied>
+}
+
+/** What signs and sends the requests of one merchant to one endpoint or group. */
+export function openCaller(settings: Settings): Caller {
+  const { login, controlKey, controlMinorUnits: minorUnits = 'iso4217', timeoutMs = usualTimeoutMs } = settings
+  const id = String(settings.endpoint ?? settings.group)
+  const entry = settings.group === undefined ? id : `group/${id}`
+  const baseUrl = settings.baseUrl.replace(/\/+$/, '')
+  const key = typeof settings.oauthKey === 'string' ? createPrivateKey(settings.oauthKey) : settings.oauthKey
+
+  const call =
+    <Request extends object, Good>(operation: Operation, good: Reading<Good>): Call<Request, Reply<Good>> =>
+    async (request, options) => {
+      const sent = textsOf(request)
+      const asked = askedOf(operation, sent)
+      if (rowOf(operation).signs?.includes('login')) sent.set('login', login)
+      sent.set('control', controlOf(signedParts(operation, sent, { id, login, minorUnits }), controlKey))
+      const posted = await send(operation, wirePairs(operation, sent), {}, options)
+      return posted.is === 'denied' ? { is: 'no answer', asked, why: 'HTTP 403' } : answerOf(posted, asked, good)
+    }
+
+  const signedCall =
+    <Request extends object, Good>(operation: Operation, good: Reading<Good>): Call<Request, Reply<Good> | Denied> =>
+    async (request, options) => {
+      if (key === undefined) throw new TypeError(`${operation} needs an oauthKey`)
+      const sent = textsOf(request)
+      const body = wirePairs(operation, sent)
+      const moment = { nonce: randomUUID(), timestampSeconds: Math.floor(Date.now() / 1000) }
+      const authorization = authorizationOf({ url: urlOf(operation), login, key, body, ...moment })
+      const posted = await send(operation, body, { authorization }, options)
+      return posted.is === 'denied' ? posted : answerOf(posted, askedOf(operation, sent), good)
+    }
+
+  const urlOf = (operation: Operation): string => `${baseUrl}/${rowOf(operation).path}/${entry}`
+
+  const send = (
+    operation: Operation,
+    body: Pairs,
+    headers: Readonly<Record<string, string>>,
+    { idempotencyKey, signal }: CallOptions = {},
+  ): Promise<Posted> =>
+    post({
+      url: urlOf(operation),
+      body: writePairs(body),
+      headers: idempotencyKey === undefined ? headers : { ...headers, 'idempotency-key': idempotencyKey },
+      timeoutMs,
+      ...(signal ? { signal } : {}),
+    })
+
+  return { call, signedCall }
+}
+
+function answerOf<Good>(posted: Exclude<Posted, Denied>, asked: Asked, good: Reading<Good>): Reply<Good> {
+  const reply = posted.is === 'pairs' ? readReply(posted.pairs, asked, good) : posted.why
+  return typeof reply === 'string' ? { is: 'no answer', asked, why: reply } : reply
+}
+
+/** What is absent or empty is not sent. */
+const textsOf = (request: object): Map<string, string> =>
+  new Map(
+    Object.entries(request)
+      .map(([name, value]): [string, string] => [name, String(value ?? '')])
+      .filter(([, text]) => text !== ''),
+  )
+
+function askedOf(operation: Operation, sent: ReadonlyMap<string, string>): Asked {
+  const [name, orderid] = [sent.get('client_orderid'), sent.get('orderid')]
+  return { operation, ...(name === undefined ? {} : { client_orderid: name }), ...(orderid === undefined ? {} : { orderid }) }
+}
+
+/** The uploads spell the name of the order in a way of their own. */
+const wirePairs = (operation: Operation, sent: ReadonlyMap<string, string>): Pairs =>
+  [...sent].map(([name, value]) => [
+    name === 'client_orderid' && operation.startsWith('upload-') ? 'client-order-id' : name,
+    value,
+  ])

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import currencyCodes from 'currency-codes'
+import * as fc from 'fast-check'
+import { minorUnits } from '../../client/amount.ts'
+import { readCallback, readReturn } from '../../client/callback.ts'
+import { challengeForm, methodForm, payerForm, stepOf } from '../../client/cardholder.ts'
+import { openClient } from '../../client/client.ts'
+import { readPairs, writePairs } from '../../client/form.ts'
+import { authorizationOf } from '../../client/oauth.ts'
+import { controlOf } from '../../client/operations.ts'
+import { currencyOf, decimalToMinor, minorToDecimal } from '../../src/base/money.ts'
+import { baseStrings, signatureHolds } from '../../src/merchant/oauth.ts'
+import { readForm, writeForm } from '../../src/spec/form.ts'
+import { read } from './oauth-request.ts'
+
+const key = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
+const currency = fc.constantFrom(...currencyCodes.data.map(({ code }) => code))
+
+// ---- amounts -----------------------------------------------------------------------------------------------------------------------
+
+test('an amount is moved by the decimals of its currency: spelled and signed again it is the same, to the last unit', () => {
+  fc.assert(
+    fc.property(fc.bigInt(0n, 10n ** 30n), currency, fc.nat(3), (minor, code, zeros) => {
+      const { exponent } = currencyOf(code)!
+      const spelled = minorToDecimal(minor, exponent)
+      const longer = spelled + (zeros === 0 ? '' : (spelled.includes('.') ? '' : '.') + '0'.repeat(zeros))
+      assert.equal(minorUnits(spelled, code), String(minor))
+      assert.equal(minorUnits(longer, code), String(minor))
+    }),
+  )
+})
+
+test('a text that the gateway does not take for an amount of the currency is not signed, and any other is signed as the gateway does', () => {
+  const text = fc.oneof(fc.stringMatching(/^[0-9]{0,12}\.?[0-9]{0,5}$/), fc.string())
+  fc.assert(
+    fc.property(text, currency, (amount, code) => {
+      const minor = decimalToMinor(amount, currencyOf(code)!.exponent)
+      if (minor === undefined) assert.throws(() => minorUnits(amount, code), RangeError)
+      else assert.equal(minorUnits(amount, code), String(minor))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+// oxfmt-ignore
+const hundredths: readonly (readonly [amount: string, currency: string, iso4217: string, hundredths: string])[] = [
+  ['0.57',   'USD', '57',   '57'],
+  ['100',    'JPY', '100',  '10000'],
+  ['100.00', 'JPY', '100',  '10000'],
+  ['1.230',  'KWD', '1230', '123'],
+  // What has no hundredths is signed as it is.
+  ['1.234',  'KWD', '1234', '1234'],
+]
+
+test('an endpoint that counts hundredths has the amount times a hundred, whatever the currency', () => {
+  for (const [amount, code, iso, times100] of hundredths)
+    assert.deepEqual([minorUnits(amount, code), minorUnits(amount, code, 'hundredths')], [iso, times100])
+})
+
+// ---- forms -------------------------------------------------------------------------------------------------------------------------
+
+const word = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('\n', '\r\n', 'a\nb', '&=+%', ' '),
+)
+const someNames = fc.oneof(fc.constantFrom('type', 'status'), word)
+const form = fc.array(fc.tuple(someNames, word), { maxLength: 8 })
+
+test('what is written is read again as it was, by the client and by the gateway, and with line breaks between the pairs', () => {
+  fc.assert(
+    fc.property(form, fc.constantFrom('', '\n', '\r\n', '\n\n'), (pairs, lineBreak) => {
+      const text = writePairs(pairs)
+      assert.deepEqual(readPairs(text), pairs)
+      assert.deepEqual(readPairs(writeForm(pairs)), pairs)
+      assert.deepEqual(readForm(Buffer.from(text)), pairs)
+      assert.deepEqual(readPairs(text.replaceAll('&', `${lineBreak}&`) + lineBreak), pairs)
+      assert.deepEqual(readPairs(text.replaceAll('&', `&${lineBreak}`)), pairs)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('what cannot be decoded is no form, and whatever it is, reading it ends', () => {
+  for (const text of ['a=%', 'a=%4', 'a=%zz', 'a=%ff', '%c3=1']) assert.equal(readPairs(text), undefined)
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => Array.isArray(readPairs(text) ?? [])))
+})
+
+// ---- OAuth -------------------------------------------------------------------------------------------------------------------------
+
+test('OAuth: whatever is sent, the gateway finds the signature right', () => {
+  const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const url = 'https://Pay.Example:443/gateway/api/v4/status/101'
+  fc.assert(
+    fc.property(fc.array(fc.tuple(word, word), { maxLength: 4 }), (body) => {
+      const moment = { nonce: 'abc', timestampSeconds: 1_700_000_000 }
+      const params = read(authorizationOf({ url, login: 'a shop', key: pair.privateKey, body, ...moment }))
+      assert.deepEqual([params.login, params.nonce, params.timestampSeconds], ['a shop', 'abc', 1_700_000_000])
+      assert.ok(signatureHolds(baseStrings({ urls: [url], params, bodyPairs: body }), params.signature, [pair.publicKey]))
+    }),
+    { numRuns: 20 },
+  )
+})
+
+// ---- what the gateway tells --------------------------------------------------------------------------------------------------------
+
+const said = (changes: Record<string, string> = {}): string => {
+  const fields = { status: 'approved', client_orderid: 'a b', orderid: '1000001', type: 'sale', amount: '10.42', ...changes }
+  const control = controlOf([fields.status, fields.orderid, fields.client_orderid], key)
+  return writePairs(Object.entries({ ...fields, control: changes.control ?? control }))
+}
+
+test('a callback is read from a URL, a query or a form, after whatever the URL had of its own', () => {
+  const order = { client_orderid: 'a b', orderid: '1000001' }
+  for (const text of [said(), `/callback?${said()}`, `https://shop.example/callback?shop=1&status=none&${said()}`]) {
+    const heard = readCallback(text, key)
+    assert.ok(heard.is === 'callback', inspect(heard))
+    assert.deepEqual([heard.status, heard.order, heard.type, heard.amount], ['approved', order, 'sale', '10.42'])
+  }
+})
+
+// oxfmt-ignore
+const doubtful: readonly (readonly [text: string, why: string])[] = [
+  [said({ control: '' }),                          'it has no control'],
+  [said({ control: '0'.repeat(40) }),              'its control does not match'],
+  [said({ control: 'é' }),                         'its control does not match'],
+  [said().replace('approved', 'declined'),         'its control does not match'],
+  [`${said()}&status=declined`,                    'its control does not match'],
+  [said({ status: 'processing' }),                 'its status is "processing"'],
+  ['',                                             'it has no control'],
+  ['%',                                            'it cannot be decoded'],
+]
+
+test('what is not signed with the key is not believed, nor a callback without an outcome', () => {
+  for (const [text, why] of doubtful) assert.deepEqual(readCallback(text, key), { is: 'not genuine', why })
+  assert.equal(readCallback(said(), `${key}x`).is, 'not genuine')
+  assert.equal(readCallback(said({ control: controlOf(['approved', '1000001', 'a b'], key).toUpperCase() }), key).is, 'callback')
+})
+
+test('a customer may come back before there is an outcome', () => {
+  const back = readReturn(said({ status: 'processing' }), key)
+  assert.ok(back.is === 'return' && back.status === 'processing')
+  assert.equal(readReturn(said({ status: 'unknown' }), key).is, 'not genuine')
+})
+
+// ---- what the cardholder has to do -------------------------------------------------------------------------------------------------
+
+test('each step has its form for the browser; one that is not known leads to the page of the gateway', () => {
+  const method = stepOf({ 'tds-status': 'MethodUrlFrame', 'tds-method-url-frame-3ds-server-trans-id': 'id', 'tds-method-url-frame-3ds-method-url': 'https://acs/method', html: '<p>', 'redirect-to': 'https://g/1' }) // oxfmt-ignore
+  assert.ok(method?.is === 'method frame' && method.html === '<p>' && method.redirectTo === 'https://g/1')
+  const { action, fields } = methodForm(method, 'https://shop/notify')
+  assert.equal(action, 'https://acs/method')
+  const data: unknown = JSON.parse(Buffer.from(fields.threeDSMethodData ?? '', 'base64url').toString())
+  assert.deepEqual(data, { threeDSServerTransID: 'id', threeDSMethodNotificationURL: 'https://shop/notify' })
+
+  const challenge = stepOf({ 'tds-status': 'CReqForm', 'tds-creq-form-acs-url': 'https://acs/c', 'tds-creq-form-creq': 'e30' })
+  assert.ok(challenge?.is === 'challenge')
+  assert.deepEqual(challengeForm(challenge), { action: 'https://acs/c', fields: { creq: 'e30' } })
+
+  const payer = stepOf({ 'tds-status': 'PaReqForm', 'tds-pareq-form-acs-url': 'https://acs/p', 'tds-pareq-form-pareq': 'eJw', 'tds-pareq-form-md': '7' }) // oxfmt-ignore
+  assert.ok(payer?.is === 'payer authentication')
+  assert.deepEqual(payerForm(payer, 'https://shop/term').fields, { PaReq: 'eJw', TermUrl: 'https://shop/term', MD: '7' })
+
+  assert.deepEqual(stepOf({ 'tds-status': 'Other', 'redirect-to': 'https://g/2' }), { is: 'redirect', redirectTo: 'https://g/2' })
+  assert.equal(stepOf({ 'order-stage': 'sale_processing' }), undefined)
+})
+
+// ---- the keys ----------------------------------------------------------------------------------------------------------------------
+
+test('nothing that prints a client shows its keys', () => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const pem = String(privateKey.export({ type: 'pkcs1', format: 'pem' }))
+  const client = openClient({ baseUrl: 'http://127.0.0.1:1', login: 'shop', controlKey: key, endpoint: 1, oauthKey: pem })
+  const shown = [
+    inspect(client, { showHidden: true, depth: Infinity }),
+    JSON.stringify(client),
+    JSON.stringify(Object.entries(client)),
+  ]
+  for (const text of shown) assert.ok(!text.includes(key) && !text.includes('PRIVATE') && !text.includes(pem.slice(40, 80)), text)
+})
