@@ -1,0 +1,40 @@
+// A sale with 3-D Secure on the gateway's pages: the shop sends the browser away, and it comes back by itself.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { openClient } from '../client/client.ts'
+import { browse, postBack } from './customers-browser.ts'
+import { newName, payment, secure, told } from './sandbox.ts'
+
+const client = openClient(secure)
+
+/** The shop's page for customers who come back. What it is told came through a browser: whether the money is there is asked elsewhere. */
+async function welcome(request: IncomingMessage): Promise<string> {
+  const said = client.readReturn(await text(request))
+  return said.is === 'return'
+    ? `Thank you. Order ${said.order.client_orderid} is ${said.status}.`
+    : `This is no return: ${said.why}.`
+}
+
+const server = createServer((request, response) => void welcome(request).then((page) => response.end(page)))
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+const shop = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+
+const reply = await client.sale({
+  ...payment,
+  client_orderid: newName(),
+  credit_card_number: '4000000000002164',
+  redirect_url: `${shop}/back`,
+})
+const waiting = await client.finish(reply)
+if (waiting.is === 'cardholder' && waiting.step.redirectTo !== undefined) {
+  const [ending, page] = await Promise.all([
+    client.finish(reply, { past: 'every step' }),
+    browse(waiting.step.redirectTo, shop).then(postBack),
+  ])
+  console.log(told(ending))
+  console.log(page.replace(/example-[\w-]+/, 'example-…'))
+} else console.log(told(waiting))
+server.close()
+server.closeAllConnections()

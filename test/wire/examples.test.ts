@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** Each example, run as its reader runs it, and what it prints. */
+
+const folder = join(import.meta.dirname, '../../../examples')
+const compiled = join(import.meta.dirname, '../../examples')
+
+let world: World
+before(async () => {
+  world = await startWorld()
+})
+after(() => world?.stop())
+
+async function run(name: string, directory = world.directory, ends = 0): Promise<string> {
+  const env = { ...process.env, TOLLGATE_DIR: directory }
+  const child = spawn(process.execPath, [join(compiled, `${name}.js`)], { env, timeout: 120_000 })
+  let out = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? -1)))
+  assert.equal(code, ends, out)
+  assert.ok(!out.includes(world.merchant.controlKey))
+  return out.trimEnd()
+}
+
+const authenticated = 'verified-3d-status AUTHENTICATED, eci 05'
+
+// oxfmt-ignore
+const prints: Readonly<Record<string, readonly string[]>> = {
+  sale:                     ['approved: order …'],
+  answers:                  ['ship the shoes', 'tell the customer: Not sufficient funds', 'mend the request: 3 Parameter email is invalid: it is not an e-mail address', 'mend the request: 8 Currency is not supported'],
+  'sale-frictionless':      ['method frame, at sale_3d_validating', 'approved', authenticated],
+  'sale-challenge':         ['method frame, at sale_3d_validating', 'challenge, at sale_3d_validating', 'approved', authenticated],
+  'sale-1-0-2':             ['payer authentication, at sale_3d_validating', 'approved', authenticated],
+  'sale-hosted':            ['approved', 'Thank you. Order example-… is approved.'],
+  'preauth-capture-return': ['preauth 10.42: approved', 'capture 8.00: approved', 'return 3.00: approved', 'the same again: approved', 'return 5.01: refused: 10 Amount exceeds 5.00'],
+  void:                     ['sale: approved', 'void: approved', 'reversal, void_approved'],
+  'account-verification':   ['approved', 'declined: 119 Not permitted to the cardholder'],
+  'card-registration':      ['approved', 'registered, with a unique reference: true', 'JANE DOE, 411111…1111, until 12/….', 'not registered: declined, 9'],
+  'card-registration-v4':   ['approved', 'registered, also as a recurring payment: true', 'status: approved', 'with another key: denied'],
+  recurrent:                ['first payment: approved', 'by the merchant: approved', 'by a list of amounts: approved, 900.00', 'held: approved', 'method frame, at sale_3d_validating', 'challenge, at sale_3d_validating', 'by the cardholder: approved'],
+  callback:                 ['sale approved 10.42', 'its control does not match'],
+  'status-by-request':      ['approved', 'approved', 'sale: approved, sale_approved', 'reversal: approved, reversal_approved', 'newest: reversal'],
+}
+
+/** What differs with each run. */
+const masked = (text: string): string => text.replace(/order [0-9]+$/m, 'order …').replace(/12\/20[0-9]{2}/, '12/….')
+
+describe('the examples', () => {
+  for (const [name, lines] of Object.entries(prints))
+    test(`${name} prints what became of it`, async () => assert.deepEqual(masked(await run(name)).split('\n'), lines))
+
+  test('without a sandbox it says how to start one, and ends with 2', async () => {
+    assert.match(await run('sale', join(world.directory, 'log'), 2), /^No sandbox runs here: .*npm start/)
+  })
+
+  test('every example is here; the rest is what they share', () => {
+    const shared = ['authenticate', 'customers-browser', 'sandbox']
+    const files = readdirSync(folder).filter((name) => name.endsWith('.ts'))
+    assert.deepEqual(files.map((name) => name.slice(0, -'.ts'.length)).toSorted(), [...Object.keys(prints), ...shared].toSorted())
+  })
+})
