@@ -2,6 +2,8 @@ import { secret } from '../src/base/secret.ts'
 import type { Enrolment } from '../src/order/authenticate.ts'
 import { registryOf, type Endpoint, type Gate, type GateRow, type Registry } from '../src/merchant/merchant.ts'
 
+import { filters } from './filters.ts'
+
 const answerTimeoutMs = 15_000
 
 const gateRow = (terminalId: string, recognisesRepeats: boolean): GateRow => ({
@@ -73,6 +75,7 @@ export const configuration: Registry = registryOf({
   ],
   groups: [],
   gates,
+  filters,
 })
 
 /** Hosts of the merchants' receivers. */

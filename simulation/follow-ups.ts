@@ -86,7 +86,8 @@ export function watchFollowUps(
       )
     for (const other of order.transactions) {
       const earlier = other === t ? undefined : intents.get(other.serialNumber ?? '')
-      if (!earlier || earlier.operation !== operation) continue
+      // One that came after it, perhaps in the same commit, is judged itself.
+      if (!earlier || earlier.operation !== operation || other.no > t.no) continue
       const isSame =
         idempotencyKey === undefined
           ? !ended.has(other.state) && earlier.amount?.minor === amount?.minor && earlier.comment === comment

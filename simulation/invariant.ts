@@ -35,6 +35,9 @@ export type Invariant =
   | 'a list of amounts is charged once'
   | 'nobody charges the card of another merchant'
   | 'the acquirer can read what it is sent'
+  | 'limits are never exceeded'
+  | 'a limit refuses only what it must'
+  | 'what is filtered is never charged'
 
 export interface Broken {
   invariant: Invariant

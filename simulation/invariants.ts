@@ -10,6 +10,7 @@ import type { Breaks, Broken, Invariant } from './invariant.ts'
 import { watchAuthentications, type Authentications } from './authentications.ts'
 import type { Wanted } from './asking.ts'
 import { configuration } from './configuration.ts'
+import { watchFilters } from './filters.ts'
 import { watchFollowUps, type FollowUps } from './follow-ups.ts'
 import type { Said } from './issuer-messages.ts'
 import type { Told } from './merchants.ts'
@@ -79,6 +80,7 @@ export function watchInvariants(
     const place = model.locate(authenticationKey(id))
     return place && model.orders.get(placeKey(place))
   }
+  const filtered = watchFilters(model, breaks, now)
   const followUps = watchFollowUps(model, ledger, orderOf, (...broke) => void breaks(...broke))
   const authentications = watchAuthentications(saidOf, byAuthentication, breaks, now)
 
@@ -160,6 +162,7 @@ export function watchInvariants(
         )
       keyOf.set(orderId, key)
       if (!before) checkNewName(after)
+      filtered(after, before)
       const status = statusOf(after)
       if (finalStatuses.has(status) || statuses.has(orderId)) seen(orderId, status, 'the store')
       authentications.committed(after)

@@ -4,6 +4,7 @@ import type { Attempt } from '../src/order/order.ts'
 import { openAttempt } from '../src/order/perform.ts'
 import type { OrderStore } from '../src/order/store.ts'
 import type { Wraps } from './gateway.ts'
+import { plantedInFilters } from './planted-filters.ts'
 import { plantedInFollowUps } from './planted-follow-ups.ts'
 import { plantedInThreeDSecure } from './planted-three-d-secure.ts'
 import type { Stores } from './store-line.ts'
@@ -251,4 +252,5 @@ export const planted: readonly Planted[] = [
     ledger: forgetsTheReversed } },
   ...plantedInThreeDSecure,
   ...plantedInFollowUps,
+  ...plantedInFilters,
 ]

@@ -6,6 +6,7 @@ import type { RebillRequest } from '../src/spec/gateway/rebill.ts'
 import type { SaleRequest } from '../src/spec/gateway/sale.ts'
 import type { Intent, Wanted } from './asking.ts'
 import type { Chance } from './chance.ts'
+import { mallory } from './filters.ts'
 import { cards, configuration, secureCards } from './configuration.ts'
 
 const cvv2s = ['123', '123', '123', '123', '111', '321', '116', '101', '209', '217'] as const
@@ -20,6 +21,9 @@ const dollars = (cents: number) => ({
 
 /** Whom a payment's payer writes from: a registered card brings it along, and tells whose it is. */
 export const payerOf = (merchantId: bigint): string => `buyer@shop${merchantId}.test`
+
+const addressOf = (chance: Chance): string =>
+  chance.happens(0.02) ? mallory : chance.pick(['192.0.2.1', '192.0.2.2', '192.0.2.3'])
 
 function callbacks(merchantId: bigint, chance: Chance) {
   const host = `http://shop${merchantId}.test`
@@ -45,7 +49,7 @@ export function wantedPayment(number: number, chance: Chance): Wanted {
     ...(operation === 'account-verification' ? {} : { amount: dollars(chance.whole(100, 90_000)) }),
     currency: usd,
     control: '',
-    ipaddress: '192.0.2.1',
+    ipaddress: addressOf(chance),
     email: payerOf(endpoint.merchantId),
     credit_card_number: secret<string>(chance.pick(threeDSecure ? secureCards : cards)),
     card_printed_name: 'A BUYER',
@@ -72,7 +76,7 @@ export function wantedRebill(number: number, merchantId: bigint, reference: Hand
     amount: dollars(isList ? (chance.happens(0.5) ? amounts[0]! : 260_000) : chance.whole(100, 110_000)),
     currency: usd,
     control: '',
-    ipaddress: '192.0.2.1',
+    ipaddress: addressOf(chance),
     redirect_url: 'http://shop.test/back',
     ...(isList ? { enumerate_amounts: [...new Set(amounts)].map(dollars) } : {}),
     ...(chance.happens(0.1) ? { cvv2: secret<string>(chance.pick(['116', '123'])) } : {}),

@@ -154,11 +154,12 @@ export function openDoor(s: DoorSettings): Door {
     /** Refused because of what this round decided before them: should that not be saved, they are judged again. */
     const refusedAfter: [number, Work][] = []
     const unsure: number[] = []
+    const unread = new Set(opened.map(([, work]) => work).filter((work) => isInHand(work.after)))
     for (const [entry, work] of opened) {
       const refused = happen(work, entry.item as Happened, deciding(true))
       if (refused && work.entries.length > 0) refusedAfter.push([entry.at, work])
       if (!refused) work.entries.push(entry.at)
-      else if (isNotFollowed(refused) && refused.is !== 'repeat' && isInHand(work)) {
+      else if (isNotFollowed(refused) && refused.is !== 'repeat' && unread.has(work)) {
         // Another process may have moved it on, and a refusal is never saved: it is given only by what was just read.
         outdated.add(placeKey(work.after))
         unsure.push(entry.at)
@@ -177,7 +178,7 @@ export function openDoor(s: DoorSettings): Door {
     return entries.filter((e) => moved.has(e.at))
   }
 
-  const isInHand = ({ before }: Work) => before !== undefined && hand.get(placeKey(before))?.order === before
+  const isInHand = (place: Place) => hand.get(placeKey(place)) !== undefined && !outdated.has(placeKey(place))
 
   /** An event that is refused because an earlier run of its batch committed it: what follows from it was begun by nobody, so it is now. */
   function committedBefore(item: Submission, { before }: Work): Advanced | undefined {
@@ -296,7 +297,7 @@ export function openDoor(s: DoorSettings): Door {
     const absent = new Map<string, Place>()
     for (const { item } of happened) {
       const key = placeKey(placeOf(item))
-      if (!hand.get(key) || outdated.has(key)) absent.set(key, placeOf(item))
+      if (!isInHand(placeOf(item))) absent.set(key, placeOf(item))
     }
     const read = new Map((await s.store.load([...absent.values()])).map((o) => [placeKey(o), o]))
     const opened: [Entry, Work][] = []

@@ -132,6 +132,7 @@ async function forgetAll() {
     'delivery',
     'card_reference',
     'card_number_ref',
+    'filter_count',
   ]
   for (const table of [...tables, 'delivery_attempt', 'heartbeat']) await pool.run(statement(`delete from ${table}`))
   for (const id of processes.slice(0, 2))
@@ -269,6 +270,18 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
       messages = await store.deliveries.claimDue(chance.pick(processes), now + chance.whole(-2_000, 20_000), 1_000, blocked)
       messages.sort((a, b) => Number(a.orderId - b.orderId) || a.deliveryNo - b.deliveryNo)
       note(messages)
+    },
+    async () => {
+      const places = [1, 2, 3]
+        .filter(() => chance.happens(0.6))
+        .map((filterNo) => ({ merchantId: 1n, filterNo, key: chance.pick(['AAAA', 'BBBB']) }))
+      await store.orders.transaction(async (tables) => {
+        const rows = await tables.lockCounts(places)
+        note(rows.map(({ at: _at, ...row }) => row).sort((a, b) => a.filterNo - b.filterNo))
+        const changed = rows.filter(() => chance.happens(0.7))
+        const buckets = [[chance.whole(1, 9), 1, '1050'] as const]
+        await tables.saveCounts(changed.map(({ at, ...row }) => ({ ...row, buckets, until: at + 1_000 })))
+      })
     },
     async () => {
       if (messages.length === 0) return

@@ -5,7 +5,7 @@ import { binTableOf, readBins, type BinRange } from '../../src/card/bins.ts'
 
 const read = (csv: string): BinRange[] => {
   const ranges = readBins(csv)
-  assert.ok(typeof ranges !== 'string', String(ranges))
+  assert.ok(typeof ranges !== 'string')
   return ranges
 }
 

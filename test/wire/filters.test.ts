@@ -57,10 +57,10 @@ async function add(
 ) {
   // oxfmt-ignore
   const facts = readRule(kind, wish)
-  assert.ok(typeof facts !== 'string', String(facts))
+  assert.ok(typeof facts !== 'string')
   const { values = [], ...rest } = more
   const entries = 'of' in facts ? readEntries(facts.of, values) : new Set<string>()
-  assert.ok(typeof entries !== 'string', String(entries))
+  assert.ok(typeof entries !== 'string')
   const { filterNo } = await addFilter(desk, { login: 'sandbox', ...usualOf[kind], ...rest, facts, entries })
   await allRead()
   return filterNo
@@ -146,9 +146,9 @@ test('preauth and account verification are filtered under their own stages', asy
 test('cards are listed by an order that was made with them, or by numbers from a file that are kept as hashes', async () => {
   const bad = '4222222222222220'
   const worse = '5105105105105100'
-  const before = await pay({ credit_card_number: bad })
-  assert.equal(before.status, 'approved')
-  const { filter: no } = await json<{ filter: number }>('filter', 'add', 'black', '--of', 'card', '--card-of', before.orderid!, '--merchant', 'sandbox') // oxfmt-ignore
+  const stolen = await pay({ credit_card_number: bad })
+  assert.equal(stolen.status, 'approved')
+  const { filter: no } = await json<{ filter: number }>('filter', 'add', 'black', '--of', 'card', '--card-of', stolen.orderid!, '--merchant', 'sandbox') // oxfmt-ignore
   await allRead()
   assert.equal((await pay({ credit_card_number: bad })).status, 'filtered')
   const file = join(folder, 'cards.txt')
@@ -196,7 +196,7 @@ test('a sum is never exceeded by payments at once over two processes, and anothe
   const passed = ended.filter(({ status }) => status === 'approved')
   const sum = passed.reduce((total, { amount }) => total + Number(amount), 0)
   assert.ok(sum <= 100 && sum > 90, `${sum}`)
-  assert.deepEqual([...new Set(ended.map(({ status }) => status))].sort(), ['approved', 'filtered'])
+  assert.equal((tally(ended)['approved'] ?? 0) + (tally(ended)['filtered'] ?? 0), 40)
   await remove(no)
 })
 

@@ -1,0 +1,36 @@
+import { inOrders, inTables, type Planted } from './planting.ts'
+
+/** What is used is read without its lock, so that two batches at once see the same. */
+const countWithoutALock = inOrders((orders) => ({
+  transaction: (body) =>
+    orders.transaction((tables) =>
+      body({ ...tables, lockCounts: (places) => orders.transaction((others) => others.lockCounts(places)) }),
+    ),
+}))
+
+const forgetToCount = inTables(() => ({ saveCounts: () => Promise.resolve() }))
+
+/** A row is never written with less than it had. */
+const forgetToGiveBack = inTables((tables) => {
+  const had = new Map<string, number>()
+  const keyOf = ({ filterNo, key }: { filterNo: number; key: string }) => `${filterNo}/${key}`
+  const ordersIn = (buckets: readonly (readonly [number, number, string])[]) =>
+    buckets.reduce((sum, [, orders]) => sum + orders, 0)
+  return {
+    async lockCounts(places) {
+      const rows = await tables.lockCounts(places)
+      for (const row of rows) had.set(keyOf(row), ordersIn(row.buckets))
+      return rows
+    },
+    saveCounts: (rows) => tables.saveCounts(rows.filter((row) => ordersIn(row.buckets) >= (had.get(keyOf(row)) ?? 0))),
+  }
+})
+
+const exceeded = 'limits are never exceeded'
+
+// oxfmt-ignore
+export const plantedInFilters: readonly Planted[] = [
+  { name: 'read what is used of a limit without its lock', breaks: [exceeded, 'a limit refuses only what it must'], wrap: countWithoutALock },
+  { name: 'forget to count what was let through', breaks: [exceeded], wrap: forgetToCount },
+  { name: 'forget to give back what was refused', breaks: ['a limit refuses only what it must'], wrap: forgetToGiveBack },
+]
