@@ -1,6 +1,6 @@
 import { uuid, type Random } from '../src/base/random.ts'
 import type { Asked } from '../src/gateway-api/asked.ts'
-import type { Operation } from '../src/merchant/merchant.ts'
+import type { Operation } from '../src/spec/gateway/operations.ts'
 import type { FollowRequest } from '../src/spec/gateway/follow.ts'
 import type { RebillRequest } from '../src/spec/gateway/rebill.ts'
 import type { SaleRequest, VerificationRequest } from '../src/spec/gateway/sale.ts'

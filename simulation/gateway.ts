@@ -242,6 +242,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
       callbackPolicy: policy,
       answered: () => {},
+      explains: false,
       decoyKey: secret('decoy'),
     },
     uploads: wrap.uploads?.(uploads) ?? uploads,

@@ -66,6 +66,8 @@ export interface GatewayOptions {
   threeDSecure?: ThreeDSecureOptions
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean
+  /** The log says of a refused checksum what it should have been made of. */
+  explains: boolean
   tuning: Tuning
 }
 
@@ -292,6 +294,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
     callbackPolicy: o.callbackPolicy,
     answered: watch.answered,
+    explains: o.explains,
     decoyKey: secret(random.bytes(16).toString('hex')),
   } satisfies World)
   steps.sweep()

@@ -79,6 +79,7 @@ Environment
       random: systemRandom,
       log,
       steering: false,
+      explains: false,
       tuning: usualTuning,
     })
     log.info({ port: gateway.port }, 'the gateway serves')

@@ -92,6 +92,7 @@ async function start(
       log,
       threeDSecure: threeDSecureOf(certificates, directoryServer),
       steering: true,
+      explains: true,
       tuning: tuningOf(env),
     }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'EADDRINUSE' ? new Error(`Port ${port} is taken. Choose another: PORT=8090 npm start`) : error

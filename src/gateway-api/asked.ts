@@ -6,13 +6,14 @@ import type { CardReference, NewReference } from '../card/reference.ts'
 import type { Card } from '../card/vault.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Answer } from '../http/server.ts'
-import type { Endpoint, Entry, Merchant, Operation, Registry } from '../merchant/merchant.ts'
+import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import type { ReadCres } from '../order/browser-returned.ts'
 import type { Order } from '../order/order.ts'
 import type { PareqParts } from '../order/pareq.ts'
 import type { Place } from '../order/store.ts'
 import type { Pairs, Values, Table } from '../spec/field.ts'
+import type { Operation } from '../spec/gateway/operations.ts'
 import type { HostedUrls } from '../three-d-secure/forms.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Ids } from '../storage/store-ids.ts'
@@ -53,6 +54,8 @@ export interface World {
   limits: { maxWaiting: number; maxOfMerchant: number }
   /** Which callback URLs may be given; an endpoint may allow plain http on top. */
   callbackPolicy: TargetPolicy
+  /** The log says of a refused checksum what it should have been made of. */
+  explains: boolean
   /** Counts an answered request: `ok`, or the name of the refusal. */
   answered: (operation: Operation, outcome: string) => void
   /** Stands in for the control key of a merchant who does not exist, so that refusing takes the same work. */

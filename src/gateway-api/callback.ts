@@ -1,48 +1,50 @@
 import type { Rendered } from '../delivery/send.ts'
 import type { TargetPolicy } from '../http/address.ts'
-import { controlOf } from '../merchant/control.ts'
+import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { statusOfState } from '../order/order.ts'
 import { statusView } from '../order/view.ts'
 import { writeForm } from '../spec/form.ts'
+import { callbackParams, type CallbackParam } from '../spec/gateway/callback.ts'
 import { kindWords } from '../spec/words.ts'
 
 /** A URL longer than this goes as a POST form: what is beyond is cut or refused by common servers. */
 const longestUrlBytes = 8_000
 
-/** The pairs of a callback (docs/choices.md, "Callbacks"): those after `control` in the contract are left out when absent. */
+/** The pairs of a callback (docs/choices.md, "Callbacks"): those without a value are left out. */
 export function callbackPairs(order: Order, transaction: Transaction, merchant: Merchant): [string, string][] {
   const view = statusView(order, transaction)
   const status = statusOfState(transaction.state)
-  const pairs: [string, string | undefined][] = [
-    ['status', status],
-    ['merchant_order', order.clientOrderid],
-    ['client_orderid', order.clientOrderid],
-    ['orderid', String(order.orderId)],
-    ['type', kindWords[transaction.kind].callbackType],
-    ['amount', transaction.amountText],
-    ['currency', order.currency],
-    ['descriptor', view.descriptor],
-    ['error_code', view['error-code']],
-    ['error_message', view['error-message']],
-    ['name', view.name],
-    ['card-holder-name', view['cardholder-name']],
-    ['email', view.email],
-    ['phone', view.phone],
-    ['approval-code', view['approval-code']],
-    ['last-four-digits', view['last-four-digits']],
-    ['bin', view.bin],
-    ['card-type', view['card-type']],
-    ['gate-partial-reversal', view['gate-partial-reversal']],
-    ['gate-partial-capture', view['gate-partial-capture']],
-    ['processor-rrn', view['processor-rrn']],
-    ['processor-tx-id', view['processor-tx-id']],
-    ['comment', transaction.asked ? transaction.asked.comment : order.request.comment],
-    ['merchantdata', order.request.merchantData],
-    ['control', controlOf([status, String(order.orderId), order.clientOrderid], merchant.controlKeys[0]!)],
-  ]
-  return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '')
+  const ids = { status, orderid: String(order.orderId), client_orderid: order.clientOrderid }
+  const said: Record<CallbackParam, string | undefined> = {
+    ...ids,
+    merchant_order: order.clientOrderid,
+    type: kindWords[transaction.kind].callbackType,
+    amount: transaction.amountText,
+    currency: order.currency,
+    descriptor: view.descriptor,
+    error_code: view['error-code'],
+    error_message: view['error-message'],
+    name: view.name,
+    'card-holder-name': view['cardholder-name'],
+    email: view.email,
+    phone: view.phone,
+    'approval-code': view['approval-code'],
+    'last-four-digits': view['last-four-digits'],
+    bin: view.bin,
+    'card-type': view['card-type'],
+    'gate-partial-reversal': view['gate-partial-reversal'],
+    'gate-partial-capture': view['gate-partial-capture'],
+    'processor-rrn': view['processor-rrn'],
+    'processor-tx-id': view['processor-tx-id'],
+    comment: transaction.asked ? transaction.asked.comment : order.request.comment,
+    merchantdata: order.request.merchantData,
+    control: callbackControl(ids, merchant.controlKeys[0]!),
+  }
+  return (Object.keys(callbackParams) as CallbackParam[])
+    .map((name): [string, string | undefined] => [name, said[name]])
+    .filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '')
 }
 
 /** A GET with the pairs appended to the URL's own query, or a POST form where that would be too long. */

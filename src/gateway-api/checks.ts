@@ -1,32 +1,21 @@
 /** The checks of the matrix. Each answers a refusal or nothing, and adds to `asked` what it found out. */
 import { chooseGate } from '../acquirer/choose.ts'
-import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
+import { currencyOf, type Currency } from '../base/money.ts'
 import { judgeRedirectUrl, judgeTarget } from '../http/address.ts'
-import { controlHolds as holds, type Parts } from '../merchant/control.ts'
-import { memberFor, type Endpoint, type Operation } from '../merchant/merchant.ts'
+import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum } from '../merchant/control.ts'
+import { memberFor, type Endpoint } from '../merchant/merchant.ts'
 import { readCres } from '../order/browser-returned.ts'
 import { readFields, type Table, type Values } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
 import type { Amount } from '../spec/kinds.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
-import {
-  createCardRefRequest,
-  createCardRefV4Request,
-  getCardInfoRequest,
-  type GetCardInfoRequest,
-} from '../spec/gateway/card.ts'
-import { followRequest, type FollowRequest } from '../spec/gateway/follow.ts'
-import { saleRequest, verificationRequest } from '../spec/gateway/sale.ts'
-import { rebillRequest, type RebillRequest } from '../spec/gateway/rebill.ts'
-import { statusRequest, statusV4Request, type StatusRequest } from '../spec/gateway/status.ts'
-import {
-  uploadCresRequest,
-  uploadMethodRequest,
-  uploadParesRequest,
-  type UploadCresRequest,
-  type UploadMethodRequest,
-  type UploadParesRequest,
-} from '../spec/gateway/upload.ts'
+import type { GetCardInfoRequest } from '../spec/gateway/card.ts'
+import { inWords, waysFor } from '../spec/gateway/control.ts'
+import type { FollowRequest } from '../spec/gateway/follow.ts'
+import { operations, operationRow, type Operation } from '../spec/gateway/operations.ts'
+import type { RebillRequest } from '../spec/gateway/rebill.ts'
+import type { StatusRequest } from '../spec/gateway/status.ts'
+import type { UploadCresRequest, UploadMethodRequest, UploadParesRequest } from '../spec/gateway/upload.ts'
 import { inflateParam } from '../three-d-secure/pares-param.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
@@ -34,35 +23,15 @@ import type { Reply } from './reply.ts'
 export type Check = (asked: Asked) => Refusal | undefined | Promise<Refusal | undefined>
 export type Performer = (asked: Asked) => Promise<Reply | Refusal>
 
-const tables: Readonly<Record<Operation, Table>> = {
-  sale: saleRequest,
-  preauth: saleRequest,
-  'account-verification': verificationRequest,
-  capture: followRequest,
-  return: followRequest,
-  void: followRequest,
-  status: statusRequest,
-  'make-rebill-sale': rebillRequest,
-  'make-rebill-preauth': rebillRequest,
-  'make-rebill': rebillRequest,
-  'create-card-ref': createCardRefRequest,
-  'create-card-ref-v4': createCardRefV4Request,
-  'get-card-info': getCardInfoRequest,
-  'status-v4': statusV4Request,
-  'upload-method-url-result': uploadMethodRequest,
-  'upload-cres-result': uploadCresRequest,
-  'upload-pares-result': uploadParesRequest,
-}
-
 /** What makes an order. */
-const isPayment = (operation: Operation): boolean => ['sale', 'preauth', 'account-verification'].includes(operation)
+const isPayment = (operation: Operation): boolean => operations[operation].kind === 'payment'
 
-const isRebill = (operation: Operation): boolean => operation.startsWith('make-rebill')
+const isRebill = (operation: Operation): boolean => operations[operation].kind === 'rebill'
 
-const follows = (operation: Operation): boolean => ['capture', 'return', 'void'].includes(operation)
+const follows = (operation: Operation): boolean => operations[operation].kind === 'follow'
 
 /** Uploads name an endpoint or a group by the same path. */
-const isUpload = (operation: Operation): boolean => operation.startsWith('upload-')
+const isUpload = (operation: Operation): boolean => operations[operation].kind === 'upload'
 
 /** What is accepted is carried in memory first; a service that has its hands full says so before it takes more. */
 export function serviceHasRoom({ world, operation, overloaded }: Asked): Refusal | undefined {
@@ -111,7 +80,7 @@ export function readBody(body: Buffer | undefined, contentType: string | undefin
 }
 
 export function fieldsCanBeRead(asked: Asked): Refusal | undefined {
-  const read = readFields(tables[asked.operation], asked.pairs!, requiredHere(asked))
+  const read = readFields(operationRow(asked.operation).request, asked.pairs!, requiredHere(asked))
   if ('refused' in read) return read
   asked.values = asked.operation === 'account-verification' ? withCurrency(read.values, asked) : read.values
   asked.raw = read.raw
@@ -201,61 +170,52 @@ export async function controlHolds(asked: Asked): Promise<Refusal | undefined> {
   return undefined
 }
 
+/** Every way in which the formula of the operation lets it be signed, each as sent and trimmed. */
 async function acceptedSpellings(asked: Asked): Promise<Parts[]> {
-  if (isPayment(asked.operation)) return paymentSpellings(asked)
-  if (isRebill(asked.operation)) return rebillSpellings(asked)
-  if (asked.operation === 'get-card-info')
-    return spellings(asked.values!, asked.raw!, (take) => [take('login'), take('cardrefid')])
-  return orderSpellings(asked)
+  const { values, raw, path } = asked
+  const sums = await sumsOf(asked)
+  return waysOf(asked).flatMap((way) => {
+    const sum = way.ofTheOrder ? sums.ofTheOrder : sums.sent
+    return way.ofTheOrder && !sum ? [] : spellings(values!, raw!, (take) => partsOf(way, path.id, sum, take))
+  })
 }
 
-/** The table of the contract leaves the id of the path out, its numbered rule puts it first. */
-function rebillSpellings({ entry, path, values, raw }: Asked): Parts[] {
-  const { amount, currency } = values as RebillRequest
-  const member = memberFor(entry!, currency.code) ?? entry!.endpoints[0]
-  const hundredths = member?.settings.controlMinorUnits === 'hundredths'
-  const minor = String(hundredths ? (decimalToMinor(amount.text, 2) ?? amount.minor!) : amount.minor!)
-  return spellings(values!, raw!, (take) => [
-    take('login'),
-    take('client_orderid'),
-    take('cardrefid'),
-    minor,
-    currency.code,
-  ]).flatMap((parts) => [parts, [path.id, ...parts]])
+const waysOf = ({ operation, values }: Asked) => {
+  const { signed } = operations[operation]
+  return signed === 'OAuth' ? [] : waysFor(signed, 'amount' in values!)
 }
 
-function paymentSpellings({ entry, path, values, raw, operation }: Asked): Parts[] {
-  if (operation === 'account-verification')
-    return spellings(values!, raw!, (take) => [path.id, take('client_orderid'), take('email')])
-  const { amount, currency } = values as { amount: Amount; currency: Currency }
-  const member = memberFor(entry!, currency.code) ?? entry!.endpoints[0]
-  const minor =
-    member?.settings.controlMinorUnits === 'hundredths' ? (decimalToMinor(amount.text, 2) ?? amount.minor!) : amount.minor!
-  return spellings(values!, raw!, (take) => [path.id, take('client_orderid'), String(minor), take('email')])
+/** What a refused checksum should have been made of. */
+export const expectedParts = (asked: Asked): string =>
+  waysOf(asked)
+    .map(({ parts, ofTheOrder }) => inWords(parts) + (ofTheOrder ? ' (amount and currency of the order)' : ''))
+    .join(', or ')
+
+interface Sums {
+  sent?: SignedSum
+  ofTheOrder?: SignedSum
 }
 
-/** Of what is asked about an order there is: status and uploads, which spell its name differently. */
-async function orderSpellings(asked: Asked): Promise<Parts[]> {
-  const { values, raw, operation } = asked
-  const ways = operation === 'capture' || operation === 'return' ? await amountsSigned(asked) : [[]]
-  return ways.flatMap((signed) =>
-    spellings(values!, raw!, (take) => [
-      take('login'),
-      take(isUpload(operation) ? 'client-order-id' : 'client_orderid'),
-      take('orderid'),
-      ...signed,
-    ]),
-  )
+/** Amounts as the request may sign them: the one it sends and, of a capture or return, the order's. */
+async function sumsOf(asked: Asked): Promise<Sums> {
+  const { operation, entry } = asked
+  const { amount, currency } = asked.values as { amount?: Amount; currency?: Currency }
+  const sentBy = (units: Units): Sums =>
+    amount && currency ? { sent: { minor: signedMinor(amount.text, amount.minor!, units), currency: currency.code } } : {}
+  if (operation === 'capture' || operation === 'return') return sumsOfFollow(asked, sentBy)
+  const member = currency && (memberFor(entry!, currency.code) ?? entry!.endpoints[0])
+  return sentBy(member?.settings.controlMinorUnits)
 }
 
-/** What follows the order in the control of a capture or return: the amount that is sent; without one nothing, or the order's own, which some clients sign without sending it. */
-async function amountsSigned({ entry, world, values, registry }: Asked): Promise<string[][]> {
-  const { amount, currency, orderid } = values as FollowRequest
+type Units = Endpoint['settings']['controlMinorUnits'] | undefined
+
+async function sumsOfFollow({ entry, world, values, registry }: Asked, sentBy: (units: Units) => Sums): Promise<Sums> {
+  const { orderid } = values as FollowRequest
   const order = await world.orders.byId({ merchantId: entry!.merchant.merchantId, orderId: orderid })
-  const hundredths = order !== undefined && registry.endpoint(order.endpointId)?.settings.controlMinorUnits === 'hundredths'
-  const minorOf = (text: string, minor: bigint) => String(hundredths ? (decimalToMinor(text, 2) ?? minor) : minor)
-  if (amount && currency) return [[minorOf(amount.text, amount.minor!), currency.code]]
-  return order ? [[], [minorOf(order.amountText, order.amountMinor), order.currency]] : [[]]
+  const units = order && registry.endpoint(order.endpointId)?.settings.controlMinorUnits
+  if (!order) return sentBy(units)
+  const ofTheOrder = { minor: signedMinor(order.amountText, order.amountMinor, units), currency: order.currency }
+  return { ...sentBy(units), ofTheOrder }
 }
 
 /** Checksums accept values trimmed, or as they were sent. */

@@ -1,4 +1,4 @@
-import type { Operation } from '../merchant/merchant.ts'
+import { operationNames, type Operation } from '../spec/gateway/operations.ts'
 import * as check from './checks.ts'
 import { performCreateCardRef, performGetCardInfo } from './card-references.ts'
 import { performFollow } from './follow.ts'
@@ -10,41 +10,21 @@ import { performUploadMethod } from './upload-method.ts'
 import { performUploadPares } from './upload-pares.ts'
 
 /** One line of the matrix: what must hold, the code of the refusal when it does not, and the operations it is asked of. */
-interface CheckRow {
+export interface CheckRow {
   promise: string
   codes: string
   holds: check.Check
   of: ReadonlySet<Operation>
 }
 
-const operations: readonly Operation[] = [
-  'sale',
-  'preauth',
-  'account-verification',
-  'make-rebill-sale',
-  'make-rebill-preauth',
-  'make-rebill',
-  'capture',
-  'return',
-  'void',
-  'create-card-ref',
-  'create-card-ref-v4',
-  'get-card-info',
-  'status',
-  'status-v4',
-  'upload-method-url-result',
-  'upload-cres-result',
-  'upload-pares-result',
-]
-
 function row(promise: string, codes: string, holds: check.Check, marks: string): CheckRow {
   const asked = marks.trim().split(/\s+/)
-  return { promise, codes, holds, of: new Set(operations.filter((_, i) => asked[i] === 'x')) }
+  return { promise, codes, holds, of: new Set(operationNames.filter((_, i) => asked[i] === 'x')) }
 }
 
 /** Every check in the order of refusals (spec/refusals), a column an operation. */
 // oxfmt-ignore
-const matrix: readonly CheckRow[] = [
+export const matrix: readonly CheckRow[] = [
   //                                            codes   check                        sale pre av  rebill ×3  cap ret void ref v4  info stat v4  meth cres pares
   row('the service has room',                   '20',   check.serviceHasRoom,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
@@ -62,7 +42,7 @@ const matrix: readonly CheckRow[] = [
   row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
 ]
 
-const columns = new Map(operations.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
+const columns = new Map(operationNames.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
 
 export const checksOf = (operation: Operation): readonly check.Check[] => columns.get(operation)!.map((line) => line.holds)
 

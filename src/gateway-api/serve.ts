@@ -1,40 +1,22 @@
 import { reasonOf } from '../base/log.ts'
 import { uuid } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
-import type { Operation } from '../merchant/merchant.ts'
-import { refuse } from '../spec/refusals.ts'
+import { operationNames, operations, type Operation } from '../spec/gateway/operations.ts'
+import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked, World } from './asked.ts'
-import { readBody } from './checks.ts'
+import { expectedParts, readBody } from './checks.ts'
 import { checksOf, performers } from './matrix.ts'
 import { signerOf } from './signed.ts'
 import { answerOf, refusalReply, wantsJson } from './reply.ts'
 
-/** Paths of each operation below the base URL; each exists for an endpoint and for a group. */
-const paths: Readonly<Record<Operation, string>> = {
-  sale: '/api/v2/sale',
-  preauth: '/api/v2/preauth',
-  'account-verification': '/api/v2/account-verification',
-  capture: '/api/v2/capture',
-  return: '/api/v2/return',
-  void: '/api/v2/void',
-  'make-rebill-sale': '/api/v2/make-rebill-sale',
-  'make-rebill-preauth': '/api/v2/make-rebill-preauth',
-  'make-rebill': '/api/v2/make-rebill',
-  'create-card-ref': '/api/v2/create-card-ref',
-  'create-card-ref-v4': '/api/v4/create-card-ref',
-  'get-card-info': '/api/v2/get-card-info',
-  status: '/api/v2/status',
-  'status-v4': '/api/v4/status',
-  'upload-method-url-result': '/api/3ds/v1/upload-method-url-result',
-  'upload-cres-result': '/api/3ds/v1/upload-cres-result',
-  'upload-pares-result': '/api/3ds/v1/upload-pares-result',
-}
-
 export function gatewayRoutes(base: string, world: World): Route[] {
-  return (Object.keys(paths) as Operation[]).flatMap((operation) => [
-    { method: 'POST', path: `${base}${paths[operation]}/:id`, handle: (request) => serve(world, operation, false, request) },
-    { method: 'POST', path: `${base}${paths[operation]}/group/:id`, handle: (request) => serve(world, operation, true, request) },
-  ])
+  return operationNames.flatMap((operation) => {
+    const path = base + operations[operation].path
+    return [
+      { method: 'POST', path: `${path}/:id`, handle: (request) => serve(world, operation, false, request) },
+      { method: 'POST', path: `${path}/group/:id`, handle: (request) => serve(world, operation, true, request) },
+    ]
+  })
 }
 
 /** One request: the checks of its operation in order, then what it is for. Whatever happens is answered in the reply format. */
@@ -50,7 +32,7 @@ async function serve(world: World, operation: Operation, group: boolean, request
     ...idempotencyKeyOf(request.headers['idempotency-key']),
     registry: world.registry(),
   }
-  if (operation.endsWith('-v4')) {
+  if (operations[operation].signed === 'OAuth') {
     const merchant = await signerOf(asked, request)
     if (!merchant) return denied(world, operation)
     asked.merchant = merchant
@@ -65,8 +47,10 @@ async function serve(world: World, operation: Operation, group: boolean, request
     world.log.debug({ serial: asked.serialNumber, operation, order: outcome['gateway-order-id'] }, 'answered')
     return answerOf(outcome, json)
   }
-  world.log.info({ serial: asked.serialNumber, operation, refused: outcome.refused, detail: outcome.detail }, 'refused')
-  const { reply, http } = refusalReply(outcome as Parameters<typeof refusalReply>[0], asked.serialNumber, asked.merchantOrderId)
+  const { refused, detail } = outcome as Refusal
+  const expected = world.explains && refused === 'control does not match' ? { expected: expectedParts(asked) } : {}
+  world.log.info({ serial: asked.serialNumber, operation, refused, detail, ...expected }, 'refused')
+  const { reply, http } = refusalReply({ refused, detail }, asked.serialNumber, asked.merchantOrderId)
   return answerOf(reply, json, http)
 }
 

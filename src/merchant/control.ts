@@ -1,11 +1,39 @@
 import { sameText, sha1Hex } from '../base/digest.ts'
+import { decimalToMinor } from '../base/money.ts'
 import type { Secret } from '../base/secret.ts'
+import { amountInMinorUnits, callbackFormula, pathId, type Way } from '../spec/gateway/control.ts'
+import type { EndpointSettings } from './merchant.ts'
 
 /** A way to spell the values of a control string; most calls accept them as sent and trimmed. */
 export type Parts = readonly string[]
 
+/** An amount as it stands in a control string. */
+export interface SignedSum {
+  minor: string
+  currency: string
+}
+
+/** Minor units by the exponent of the currency; where the endpoint has it so, a hundred to the unit whatever the currency. */
+export const signedMinor = (text: string, minor: bigint, units: EndpointSettings['controlMinorUnits'] | undefined): string =>
+  String(units === 'hundredths' ? (decimalToMinor(text, 2) ?? minor) : minor)
+
+/** The values that a way of signing puts together. */
+export const partsOf = ({ parts }: Way, id: string, sum: SignedSum | undefined, take: (name: string) => string): Parts =>
+  parts.map((part) => {
+    if (part === pathId) return id
+    if (part === amountInMinorUnits) return sum?.minor ?? ''
+    return part === 'currency' && sum ? sum.currency : take(part)
+  })
+
 /** docs/choices.md, "Checksums": lower-case hexadecimal SHA-1 over the parts in order, the control key last, nothing between. */
 export const controlOf = (parts: Parts, key: Secret<string>): string => sha1Hex(parts.join('') + key.reveal())
+
+/** Of a callback, and of the cardholder's return. */
+export const callbackControl = (said: Readonly<Record<(typeof callbackFormula)[number], string>>, key: Secret<string>): string =>
+  controlOf(
+    callbackFormula.map((name) => said[name]),
+    key,
+  )
 
 /**
  * Whether `control` is the checksum of any of the spellings under any of the keys, without regard to case. Every combination is computed and compared

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
+import type { Operation } from '../spec/gateway/operations.ts'
 import type { FilterRule } from './filter.ts'
 
 export interface Merchant {
@@ -40,25 +41,6 @@ export interface GateRow {
   /** Open authorisations beyond this are refused with code 20. */
   maxOpen: number
 }
-
-export type Operation =
-  | 'sale'
-  | 'preauth'
-  | 'account-verification'
-  | 'capture'
-  | 'return'
-  | 'void'
-  | 'make-rebill-sale'
-  | 'make-rebill-preauth'
-  | 'make-rebill'
-  | 'create-card-ref'
-  | 'create-card-ref-v4'
-  | 'get-card-info'
-  | 'status-v4'
-  | 'status'
-  | 'upload-method-url-result'
-  | 'upload-cres-result'
-  | 'upload-pares-result'
 
 /** What follows where an authentication leaves liability with the merchant. */
 export type AuthenticationChoice = 'authorise' | 'decline'

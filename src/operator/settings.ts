@@ -1,31 +1,11 @@
 /** What an operator may set of endpoints and gates, and the values that fit. A complaint is one line; undefined means that it fits. */
 import countries from 'i18n-iso-countries'
 import { judgeTarget, type TargetPolicy } from '../http/address.ts'
-import type { AuthenticationPolicy, EndpointSettings, GateRow, Operation } from '../merchant/merchant.ts'
+import type { AuthenticationPolicy, EndpointSettings, GateRow } from '../merchant/merchant.ts'
+import { isOperation, operationNames, type Operation } from '../spec/gateway/operations.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
 import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
 import { departures } from './authentication-settings.ts'
-
-/** Total, so that a new operation cannot be forgotten here. */
-const operations: Readonly<Record<Operation, true>> = {
-  sale: true,
-  preauth: true,
-  'account-verification': true,
-  capture: true,
-  return: true,
-  void: true,
-  'make-rebill-sale': true,
-  'make-rebill-preauth': true,
-  'make-rebill': true,
-  'create-card-ref': true,
-  'create-card-ref-v4': true,
-  'get-card-info': true,
-  'status-v4': true,
-  status: true,
-  'upload-method-url-result': true,
-  'upload-cres-result': true,
-  'upload-pares-result': true,
-}
 
 export const usualEndpoint: EndpointSettings = {
   threeDSecure: false,
@@ -112,8 +92,7 @@ export function readOperations(text: string): Map<Operation, boolean> | string {
   const read = new Map<Operation, boolean>()
   for (const part of text.split(',')) {
     const [name = '', state] = part.trim().split('=')
-    if (!isOperation(name))
-      return `${JSON.stringify(name)} is not an operation. There are: ${Object.keys(operations).join(', ')}.`
+    if (!isOperation(name)) return `${JSON.stringify(name)} is not an operation. There are: ${operationNames.join(', ')}.`
     if (state !== 'on' && state !== 'off') return `Say ${name}=on or ${name}=off.`
     read.set(name, state === 'on')
   }
@@ -128,8 +107,6 @@ export function countryText({ countryNumeric }: GateRow): string {
   if (countryNumeric === undefined) return 'US (840), since none was said'
   return `${countries.numericToAlpha2(countryNumeric) ?? 'unknown'} (${countryNumeric})`
 }
-
-const isOperation = (name: string): name is Operation => Object.hasOwn(operations, name)
 
 /** Lengths are those of docs/iso8583.md. */
 export function gateComplaint(gate: GateRow): string | undefined {

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Card } from '../card/vault.ts'
 import { callbackPairs } from '../gateway-api/callback.ts'
-import { controlOf } from '../merchant/control.ts'
+import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import { authenticated, challengeEvent, isOf, methodEvent, readCres } from '../order/browser-returned.ts'
@@ -114,7 +114,8 @@ function pageOrderOf(
 function returnOf(order: Order, transaction: Transaction, merchant: Merchant, status: Status): Return | undefined {
   const url = returnUrlOf(order, status)
   if (url === undefined) return undefined
-  const control = controlOf([status, String(order.orderId), order.clientOrderid], merchant.controlKeys[0]!)
+  const ids = { status, orderid: String(order.orderId), client_orderid: order.clientOrderid }
+  const control = callbackControl(ids, merchant.controlKeys[0]!)
   const said: Record<string, string> = { status, control }
   return { url, pairs: callbackPairs(order, transaction, merchant).map(([name, value]) => [name, said[name] ?? value]) }
 }

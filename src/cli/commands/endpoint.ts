@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import { loadRegistry } from '../../merchant/store.ts'
-import type { AuthenticationPolicy, EndpointSettings, Operation } from '../../merchant/merchant.ts'
+import type { AuthenticationPolicy, EndpointSettings } from '../../merchant/merchant.ts'
+import type { Operation } from '../../spec/gateway/operations.ts'
 import {
   indicatorCodes,
   indicatorList,

@@ -1,6 +1,6 @@
 import { table, unfit, type Kind, type Values } from '../field.ts'
 import { checksum, givenId, text } from '../kinds.ts'
-import type { ReplyField } from './status.ts'
+import type { ReplyTable } from './reply.ts'
 
 /** Digits; one beyond what the gateway gives out is simply nobody's. */
 export const cardReferenceId: Kind<bigint> = {
@@ -43,13 +43,13 @@ const registration = {
   'end-point-id':      { guard: 'open', means: 'endpoint that served the first payment' },
   status:              { guard: 'open', means: 'approved; declined where the first payment ended otherwise; error where it has not ended' },
   'card-ref-id':       { guard: 'open', means: 'the reference, for later payments' },
-} as const satisfies Record<string, ReplyField>
+} as const satisfies ReplyTable
 
 // oxfmt-ignore
 const refusal = {
   'error-message':     { guard: 'open', means: 'reason of declined or error' },
   'error-code':        { guard: 'open', means: 'its code' },
-} as const satisfies Record<string, ReplyField>
+} as const satisfies ReplyTable
 
 /** Reply of `create-card-ref` v2, in the order it is written. A field without a value is left out. */
 // oxfmt-ignore
@@ -57,7 +57,7 @@ export const createCardRefReply = {
   ...registration,
   'unq-card-ref-id':   { guard: 'open', means: 'one id for each card number of this merchant, whatever the expiry' },
   ...refusal,
-} as const satisfies Record<string, ReplyField>
+} as const satisfies ReplyTable
 
 /** Reply of `create-card-ref` v4. */
 // oxfmt-ignore
@@ -67,7 +67,7 @@ export const createCardRefV4Reply = {
   'dst-card-ref-id':          { guard: 'open', means: 'the same card, only as destination of a transfer' },
   'dst-recurring-payment-id': { guard: 'open', means: 'likewise, for other interfaces' },
   ...refusal,
-} as const satisfies Record<string, ReplyField>
+} as const satisfies ReplyTable
 
 /** Reply of `get-card-info`. */
 // oxfmt-ignore
@@ -79,4 +79,4 @@ export const cardInfoReply = {
   'expire-month':      { guard: 'card',     means: 'month of expiry' },
   bin:                 { guard: 'card',     means: 'first six digits of the card number' },
   'last-four-digits':  { guard: 'card',     means: 'last four digits of the card number' },
-} as const satisfies Record<string, ReplyField>
+} as const satisfies ReplyTable

@@ -1,5 +1,6 @@
 import { table, type Values } from '../field.ts'
 import { checksum, givenId, matching, text } from '../kinds.ts'
+import type { ReplyTable } from './reply.ts'
 
 const serial = matching(36, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'serial number', 'it is not a serial number')
 
@@ -19,11 +20,6 @@ const { login: _login, control: _control, ...unsigned } = statusRequest
 
 /** Request of `status` v4: who asks is in the Authorization header. */
 export const statusV4Request = table(unsigned)
-
-export interface ReplyField {
-  means: string
-  guard: 'open' | 'personal' | 'card'
-}
 
 /** Reply of `status` (docs/choices.md, "Status"), in the order it is written. A field without a value is left out. */
 // oxfmt-ignore
@@ -94,6 +90,6 @@ export const statusReply = {
   'loyalty-message':        { guard: 'open',     means: 'loyalty message' },
   'loyalty-bonus':          { guard: 'open',     means: 'loyalty bonus' },
   'loyalty-program':        { guard: 'open',     means: 'loyalty program' },
-} as const satisfies Record<string, ReplyField>
+} as const satisfies ReplyTable
 
 export type StatusReply = { [K in keyof typeof statusReply]?: string | undefined }

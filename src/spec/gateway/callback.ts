@@ -1,0 +1,38 @@
+import type { ReplyField } from './reply.ts'
+
+interface CallbackField extends ReplyField {
+  /** It is there without a value too. */
+  always?: true
+}
+
+/** Parameters of a callback and of the cardholder's return (docs/choices.md, "Callbacks"), in the order they are written. */
+// oxfmt-ignore
+export const callbackParams = {
+  status:                 { guard: 'open',     means: 'approved, declined, error or filtered', always: true },
+  merchant_order:         { guard: 'open',     means: 'client_orderid of the order', always: true },
+  client_orderid:         { guard: 'open',     means: 'client_orderid of the order', always: true },
+  orderid:                { guard: 'open',     means: 'order id given by the gateway', always: true },
+  type:                   { guard: 'open',     means: 'sale, preauth, account-verification, capture, reversal (a return), cancel or void', always: true },
+  amount:                 { guard: 'open',     means: 'of what it is about, as it was sent', always: true },
+  currency:               { guard: 'open',     means: 'currency of the order' },
+  descriptor:             { guard: 'open',     means: "the recipient as it stands on the cardholder's statement" },
+  error_code:             { guard: 'open',     means: 'reason of declined, error or filtered' },
+  error_message:          { guard: 'open',     means: 'its text' },
+  name:                   { guard: 'personal', means: 'first and last name' },
+  'card-holder-name':     { guard: 'personal', means: 'the name printed on the card' },
+  email:                  { guard: 'personal', means: "the customer's e-mail address" },
+  phone:                  { guard: 'personal', means: "the customer's telephone number" },
+  'approval-code':        { guard: 'open',     means: 'approval code of the issuer' },
+  'last-four-digits':     { guard: 'card',     means: 'last four digits of the card number' },
+  bin:                    { guard: 'card',     means: 'first six digits of the card number' },
+  'card-type':            { guard: 'open',     means: 'card network' },
+  'gate-partial-reversal': { guard: 'open',    means: 'enabled or disabled' },
+  'gate-partial-capture': { guard: 'open',     means: 'enabled or disabled' },
+  'processor-rrn':        { guard: 'open',     means: 'retrieval reference number' },
+  'processor-tx-id':      { guard: 'open',     means: "the processor's transaction id" },
+  comment:                { guard: 'personal', means: 'comment of the request it is about' },
+  merchantdata:           { guard: 'personal', means: 'merchant_data of the initial request' },
+  control:                { guard: 'open',     means: 'SHA-1 checksum: check it before believing the rest', always: true },
+} as const satisfies Record<string, CallbackField>
+
+export type CallbackParam = keyof typeof callbackParams

@@ -1,0 +1,48 @@
+/** What checksums are made of (docs/choices.md, "Checksums"). A part is the name of a field, or one of these two. */
+export const pathId = 'endpoint or group id'
+export const amountInMinorUnits = 'amount in minor units'
+
+/** Ends every string that is signed. */
+const controlKey = 'control key'
+
+/** One way to sign a request, the control key after its parts. */
+export interface Way {
+  parts: readonly string[]
+  /** Without it the way serves always. */
+  when?: 'an amount is sent' | 'no amount is sent'
+  /** Amount and currency are the order's own, which some clients sign without sending them. */
+  ofTheOrder?: true
+}
+
+/** The ways a request may be signed, the usual one first. */
+export type Formula = readonly Way[]
+
+const order = ['login', 'client_orderid', 'orderid'] as const
+const rebill = ['login', 'client_orderid', 'cardrefid', amountInMinorUnits, 'currency'] as const
+const sum = [amountInMinorUnits, 'currency'] as const
+
+// oxfmt-ignore
+export const formulas = {
+  payment:        [{ parts: [pathId, 'client_orderid', amountInMinorUnits, 'email'] }],
+  verification:   [{ parts: [pathId, 'client_orderid', 'email'] }],
+  // The table of the contract leaves the id of the path out, its numbered rule puts it first.
+  rebill:         [{ parts: rebill }, { parts: [pathId, ...rebill] }],
+  'part of order': [
+    { parts: [...order, ...sum], when: 'an amount is sent' },
+    { parts: order,              when: 'no amount is sent' },
+    { parts: [...order, ...sum], when: 'no amount is sent', ofTheOrder: true },
+  ],
+  order:          [{ parts: order }],
+  'card reference': [{ parts: ['login', 'cardrefid'] }],
+  upload:         [{ parts: ['login', 'client-order-id', 'orderid'] }],
+} as const satisfies Record<string, Formula>
+
+/** Of callbacks and of the cardholder's return. */
+export const callbackFormula = ['status', 'orderid', 'client_orderid'] as const
+
+/** The ways that serve a request with or without an amount. */
+export const waysFor = (formula: Formula, amountIsSent: boolean): Formula =>
+  formula.filter(({ when }) => when === undefined || (when === 'an amount is sent') === amountIsSent)
+
+/** `login + client_orderid + orderid + control key`. */
+export const inWords = (parts: readonly string[]): string => [...parts, controlKey].join(' + ')
