@@ -125,7 +125,7 @@ function normalisedUrl(text: string): string {
 }
 
 /** RFC 5849, 3.6: all but unreserved characters. encodeURIComponent leaves five more as they are. */
-const percentEncoded = (text: string): string =>
+export const percentEncoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** Encoded text is ASCII, so that code units are bytes. */

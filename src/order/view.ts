@@ -4,7 +4,7 @@ import { finalStatuses, kindWords, type Status } from '../spec/words.ts'
 import { head, statusOfState, type Order, type Transaction } from './order.ts'
 
 /** States whose stage has another word. */
-const stages = {
+export const stages = {
   new: 'filtering',
   filtering: 'filtering',
   'awaiting method': '3d_validating',

@@ -14,7 +14,7 @@ export const text = (max: number, min?: number): Kind<string> => ({
 })
 
 /** A checksum: whatever does not match is refused as such, of whatever shape it is. */
-export const checksum: Kind<string> = text(Infinity)
+export const checksum: Kind<string> = { ...text(Infinity), name: 'checksum' }
 
 /** 64k of the specification. */
 export const long: Kind<string> = text(65_536)

@@ -5,6 +5,15 @@ export type Status = 'processing' | 'unknown' | 'approved' | 'declined' | 'error
 
 export const finalStatuses: ReadonlySet<Status> = new Set(['approved', 'declined', 'error', 'filtered'])
 
+export const statusMeans: Readonly<Record<Status, string>> = {
+  processing: 'under way',
+  unknown: "the acquirer's answer was lost and is being sought; money may have moved",
+  approved: 'charged, held or verified',
+  declined: 'refused by issuer, acquirer or the gateway itself; not charged',
+  error: 'it failed for technical reasons, or was reversed after a lost answer; not charged',
+  filtered: 'refused by risk rules; not charged',
+}
+
 /** What an order was made for; each has one transaction of that kind at its head. */
 export type OrderKind = 'sale' | 'preauth' | 'account-verification'
 

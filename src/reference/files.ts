@@ -1,0 +1,128 @@
+/** Every file of docs/reference, by name. */
+import { stages } from '../order/view.ts'
+import { machine } from '../order/machine.ts'
+import { statusOfState, type State } from '../order/order.ts'
+import { callbackFormula, inWords } from '../spec/gateway/control.ts'
+import { callbackParams } from '../spec/gateway/callback.ts'
+import { operationNames, operationRow } from '../spec/gateway/operations.ts'
+import { refusalFields } from '../spec/gateway/reply.ts'
+import { refusals } from '../spec/refusals.ts'
+import { finalStatuses, kindWords, statusMeans, type Status } from '../spec/words.ts'
+import { exampleBaseUrl, exampleKey } from './example.ts'
+import { code, mdTable, operationPage, sentence } from './markdown.ts'
+import { openApi } from './openapi.ts'
+import { refusalNames, refusalText } from './refusal-rows.ts'
+import { replyRows } from './rows.ts'
+
+const written =
+  'Written by `npm run generate` from the rows of [`src/spec/`](../../src/spec/gateway/operations.ts); the tests compare.'
+
+export const referenceFiles = (): ReadonlyMap<string, string> =>
+  new Map([
+    ['README.md', index()],
+    ...operationNames.map((operation) => [`${operation}.md`, operationPage(operation)] as const),
+    ['errors.md', errors()],
+    ['callbacks.md', callbacks()],
+    ['states.md', states()],
+    ['openapi.json', `${JSON.stringify(openApi(exampleBaseUrl), null, 2)}\n`],
+  ])
+
+const page = (...parts: string[]): string => `${parts.join('\n\n')}\n`
+
+const index = (): string =>
+  page(
+    '# Reference of the gateway API',
+    `${written} Why things are as they are is in [choices.md](../choices.md).`,
+    'Every operation is a POST of `application/x-www-form-urlencoded` in UTF-8. The reply is pairs of the same encoding, HTTP 200, `text/html;charset=utf-8`; with `Accept: application/vnd.pay+json` a JSON object of strings ([Wire](../choices.md#wire)).',
+    mdTable(
+      ['Operation', 'Path', 'What it does'],
+      operationNames.map((operation) => {
+        const { path, means } = operationRow(operation)
+        return [`[${operation}](${operation}.md)`, code(path), means]
+      }),
+    ),
+    'The id of an endpoint follows the path, or `group/` and the id of a group.',
+    mdTable(
+      ['Besides', ''],
+      [
+        ['[Errors](errors.md)', 'every refusal, in the order of the checks'],
+        ['[Callbacks](callbacks.md)', "what a merchant's server is told"],
+        ['[States](states.md)', 'what becomes of an order'],
+        ['[openapi.json](openapi.json)', 'all of it as OpenAPI 3.1'],
+      ],
+    ),
+    `The examples are signed with the control key ${code(exampleKey)}, which opens nothing. In the sandbox each operation can be tried at \`/docs\`, with the control computed; \`npx tollgate sign\` does it for any request.`,
+  )
+
+const errors = (): string =>
+  page(
+    '# Errors',
+    `${written} What to do about each, and the codes of declined payments: [errors.md](../errors.md).`,
+    'A refusal of any operation has these fields:',
+    mdTable(
+      ['Name', 'Meaning'],
+      replyRows(refusalFields).map(({ name, means }) => [code(name), means]),
+    ),
+    'In this order; when several are true, the first is answered. HTTP is the status with `Accept: application/vnd.pay+json`, and 200 in the form format.',
+    mdTable(
+      ['Code', 'error-message', 'type', 'HTTP'],
+      refusalNames.map((name) => {
+        const { code: number, type, http } = refusals[name]
+        return [String(number), code(refusalText(name)), type, String(http)]
+      }),
+    ),
+    'A call of v4 whose signature does not hold is HTTP 403 in both formats, with an HTML page that says *Access is denied*.',
+  )
+
+const callbacks = (): string =>
+  page(
+    '# Callbacks',
+    `${written} When they come, how often, and where they may go: [Callbacks](../choices.md#callbacks).`,
+    'A GET with these parameters appended to the query of the URL, or a POST form where that would be longer than 8,000 bytes. Answer with HTTP 200. The cardholder who returns from the hosted page posts the same pairs.',
+    mdTable(
+      ['Name', 'Always', 'Meaning'],
+      Object.entries(callbackParams).map(([name, row]) => [code(name), 'always' in row ? 'yes' : '', row.means]),
+    ),
+    `\`control\` is the SHA-1 of ${code(inWords(callbackFormula))}.`,
+  )
+
+const stageOf = (state: State): string => stages[state as keyof typeof stages] ?? state
+
+const states = (): string => {
+  const all = [...new Set(machine.flatMap(({ from, to }) => [from, to]))]
+  return page(
+    '# States',
+    `${written} What they promise: [States](../choices.md#states).`,
+    mdTable(
+      ['status', 'Final', 'Meaning'],
+      Object.entries(statusMeans).map(([status, means]) => [
+        code(status),
+        finalStatuses.has(status as Status) ? 'yes' : 'no',
+        means,
+      ]),
+    ),
+    '## Transactions',
+    'Each thing asked of an order is a transaction of its own. `order-stage` is the prefix and a stage of the table below.',
+    mdTable(
+      ['Transaction', 'transaction-type', 'type of the callback', 'Prefix'],
+      Object.entries(kindWords).map(([kind, words]) => [
+        kind,
+        code(words.transactionType),
+        code(words.callbackType),
+        code(words.stagePrefix),
+      ]),
+    ),
+    '## Stages',
+    mdTable(
+      ['Where it stands', 'Stage', 'status'],
+      all.map((state) => [state, code(stageOf(state)), code(statusOfState(state))]),
+    ),
+    'Reversals are the gateway’s own; `status` and callbacks never show them as the order’s transaction.',
+    '## Moves',
+    sentence('every move there is; what is not here cannot happen, and the database refuses it too'),
+    mdTable(
+      ['From', 'On', 'To'],
+      machine.map(({ from, on, to }) => [from, on, to]),
+    ),
+  )
+}

@@ -1,0 +1,126 @@
+/** Markdown of the reference: a page for each operation. */
+import { pathId, inWords, type Formula } from '../spec/gateway/control.ts'
+import { operationRow, type Operation } from '../spec/gateway/operations.ts'
+import { refusals } from '../spec/refusals.ts'
+import { exampleFor, exampleKey } from './example.ts'
+import { checkRows, laterRefusals, refusalText } from './refusal-rows.ts'
+import { replyRows, requestRows } from './rows.ts'
+import { hiddenKey } from './signing.ts'
+
+/** Where prose about an operation is, below docs/. */
+const chapters: Readonly<
+  Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>
+> = {
+  payment: [['Sale', 'choices.md#sale'], ['Idempotency', 'choices.md#idempotency'], ['3-D Secure', 'three-d-secure.md']], // oxfmt-ignore
+  rebill: [['Recurrent payments', 'choices.md#recurrent-payments'], ['Idempotency', 'choices.md#idempotency']], // oxfmt-ignore
+  follow: [['Captures, returns and voids', 'choices.md#captures-returns-and-voids']],
+  reference: [['Card references', 'choices.md#card-references']],
+  status: [['Status', 'choices.md#status'], ['States', 'states.md']], // oxfmt-ignore
+  upload: [['3-D Secure', 'three-d-secure.md']],
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+
+export const mdTable = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+
+export const code = (text: string): string => `\`${text}\``
+
+const block = (...lines: string[]): string => ['```', ...lines, '```'].join('\n')
+
+/** Sentences begin with a capital and end with a stop. */
+export const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`
+
+export function operationPage(operation: Operation): string {
+  const { path, means, kind, request, reply } = operationRow(operation)
+  const links = chapters[kind].map(([text, to]) => `[${text}](${to.startsWith('states') ? to : `../${to}`})`)
+  return `${[
+    `# ${operation}`,
+    `${sentence(means)} More of it: ${links.join(', ')}.`,
+    block(`POST <base URL>${path}/<endpoint id>`, `POST <base URL>${path}/group/<group id>`),
+    '## Request',
+    mdTable(
+      ['Name', 'Kind', 'Length', 'Need', 'Meaning'],
+      requestRows(request).map((row) => [
+        code(row.name) + (row.alias === undefined ? '' : ` or ${code(row.alias)}`),
+        row.kind,
+        row.length,
+        row.need,
+        row.means,
+      ]),
+    ),
+    ...(hasIdempotencyKey(operation)
+      ? ['A header `Idempotency-Key` of 1 to 128 printable characters names the request: the same name within 24 hours is the same request.'] // oxfmt-ignore
+      : []),
+    ...signing(operation),
+    '## Reply',
+    mdTable(
+      ['Name', 'Meaning'],
+      replyRows(reply).map((row) => [code(row.name), row.means]),
+    ),
+    'A field without a value is left out.',
+    ...refused(operation),
+  ].join('\n\n')}\n`
+}
+
+/** What moves money can be named by the client. */
+export const hasIdempotencyKey = (operation: Operation): boolean =>
+  ['payment', 'rebill', 'follow'].includes(operationRow(operation).kind)
+
+function signing(operation: Operation): string[] {
+  const { signed } = operationRow(operation)
+  const example = exampleFor(operation)
+  if (example.signed.is === 'OAuth')
+    return [
+      '## Signature',
+      '[OAuth 1.0a](../choices.md#oauth) with RSA-SHA256, all parameters in the header. The base string of the example below:',
+      block(example.signed.baseString),
+      'and the request, with the signature in Base64 and percent-encoded in place of `…`:',
+      block(`POST ${example.url}`, `Authorization: ${example.signed.authorization}`, '', ...wrapped(example.body)),
+    ]
+  const { parts, text, control } = example.signed
+  return [
+    '## String to sign',
+    ...formulaLines(signed as Formula),
+    `\`control\` is the SHA-1 of it, in lower-case hexadecimal ([Checksums](../choices.md#checksums)). With the key ${code(exampleKey)}, which opens nothing:`,
+    mdTable(
+      ['Part', 'Value'],
+      parts.map(({ name, value }) => [name === pathId ? name : code(name), code(value)]),
+    ),
+    block(text + hiddenKey, `control=${control}`),
+    block(`POST ${example.url}`, ...wrapped(example.body)),
+  ]
+}
+
+const formulaLines = (formula: Formula): string[] =>
+  formula.map(({ parts, when, ofTheOrder }, i) => {
+    const condition = when === undefined ? '' : `When ${when}: `
+    const also = i > 0 && (ofTheOrder || when === undefined) ? 'Accepted as well: ' : ''
+    return also + condition + code(inWords(parts)) + (ofTheOrder ? ' with amount and currency of the order' : '')
+  })
+
+/** A form of one line is broken before `&`, for reading. */
+function wrapped(body: string): string[] {
+  const lines: string[] = []
+  for (const pair of body.split('&')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + pair.length < 120) lines[lines.length - 1] = `${last}&${pair}`
+    else lines.push(last === undefined ? pair : `&${pair}`)
+  }
+  return lines
+}
+
+function refused(operation: Operation): string[] {
+  const later = laterRefusals(operation).map((name) => [String(refusals[name].code), code(refusalText(name))])
+  const oauth = operationRow(operation).signed === 'OAuth'
+  return [
+    '## Refusals',
+    `${oauth ? 'Before anything else the signature: where it does not hold the answer is HTTP 403 with a page that says *Access is denied*. Then' : 'These'} must hold, in this order; the first that does not is the answer ([reply](errors.md), [what to do](../errors.md#refusals)).`,
+    mdTable(
+      ['What must hold', 'Code'],
+      checkRows(operation).map(({ promise, codes }) => [promise, codes]),
+    ),
+    'After them it may still be refused with:',
+    mdTable(['Code', 'error-message'], later),
+  ]
+}

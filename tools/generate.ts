@@ -1,0 +1,11 @@
+// npm run generate: writes docs/reference anew from the rows of src/spec. Run it after changing them.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { referenceFiles } from '../src/reference/files.ts'
+
+const folder = resolve('docs/reference')
+const files = referenceFiles()
+mkdirSync(folder, { recursive: true })
+for (const name of readdirSync(folder)) if (!files.has(name)) rmSync(join(folder, name))
+for (const [name, text] of files) writeFileSync(join(folder, name), text)
+console.log(`${files.size} files in docs/reference`)
