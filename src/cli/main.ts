@@ -16,6 +16,7 @@ import { addGateCommands } from './commands/gate.ts'
 import { addGroupCommands } from './commands/group.ts'
 import { addMerchantCommands } from './commands/merchant.ts'
 import { addOrderCommands } from './commands/order.ts'
+import { addSignCommand } from './commands/sign.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
 import { ConfigError, serveConfig } from './config.ts'
 import { startGateway } from './gateway.ts'
@@ -117,6 +118,7 @@ for (const add of [
   addDoctorCommand,
   addAuditCommands,
   addAcquirerCommands,
+  addSignCommand,
   addSimulateCommand,
 ])
   add(program)

@@ -1,3 +1,4 @@
+import { sign, type KeyObject } from 'node:crypto'
 import { baseStrings, percentEncoded } from './oauth.ts'
 
 export interface ToSign {
@@ -20,6 +21,13 @@ export function baseStringOf({ url, login, nonce, timestampSeconds, bodyPairs }:
   ] as const
   const params = { login, nonce, timestampSeconds, signature: '', signed }
   return { baseString: baseStrings({ urls: [url], params, bodyPairs })[0]!, signed }
+}
+
+/** Signs a request of v4 as RFC 5849 has it; docs/choices.md, "OAuth". */
+export function signOauth(request: ToSign, key: KeyObject): { baseString: string; authorization: string } {
+  const { baseString, signed } = baseStringOf(request)
+  const signature = sign('sha256', Buffer.from(baseString), key).toString('base64')
+  return { baseString, authorization: authorizationOf([...signed, ['oauth_signature', signature]]) }
 }
 
 export const authorizationOf = (params: readonly (readonly [name: string, value: string])[]): string =>

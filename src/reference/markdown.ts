@@ -8,9 +8,7 @@ import { replyRows, requestRows } from './rows.ts'
 import { hiddenKey } from './signing.ts'
 
 /** Where prose about an operation is, below docs/. */
-const chapters: Readonly<
-  Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>
-> = {
+const chapters: Readonly<Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>> = {
   payment: [['Sale', 'choices.md#sale'], ['Idempotency', 'choices.md#idempotency'], ['3-D Secure', 'three-d-secure.md']], // oxfmt-ignore
   rebill: [['Recurrent payments', 'choices.md#recurrent-payments'], ['Idempotency', 'choices.md#idempotency']], // oxfmt-ignore
   follow: [['Captures, returns and voids', 'choices.md#captures-returns-and-voids']],

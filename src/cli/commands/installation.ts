@@ -20,6 +20,7 @@ export interface SandboxFacts {
   acquirerAdminUrl: string
   /** Of its own merchant. */
   login: string
+  oauthPrivateKeyFile: string
 }
 
 /** What the commands work on, found through the environment. */
@@ -80,6 +81,7 @@ function readSandbox(directory: string): Installation | undefined {
       baseUrl: read.base_url,
       acquirerAdminUrl: read.simulators.acquirer_admin_url,
       login: read.merchant.login,
+      oauthPrivateKeyFile: read.merchant.oauth_private_key_file,
     },
     callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
   }
@@ -90,7 +92,7 @@ interface SandboxFile {
   pid: number
   base_url: string
   simulators: { acquirer_admin_url: string }
-  merchant: { login: string }
+  merchant: { login: string; oauth_private_key_file: string }
 }
 
 const isSandboxFile = (read: unknown): read is SandboxFile =>
