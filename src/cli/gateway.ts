@@ -1,8 +1,6 @@
-import { sleep, type Clock } from '../base/clock.ts'
+import { sleep } from '../base/clock.ts'
 import { hostname } from 'node:os'
-import type { Log } from '../base/log.ts'
-import { secret, type Secret } from '../base/secret.ts'
-import type { Random } from '../base/random.ts'
+import { secret } from '../base/secret.ts'
 import { openConnectors } from '../acquirer/connectors.ts'
 import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
 import { openBins } from '../card/store-bins.ts'
@@ -37,39 +35,10 @@ import { openHeartbeat } from '../storage/store-heartbeat.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing } from '../storage/store-keys.ts'
 import { cardsOf } from './cards.ts'
+import type { GatewayOptions } from './gateway-options.ts'
 import { openWatch } from './observe.ts'
-import type { Tuning } from './tuning.ts'
 import { startPeriodic } from './periodic.ts'
-import {
-  authenticationPerformers,
-  mayGoTo,
-  openThreeDSecure,
-  pareqPartsOf,
-  withoutThreeDSecure,
-  type ThreeDSecureOptions,
-} from './three-d-secure.ts'
-
-export interface GatewayOptions {
-  databaseUrl: string
-  kek: Secret<Buffer>
-  host: string
-  /** 0 takes a free one. */
-  port: number
-  /** Where merchants' servers may be called. */
-  callbackPolicy: TargetPolicy
-  clock: Clock
-  random: Random
-  log: Log
-  /** Where browsers reach this gateway, such as https://pay.example; without it the loopback address. */
-  publicUrl?: string
-  /** Without it no card can be authenticated. */
-  threeDSecure?: ThreeDSecureOptions
-  /** CVV2 values of the sandbox that steer 3-D Secure. */
-  steering: boolean
-  /** The log says of a refused checksum what it should have been made of. */
-  explains: boolean
-  tuning: Tuning
-}
+import { authenticationPerformers, mayGoTo, openThreeDSecure, pareqPartsOf, withoutThreeDSecure } from './three-d-secure.ts'
 
 export interface Gateway {
   port: number
@@ -128,6 +97,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   const finding = { locate: (key: string) => orders.locate(key), order: (place: Place) => reader.byId(place) }
   routes.push(
     ...watch.routes,
+    ...(o.routes?.(() => `${origin()}${basePath}`) ?? []),
     ...gatewayRoutes(basePath, world),
     ...receiptRoutes(basePath, {
       random,

@@ -46,6 +46,7 @@ export function banner(file: SandboxFile, directory: string, now: number): strin
 Tollgate is ready. Everything runs on this machine; no money moves.
 
   Open this first  ${forBrowsers(file.shop_url)}   a shop: buy something, watch every message
+  Try the API      ${new URL('/docs', file.base_url).href}   every operation, with its control computed
 
   Base URL         ${file.base_url}
   Merchant login   ${login}

@@ -12,6 +12,7 @@ import { basePath, startGateway } from './gateway.ts'
 import { startProgram, type Program } from './programs.ts'
 import { banner, step } from './sandbox-banner.ts'
 import { makeCertificates } from './sandbox-certificates.ts'
+import { sandboxDocs } from './sandbox-docs.ts'
 import { oauthKeyOf } from './sandbox-oauth-key.ts'
 import { startSimulators, threeDSecureOf } from './sandbox-simulators.ts'
 import { settleBins } from './sandbox-bins.ts'
@@ -93,6 +94,7 @@ async function start(
       threeDSecure: threeDSecureOf(certificates, directoryServer),
       steering: true,
       explains: true,
+      routes: sandboxDocs({ world, oauthKeyFile: oauth.file, acsUrl: String(acs.ready.url) }),
       tuning: tuningOf(env),
     }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'EADDRINUSE' ? new Error(`Port ${port} is taken. Choose another: PORT=8090 npm start`) : error

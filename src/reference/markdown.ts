@@ -8,12 +8,14 @@ import { replyRows, requestRows } from './rows.ts'
 import { hiddenKey } from './signing.ts'
 
 /** Where prose about an operation is, below docs/. */
-const chapters: Readonly<Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>> = {
+export const chapters: Readonly<
+  Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>
+> = {
   payment: [['Sale', 'choices.md#sale'], ['Idempotency', 'choices.md#idempotency'], ['3-D Secure', 'three-d-secure.md']], // oxfmt-ignore
   rebill: [['Recurrent payments', 'choices.md#recurrent-payments'], ['Idempotency', 'choices.md#idempotency']], // oxfmt-ignore
   follow: [['Captures, returns and voids', 'choices.md#captures-returns-and-voids']],
   reference: [['Card references', 'choices.md#card-references']],
-  status: [['Status', 'choices.md#status'], ['States', 'states.md']], // oxfmt-ignore
+  status: [['Status', 'choices.md#status'], ['States', 'reference/states.md']], // oxfmt-ignore
   upload: [['3-D Secure', 'three-d-secure.md']],
 }
 
@@ -31,7 +33,9 @@ export const sentence = (text: string): string => `${text[0]!.toUpperCase()}${te
 
 export function operationPage(operation: Operation): string {
   const { path, means, kind, request, reply } = operationRow(operation)
-  const links = chapters[kind].map(([text, to]) => `[${text}](${to.startsWith('states') ? to : `../${to}`})`)
+  const links = chapters[kind].map(
+    ([text, to]) => `[${text}](${to.startsWith('reference/') ? to.slice('reference/'.length) : `../${to}`})`,
+  )
   return `${[
     `# ${operation}`,
     `${sentence(means)} More of it: ${links.join(', ')}.`,

@@ -1,0 +1,109 @@
+/** Signing and sending a request from the sandbox's reference, as its merchant. */
+import type { KeyObject } from 'node:crypto'
+import type { Secret } from '../base/secret.ts'
+import { signOauth } from '../merchant/oauth-sign.ts'
+import { signingOf, type Complaint, type Signing } from '../reference/signing.ts'
+import type { Pairs } from '../spec/field.ts'
+import { readForm, writeForm } from '../spec/form.ts'
+import { operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
+
+/** What an operation is about and has to be there first. */
+export type Need = 'payment' | 'preauth' | 'card reference' | 'method' | 'challenge' | 'payer'
+
+// oxfmt-ignore
+export const needOf: Partial<Record<Operation, Need>> = {
+  'make-rebill-sale': 'card reference', 'make-rebill-preauth': 'card reference', 'make-rebill': 'card reference', 'get-card-info': 'card reference',
+  capture: 'preauth', return: 'payment', void: 'payment', 'create-card-ref': 'payment', 'create-card-ref-v4': 'payment', status: 'payment', 'status-v4': 'payment',
+  'upload-method-url-result': 'method', 'upload-cres-result': 'challenge', 'upload-pares-result': 'payer',
+}
+
+/** Who tries: the merchant of the sandbox. */
+export interface Account {
+  login: string
+  controlKey: Secret<string>
+  oauthKey: KeyObject
+  /** With its path, on loopback. */
+  baseUrl: () => string
+}
+
+/** The loopback, as the command line gives it. */
+export type Post = (url: string, body: string, headers: Record<string, string>) => Promise<Posted>
+
+export interface Posted {
+  status: number
+  type: string
+  body: string
+}
+
+export type Signature = ({ is: 'control' } & Signing) | { is: 'OAuth'; baseString: string; authorization: string } | Complaint
+
+export interface Attempt {
+  operation: Operation
+  /** Such as `101` or `group/104`. */
+  path: string
+  pairs: Pairs
+}
+
+const urlOf = ({ operation, path }: Attempt, account: Account) => `${account.baseUrl()}${operationRow(operation).path}/${path}`
+
+export function signatureOf(attempt: Attempt, account: Account, nonce: string, now: number): Signature {
+  const { operation, path, pairs } = attempt
+  if (operationRow(operation).signed !== 'OAuth') {
+    const signing = signingOf(operation, { id: path.replace('group/', ''), pairs }, account.controlKey)
+    return 'complaint' in signing ? signing : { is: 'control', ...signing }
+  }
+  const timestampSeconds = Math.floor(now / 1_000)
+  const toSign = { url: urlOf(attempt, account), login: account.login, nonce, timestampSeconds, bodyPairs: pairs }
+  return { is: 'OAuth', ...signOauth(toSign, account.oauthKey) }
+}
+
+export interface Sent extends Posted {
+  url: string
+  pairs: Pairs
+  /** Decoded; empty where it is no reply. */
+  reply: Pairs
+  /** What can be asked of it, by operation. */
+  next: readonly (readonly [operation: Operation, href: string])[]
+}
+
+/** What cannot be signed is sent without: the gateway says best what it misses. */
+export async function sendAttempt(
+  attempt: Attempt,
+  account: Account,
+  signature: Signature,
+  json: boolean,
+  post: Post,
+): Promise<Sent> {
+  const isOauth = !('complaint' in signature) && signature.is === 'OAuth'
+  const control: Pairs = 'complaint' in signature || signature.is === 'OAuth' ? [] : [['control', signature.control]]
+  const pairs = [...attempt.pairs, ...control]
+  const url = urlOf(attempt, account)
+  const posted = await post(url, writeForm(pairs), {
+    ...(isOauth ? { authorization: signature.authorization } : {}),
+    ...(json ? { accept: 'application/vnd.pay+json' } : {}),
+  })
+  const reply = replyOf(posted)
+  return { ...posted, url, pairs, reply, next: nextOf(attempt, reply) }
+}
+
+function replyOf({ type, body }: Posted): Pairs {
+  if (type.startsWith('application/vnd.pay+json')) return Object.entries(JSON.parse(body) as Record<string, string>)
+  return body.startsWith('<') ? [] : (readForm(Buffer.from(body)) ?? [])
+}
+
+/** Where one goes from a reply, with the ids that it gave. */
+function nextOf({ operation, path }: Attempt, reply: Pairs): Sent['next'] {
+  const said = new Map(reply)
+  const [order, name, card] = [said.get('gateway-order-id'), said.get('merchant-order-id'), said.get('card-ref-id')]
+  const endpoint = said.get('end-point-id') ?? path
+  const to = (wanted: Operation, values: Record<string, string>) =>
+    [wanted, `/docs/${wanted}?${new URLSearchParams({ _path: endpoint, ...values }).toString()}`] as const
+  if (card !== undefined)
+    return operationNames.filter((one) => needOf[one] === 'card reference').map((one) => to(one, { cardrefid: card }))
+  if (order === undefined || name === undefined) return []
+  const ids = { client_orderid: name, orderid: order }
+  const more = operation === 'preauth' ? (['capture'] as const) : []
+  return ([...more, 'status', 'return', 'void', 'create-card-ref'] as const)
+    .filter((one) => one !== operation)
+    .map((one) => to(one, ids))
+}

@@ -1,0 +1,182 @@
+/** The reference as pages of the sandbox, where each operation can be tried with the control computed. */
+import { reasonOf } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import { html } from '../http/page.ts'
+import type { Answer, Incoming, Route } from '../http/server.ts'
+import { sentence } from '../reference/markdown.ts'
+import { openApi } from '../reference/openapi.ts'
+import { referenceFiles } from '../reference/files.ts'
+import type { Pairs } from '../spec/field.ts'
+import { readForm } from '../spec/form.ts'
+import { exampleRequest } from '../spec/gateway/examples.ts'
+import { isOperation, operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
+import { docsPage } from './docs-frame.ts'
+import { operationContent, type OperationPage } from './docs-operation.ts'
+import { needOf, sendAttempt, signatureOf, type Account, type Need, type Post } from './docs-try.ts'
+
+export interface DocsParts {
+  account: Account
+  /** Paths of the merchant with their names, the usual one first. */
+  paths: readonly (readonly [path: string, name: string])[]
+  post: Post
+  /** Makes what an operation needs, and answers the fields that name it. */
+  prepare: (need: Need) => Promise<Record<string, string>>
+  random: Random
+  now: () => number
+}
+
+/** Names of this machine; any other could be a stranger's that was pointed here. */
+const hostNames = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]+)?$/i
+
+export function docsRoutes(parts: DocsParts): Route[] {
+  const { random } = parts
+  const files = referenceFiles()
+  const guarded = (handle: Route['handle']) => (request: Incoming) =>
+    hostNames.test(String(request.headers.host))
+      ? handle(request)
+      : plain(421, 'This is the reference of a sandbox; open it as 127.0.0.1 or localhost')
+  const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, handle: guarded(handle) })
+  const missing = () => docsPage(random, 404, 'Not found', html`<h1>There is no such page</h1><p class="lead">All operations are at <a href="/docs">/docs</a>.</p>`) // oxfmt-ignore
+  const index = () => docsPage(random, 200, 'Reference', indexContent(parts))
+  return [
+    get('/docs', index),
+    get('/docs/', index),
+    get('/docs/openapi.json', () => ({
+      status: 200,
+      type: 'application/json;charset=utf-8',
+      body: JSON.stringify(openApi(parts.account.baseUrl()), null, 2),
+    })),
+    get('/docs/reference/:file', ({ params }) => {
+      const text = files.get(params.file ?? '')
+      return text === undefined ? missing() : { status: 200, type: 'text/plain;charset=utf-8', body: text }
+    }),
+    get('/docs/:operation', ({ params, query }) => {
+      const operation = params.operation ?? ''
+      return isOperation(operation) ? shown(parts, operation, new URLSearchParams(query)) : missing()
+    }),
+    {
+      method: 'POST',
+      path: '/docs/:operation',
+      handle: guarded((request) => {
+        const operation = request.params.operation ?? ''
+        if (!isOperation(operation)) return missing()
+        if (!isOwn(request)) return plain(403, 'Requests are tried from the pages of the reference alone')
+        return tried(parts, operation, request)
+      }),
+    },
+  ]
+}
+
+/** A browser says where a form was; another site's is refused. Whoever is no browser could call the gateway just as well. */
+function isOwn({ headers }: Incoming): boolean {
+  const { origin, host } = headers
+  const site = headers['sec-fetch-site']
+  const ownSite = site === undefined || site === 'same-origin' || site === 'none'
+  return ownSite && (origin === undefined || origin === `http://${String(host)}`)
+}
+
+const plain = (status: number, text: string): Answer => ({ status, type: 'text/plain;charset=utf-8', body: `${text}\n` })
+
+const indexContent = ({ account }: DocsParts) =>
+  html`<h1>Every operation, ready to try</h1>
+    <p class="lead">
+      Choose one, press Send, and see the request, what was signed of it, and the reply. You are merchant
+      <strong>${account.login}</strong> of this sandbox, at <code>${account.baseUrl()}</code>. No money moves.
+    </p>
+    <div class="index">${Object.entries(groups).map(([kind, name]) => groupOf(kind, name))}</div>
+    <p class="quiet">
+      All of it as <a href="/docs/openapi.json">OpenAPI 3.1</a> and as <a href="/docs/reference/README.md">text</a>. On the
+      command line, <code>npx tollgate sign</code> computes the same controls.
+    </p>`
+
+const groups: Readonly<Record<ReturnType<typeof operationRow>['kind'], string>> = {
+  payment: 'Payments',
+  status: 'Status',
+  follow: 'Captures, returns, voids',
+  reference: 'Kept cards',
+  rebill: 'Recurrent payments',
+  upload: '3-D Secure on your own pages',
+}
+
+const groupOf = (kind: string, name: string) =>
+  html`<h2>${name}</h2>
+    <ul class="operations">
+      ${operationNames
+        .filter((operation) => operationRow(operation).kind === kind)
+        .map((operation) => {
+          const { path, means } = operationRow(operation)
+          return html`<li>
+            <a href="/docs/${operation}"><b>${operation}</b><code>POST ${path}</code><span>${sentence(means)}</span></a>
+          </li>`
+        })}
+    </ul>`
+
+/** The page before anything is sent; what the address names is filled in. */
+function shown(parts: DocsParts, operation: Operation, query: URLSearchParams): Answer {
+  const examples = workingValues(parts, operation)
+  const values = fieldsOf(operation, (name) => query.get(name) ?? examples.get(name))
+  return page(parts, { operation, path: pathOf(parts, query.get('_path'), operation), values, json: false })
+}
+
+/** Examples, under a name that is new, and without ids of what is not there. */
+function workingValues({ account, random, now }: DocsParts, operation: Operation): Map<string, string> {
+  const values = new Map(exampleRequest(operation))
+  if (values.has('login')) values.set('login', account.login)
+  if (needOf[operation] !== 'card reference' && needOf[operation] !== undefined)
+    for (const name of ['client_orderid', 'client-order-id', 'orderid', 'threeDSServerTransID', 'cres', 'paRes', 'md'])
+      values.delete(name)
+  else if (values.has('client_orderid'))
+    values.set('client_orderid', `docs-${now().toString(36)}-${random.bytes(2).toString('hex')}`)
+  values.delete('cardrefid')
+  return values
+}
+
+const fieldsOf = (operation: Operation, value: (name: string) => string | null | undefined): Pairs =>
+  Object.keys(operationRow(operation).request)
+    .filter((name) => name !== 'control')
+    .map((name) => [name, value(name) ?? value(operationRow(operation).request[name]?.alias ?? '') ?? ''] as const)
+
+/** One of the merchant's; what runs 3-D Secure is for those who hand over something of it. */
+const pathOf = ({ paths }: DocsParts, wanted: string | null | undefined, operation: Operation): string => {
+  const usual = operationRow(operation).kind === 'upload' ? paths.find(([, name]) => name === 'secure') : paths[0]
+  return paths.find(([path]) => path === wanted)?.[0] ?? usual?.[0] ?? paths[0]![0]
+}
+
+type Told = Omit<OperationPage, 'paths' | 'signature' | 'need'>
+
+const sentPairs = (values: Pairs): Pairs => values.filter(([, value]) => value.trim() !== '')
+
+function page(parts: DocsParts, told: Told, signature = signed(parts, told)): Answer {
+  const isNamed = told.values.some(([name, value]) => (name === 'orderid' || name === 'cardrefid') && value !== '')
+  const need = isNamed ? undefined : needOf[told.operation]
+  const content = operationContent({ ...told, paths: parts.paths, signature, need })
+  return docsPage(parts.random, told.trouble === undefined ? 200 : 502, told.operation, content)
+}
+
+const signed = ({ account, random, now }: DocsParts, { operation, path, values }: Told) =>
+  signatureOf({ operation, path, pairs: sentPairs(values) }, account, random.bytes(12).toString('hex'), now())
+
+async function tried(parts: DocsParts, operation: Operation, request: Incoming): Promise<Answer> {
+  const form = request.body && readForm(request.body)
+  if (!form) return plain(400, 'This is no form')
+  const given = new Map(form)
+  const need = needOf[operation]
+  if (given.get('_do') === 'prepare' && need !== undefined) {
+    const made = await parts.prepare(need).catch(reasonOf)
+    return typeof made === 'string' ? troubled(parts, operation, form, made) : shown(parts, operation, new URLSearchParams(made))
+  }
+  const values = fieldsOf(operation, (name) => given.get(name))
+  const told = { operation, path: pathOf(parts, given.get('_path'), operation), values, json: given.get('_json') === 'yes' }
+  const signature = signed(parts, told)
+  if (given.get('_do') === 'sign') return page(parts, told, signature)
+  const attempt = { operation, path: told.path, pairs: sentPairs(values) }
+  const sent = await sendAttempt(attempt, parts.account, signature, told.json, parts.post).catch(reasonOf)
+  return page(parts, typeof sent === 'string' ? { ...told, trouble: sent } : { ...told, sent }, signature)
+}
+
+/** What was made failed, which says more about the sandbox than about the request. */
+function troubled(parts: DocsParts, operation: Operation, form: Pairs, trouble: string): Answer {
+  const given = new Map(form)
+  const values = fieldsOf(operation, (name) => given.get(name))
+  return page(parts, { operation, path: pathOf(parts, given.get('_path'), operation), values, json: false, trouble })
+}
