@@ -174,10 +174,13 @@ export async function controlHolds(asked: Asked): Promise<Refusal | undefined> {
 async function acceptedSpellings(asked: Asked): Promise<Parts[]> {
   const { values, raw, path } = asked
   const sums = await sumsOf(asked)
-  return waysOf(asked).flatMap((way) => {
+  const accepted: Parts[] = []
+  for (const way of waysOf(asked)) {
     const sum = way.ofTheOrder ? sums.ofTheOrder : sums.sent
-    return way.ofTheOrder && !sum ? [] : spellings(values!, raw!, (take) => partsOf(way, path.id, sum, take))
-  })
+    if (way.ofTheOrder && !sum) continue
+    accepted.push(...spellings(values!, raw!, (take) => partsOf(way, path.id, sum, take)))
+  }
+  return accepted
 }
 
 const waysOf = ({ operation, values }: Asked) => {

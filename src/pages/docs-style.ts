@@ -30,7 +30,7 @@ details { margin-bottom: .9rem } .panel > details:last-child { margin-bottom: 0 
 .buttons { display: flex; flex-wrap: wrap; align-items: center; gap: .6rem 1rem }
 button { padding: .6rem 1.3rem; border: 1px solid var(--accent); border-radius: 8px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer }
 button:hover { filter: brightness(1.08) } button.second { background: transparent; color: var(--accent) }
-.notice { margin-bottom: .9rem; padding: .55rem .8rem; border-left: 3px solid var(--accent); background: var(--soft); border-radius: 0 8px 8px 0 } .notice.bad { border-color: var(--bad) }
+.notice { margin-bottom: .9rem; padding: .55rem .8rem; border-left: 3px solid var(--accent); background: var(--soft); border-radius: 0 8px 8px 0 } .notice .buttons { margin-top: .5rem } .notice.bad { border-color: var(--bad) }
 .signed { margin: .3rem 0 .6rem; line-height: 2 } .part { display: inline-block; max-width: 100%; line-height: 1.35; padding: .2rem .35rem; border-radius: 5px; background: var(--soft); border: 1px solid var(--line); overflow-wrap: anywhere } .part.key { color: var(--quiet) }
 .control, pre { display: block; margin: 0; padding: .5rem .7rem; border-radius: 8px; background: var(--soft); overflow-wrap: anywhere; white-space: pre-wrap; font: .82rem/1.45 var(--mono) }
 .scroll { max-height: 22rem; overflow: auto }

@@ -117,7 +117,7 @@ const states = (): string => {
       ['Where it stands', 'Stage', 'status'],
       all.map((state) => [state, code(stageOf(state)), code(statusOfState(state))]),
     ),
-    'Reversals are the gateway’s own; `status` and callbacks never show them as the order’s transaction.',
+    "Reversals are the gateway's own; `status` and callbacks never show them as the order's transaction.",
     '## Moves',
     sentence('every move there is; what is not here cannot happen, and the database refuses it too'),
     mdTable(

@@ -39,10 +39,10 @@ export function addSignCommand(program: Command): void {
     .description('what a request of the gateway API has to be signed with: the string to sign and its control')
     .argument('<operation>', 'such as sale; an unknown one lists them all')
     .argument('[field=value...]', 'fields of the request, and endpoint=… for the id of its path (endpoint=group/… for a group)')
-    .option('--login <login>', 'take the control key of this merchant from the installation; the sandbox’s own if left out')
+    .option('--login <login>', "take the control key of this merchant from the installation; the sandbox's own if left out")
     .option('--key-stdin', 'read the control key from standard input instead')
-    .option('--private-key <file>', 'of v4: the RSA key in PEM; the sandbox’s own if left out')
-    .option('--base-url <url>', 'of v4: where merchants reach the gateway; the sandbox’s if left out')
+    .option('--private-key <file>', "of v4: the RSA key in PEM; the sandbox's own if left out")
+    .option('--base-url <url>', "of v4: where merchants reach the gateway; the sandbox's if left out")
     .option(...jsonOption)
     .addHelpText(
       'after',
