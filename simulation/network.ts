@@ -217,7 +217,7 @@ class Wire extends Duplex {
     if (message.type === '1804') return receive()
     if (chance.happens(weather.lostOdds)) return
     if (chance.happens(weather.doubledOdds)) events.after(chance.between(0, 20_000), undefined, receive)
-    if (chance.happens(weather.lateOdds)) events.after(chance.between(100, 12_000), undefined, receive)
+    if (chance.happens(weather.lateOdds)) events.after(chance.between(100, 20_000), undefined, receive)
     else receive()
   }
 
