@@ -177,7 +177,7 @@ const reverseAt = (when: (deadlineAt: number, startedAt: number) => number): Wra
 // oxfmt-ignore
 export const planted: readonly Planted[] = [
   { name: 'forget the fence', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once'], wrap: forgetTheFence },
-  { name: 'take a lost answer for a decline', breaks: ['the books are equal'], wrap: {
+  { name: 'take a lost answer for a decline', breaks: ['a list of amounts is charged once', 'the books are equal'], wrap: {
     connector: (c) => ({ ...c, authorise: async (...ask) => {
       const outcome = await c.authorise(...ask)
       return outcome.is === 'unknown' ? { is: 'declined', actionCode: '911', data: {} } : outcome
