@@ -8,12 +8,12 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { build, root } from './build.mjs'
 
-/** In the order they run: what fails fast comes first. A group without folders is the style of the code itself. */
+/** In the order they run: what fails fast comes first. A group without folders is the style of the code itself. Files at once: two, and more where they wait for others most of the time. */
 // oxfmt-ignore
 const groups = [
   { name: 'style',      means: 'lint, format and structure',                       folders: [] },
   { name: 'pure',       means: 'functions and tables, without a world around',     folders: ['tables'] },
-  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true },
+  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true, atOnce: 4 },
   { name: 'scrub',      means: 'no card data where none may be',                   folders: ['scrub'],               postgres: true },
   { name: 'browser',    means: 'pages in a real browser',                          folders: ['browser'],             postgres: true },
   { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true },
@@ -163,7 +163,7 @@ async function runTests(group) {
     `--test-reporter-destination=${report}`,
   ]
   const files = group.files.map((file) => join('dist', `${file}.js`))
-  const limits = ['--test-concurrency=4', `--test-timeout=${fileWithinMs}`, '--enable-source-maps']
+  const limits = [`--test-concurrency=${group.atOnce ?? 2}`, `--test-timeout=${fileWithinMs}`, '--enable-source-maps']
   const child = start(
     process.execPath,
     ['--test', ...limits, ...reporters, ...files],
