@@ -130,12 +130,13 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     store: deliveries,
     outgoing: parts.outgoing,
     kinds: {
+      'card mapping': { render: () => Promise.resolve(undefined), judge: () => 'never' },
       callback: {
         async render(delivery) {
           const [order] = await orders.load([delivery])
           return order && renderFor(delivery, order)
         },
-        received: (reply) => reply.is === 'answered' && reply.status === 200,
+        judge: (reply) => (reply.is === 'answered' && reply.status === 200 ? 'received' : 'again'),
       },
     },
     clock,

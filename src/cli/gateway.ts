@@ -8,15 +8,20 @@ import { withCvv2 } from '../card/vault.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { openSender, type Rendered } from '../delivery/send.ts'
 import { openDeliveryStore } from '../delivery/store.ts'
-import type { World } from '../gateway-api/asked.ts'
 import { callbackPairs, renderCallback } from '../gateway-api/callback.ts'
 import { gatewayRoutes } from '../gateway-api/serve.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import { openServer, type Route } from '../http/server.ts'
+import type { Endpoint } from '../merchant/merchant.ts'
 import { forgetNonces, useNonce } from '../merchant/store-nonces.ts'
 import { watchRegistry } from '../merchant/store.ts'
 import { openDoor, type Door } from '../order/advance.ts'
+import { cardMapping } from '../mobile-api/mapping.ts'
+import type { MobileWorld } from '../mobile-api/mobile-world.ts'
+import { mobileRoutes } from '../mobile-api/serve.ts'
+import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
+import { openInvoiceWork } from '../mobile-api/work.ts'
 import { legalTransitions } from '../order/machine.ts'
 import type { Order } from '../order/order.ts'
 import { performersOf } from '../order/perform.ts'
@@ -85,7 +90,8 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   const orders = openOrderStore(pool)
   const cards = cardsOf(pool, orders, keys, random)
   const reader = openReader(orders, clock, log)
-  const world = {} as World
+  const world = {} as MobileWorld
+  const invoiceWork = openInvoiceWork(() => world, o.tuning.sweepMs * 2)
   const watch = openWatch({
     orders: () => door.counts(),
     waiting: () => door.load(0n, 0n).waiting,
@@ -99,6 +105,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     ...watch.routes,
     ...(o.routes?.(() => `${origin()}${basePath}`) ?? []),
     ...gatewayRoutes(basePath, world),
+    ...mobileRoutes(basePath, world, invoiceWork.begin),
     ...receiptRoutes(basePath, {
       random,
       ...finding,
@@ -169,27 +176,33 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   const loopbackHttp = o.callbackPolicy.loopbackAnyPort
   const usable = (url: string) => mayGoTo(url, loopbackHttp)
 
-  const policyFor = (order: Order): TargetPolicy => ({
+  const policyOf = (endpoint: Endpoint | undefined): TargetPolicy => ({
     ...o.callbackPolicy,
-    plainHttp: o.callbackPolicy.plainHttp || registry.current().endpoint(order.endpointId)?.settings.plainHttpCallbacks === true,
+    plainHttp: o.callbackPolicy.plainHttp || endpoint?.settings.plainHttpCallbacks === true,
   })
+  const policyFor = (order: Order) => policyOf(registry.current().endpoint(order.endpointId))
+  const orderOf = async (delivery: Delivery) => (await orders.load([delivery]))[0]
   const renderFor = (delivery: Delivery, order: Order): Rendered | undefined => {
     const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)
     const merchant = registry.current().merchant(order.merchantId)
     if (!merchant) throw new Error(`merchant ${order.merchantId} is not in the configuration`)
     return transaction && renderCallback(delivery.url, callbackPairs(order, transaction, merchant), policyFor(order))
   }
+  const mapping = cardMapping(() => world, orderOf)
+  const rendered = async (delivery: Delivery, order: Order) =>
+    delivery.kind === 'callback' ? renderFor(delivery, order) : mapping.render(delivery)
   const outgoing = openOutgoing({ policy: o.callbackPolicy, clock, perOrigin: 32 })
   const sender = openSender({
     store: openDeliveryStore(pool),
     outgoing,
     kinds: {
+      'card mapping': mapping,
       callback: {
         async render(delivery) {
-          const [order] = await orders.load([delivery])
+          const order = await orderOf(delivery)
           return order && renderFor(delivery, order)
         },
-        received: (reply) => reply.is === 'answered' && reply.status === 200,
+        judge: (reply) => (reply.is === 'answered' && reply.status === 200 ? 'received' : 'again'),
       },
     },
     clock,
@@ -238,7 +251,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     onStep: steps.start,
     deliveryRoom: () => (o.tuning.handOver ? sender.room() : 0),
     onDeliveries: (deliveries, order) =>
-      sender.take(deliveries.map((delivery) => ({ delivery, render: () => Promise.resolve(renderFor(delivery, order)) }))),
+      sender.take(deliveries.map((delivery) => ({ delivery, render: () => rendered(delivery, order) }))),
   })
 
   Object.assign(world, {
@@ -263,12 +276,17 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     log,
     limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
     callbackPolicy: o.callbackPolicy,
+    outgoing,
+    invoices: openInvoiceStore(pool, keys, random),
+    holding: () => heartbeat.holding(),
+    policyOf,
     answered: watch.answered,
     explains: o.explains,
     decoyKey: secret(random.bytes(16).toString('hex')),
-  } satisfies World)
+  } satisfies MobileWorld)
   steps.sweep()
   sender.sweep()
+  invoiceWork.sweep()
   const stopPeriodic = startPeriodic(clock, log, [
     { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
     { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
@@ -285,6 +303,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     async stop() {
       stopPeriodic()
       await server.close(drain.requestsMs)
+      await invoiceWork.stop(drain.requestsMs)
       await threeDSecure.refuse()
       await steps.stop(drain.stepsMs)
       await threeDSecure.stop()

@@ -1,5 +1,5 @@
 /** A message that must arrive. Kinds are given their rendering by main; more kinds come with more operations. */
-export type DeliveryKind = 'callback'
+export type DeliveryKind = 'callback' | 'card mapping'
 
 export interface NewDelivery {
   deliveryNo: number

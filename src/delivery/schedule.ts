@@ -16,8 +16,8 @@ export const maxTries = 30
 const jitter = 0.1
 
 /** When the next try is due after `tries` tries that failed, the last at `at`; undefined when it is given up. */
-export function nextTryAt(tries: number, at: number, random: Random): number | undefined {
-  if (tries >= maxTries) return undefined
+export function nextTryAt(tries: number, at: number, random: Random, most = maxTries): number | undefined {
+  if (tries >= most) return undefined
   const pause = firstPausesMs[tries - 1] ?? longPauseMs
   const spread = below(random, 2_001) / 1_000 - 1
   return at + Math.round(pause * (1 + jitter * spread))

@@ -10,6 +10,9 @@ import { openLanes } from './lanes.ts'
 import { nextTryAt } from './schedule.ts'
 import type { DeliveryStore, Try } from './store.ts'
 
+/** What a reply means. `never`: it will not be taken, however often it comes. */
+export type Judged = 'received' | 'again' | 'never'
+
 /** A message ready to go. */
 export interface Rendered {
   method: 'GET' | 'POST'
@@ -17,13 +20,17 @@ export interface Rendered {
   headers?: Record<string, string>
   body?: string
   policy: TargetPolicy
+  /** Judges the reply by what was sent, in place of its kind. */
+  judge?: (reply: Reply) => Judged
 }
 
 /** What main knows about a kind of message: how it reads, and which replies count as received. */
 export interface Kind {
   /** Undefined when there is nothing to tell any more; the message is then given up. */
   render: (delivery: Delivery) => Promise<Rendered | undefined>
-  received: (reply: Reply) => boolean
+  judge: (reply: Reply) => Judged
+  /** Given up after so many; as a callback unless said. */
+  maxTries?: number
 }
 
 export interface Job {
@@ -93,10 +100,11 @@ export function openSender(s: SenderSettings): Sender {
       const message = stopping.signal.aborted || !s.heartbeat.holding() ? undefined : await render()
       if (stopping.signal.aborted || !s.heartbeat.holding()) return
       const reply = message && (await s.outgoing.send({ ...message, timeoutMs: s.timeoutMs }))
-      const well = reply === undefined || s.kinds[delivery.kind].received(reply)
-      if (reply) how = well ? 'well' : 'badly'
-      await tries.submit(tryOf(delivery, at, reply, well))
-      if (how === 'well') delivered++
+      const judged = message && reply ? (message.judge ?? s.kinds[delivery.kind].judge)(reply) : 'never'
+      // Who refuses a message for good has answered as well as he can.
+      if (reply) how = judged === 'again' ? 'badly' : 'well'
+      await tries.submit(tryOf(delivery, at, reply, judged))
+      if (judged === 'received') delivered++
       else failed++
     } catch (error) {
       s.log.error(
@@ -108,12 +116,13 @@ export function openSender(s: SenderSettings): Sender {
     }
   }
 
-  function tryOf(delivery: Delivery, at: number, reply: Reply | undefined, well: boolean): Try {
+  function tryOf(delivery: Delivery, at: number, reply: Reply | undefined, judged: Judged): Try {
     const made = { delivery, at, durationMs: reply?.durationMs ?? 0 }
     if (!reply) return { ...made, state: 'given up', failure: 'there is nothing to tell' }
     const said = reply.is === 'answered' ? { httpStatus: reply.status } : { failure: `${reply.kind}: ${reply.why}` }
-    if (well) return { ...made, ...said, state: 'delivered' }
-    const dueAt = nextTryAt(delivery.tries + 1, s.clock.now(), s.random)
+    if (judged === 'received') return { ...made, ...said, state: 'delivered' }
+    const { maxTries } = s.kinds[delivery.kind]
+    const dueAt = judged === 'never' ? undefined : nextTryAt(delivery.tries + 1, s.clock.now(), s.random, maxTries)
     return dueAt === undefined ? { ...made, ...said, state: 'given up' } : { ...made, ...said, state: 'due', dueAt }
   }
 

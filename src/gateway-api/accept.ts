@@ -10,6 +10,8 @@ import type { Reply } from './reply.ts'
 
 /** What a new order is made of, wherever its card comes from. */
 export interface NewOrder {
+  /** Where it was taken before; else a new one. */
+  orderId?: bigint
   kind: OrderKind
   clientOrderid: string
   currency: string
@@ -31,9 +33,9 @@ const namedMs = 24 * 3_600_000
 /** Makes an order, seals its card, and answers once both are durable. */
 export async function acceptOrder(asked: Asked, made: NewOrder): Promise<Reply | Refusal> {
   const { world, now, serialNumber } = asked
-  const { kind, card, shown, digest, first, amountMinor, amountText, ...facts } = made
+  const { kind, card, shown, digest, first, amountMinor, amountText, orderId: given, ...facts } = made
   const merchantId = asked.merchant!.merchantId
-  const orderId = await world.orderIds.take()
+  const orderId = given ?? (await world.orderIds.take())
   const sealed = sealCard(card, { merchantId, orderId }, world.keys, world.random)
   const order: Order = {
     ...facts,

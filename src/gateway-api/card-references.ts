@@ -61,7 +61,7 @@ const inOrder = (fields: Readonly<Record<string, unknown>>, reply: Readonly<Reco
   Object.fromEntries(Object.keys(fields).map((name) => [name, reply[name]]))
 
 /** What a later payment takes from this one. */
-function firstPaymentOf(order: Order): FirstPayment {
+export function firstPaymentOf(order: Order): FirstPayment {
   const { email, firstName, lastName, phone, cellPhone, country, state, city, zipCode, address1 } = order.request
   const { result, authentication } = head(order)
   const networkReference = result.processor?.networkReference

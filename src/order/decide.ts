@@ -283,16 +283,19 @@ const learnedFacts = (l: Partial<Authentication>) => ({
   ds_trans_id: l.dsTransId,
 })
 
-/** One callback a URL, however often the request and the endpoint name it. */
+/** One callback a URL, however often the request and the endpoint name it; and the card, where a merchant's server keeps it. */
 function callbacksOf(order: Order, transaction: Transaction): NewDelivery[] {
   const { serverCallbackUrl, notifyUrl, endpointCallbackUrl } = order.request
   // The first is told of the order's own outcome, the others of whatever happens to it later as well.
   const told = transaction.no === 1 ? [serverCallbackUrl, notifyUrl, endpointCallbackUrl] : [notifyUrl, endpointCallbackUrl]
   const urls = new Set(told.filter((url) => url !== undefined))
-  return [...urls].map((url, i) => ({
+  const messages = [...urls].map((url) => ['callback', url] as const)
+  const { mappingUrl } = order.request.mobile ?? {}
+  const mapped = transaction.no === 1 && transaction.state === 'approved' && mappingUrl !== undefined
+  return [...messages, ...(mapped ? [['card mapping', mappingUrl] as const] : [])].map(([kind, url], i) => ({
     deliveryNo: order.deliveries + i + 1,
     transactionNo: transaction.no,
-    kind: 'callback',
+    kind,
     url,
     origin: originOf(url),
   }))

@@ -63,6 +63,14 @@ export interface OrderRequest {
   endpointCallbackUrl?: string
   browser?: BrowserFacts
   recurrent?: RecurrentFacts
+  mobile?: MobileFacts
+}
+
+/** Of the mobile API. */
+export interface MobileFacts {
+  invoiceId: string
+  /** Where the card is told to the merchant once the payment is approved; absent where it paid by a reference. */
+  mappingUrl?: string
 }
 
 /** A payment with a registered card. */

@@ -57,7 +57,7 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     'last-name': request.lastName,
     name: fullName(order),
     'cardholder-name': card.printedName,
-    email: request.email,
+    email: request.email || undefined,
     phone: request.phone,
     country: request.country,
     state: request.state,

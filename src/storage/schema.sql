@@ -285,6 +285,37 @@ create table migration (
   constraint migration_pkey PRIMARY KEY (name)
 );
 
+create table mobile_invoice (
+  merchant_id bigint not null,
+  invoice_id text not null,
+  endpoint_id bigint not null,
+  kind text not null,
+  nonce text not null,
+  session_token text not null,
+  order_id bigint not null,
+  digest bytea not null,
+  request jsonb not null,
+  secrets_sealed bytea not null,
+  secrets_key bigint not null,
+  cvv2_sealed bytea,
+  cvv2_key bigint,
+  state text not null,
+  error_code integer,
+  error_message text,
+  due_at timestamp with time zone,
+  lease bigint,
+  tries integer not null,
+  created_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint mobile_invoice_pkey PRIMARY KEY (merchant_id, invoice_id),
+  constraint mobile_invoice_merchant_id_nonce_key UNIQUE (merchant_id, nonce),
+  constraint mobile_invoice_check CHECK (((state = 'checking'::text) = (due_at IS NOT NULL))),
+  constraint mobile_invoice_check1 CHECK (((state = 'checking'::text) OR (cvv2_sealed IS NULL))),
+  constraint mobile_invoice_kind_check CHECK ((kind = ANY (ARRAY['verification'::text, 'sale'::text]))),
+  constraint mobile_invoice_state_check CHECK ((state = ANY (ARRAY['checking'::text, 'ordered'::text, 'declined'::text])))
+);
+CREATE INDEX mobile_invoice_due_at_idx ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
+
 create table nonce (
   merchant_id bigint not null,
   nonce text not null,

@@ -69,9 +69,10 @@ test('a merchant that never answers 200 is called thirty times over fourteen day
     store: openDeliveryStore(pool),
     outgoing,
     kinds: {
+      'card mapping': { render: () => Promise.resolve(undefined), judge: () => 'never' },
       callback: {
         render: async ({ url }) => ({ method: 'GET', url, policy }),
-        received: (reply) => reply.is === 'answered' && reply.status === 200,
+        judge: (reply) => (reply.is === 'answered' && reply.status === 200 ? 'received' : 'again'),
       },
     },
     clock,

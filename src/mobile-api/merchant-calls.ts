@@ -1,0 +1,45 @@
+import { sleep } from '../base/clock.ts'
+import type { Endpoint, Merchant } from '../merchant/merchant.ts'
+import { declines, type Invoice, type InvoiceSecrets } from './invoice.ts'
+import { checkBody, checkUrl, judgeCheck, type Checked } from './merchant-wire.ts'
+import type { MobileWorld } from './mobile-world.ts'
+
+/** docs/choices.md, "Mobile API": three tries of ten seconds, all within thirty. */
+const timeoutMs = 10_000
+const tries = 3
+const withinMs = 30_000
+const pauseMs = 500
+
+export type Verdict = Exclude<Checked, { is: 'unanswered' }>
+
+/** Asks the merchant's server whether the transaction is one of its own. Asking moves nothing there, so it may be asked again. */
+export async function askMerchant(
+  world: Pick<MobileWorld, 'outgoing' | 'policyOf' | 'clock' | 'log'>,
+  { merchant, endpoint }: { merchant: Merchant; endpoint: Endpoint },
+  invoice: Invoice,
+  secrets: InvoiceSecrets,
+): Promise<Verdict> {
+  const { clock, log } = world
+  const server = endpoint.settings.merchantServerUrl
+  if (server === undefined) return { is: 'declined', decline: declines.unreachable, why: 'the endpoint has no merchant server' }
+  const until = clock.monotonic() + withinMs
+  let why = ''
+  for (let n = 1; n <= tries; n++) {
+    const left = until - clock.monotonic()
+    if (left <= 0) break
+    const reply = await world.outgoing.send({
+      method: 'POST',
+      url: checkUrl(server, invoice),
+      headers: { 'content-type': 'application/json; charset=utf-8', accept: 'application/json' },
+      body: checkBody(invoice, secrets),
+      timeoutMs: Math.min(timeoutMs, left),
+      policy: world.policyOf(endpoint),
+    })
+    const checked = judgeCheck(invoice, reply, merchant.controlKeys)
+    if (checked.is !== 'unanswered') return checked
+    why = checked.why
+    log.warn({ invoice: invoice.invoiceId, tries: n, why }, "a merchant's server did not answer a check")
+    await sleep(clock, pauseMs * n)
+  }
+  return { is: 'declined', decline: declines.unreachable, why }
+}

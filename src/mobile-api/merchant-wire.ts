@@ -1,0 +1,162 @@
+/** What the service says to a merchant's server and what its answers mean, purely. */
+import countries from 'i18n-iso-countries'
+import { sameText } from '../base/digest.ts'
+import type { Secret } from '../base/secret.ts'
+import type { Reply } from '../http/outgoing.ts'
+import { checkParts, mappingParts, signatureHolds } from '../merchant/session.ts'
+import { readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
+import { checkReply, mappingReply } from '../spec/mobile/requests.ts'
+import { declines, type Billing, type Decline, type Invoice, type InvoiceSecrets } from './invoice.ts'
+
+export const checkUrl = (server: string, { kind, invoiceId }: Pick<Invoice, 'kind' | 'invoiceId'>): string =>
+  `${server.replace(/\/+$/, '')}/${kind}/${encodeURIComponent(invoiceId)}/check`
+
+export const mappingUrl = (server: string, kind: Invoice['kind']): string => `${server.replace(/\/+$/, '')}/${kind}/notification`
+
+export function checkBody({ request, nonce, sessionToken }: Invoice, secrets: InvoiceSecrets): string {
+  const { clientCardId } = request
+  return JSON.stringify({
+    consumer: { device: { serialNumber: request.serialNumber } },
+    session: {
+      accessToken: secrets.accessToken.reveal(),
+      nonce,
+      signature: secrets.signature.reveal(),
+      token: sessionToken,
+    },
+    ...(clientCardId === undefined ? {} : { sourceOfFunds: { reference: { clientCardId } } }),
+  })
+}
+
+export type Checked =
+  | { is: 'confirmed'; email?: string; birthDay?: string; ipAddress?: string; billing: Billing; serverCardId?: string }
+  | { is: 'declined'; decline: Decline; why: string }
+  /** No answer, or a failure of the merchant's server: worth another try. */
+  | { is: 'unanswered'; why: string }
+
+/** docs/choices.md, "Mobile API": an answer is verified before anything in it is believed. */
+export function judgeCheck(invoice: Invoice, reply: Reply, controlKeys: readonly Secret<string>[]): Checked {
+  if (reply.is === 'failed') {
+    // An address that may not be called will not become another one.
+    const isForGood = reply.kind === 'refused url' || reply.kind === 'refused address'
+    return isForGood
+      ? declined('unreachable', `${reply.kind}: ${reply.why}`)
+      : { is: 'unanswered', why: `${reply.kind}: ${reply.why}` }
+  }
+  if (reply.status >= 500) return { is: 'unanswered', why: `HTTP ${reply.status}` }
+  if (reply.status !== 200) return declined('refused', `HTTP ${reply.status} ${causeOf(reply.body)}`.trim())
+  if (reply.truncated) return declined('unbelievable', 'the answer is too long')
+  const body = parsed(reply.body)
+  if (valueAt(body, 'error.cause') !== undefined) return declined('refused', causeOf(reply.body))
+  const values = readJson(checkReply, body)
+  if (typeof values === 'string') return declined('unbelievable', values)
+  return judgeValues(invoice, values, cardIdOf(body), controlKeys)
+}
+
+function judgeValues(
+  invoice: Invoice,
+  values: JsonValues,
+  cardId: string | undefined | null,
+  controlKeys: readonly Secret<string>[],
+): Checked {
+  const { nonce, sessionToken, invoiceId, endpointId, request } = invoice
+  const told = (path: string) => values.get(path) as string | undefined
+  const said = [told('session.nonce'), told('session.token'), told('invoiceId')]
+  const ours = [nonce, sessionToken, invoiceId]
+  if (!ours.every((text, i) => sameText(text, said[i]!))) return declined('unbelievable', 'nonce, token or invoice is another')
+  if (cardId === null) return declined('unbelievable', 'serverCardId is no text of 1 to 64 characters')
+  const parts = checkParts({
+    serialNumber: request.serialNumber,
+    nonce,
+    endpointId: String(endpointId),
+    invoiceId,
+    ...(cardId === undefined ? {} : { serverCardId: cardId }),
+  })
+  if (!signatureHolds(told('session.checkSignature')!, parts, controlKeys))
+    return declined('unbelievable', 'checkSignature does not hold')
+  if ((told('transaction.currency') ?? request.currency) !== request.currency)
+    return declined('unbelievable', 'the currency is another')
+  if ((request.clientCardId === undefined) !== (cardId === undefined))
+    return declined('unbelievable', cardId === undefined ? 'serverCardId is missing' : 'serverCardId was not asked for')
+  const email = told('consumer.email')
+  const birthDay = told('consumer.birthDay')
+  const [ipAddress] = (values.get('consumer.ipAddresses') as string[] | undefined) ?? []
+  return {
+    is: 'confirmed',
+    billing: billingOf(values),
+    ...(email === undefined ? {} : { email }),
+    ...(birthDay === undefined ? {} : { birthDay }),
+    ...(ipAddress === undefined ? {} : { ipAddress }),
+    ...(cardId === undefined ? {} : { serverCardId: cardId }),
+  }
+}
+
+/** A number or a text; null when it is neither. */
+function cardIdOf(body: unknown): string | undefined | null {
+  const value = valueAt(body, 'sourceOfFunds.reference.serverCardId')
+  if (value === undefined || value === null || value === '') return undefined
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null
+  return typeof value === 'string' && value.length <= 64 ? value : null
+}
+
+export function billingOf(values: JsonValues): Billing {
+  const of = (path: string) => values.get(path) as string | undefined
+  const country = of('billing.address.country')
+  const streets = [of('billing.address.street'), of('billing.address.street2')].filter((one) => one !== undefined)
+  const made: Record<keyof Billing, string | undefined> = {
+    phone: of('billing.phone'),
+    city: of('billing.address.city'),
+    country: country && countries.alpha3ToAlpha2(country),
+    zipCode: of('billing.address.postcodeZip'),
+    state: of('billing.address.state'),
+    address1: streets.length === 0 ? undefined : streets.join(', '),
+  }
+  return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
+}
+
+/** What maps a card: the three bodies differ. */
+export function mappingBody(
+  { kind, request, sessionToken }: Invoice,
+  secrets: InvoiceSecrets,
+  card: { serverCardId: string; uniqueReferenceCardId: number; bin: number },
+): string {
+  const { bin, ...reference } = card
+  const session = { accessToken: secrets.accessToken.reveal(), token: sessionToken }
+  const common = { consumer: { device: { serialNumber: request.serialNumber } }, session }
+  return JSON.stringify(
+    kind === 'verification' ? { ...common, reference, sourceCard: { bin } } : { ...common, sourceCard: { bin, reference } },
+  )
+}
+
+/** `received`, `again` (no answer, or one that does not fit), or `never`: the merchant's server will not have it. */
+export function judgeMapping(
+  invoice: Invoice,
+  reply: Reply,
+  controlKeys: readonly Secret<string>[],
+): 'received' | 'again' | 'never' {
+  if (reply.is !== 'answered') return 'again'
+  if (reply.status >= 400 && reply.status < 500) return 'never'
+  if (reply.status !== 200 || reply.truncated) return 'again'
+  const values = readJson(mappingReply, parsed(reply.body))
+  if (typeof values === 'string') return 'again'
+  const { nonce, sessionToken, invoiceId, endpointId } = invoice
+  const said = ['session.nonce', 'session.token', 'invoiceId'].map((path) => values.get(path) as string)
+  if (![nonce, sessionToken, invoiceId].every((text, i) => sameText(text, said[i]!))) return 'again'
+  const parts = mappingParts({ nonce, endpointId: String(endpointId), invoiceId })
+  return signatureHolds(values.get('session.checkSignature') as string, parts, controlKeys) ? 'received' : 'again'
+}
+
+const declined = (name: keyof typeof declines, why: string): Checked => ({ is: 'declined', decline: declines[name], why })
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** For the log: what the merchant's server says is the cause, if it is a word. */
+function causeOf(body: Buffer): string {
+  const cause = valueAt(parsed(body), 'error.cause')
+  return typeof cause === 'string' && /^[A-Z_]{1,40}$/.test(cause) ? cause : ''
+}

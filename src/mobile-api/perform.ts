@@ -1,0 +1,188 @@
+import { hmacSha256, sameText } from '../base/digest.ts'
+import { currencyOf } from '../base/money.ts'
+import { uuid } from '../base/random.ts'
+import { secret } from '../base/secret.ts'
+import type { Endpoint, Merchant } from '../merchant/merchant.ts'
+import { performParts, sessionSignature, signatureHolds } from '../merchant/session.ts'
+import { readJson, valueAt, type JsonNeed, type JsonTable, type JsonValues } from '../spec/mobile/field.ts'
+import { isInvoiceId, saleRequest, verificationRequest } from '../spec/mobile/requests.ts'
+import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoice.ts'
+import { billingOf } from './merchant-wire.ts'
+import type { MobileWorld } from './mobile-world.ts'
+import { refuseMobile, type MobileRefusal } from './refusal.ts'
+
+export interface MobileAsked {
+  kind: MobileKind
+  /** As in the path. */
+  endpointId: string
+  invoiceId: string
+  body: unknown
+  remoteAddress: string
+  now: number
+}
+
+export interface Place {
+  merchant: Merchant
+  endpoint: Endpoint
+}
+
+/** An endpoint that serves the mobile API, or why it does not. */
+function placeFor(world: MobileWorld, endpointId: string, kind: MobileKind): Place | MobileRefusal {
+  const entry = /^[1-9][0-9]{0,17}$/.test(endpointId) ? world.registry().entry(BigInt(endpointId), false) : undefined
+  const [endpoint] = entry?.endpoints ?? []
+  if (!entry || !endpoint) return refuseMobile('INVALID_CONFIGURATION', 'endpointId is not known')
+  const operation = kind === 'sale' ? 'sale' : 'account-verification'
+  if (!entry.enabled || endpoint.settings.disabledOperations.includes(operation))
+    return refuseMobile('INVALID_CONFIGURATION', 'endpointId is not enabled for this operation')
+  if (endpoint.settings.merchantServerUrl === undefined)
+    return refuseMobile('INVALID_CONFIGURATION', 'endpointId has no merchant server')
+  if (!entry.merchant.controlKeys.some((key) => sessionSignature([], key) !== undefined))
+    return refuseMobile('INVALID_CONFIGURATION', 'endpointId has a control key that cannot sign')
+  return { merchant: entry.merchant, endpoint }
+}
+
+const fundsOf = { verification: 'sourceCard', sale: 'sourceOfFunds.card' } as const
+
+/** Reads every field, verifies the signature, and writes the invoice down: what it asks for is done afterwards. */
+export async function performMobile(
+  world: MobileWorld,
+  asked: MobileAsked,
+  begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
+): Promise<object | MobileRefusal> {
+  const { kind, invoiceId } = asked
+  const place = placeFor(world, asked.endpointId, kind)
+  if ('cause' in place) return place
+  if (!isInvoiceId(invoiceId)) return refuseMobile('INVALID_REQUEST', 'invoiceId must be 1 to 128 of A-Z a-z 0-9 . _ -')
+  const values = readRequest(kind, asked.body)
+  if (typeof values === 'string') return refuseMobile('INVALID_REQUEST', values)
+  const told = (path: string) => values.get(path) as string
+  const { endpoint, merchant } = place
+  const currency = told('transaction.currency')
+  if (currency !== endpoint.currency) return refuseMobile('INVALID_REQUEST', 'transaction.currency is not that of the endpoint')
+  const amountCentis = values.get('transaction.amountCentis') as number | undefined
+  const amountMinor = amountCentis === undefined ? undefined : minorOf(amountCentis, currency)
+  if (amountCentis !== undefined && amountMinor === undefined)
+    return refuseMobile('INVALID_REQUEST', `transaction.amountCentis cannot be expressed in ${currency}`)
+  const parts = performParts({
+    accessToken: told('session.accessToken'),
+    serialNumber: told('consumer.device.serialNumber'),
+    endpointId: String(endpoint.endpointId),
+    nonce: told('session.nonce'),
+    invoiceId,
+    ...(amountCentis === undefined ? {} : { amountCentis: String(amountCentis) }),
+    currency,
+  })
+  if (!signatureHolds(told('session.signature'), parts, merchant.controlKeys))
+    return refuseMobile('INVALID_REQUEST', 'session.signature does not hold')
+  const { maxWaiting, maxOfMerchant } = world.limits
+  const load = world.door.load(merchant.merchantId, endpoint.gateIds[0] ?? 0n)
+  if (load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant)
+    return refuseMobile('PROCESSING_FAILED', 'there is no room for it now; try again')
+
+  const digest = hmacSha256(world.keys.current('digest').key, JSON.stringify([kind, invoiceId, said(values)]))
+  const secrets = secretsOf(kind, values)
+  const invoice: Invoice = {
+    merchantId: merchant.merchantId,
+    invoiceId,
+    endpointId: endpoint.endpointId,
+    kind,
+    nonce: told('session.nonce'),
+    sessionToken: uuid(world.random),
+    orderId: await world.orderIds.take(),
+    digest,
+    request: requestOf(kind, values, asked.remoteAddress, amountMinor),
+    state: 'checking',
+    tries: 0,
+    createdAt: asked.now,
+  }
+  if (await world.invoices.add(invoice, secrets, world.processId)) {
+    begin(invoice, secrets)
+    return answerOf(invoice)
+  }
+  const there = await world.invoices.find(merchant.merchantId, invoiceId)
+  if (there?.invoice.digest.equals(digest)) return answerOf(there.invoice)
+  return refuseMobile('INVALID_REQUEST', there ? 'invoiceId was used for something else' : 'session.nonce was used before')
+}
+
+const answerOf = ({ invoiceId, sessionToken }: Invoice) => ({ invoiceId, session: { token: sessionToken } })
+
+function readRequest(kind: MobileKind, body: unknown): JsonValues | string {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'the body must be a JSON object'
+  const table: JsonTable = kind === 'sale' ? saleRequest : verificationRequest
+  const needs = new Set<JsonNeed>()
+  if (kind === 'sale') {
+    const [card, reference] = ['sourceOfFunds.card', 'sourceOfFunds.reference'].map((path) => valueAt(body, path) ?? undefined)
+    if (card !== undefined && reference !== undefined) return 'sourceOfFunds.reference must be left out where there is a card'
+    if (card === undefined && reference === undefined) return 'sourceOfFunds.card may not be empty'
+    needs.add(card === undefined ? 'reference' : 'card')
+  }
+  const values = readJson(table, body, needs)
+  if (typeof values === 'string' || needs.has('reference')) return values
+  const holder = `${fundsOf[kind]}.holder`
+  if (values.has(`${holder}.printedName`)) return values
+  const missing = ['firstName', 'lastName'].find((name) => !values.has(`${holder}.${name}`))
+  return missing === undefined ? values : `${holder}.${missing} may not be empty`
+}
+
+/** Hundredths of the unit whatever the currency; undefined where it has no such amount. */
+function minorOf(centis: number, code: string): bigint | undefined {
+  const { exponent } = currencyOf(code)!
+  const shifted = BigInt(centis) * 10n ** BigInt(exponent)
+  return shifted % 100n === 0n ? shifted / 100n : undefined
+}
+
+/** All that was said, in one order; without what no two requests need to share. */
+const said = (values: JsonValues) =>
+  [...values]
+    .filter(([path]) => path !== 'session.signature' && !path.endsWith('securityCode'))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+
+function secretsOf(kind: MobileKind, values: JsonValues): InvoiceSecrets {
+  const of = (path: string) => values.get(path) as string | undefined
+  const pan = of(`${fundsOf[kind]}.number`)
+  const cvv2 = of(`${fundsOf[kind]}.securityCode`) ?? of('sourceOfFunds.reference.securityCode')
+  return {
+    accessToken: secret(of('session.accessToken')!),
+    signature: secret(of('session.signature')!),
+    ...(pan === undefined ? {} : { pan: secret(pan) }),
+    ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
+  }
+}
+
+function requestOf(kind: MobileKind, values: JsonValues, remoteAddress: string, amountMinor: bigint | undefined): MobileRequest {
+  const of = (path: string) => values.get(path) as string | undefined
+  const at = fundsOf[kind]
+  const [firstName, lastName] = [of(`${at}.holder.firstName`), of(`${at}.holder.lastName`)]
+  const hasCard = values.has(`${at}.number`)
+  const made: { [K in keyof MobileRequest]: MobileRequest[K] | undefined } = {
+    serialNumber: of('consumer.device.serialNumber')!,
+    currency: of('transaction.currency')!,
+    ipAddress: (values.get('consumer.ipAddresses') as string[] | undefined)?.[0] ?? remoteAddress,
+    billing: billingOf(values),
+    email: of('consumer.email'),
+    amountCentis: values.get('transaction.amountCentis') as number | undefined,
+    amountMinor: amountMinor === undefined ? undefined : String(amountMinor),
+    clientCardId: of('sourceOfFunds.reference.clientCardId'),
+    birthDay: of('consumer.birthDay'),
+    description: of('order.description'),
+    siteUrl: of('order.siteUrl'),
+    purpose: of('order.purpose'),
+    card: hasCard
+      ? {
+          expiryMonth: values.get(`${at}.expiry.month`) as number,
+          expiryYear: values.get(`${at}.expiry.year`) as number,
+          printedName: of(`${at}.holder.printedName`) ?? `${firstName} ${lastName}`,
+          ...(firstName === undefined ? {} : { firstName }),
+          ...(lastName === undefined ? {} : { lastName }),
+        }
+      : undefined,
+  }
+  return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined)) as unknown as MobileRequest
+}
+
+/** Whether both tokens are those of this invoice; whichever differs, the work is the same. */
+export const tokensHold = (values: JsonValues, invoice: Invoice, secrets: InvoiceSecrets): boolean =>
+  [
+    sameText(values.get('session.token') as string, invoice.sessionToken),
+    sameText(values.get('session.accessToken') as string, secrets.accessToken.reveal()),
+  ].every(Boolean)

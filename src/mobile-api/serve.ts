@@ -1,0 +1,70 @@
+import { reasonOf } from '../base/log.ts'
+import { uuid } from '../base/random.ts'
+import type { Answer, Incoming, Route } from '../http/server.ts'
+import type { Invoice, InvoiceSecrets, MobileKind } from './invoice.ts'
+import type { MobileWorld } from './mobile-world.ts'
+import { performMobile, type MobileAsked } from './perform.ts'
+import { httpOf, refuseMobile, type MobileRefusal } from './refusal.ts'
+import { statusOfMobile } from './status.ts'
+
+const kinds: readonly MobileKind[] = ['verification', 'sale']
+
+/** What merchants' apps call. */
+export function mobileRoutes(
+  base: string,
+  world: MobileWorld,
+  begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
+): Route[] {
+  return kinds.flatMap((kind): Route[] => {
+    const path = `${base}/dapi/v1/${kind}/:endpointId/:invoiceId`
+    return [
+      { method: 'POST', path, handle: (request) => serve(world, kind, request, (asked) => performMobile(world, asked, begin)) },
+      {
+        method: 'POST',
+        path: `${path}/status`,
+        handle: (request) => serve(world, kind, request, (asked) => statusOfMobile(world, asked)),
+      },
+    ]
+  })
+}
+
+type Doing = (asked: MobileAsked) => Promise<object>
+
+async function serve(world: MobileWorld, kind: MobileKind, request: Incoming, doing: Doing): Promise<Answer> {
+  const { endpointId = '', invoiceId = '' } = request.params
+  const asked = {
+    kind,
+    endpointId,
+    invoiceId,
+    body: bodyOf(request),
+    remoteAddress: request.remoteAddress,
+    now: world.clock.now(),
+  }
+  const code = uuid(world.random)
+  const answer = await doing(asked).catch((error) => {
+    world.log.error({ code, kind, reason: reasonOf(error) }, 'a request of an app failed')
+    return refuseMobile('INTERNAL_ERROR', 'internal error')
+  })
+  if (!isRefusal(answer)) return json(200, answer)
+  const { cause, message } = answer
+  world.log.info({ code, kind, cause, message }, 'an app is refused')
+  return json(httpOf(cause), { error: { cause, code, message }, invoiceId })
+}
+
+const isRefusal = (answer: object): answer is MobileRefusal => 'cause' in answer
+
+/** Undefined when it is no JSON. */
+function bodyOf({ body, overloaded }: Incoming): unknown {
+  if (overloaded || !body) return undefined
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+const json = (status: number, body: object): Answer => ({
+  status,
+  type: 'application/json;charset=utf-8',
+  body: JSON.stringify(body),
+})

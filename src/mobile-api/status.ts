@@ -1,0 +1,70 @@
+import { authenticationView } from '../order/view-authentication.ts'
+import { head, statusOf, type Order } from '../order/order.ts'
+import { readJson } from '../spec/mobile/field.ts'
+import { statusRequest } from '../spec/mobile/requests.ts'
+import type { Invoice } from './invoice.ts'
+import type { MobileWorld } from './mobile-world.ts'
+import { tokensHold, type MobileAsked } from './perform.ts'
+import { refuseMobile, type MobileRefusal } from './refusal.ts'
+
+/** Where a transaction of the app stands. What is not there, and what belongs to somebody else, are told alike. */
+export async function statusOfMobile(world: MobileWorld, asked: MobileAsked): Promise<object | MobileRefusal> {
+  const values = readJson(statusRequest, asked.body)
+  if (typeof values === 'string') return refuseMobile('INVALID_REQUEST', values)
+  const { endpointId } = asked
+  const endpoint = /^[1-9][0-9]{0,17}$/.test(endpointId) ? world.registry().endpoint(BigInt(endpointId)) : undefined
+  const found = endpoint && (await world.invoices.find(endpoint.merchantId, asked.invoiceId))
+  const isTheirs =
+    found?.invoice.kind === asked.kind &&
+    found.invoice.endpointId === endpoint!.endpointId &&
+    tokensHold(values, found.invoice, found.secrets)
+  if (!isTheirs) return refuseMobile('ORDER_NOT_FOUND', 'invoiceId is not known')
+  const { invoice } = found
+  const { merchantId, orderId } = invoice
+  const order = invoice.state === 'ordered' ? await world.orders.byId({ merchantId, orderId }) : undefined
+  return { invoiceId: invoice.invoiceId, session: { token: invoice.sessionToken }, ...stateOf(world, invoice, order) }
+}
+
+function stateOf(world: MobileWorld, invoice: Invoice, order: Order | undefined): object {
+  if (invoice.state === 'declined') {
+    const { errorCode, errorMessage } = invoice
+    return { state: 'DECLINED', errorCode, errorMessage, ...finalFacts(invoice, undefined) }
+  }
+  if (!order) return { state: 'PROCESSING' }
+  const status = statusOf(order)
+  if (status === 'processing' || status === 'unknown') {
+    const asks = authenticationView(order, head(order), world.pages, () => world.pareqParts(order))
+    const redirectUrl = asks?.['redirect-to']
+    return redirectUrl === undefined ? { state: 'PROCESSING' } : { state: 'REDIRECT_REQUEST', redirectUrl }
+  }
+  const { verified, errorCode, errorMessage } = head(order).result
+  const authentication = verified === undefined || verified === 'UNKNOWN' ? {} : { secure3DAuthStatus: verified }
+  if (status === 'approved') return { state: 'APPROVED', ...authentication, ...finalFacts(invoice, order) }
+  return {
+    state: 'DECLINED',
+    ...(errorCode === undefined ? {} : { errorCode: Number(errorCode) }),
+    ...(errorMessage === undefined ? {} : { errorMessage: errorMessage.slice(0, 128) }),
+    ...authentication,
+    ...finalFacts(invoice, order),
+  }
+}
+
+/** What a final answer always has: apps read it unguarded. */
+function finalFacts({ kind, orderId, request, createdAt }: Invoice, order: Order | undefined): object {
+  const bankOrderId = (order && head(order).result.processor?.processorTxId) ?? String(orderId)
+  if (kind === 'verification') return { bankOrderId }
+  return {
+    bankOrderId,
+    orderId: String(orderId),
+    transaction: {
+      amountCentis: request.amountCentis,
+      commissionCentis: 0,
+      currency: request.currency,
+      orderCreatedDate: dateText(order?.createdAt ?? createdAt),
+      transactionCreatedDate: dateText(order ? head(order).createdAt : createdAt),
+    },
+  }
+}
+
+/** `yyyy-MM-dd HH:mm:ss.SSSZ`, in UTC. */
+const dateText = (at: number): string => `${new Date(at).toISOString().slice(0, 23).replace('T', ' ')}+0000`

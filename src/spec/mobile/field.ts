@@ -1,0 +1,74 @@
+/** The machinery of the mobile API's tables: a row says what a JSON value at a path must be; `readJson` turns a body into values by path, or the one complaint that comes first. */
+
+export interface JsonKind {
+  /** What it must be, to complete "<path> must be …". */
+  must: string
+  fits: (value: unknown) => boolean
+}
+
+/** `card` and `reference`: mandatory where the source of funds is that one. */
+export type JsonNeed = 'mandatory' | 'optional' | 'card' | 'reference'
+
+export interface JsonField {
+  is: JsonKind
+  need: JsonNeed
+  guard: 'open' | 'personal' | 'card' | 'secret'
+  means: string
+}
+
+export type JsonTable = Readonly<Record<string, JsonField>>
+
+const codePoints = (given: string): number => Array.from(given).length
+const between = (least: number, most: number) => (least === most ? `${least}` : `${least} to ${most}`)
+
+/** No control characters: they mean nothing in any of these fields, and a NUL cannot be stored. */
+export const text = (least: number, most: number): JsonKind => ({
+  must: `a string of ${between(least, most)} characters`,
+  fits: (value) => typeof value === 'string' && codePoints(value) >= least && codePoints(value) <= most && !/\p{Cc}/u.test(value),
+})
+
+export const matching = (pattern: RegExp, must: string): JsonKind => ({
+  must,
+  fits: (value) => typeof value === 'string' && pattern.test(value),
+})
+
+export const integer = (least: number, most: number): JsonKind => ({
+  must: `an integer from ${least} to ${most}`,
+  fits: (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
+})
+
+export const degrees = (most: number): JsonKind => ({
+  must: `a number from -${most} to ${most}`,
+  fits: (value) => typeof value === 'number' && value >= -most && value <= most,
+})
+
+export const listOf = (one: JsonKind, most: number): JsonKind => ({
+  must: `a list of at most ${most}, each ${one.must}`,
+  fits: (value) => Array.isArray(value) && value.length <= most && value.every((item) => one.fits(item)),
+})
+
+export type JsonValues = ReadonlyMap<string, unknown>
+
+/** Values by path; null and empty text count as absent. A text is the complaint. `needs`: which needs hold besides `mandatory`. */
+export function readJson(fields: JsonTable, body: unknown, needs: ReadonlySet<JsonNeed> = new Set()): JsonValues | string {
+  const values = new Map<string, unknown>()
+  for (const path of Object.keys(fields)) {
+    const value = valueAt(body, path)
+    if (value !== undefined && value !== null && value !== '') values.set(path, value)
+  }
+  for (const [path, { need }] of Object.entries(fields))
+    if (!values.has(path) && (need === 'mandatory' || needs.has(need))) return `${path} may not be empty`
+  for (const [path, { is }] of Object.entries(fields))
+    if (values.has(path) && !is.fits(values.get(path))) return `${path} must be ${is.must}`
+  return values
+}
+
+/** What is at a dotted path; only own members count. */
+export function valueAt(body: unknown, path: string): unknown {
+  let value = body
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name)) return undefined
+    value = (value as Record<string, unknown>)[name]
+  }
+  return value
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { send, until } from '../conformance/client.ts'
+import type { World } from '../harness/world.ts'
+import { cliOf } from './cli-run.ts'
+import { hmac, startMerchant } from './mobile-merchant.ts'
+
+/** A merchant's app and the server that hands it its signatures, for tests. */
+
+export type Json = Record<string, unknown>
+
+export interface Begun {
+  kind: 'verification' | 'sale'
+  endpoint: number
+  invoiceId: string
+  body: Json
+  accessToken: string
+}
+
+const cardOf = (number: string, securityCode = '123') => ({
+  number,
+  securityCode,
+  expiry: { month: 12, year: new Date().getUTCFullYear() + 1 },
+  holder: { printedName: 'ADA LOVELACE' },
+})
+
+interface Wish {
+  endpoint?: number
+  number?: string
+  securityCode?: string
+  reference?: Json
+  amountCentis?: number
+  currency?: string
+  email?: string
+  /** Into the body, after it was signed. */
+  change?: (body: Json) => void
+}
+
+/** An app at a world whose endpoints plain, secure and yen call the merchant's server of this test. */
+export async function openApp(world: World) {
+  const began = new Map<string, { nonce: string; invoiceId: string; endpointId: string }>()
+  const merchant = await startMerchant(world.merchant.controlKey, began)
+  /** What the merchant's server hands to its app, and what the app then sends. */
+  function begin(kind: Begun['kind'], wish: Wish = {}): Begun {
+    const { endpoint = world.endpoints.plain, number = '4111111111111111', securityCode, reference, amountCentis = 1_050, email = 'ada@example.com' } = wish // oxfmt-ignore
+    const currency = wish.currency ?? (endpoint === world.endpoints.yen ? 'JPY' : 'USD')
+    const invoiceId = randomUUID()
+    const nonce = randomUUID().replaceAll('-', '')
+    const accessToken = randomUUID() + randomUUID()
+    const serialNumber = 'device-1'
+    const amount = kind === 'sale' ? [String(amountCentis)] : []
+    const signature = hmac(
+      world.merchant.controlKey,
+      accessToken,
+      serialNumber,
+      String(endpoint),
+      nonce,
+      invoiceId,
+      ...amount,
+      currency,
+    )
+    began.set(invoiceId, { nonce, invoiceId, endpointId: String(endpoint) })
+    const card = cardOf(number, securityCode)
+    const body: Json = {
+      consumer: { device: { serialNumber }, email },
+      session: { accessToken, nonce, signature },
+      transaction: { currency, ...(kind === 'sale' ? { amountCentis } : {}) },
+      ...(kind === 'verification' ? { sourceCard: card } : { sourceOfFunds: reference ? { reference } : { card } }),
+    }
+    wish.change?.(body)
+    return { kind, endpoint, invoiceId, body, accessToken }
+  }
+
+  async function post(path: string, body: unknown): Promise<{ status: number; body: Json }> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const answer = await send('POST', `${world.baseUrl}/dapi/v1/${path}`, text, { 'content-type': 'application/json' })
+    assert.equal(answer.contentType, 'application/json;charset=utf-8')
+    return { status: answer.httpStatus, body: JSON.parse(answer.body) as Json }
+  }
+
+  const perform = ({ kind, endpoint, invoiceId, body }: Begun) => post(`${kind}/${endpoint}/${invoiceId}`, body)
+  const status = ({ kind, endpoint, invoiceId, accessToken }: Begun, token: string) =>
+    post(`${kind}/${endpoint}/${invoiceId}/status`, { session: { accessToken, token } })
+
+  async function accepted(one: Begun): Promise<string> {
+    const { status: http, body } = await perform(one)
+    assert.equal(http, 200, JSON.stringify(body))
+    const { token } = body.session as { token: string }
+    assert.deepEqual(body, { invoiceId: one.invoiceId, session: { token } })
+    assert.ok(token.length >= 16 && token.length <= 36)
+    return token
+  }
+
+  async function ended(one: Begun, token?: string): Promise<Json> {
+    const its = token ?? (await accepted(one))
+    const { body } = await until(
+      () => status(one, its),
+      ({ body: seen }) => seen.state !== 'PROCESSING',
+      45_000,
+    )
+    assert.deepEqual([body.invoiceId, (body.session as Json).token], [one.invoiceId, its])
+    return body
+  }
+
+  async function refused(one: Begun, cause: string, message: RegExp, http = 400): Promise<void> {
+    const answer = await perform(one)
+    const error = answer.body.error as Json
+    assert.deepEqual([answer.status, error['cause'], answer.body.invoiceId], [http, cause, one.invoiceId], JSON.stringify(answer))
+    assert.match(String(error['message']), message)
+    assert.match(String(error['code']), /^[0-9a-f-]{36}$/)
+  }
+
+  const served = [world.endpoints.plain, world.endpoints.secure, world.endpoints.yen]
+  const { tell } = cliOf(() => world)
+  for (const id of served) await tell(['endpoint', 'set', String(id), '--merchant-server-url', merchant.url])
+  for (const endpoint of served)
+    await until(
+      () => perform(begin('sale', { endpoint, amountCentis: 1_000 })),
+      ({ status: http }) => http === 200,
+    )
+  return { merchant, begin, post, perform, status, accepted, ended, refused }
+}
+
+export type App = Awaited<ReturnType<typeof openApp>>

@@ -1,0 +1,83 @@
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
+/** A merchant's server of the mobile API, for tests: it answers as the text says unless a test makes it lie. */
+
+type Json = Record<string, unknown>
+export interface Call {
+  path: string
+  body: Json
+}
+export interface MerchantServer {
+  url: string
+  calls: Call[]
+  /** Changes an answer, or is one: what it returns is sent. By the last word of the path. */
+  lie: ((path: string, answer: Json) => { status?: number; body?: Json | string; hang?: true }) | undefined
+  /** serverCardId by clientCardId. */
+  cards: Map<string, string>
+  close(): void
+}
+
+export const hmac = (key: string, ...parts: string[]): string =>
+  createHmac('sha1', Buffer.from(key.replaceAll('-', ''), 'hex'))
+    .update(parts.join(''))
+    .digest('hex')
+    .toUpperCase()
+
+const at = (body: unknown, path: string): string | undefined =>
+  path.split('.').reduce<unknown>((value, name) => (value as Json | undefined)?.[name], body) as string | undefined
+
+/** `noncesOf` tells the nonce of an invoice and its endpoint, which a notification does not name. */
+export async function startMerchant(
+  key: string,
+  began: Map<string, { nonce: string; invoiceId: string; endpointId: string }>,
+): Promise<MerchantServer> {
+  const tokens = new Map<string, string>()
+  const merchant: MerchantServer = { url: '', calls: [], lie: undefined, cards: new Map(), close: () => server.close() }
+
+  function answer(path: string, body: Json): Json {
+    const serial = at(body, 'consumer.device.serialNumber') ?? ''
+    const token = at(body, 'session.token') ?? ''
+    const check = /^\/(?:verification|sale)\/([^/]+)\/check$/.exec(path)
+    if (check) {
+      const { nonce, endpointId } = began.get(check[1]!)!
+      tokens.set(token, check[1]!)
+      const clientCardId = at(body, 'sourceOfFunds.reference.clientCardId')
+      const serverCardId = clientCardId === undefined ? undefined : merchant.cards.get(clientCardId)
+      const checkSignature = hmac(
+        key,
+        serial,
+        nonce,
+        endpointId,
+        check[1]!,
+        ...(serverCardId === undefined ? [] : [serverCardId]),
+      )
+      return {
+        invoiceId: check[1],
+        session: { nonce, token, checkSignature },
+        ...(serverCardId === undefined ? {} : { sourceOfFunds: { reference: { serverCardId } } }),
+      }
+    }
+    const { nonce, endpointId, invoiceId } = began.get(tokens.get(token)!)!
+    return { invoiceId, session: { nonce, token, checkSignature: hmac(key, nonce, endpointId, invoiceId) } }
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as Json
+    const path = request.url!
+    merchant.calls.push({ path, body })
+    const made = answer(path, body)
+    const { status = 200, body: told = made, hang } = merchant.lie?.(path, made) ?? {}
+    if (hang) return
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(typeof told === 'string' ? told : JSON.stringify(told))
+  }
+
+  const server = createServer((request, response) => void serve(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  merchant.url = `http://127.0.0.1:${typeof address === 'object' ? address!.port : 0}`
+  return merchant
+}

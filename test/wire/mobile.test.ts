@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Client } from 'pg'
+import { ledger, until } from '../conformance/client.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { openApp, type App, type Json } from './mobile-app.ts'
+import { hmac, type MerchantServer } from './mobile-merchant.ts'
+import { testCard } from './three-d-secure-browser.ts'
+
+/** The mobile API as an app meets it, with a merchant's server that answers as the text says, and some that lie. */
+
+let world: World
+let app: App
+let merchant: MerchantServer
+let database: Client
+before(async () => {
+  world = await startWorld()
+  database = new Client({ connectionString: world.databaseUrl })
+  await database.connect()
+  app = await openApp(world)
+  merchant = app.merchant
+})
+after(async () => {
+  merchant?.close()
+  await database?.end()
+  await world?.stop()
+})
+
+const callsAbout = (invoiceId: string) => merchant.calls.filter(({ path }) => path.includes(invoiceId))
+
+test('a verification is checked with the merchant, moves no money, and maps the card', async () => {
+  const one = app.begin('verification')
+  const seen = await app.ended(one)
+  assert.equal(seen.state, 'APPROVED')
+  assert.ok(seen.bankOrderId)
+  const [check] = callsAbout(one.invoiceId)
+  assert.equal(check!.path, `/verification/${one.invoiceId}/check`)
+  const { session } = one.body as { session: Json }
+  assert.deepEqual(check!.body, {
+    consumer: { device: { serialNumber: 'device-1' } },
+    session: { ...session, token: (seen.session as Json).token },
+  })
+  const notified = await until(
+    () => merchant.calls.find(({ path, body }) => path === '/verification/notification' && (body.session as Json).token === (seen.session as Json).token), // oxfmt-ignore
+    (call) => call !== undefined,
+  )
+  const { reference, sourceCard } = notified!.body as { reference: Json; sourceCard: Json }
+  assert.match(String(reference['serverCardId']), /^[0-9]{19}$/)
+  assert.ok(Number.isSafeInteger(reference['uniqueReferenceCardId']))
+  assert.deepEqual(sourceCard, { bin: 411111 })
+})
+
+test('a sale is approved, charged once, told with its dates, and its card pays again by reference', async () => {
+  const one = app.begin('sale')
+  const seen = await app.ended(one)
+  assert.equal(seen.state, 'APPROVED')
+  const { transaction, orderId, bankOrderId } = seen as { transaction: Json; orderId: string; bankOrderId: string }
+  assert.match(bankOrderId, /^SIM-/)
+  assert.deepEqual([transaction['amountCentis'], transaction['commissionCentis'], transaction['currency']], [1_050, 0, 'USD'])
+  for (const date of [transaction['orderCreatedDate'], transaction['transactionCreatedDate']])
+    assert.match(String(date), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\+0000$/)
+  assert.equal((await ledger(world, orderId)).length, 1)
+  const mapped = await until(
+    () => merchant.calls.find(({ path, body }) => path === '/sale/notification' && (body.session as Json).token === (seen.session as Json).token), // oxfmt-ignore
+    (call) => call !== undefined,
+  )
+  const { reference } = (mapped!.body as { sourceCard: { reference: Json } }).sourceCard
+  merchant.cards.set('my card', String(reference['serverCardId']))
+
+  const again = app.begin('sale', { reference: { clientCardId: 'my card' }, amountCentis: 2_000 })
+  const repeated = await app.ended(again)
+  assert.equal(repeated.state, 'APPROVED', JSON.stringify(repeated))
+  assert.equal(callsAbout(again.invoiceId)[0]!.body['sourceOfFunds'] === undefined, false)
+  const another = app.begin('sale', { reference: { clientCardId: 'my card' }, email: 'eve@example.com' })
+  assert.deepEqual(
+    [(await app.ended(another)).state, (await app.ended(another)).errorCode],
+    ['DECLINED', 4004],
+    'another e-mail address',
+  )
+  merchant.cards.set('foreign', '1000000000000000004')
+  assert.equal((await app.ended(app.begin('sale', { reference: { clientCardId: 'foreign' } }))).errorCode, 4004)
+})
+
+test('what the acquirer declines is DECLINED with its code', async () => {
+  const seen = await app.ended(app.begin('sale', { securityCode: '116' }))
+  assert.deepEqual([seen.state, seen.errorCode, seen.errorMessage], ['DECLINED', 116, 'Not sufficient funds'])
+})
+
+test('the same request again has the same answer; with other content invoice and nonce are refused', async () => {
+  const one = app.begin('sale')
+  const [first, second] = await Promise.all([app.accepted(one), app.accepted(one)])
+  assert.equal(first, second)
+  const other = { ...one, body: { ...one.body, order: { description: 'something else' } } }
+  await app.refused(other, 'INVALID_REQUEST', /invoiceId/)
+  const thief = app.begin('sale')
+  const { nonce } = one.body.session as { nonce: string }
+  const session = thief.body.session as Json
+  session['nonce'] = nonce
+  session['signature'] = hmac(world.merchant.controlKey, thief.accessToken, 'device-1', String(thief.endpoint), nonce, thief.invoiceId, '1050', 'USD') // oxfmt-ignore
+  await app.refused(thief, 'INVALID_REQUEST', /nonce/)
+  const { orderId } = (await app.ended(one, first)) as { orderId: string }
+  assert.equal((await ledger(world, orderId)).length, 1)
+})
+
+describe('a merchant server that lies, or fails', () => {
+  const lies: readonly (readonly [
+    string,
+    (path: string, answer: Json) => ReturnType<NonNullable<MerchantServer['lie']>>,
+    number,
+  ])[] = [
+    ['refuses with a cause', () => ({ status: 400, body: { error: { cause: 'FILTERED', code: 'x', message: 'no' } } }), 4001],
+    ['refuses by a 403 without a body', () => ({ status: 403, body: '' }), 4001],
+    ['answers 200 with an error', () => ({ body: { error: { cause: 'INVALID_REQUEST' } } }), 4001],
+    [
+      'signs wrongly',
+      (_p, a) => ({ body: { ...a, session: { ...(a['session'] as Json), checkSignature: 'F'.repeat(40) } } }),
+      4003,
+    ],
+    ['changes the nonce', (_p, a) => ({ body: { ...a, session: { ...(a['session'] as Json), nonce: 'n'.repeat(32) } } }), 4003],
+    ['changes the token', (_p, a) => ({ body: { ...a, session: { ...(a['session'] as Json), token: 't'.repeat(36) } } }), 4003],
+    ['changes the invoice', (_p, a) => ({ body: { ...a, invoiceId: 'another' } }), 4003],
+    ['names another currency', (_p, a) => ({ body: { ...a, transaction: { currency: 'EUR' } } }), 4003],
+    ['names a card nobody asked for', (_p, a) => ({ body: { ...a, sourceOfFunds: { reference: { serverCardId: '7' } } } }), 4003],
+    ['answers no JSON', () => ({ body: 'hello' }), 4003],
+    ['answers a list', () => ({ body: '[]' }), 4003],
+    ['answers too much', () => ({ body: `{"x":"${'y'.repeat(100_000)}"}` }), 4003],
+    ['redirects', () => ({ status: 302 }), 4001],
+    ['fails each time', () => ({ status: 500 }), 4002],
+  ]
+  for (const [what, lie, errorCode] of lies)
+    test(`it ${what}: declined ${errorCode}, and nothing is charged`, async () => {
+      const one = app.begin('sale')
+      merchant.lie = (path, answer) => (path.endsWith(`${one.invoiceId}/check`) ? lie(path, answer) : {})
+      try {
+        const seen = await app.ended(one)
+        assert.deepEqual([seen.state, seen.errorCode], ['DECLINED', errorCode], JSON.stringify(seen))
+        assert.ok(seen.bankOrderId && seen.orderId && seen.transaction)
+        assert.deepEqual(await ledger(world, seen.orderId as string), [])
+      } finally {
+        merchant.lie = undefined
+      }
+    })
+  test('it fails once and then answers: the sale goes on', async () => {
+    const one = app.begin('sale')
+    let n = 0
+    merchant.lie = (path) => (path.endsWith(`${one.invoiceId}/check`) && n++ === 0 ? { status: 503 } : {})
+    assert.equal((await app.ended(one)).state, 'APPROVED')
+    assert.equal(callsAbout(one.invoiceId).length, 2)
+    merchant.lie = undefined
+  })
+  test('a notification that is not signed rightly is sent again, one that is refused is not', async () => {
+    const one = app.begin('verification')
+    let tries = 0
+    merchant.lie = (path, answer) => {
+      if (path !== '/verification/notification') return {}
+      tries++
+      if (tries === 1) return { body: { ...answer, session: { ...(answer['session'] as Json), checkSignature: 'F'.repeat(40) } } }
+      return { status: 400, body: { error: { cause: 'INVALID_REQUEST' } } }
+    }
+    const seen = await app.ended(one)
+    assert.equal(seen.state, 'APPROVED', 'it never holds up the outcome')
+    await until(() => tries, (n) => n === 2) // oxfmt-ignore
+    const state = () => database.query(`select state from delivery where kind = 'card mapping' and tries = 2`)
+    assert.ok((await until(state, ({ rows }) => rows.length === 1)).rows.length === 1)
+    merchant.lie = undefined
+  })
+})
+
+test('a card with 3-D Secure sends the consumer to a short address; the next status is final', async () => {
+  const one = app.begin('sale', { endpoint: world.endpoints.secure, number: testCard('4', 2, 0) })
+  const token = await app.accepted(one)
+  const { redirectUrl, state } = (await app.ended(one, token)) as { redirectUrl: string; state: string }
+  assert.equal(state, 'REDIRECT_REQUEST')
+  assert.ok(redirectUrl.length <= 128)
+  assert.equal((await fetch(redirectUrl)).status, 200)
+})
+
+test('killed while it waits for the merchant: it is asked again, and the sale is made once', async () => {
+  const one = app.begin('sale')
+  merchant.lie = (path) => (path.endsWith(`${one.invoiceId}/check`) ? { hang: true } : {})
+  const token = await app.accepted(one)
+  await until(() => callsAbout(one.invoiceId).length, (n) => n === 1) // oxfmt-ignore
+  await world.crash(async () => {
+    merchant.lie = undefined
+    await Promise.resolve()
+  })
+  const seen = await app.ended(one, token)
+  assert.equal(seen.state, 'APPROVED')
+  assert.equal((await ledger(world, seen.orderId as string)).length, 1)
+})
+
+test('no secret is left: no CVV2 of an invoice that is over, no card number or access token in clear', async () => {
+  const { rows } = await database.query<{ text: string }>('select row_to_json(i)::text as text from mobile_invoice i')
+  assert.ok(rows.length > 20)
+  for (const { text } of rows) {
+    assert.doesNotMatch(text, /4111111111111111/)
+    for (const { body } of merchant.calls) assert.ok(!text.includes(String((body.session as Json)['accessToken'])))
+  }
+  const open = await database.query(`select from mobile_invoice where state <> 'checking' and cvv2_sealed is not null`)
+  assert.equal(open.rowCount, 0)
+})
