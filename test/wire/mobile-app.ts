@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { send, until } from '../conformance/client.ts'
 import type { World } from '../harness/world.ts'
 import { cliOf } from './cli-run.ts'
-import { hmac, startMerchant } from './mobile-merchant.ts'
+import { hmac, startMerchant } from './mobile-peer.ts'
 
 /** A merchant's app and the server that hands it its signatures, for tests. */
 

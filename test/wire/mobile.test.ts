@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import { ledger, until } from '../conformance/client.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { openApp, type App, type Json } from './mobile-app.ts'
-import { hmac, type MerchantServer } from './mobile-merchant.ts'
+import { hmac, type MerchantServer } from './mobile-peer.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
 /** The mobile API as an app meets it, with a merchant's server that answers as the text says, and some that lie. */
