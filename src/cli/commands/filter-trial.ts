@@ -43,8 +43,8 @@ export function addFilterTrial(filter: Command): void {
 Ends with 0 whether it would be filtered or not.
 
 Examples
-  npx tollgate filter test --endpoint 1 --card 4111111111111111 --country FR --amount 250.00
-  npx tollgate filter test --endpoint 1 --card - --email eve@example.com < number.txt`,
+  npx tollgate filter test --endpoint 101 --card 4111111111111111 --country FR --amount 250.00
+  npx tollgate filter test --endpoint 101 --card - --email eve@example.com < number.txt`,
     )
     .action(test)
 }
