@@ -1,0 +1,14 @@
+import type { Body } from './body.ts'
+import type { Merchant } from './merchant.ts'
+import type { Parts } from './signatures.ts'
+
+/** One call of the merchant's server. */
+export interface Call {
+  body: Body
+  /** Of the path; an operation whose path has none sets it once it knows. */
+  invoiceId: string
+  /** What was signed or verified, for the journal. */
+  signed: { name: string; parts: Parts; signature: string }[]
+}
+
+export type Operation = (merchant: Merchant, call: Call) => Promise<object>

@@ -1,0 +1,129 @@
+import { currencyOf } from '../../src/base/money.ts'
+import { secret, type Secret } from '../../src/base/secret.ts'
+import type { Kind } from './kind.ts'
+import { signatureKey } from './signatures.ts'
+
+/** What the merchant knows of a consumer besides cards; all of it goes into the check of a verification, the e-mail into every check. */
+export interface Profile {
+  email?: string
+  birthDay?: string
+  billing?: object
+}
+
+export interface Configuration {
+  login: string
+  key: Secret<Buffer>
+  /** The endpoint that takes this currency. */
+  endpointFor: (kind: Kind, currency: string) => string | undefined
+  /** Least and most that a transfer may cost, as the app shows it. */
+  rates: { min: string; max: string } | undefined
+  /** Optional members of the answers to checks. */
+  tellsCurrency: boolean
+  randomSumCentis: number | undefined
+  profiles: ReadonlyMap<string, Profile>
+  /** Consumers whom the merchant serves no longer. */
+  blocked: ReadonlySet<string>
+  keepsJournal: boolean
+}
+
+/** What the program needs besides, to start. */
+export interface Place {
+  databaseUrl: string
+  host: string
+  port: number
+}
+
+type Json = Record<string, unknown>
+
+/** Reads a configuration; a list of complaints when it cannot be used. They never repeat what was given, which has the key in it. */
+export function readConfiguration(json: unknown): (Configuration & Place) | { complaints: string[] } {
+  if (!isObject(json)) return { complaints: ['the configuration is not a JSON object'] }
+  const complaints: string[] = []
+  const complain = (says: string) => void complaints.push(says)
+  const login = textIn(json, 'login') ?? complain('login is missing')
+  const key = keyIn(json, complain)
+  const databaseUrl =
+    textIn(json, 'database_url') ?? complain('database_url is missing: postgres://user:password@host:5432/database')
+  const endpoints = endpointsIn(json['endpoints'], complain)
+  const rates = ratesIn(json['rates'], complain)
+  const answers = isObject(json['check']) ? json['check'] : {}
+  const randomSum = answers['random_sum_centis']
+  if (randomSum !== undefined && !isWhole(randomSum, 100, 999))
+    complain('check.random_sum_centis is not a whole number from 100 to 999')
+  const port = json['port'] ?? 0
+  if (!isWhole(port, 0, 65_535)) complain('port is not a whole number up to 65535')
+  const blocked = json['blocked_consumers'] ?? []
+  if (!Array.isArray(blocked)) complain('blocked_consumers is not a list')
+  if (!login || !key || !databaseUrl || complaints.length > 0) return { complaints }
+  return {
+    login,
+    key,
+    endpointFor: (kind, currency) => endpoints[kind].get(currency) ?? endpoints[kind].get(anyCurrency),
+    rates,
+    tellsCurrency: answers['currency'] === true,
+    randomSumCentis: typeof randomSum === 'number' ? randomSum : undefined,
+    profiles: profilesIn(json['consumers']),
+    blocked: new Set(Array.isArray(blocked) ? blocked.map(String) : []),
+    keepsJournal: json['journal'] === true,
+    databaseUrl,
+    host: textIn(json, 'host') ?? '127.0.0.1',
+    port: Number(port),
+  }
+}
+
+function keyIn(json: Json, complain: (says: string) => void): Secret<Buffer> | undefined {
+  const given = textIn(json, 'control_key')
+  const key = given === undefined ? undefined : signatureKey(secret(given))
+  if (given === undefined) complain('control_key is missing')
+  else if (key === undefined)
+    complain('control_key is not 32 hexadecimal digits, dashes not counted: the mobile API takes no other')
+  return key
+}
+
+const kinds: readonly Kind[] = ['verification', 'sale', 'transfer']
+const anyCurrency = '*'
+
+/** Of each kind one endpoint, or one for each currency. */
+function endpointsIn(given: unknown, complain: (says: string) => void): Record<Kind, ReadonlyMap<string, string>> {
+  const read = (kind: Kind): ReadonlyMap<string, string> => {
+    const one = isObject(given) ? given[kind] : undefined
+    const pairs = isObject(one) ? Object.entries(one) : [[anyCurrency, one] as const]
+    const isFit = ([currency, id]: readonly [string, unknown]) =>
+      (currency === anyCurrency || currencyOf(currency) !== undefined) && /^[1-9][0-9]{0,17}$/.test(String(id))
+    if (pairs.length === 0 || !pairs.every(isFit))
+      complain(`endpoints.${kind} is neither an endpoint id nor ids by currency, such as {"USD": 101}`)
+    return new Map(pairs.map(([currency, id]) => [currency, String(id)]))
+  }
+  const [verification, sale, transfer] = kinds.map(read)
+  return { verification: verification!, sale: sale!, transfer: transfer! }
+}
+
+function ratesIn(given: unknown, complain: (says: string) => void): Configuration['rates'] {
+  if (given === undefined) return undefined
+  const rates = isObject(given) ? { min: textIn(given, 'min'), max: textIn(given, 'max') } : {}
+  if (rates.min !== undefined && rates.max !== undefined) return { min: rates.min, max: rates.max }
+  complain('rates lacks min or max, both texts')
+  return undefined
+}
+
+function profilesIn(given: unknown): ReadonlyMap<string, Profile> {
+  const entries = isObject(given) ? Object.entries(given) : []
+  return new Map(
+    entries.map(([consumer, told]) => {
+      const profile = isObject(told) ? told : {}
+      const email = textIn(profile, 'email')
+      const birthDay = textIn(profile, 'birth_day')
+      const billing = profile['billing']
+      return [consumer, { ...(email && { email }), ...(birthDay && { birthDay }), ...(isObject(billing) && { billing }) }]
+    }),
+  )
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isWhole = (value: unknown, least: number, most: number): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+
+function textIn(json: Json, name: string): string | undefined {
+  const value = json[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,2 @@
+/** The three transaction types of the mobile API. */
+export type Kind = 'verification' | 'sale' | 'transfer'
