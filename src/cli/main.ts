@@ -14,6 +14,7 @@ import { addEndpointCommands } from './commands/endpoint.ts'
 import { addFilterCommands } from './commands/filter.ts'
 import { addGateCommands } from './commands/gate.ts'
 import { addGroupCommands } from './commands/group.ts'
+import { addMerchantServerCommand } from './commands/merchant-server.ts'
 import { addMerchantCommands } from './commands/merchant.ts'
 import { addOrderCommands } from './commands/order.ts'
 import { addSignCommand } from './commands/sign.ts'
@@ -119,6 +120,7 @@ for (const add of [
   addAuditCommands,
   addAcquirerCommands,
   addSignCommand,
+  addMerchantServerCommand,
   addSimulateCommand,
 ])
   add(program)

@@ -17,6 +17,10 @@ export interface Program {
 const startWithinMs = 15_000
 const stopWithinMs = 3_000
 
+/** Of a simulator, which is started by its name, since nothing here imports one. */
+export const programFile = (name: string): string =>
+  fileURLToPath(new URL(`../../simulators/${name}/program.js`, import.meta.url))
+
 /** Starts `simulators/<name>/program` and waits for its ready line. Its log goes to <directory>/log/<name>.log; it ends when this process does. */
 export async function startProgram(
   name: string,
@@ -24,10 +28,9 @@ export async function startProgram(
   directory: string,
   env: Record<string, string>,
 ): Promise<Program> {
-  const program = fileURLToPath(new URL(`../../simulators/${name}/program.js`, import.meta.url))
   const logFile = join(directory, 'log', `${name}.log`)
   const log = openSync(logFile, 'a', 0o600)
-  const child = spawn(process.execPath, [program, '--die-with-parent', ...args], {
+  const child = spawn(process.execPath, [programFile(name), '--die-with-parent', ...args], {
     // A session of its own: Ctrl-C in the terminal reaches the sandbox alone, which stops everybody in order.
     detached: true,
     stdio: ['pipe', 'pipe', log],

@@ -13,6 +13,7 @@ import { startProgram, type Program } from './programs.ts'
 import { banner, step } from './sandbox-banner.ts'
 import { makeCertificates } from './sandbox-certificates.ts'
 import { sandboxDocs } from './sandbox-docs.ts'
+import { startMerchantServer } from './sandbox-merchant-server.ts'
 import { oauthKeyOf } from './sandbox-oauth-key.ts'
 import { startSimulators, threeDSecureOf } from './sandbox-simulators.ts'
 import { settleBins } from './sandbox-bins.ts'
@@ -81,6 +82,10 @@ async function start(
     const world = await settleWorld(pool, kek, { acquirerPort: Number(acquirer.ready.port), oauthKey: oauth.publicKey }, log)
     if (interrupted()) return undefined
 
+    step("Starting the merchant's server of the mobile API")
+    const merchantServer = await startMerchantServer(world, databaseUrl, directory)
+    stops.push({ what: "merchant's server of the mobile API", stop: merchantServer.stop })
+
     step('Starting the gateway')
     const gateway = await startGateway({
       databaseUrl,
@@ -102,7 +107,7 @@ async function start(
     stops.push({ what: 'gateway', stop: gateway.stop })
     const baseUrl = `http://127.0.0.1:${gateway.port}${basePath}`
 
-    step('Starting the reference merchant server and the shop')
+    step('Starting the receiver of callbacks and the shop')
     const simulators = {
       acquirer_admin_url: String(acquirer.ready.admin_url),
       directory_server_url: String(directoryServer.ready.admin_url),
@@ -125,6 +130,7 @@ async function start(
       endpoints: world.endpoints,
       endpoint_groups: world.groups,
       merchant_server_url: String(merchant.ready.url),
+      mobile_merchant_server_url: String(merchantServer.ready.url),
       shop_url: String(merchant.ready.shop_url),
       simulators,
       database_url: databaseUrl,
@@ -137,7 +143,7 @@ async function start(
     console.log(banner(file, directory, systemClock.now()))
     return [
       gateway.lost.then(() => 'The gateway lost its lease; another process took its place.'),
-      ...[acquirer, directoryServer, acs, merchant].map(endOf),
+      ...[acquirer, directoryServer, acs, merchant, merchantServer].map(endOf),
     ]
   } finally {
     await pool.close()

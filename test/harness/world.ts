@@ -28,7 +28,10 @@ export interface World {
   acquirerAdminUrl: string
   directoryServerUrl: string
   acsUrl: string
+  /** Where callbacks go. */
   merchantServerUrl: string
+  /** The merchant's server of the mobile API. */
+  mobileMerchantServerUrl: string
   /** The shop of the sandbox, without a slash at the end. */
   shopUrl: string
   databaseUrl: string
@@ -103,6 +106,7 @@ interface SandboxFile {
   endpoints: { plain: number; secure: number; euro: number }
   endpoint_groups: { multi: number; multi_secure: number }
   merchant_server_url: string
+  mobile_merchant_server_url: string
   shop_url: string
   simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
   database_url: string
@@ -116,6 +120,7 @@ const viewOf = (file: SandboxFile) => ({
   directoryServerUrl: file.simulators.directory_server_url,
   acsUrl: file.simulators.acs_url,
   merchantServerUrl: file.merchant_server_url,
+  mobileMerchantServerUrl: file.mobile_merchant_server_url,
   shopUrl: file.shop_url,
 })
 

@@ -8,7 +8,7 @@ import { startMerchantServer } from '../../simulators/merchant-server/start.ts'
 
 /** The two callers of a merchant's server, the app and the gateway, written out as the tests want them. */
 
-const controlKey = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
+export const controlKey = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
 export type Kind = 'verification' | 'sale' | 'transfer'
 export const kinds: readonly Kind[] = ['verification', 'sale', 'transfer']
 export const initiatePaths: Record<Kind, string> = {
@@ -45,7 +45,7 @@ export interface Said {
   }[]
 }
 
-const configurationOf = (databaseUrl: string, more: object = {}): object => ({
+export const configurationOf = (databaseUrl: string, more: object = {}): object => ({
   login: 'shop',
   control_key: controlKey,
   endpoints: { verification: '111', sale: { USD: '112', JPY: 113 }, transfer: '114' },
