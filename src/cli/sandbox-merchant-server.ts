@@ -7,7 +7,7 @@ export function startMerchantServer(
   databaseUrl: string,
   directory: string,
 ): Promise<Program> {
-  const byCurrency = { USD: endpoints.plain, EUR: endpoints.euro }
+  const byCurrency = { USD: endpoints.mobile, EUR: endpoints.euro }
   const configuration = {
     login,
     control_key: controlKey.reveal(),

@@ -12,9 +12,11 @@ import {
   insertPublicKey,
   loadRegistry,
   touchConfig,
+  updateEndpoint,
   updateGate,
 } from '../merchant/store.ts'
 import { fingerprintOf, pemOf } from '../operator/public-key.ts'
+import { endpointOf } from '../operator/store-config.ts'
 import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
 import type { Pool } from '../storage/pool.ts'
 import { openIds } from '../storage/store-ids.ts'
@@ -25,7 +27,7 @@ import { transaction } from '../storage/transaction.ts'
 export interface SandboxWorld {
   login: string
   controlKey: Secret<string>
-  endpoints: { plain: number; secure: number; euro: number }
+  endpoints: { plain: number; secure: number; euro: number; mobile: number }
   groups: { multi: number; multi_secure: number }
 }
 
@@ -75,7 +77,7 @@ export async function settleWorld(
   return {
     login,
     controlKey: merchant.controlKeys[0]!,
-    endpoints: { plain: named('plain'), secure: named('secure'), euro: named('euro') },
+    endpoints: { plain: named('plain'), secure: named('secure'), euro: named('euro'), mobile: named('mobile') },
     groups: { multi: named('multi'), multi_secure: named('multi_secure') },
   }
 }
@@ -113,6 +115,7 @@ const endpoints = [
   { name: 'euro', currency: 'EUR', settings: usual },
   { name: 'secure', currency: 'USD', settings: { ...usual, threeDSecure: true } },
 ] as const
+const mobile = { name: 'mobile', currency: 'USD', settings: { ...usual, threeDSecure: true } } as const
 const groups = [
   { name: 'multi', members: ['plain', 'euro'] },
   { name: 'multi_secure', members: ['secure', 'euro'] },
@@ -125,17 +128,28 @@ async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promi
   const ids = openIds(pool, 'endpoint', 1)
   const there = await namesOf(pool, merchantId)
   await transaction(pool, async (runner) => {
-    for (const { name, currency, settings } of endpoints) {
-      if (there.has(name)) continue
+    const make = async ({ name, currency, settings }: (typeof endpoints)[number] | typeof mobile) => {
+      if (there.has(name)) return
       const endpointId = await ids.take()
       there.set(name, endpointId)
       await insertEndpoint(runner, { endpointId, merchantId, name, enabled: true, currency, gateIds, settings }, now)
     }
+    for (const endpoint of endpoints) await make(endpoint)
     for (const { name, members } of groups) {
       if (there.has(name)) continue
       const endpointIds = members.map((member) => there.get(member)!)
       await insertGroup(runner, { groupId: await ids.take(), merchantId, name, enabled: true, endpointIds }, now)
     }
+    await make(mobile)
+    await touchConfig(runner)
+  })
+}
+
+/** The merchant's server listens somewhere else at each start. */
+export async function pointMobile(pool: Pool, endpointId: number, merchantServerUrl: string): Promise<void> {
+  await transaction(pool, async (runner) => {
+    const endpoint = await endpointOf(runner, BigInt(endpointId))
+    await updateEndpoint(runner, { ...endpoint, settings: { ...endpoint.settings, merchantServerUrl } })
     await touchConfig(runner)
   })
 }

@@ -17,7 +17,7 @@ import { startMerchantServer } from './sandbox-merchant-server.ts'
 import { oauthKeyOf } from './sandbox-oauth-key.ts'
 import { startSimulators, threeDSecureOf } from './sandbox-simulators.ts'
 import { settleBins } from './sandbox-bins.ts'
-import { settleWorld } from './sandbox-world.ts'
+import { pointMobile, settleWorld } from './sandbox-world.ts'
 import { endOnDefect, untilSignal } from './signals.ts'
 import { usualTuning, type Tuning } from './tuning.ts'
 
@@ -85,6 +85,7 @@ async function start(
     step("Starting the merchant's server of the mobile API")
     const merchantServer = await startMerchantServer(world, databaseUrl, directory)
     stops.push({ what: "merchant's server of the mobile API", stop: merchantServer.stop })
+    for (const id of [world.endpoints.mobile, world.endpoints.euro]) await pointMobile(pool, id, String(merchantServer.ready.url))
 
     step('Starting the gateway')
     const gateway = await startGateway({

@@ -23,7 +23,16 @@ export interface World {
   /** A second merchant with an endpoint of its own, in USD. */
   other: { login: string; controlKey: string; endpoint: number }
   /** plain: USD, euro: EUR, both without 3-D Secure; secure: USD with it. `disabled` is switched off, `strict` wants a phone number, `hundredths` signs yen times a hundred. */
-  endpoints: { plain: number; secure: number; euro: number; disabled: number; strict: number; yen: number; hundredths: number }
+  endpoints: {
+    plain: number
+    secure: number
+    euro: number
+    disabled: number
+    strict: number
+    yen: number
+    hundredths: number
+    mobile: number
+  }
   groups: { multi: number; multi_secure: number }
   acquirerAdminUrl: string
   directoryServerUrl: string
@@ -103,7 +112,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 interface SandboxFile {
   base_url: string
   merchant: { login: string; control_key: string }
-  endpoints: { plain: number; secure: number; euro: number }
+  endpoints: { plain: number; secure: number; euro: number; mobile: number }
   endpoint_groups: { multi: number; multi_secure: number }
   merchant_server_url: string
   mobile_merchant_server_url: string

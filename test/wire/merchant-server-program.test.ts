@@ -112,7 +112,7 @@ test("the sandbox runs one for its own endpoints, which keeps a consumer's cards
     const accessToken = await accessTokenOf(base, 'demo')
     for (const kind of kinds) {
       const one = await begin(base, kind, accessToken)
-      assert.equal(one.endpointId, String(world.endpoints.plain))
+      assert.equal(one.endpointId, String(world.endpoints.mobile))
       const { json } = await ask(base, one)
       assert.deepEqual(json.consumer, { email: 'demo@example.com' })
     }

@@ -81,7 +81,7 @@ describe('what is refused', () => {
   })
   test('unknown endpoints, endpoints without a merchant server, bodies that are no JSON', async () => {
     await app.refused(app.begin('sale', { endpoint: 999_999 }), 'INVALID_CONFIGURATION', /endpointId/, 500)
-    await app.refused(app.begin('sale', { endpoint: world.endpoints.euro }), 'INVALID_CONFIGURATION', /merchant server/, 500)
+    await app.refused(app.begin('sale', { endpoint: world.endpoints.strict }), 'INVALID_CONFIGURATION', /merchant server/, 500)
     for (const body of ['{', '[]', '"x"', 'null', ''])
       assert.equal(
         ((await app.post(`sale/${world.endpoints.plain}/${newOrderId()}`, body)).body.error as Json)['cause'],

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ledger, until } from '../conformance/client.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { testCard } from './three-d-secure-browser.ts'
+
+/** An app between the sandbox's gateway and the reference server of its merchant: nobody here signs anything. */
+
+type Json = Record<string, any>
+
+let world: World
+before(async () => void (world = await startWorld()))
+after(() => world?.stop())
+
+async function post(url: string, body: object = {}): Promise<Json> {
+  const reply = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const told = (await reply.json()) as Json
+  assert.equal(reply.status, 200, JSON.stringify(told))
+  return told
+}
+
+const device = { device: { serialNumber: 'phone-1' }, email: 'demo@example.com' }
+const shop = () => world.mobileMerchantServerUrl
+
+/** Initiates at the merchant's server, performs at the gateway, asks until it is over; `funds` is the card or its name. */
+async function pay(
+  kind: 'verification' | 'sale',
+  funds: Json,
+  seen: (told: Json) => boolean = ({ state }) => state !== 'PROCESSING',
+) {
+  const { session: granted } = await post(`${shop()}/auth/request-access-token`)
+  const { accessToken } = granted
+  const transaction = { currency: 'USD', ...(kind === 'sale' ? { amountCentis: 1_250 } : {}) }
+  const initiate = kind === 'sale' ? 'transfer/initiate-sale' : 'verification/initiate-verification'
+  const begun = await post(`${shop()}/${initiate}`, { consumer: device, session: { accessToken }, transaction })
+  const at = `${world.baseUrl}/dapi/v1/${kind}/${begun.endpointId}/${begun.invoiceId}`
+  const source = kind === 'sale' ? { sourceOfFunds: funds } : { sourceCard: funds.card }
+  const performed = await post(at, { consumer: device, session: { accessToken, ...begun.session }, transaction, ...source })
+  const { token } = performed.session
+  const told = await until(() => post(`${at}/status`, { session: { accessToken, token } }), seen, 45_000)
+  return { accessToken: accessToken as string, told }
+}
+
+const card = (number: string) => ({
+  card: {
+    number,
+    securityCode: '111',
+    expiry: { month: 12, year: new Date().getUTCFullYear() + 1 },
+    holder: { printedName: 'A DEMO' },
+  },
+})
+const cards = async (accessToken: string): Promise<Json[]> =>
+  ((await (await fetch(`${shop()}/cards?accessToken=${accessToken}`)).json()) as Json).cards
+
+test('a card is registered by a verification, listed by the merchant, and pays by its name', async () => {
+  const { accessToken, told } = await pay('verification', card('4111111111111111'))
+  assert.equal(told.state, 'APPROVED', JSON.stringify(told))
+  const listed = await until(() => cards(accessToken), (all) => all.length === 1) // oxfmt-ignore
+  assert.equal(listed[0]!.bin, 411111)
+  const { clientCardId } = listed[0]!
+  const sale = await pay('sale', { reference: { clientCardId, securityCode: '111' } })
+  assert.deepEqual([sale.told.state, sale.told.transaction.amountCentis], ['APPROVED', 1_250], JSON.stringify(sale.told))
+  assert.equal((await ledger(world, sale.told.orderId)).length, 1)
+  const again = await pay('sale', card('4111111111111111'))
+  assert.equal(again.told.state, 'APPROVED')
+  assert.equal((await cards(again.accessToken)).length, 1, 'the same card once more is not another one')
+})
+
+test('a card with 3-D Secure: the redirect ends in an outcome, and the next status is final', async () => {
+  const number = testCard('4', 2, 0)
+  const funds = { card: { ...card(number).card, securityCode: '123' } }
+  const { told } = await pay('sale', funds)
+  assert.equal(told.state, 'REDIRECT_REQUEST')
+  assert.ok(told.redirectUrl.length <= 128)
+  const page = await (await fetch(told.redirectUrl)).text()
+  assert.match(page, /<form/)
+})
