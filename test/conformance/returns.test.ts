@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { callbackControl, send, settled, until, type Changes, type Fields, type Order } from './client.ts'
+import { atPares, forPares, legacyCard, throughHtml } from './pares.ts'
+import { load, secureOrder, submit, type Form } from './shopper.ts'
+
+/**
+ * The return of the cardholder, choices.md section 6, as a browser without script makes it. The way there is 1.0.2, which needs none: `html`, the
+ * issuer's page, and back to the gateway. Not tried here: `processing` after 60 s, since that takes them.
+ */
+
+let world: World
+let shop: Receiver
+before(async () => {
+  shop = await openReceiver(() => 200)
+  world = await startWorld()
+})
+after(async () => {
+  await world?.stop()
+  await shop?.close()
+})
+
+let times = 0
+const urlsOf = (name: string): Changes => ({
+  redirect_url: `https://shop.example/${name}/back?order=${(times += 1)}&x=a%20b`,
+  redirect_success_url: `https://shop.example/${name}/thanks?order=${times}`,
+  redirect_fail_url: `https://shop.example/${name}/sorry?order=${times}`,
+})
+
+/** What the browser is given to send to the shop, once the gateway knows how the payment ended. */
+async function returned(seen: Fields, ...words: string[]): Promise<Form> {
+  const first = await submit(await throughHtml(seen, ...words))
+  const toShop = ({ forms }: typeof first): Form | undefined => forms.find(({ fields }) => 'control' in fields)
+  let page = first
+  const last = await until(
+    async () => {
+      if (!toShop(page)) page = await load(page.url, undefined, page.cookies)
+      return page
+    },
+    (one) => toShop(one) !== undefined,
+    60_000,
+  )
+  const form = toShop(last)
+  assert.ok(form, `a way back to the shop: ${last.body.slice(0, 1000)}`)
+  assert.match(last.body, /submit\(\)/, 'it sends itself')
+  assert.match(last.body, /<button[ >]/i, 'and has a button where no script runs')
+  return form
+}
+
+async function ended(made: Order, seen: Fields, ...words: string[]) {
+  const form = await returned(seen, ...words)
+  const { controlKey } = world.merchant
+  const { status = '', orderid, client_orderid, control } = form.fields
+  assert.deepEqual([form.method, orderid, client_orderid], ['post', made.orderid, made.client_orderid])
+  assert.equal(control, callbackControl(status, made.orderid, made.client_orderid, controlKey))
+  return { form, status, final: await settled(world, made) }
+}
+
+describe('an approved payment goes to redirect_success_url if given, else to redirect_url', { concurrency: 4 }, () => {
+  it('to redirect_success_url, with the fields of the callback and their control', async () => {
+    const path = '/callback/approved'
+    const urls = urlsOf('approved')
+    const changes = { comment: 'as agreed', merchant_data: ' my=data & é😀<"> ', first_name: 'Ada', last_name: 'Lovelace' }
+    const { made, seen } = await atPares(world, { ...urls, ...changes, server_callback_url: `${shop.origin}${path}` })
+    const { form, status } = await ended(made, seen)
+    assert.deepEqual([form.action, status], [urls.redirect_success_url, 'approved'])
+    const [call] = await until(
+      () => shop.calls(path),
+      ({ length }) => length > 0,
+    )
+    assert.deepEqual(form.fields, Object.fromEntries(call?.query ?? []))
+    assert.equal(form.fields.merchantdata, changes.merchant_data)
+  })
+  for (const given of [{ redirect_success_url: undefined }, { redirect_success_url: undefined, redirect_fail_url: undefined }]) {
+    it(`to redirect_url without ${Object.keys(given).join(' and ')}, its own query kept`, async () => {
+      const urls: Changes = { ...urlsOf('plain'), ...given }
+      const { made, seen } = await atPares(world, urls)
+      const { form, status } = await ended(made, seen)
+      assert.deepEqual([form.action, status], [urls.redirect_url, 'approved'])
+    })
+  }
+})
+
+describe('a declined payment goes to redirect_fail_url if given, else to redirect_url', { concurrency: 4 }, () => {
+  it('declined by the issuer', async () => {
+    const urls = urlsOf('denied')
+    const made = await secureOrder(world, await legacyCard(world, '1.0.2-failed'), urls)
+    const { form, status, final } = await ended(made, await forPares(world, made))
+    assert.deepEqual([form.action, status, final.status], [urls.redirect_fail_url, 'declined', 'declined'])
+    assert.deepEqual([form.fields.error_code, form.fields.error_message], [final['error-code'], final['error-message']])
+  })
+  it('declined by the acquirer', async () => {
+    const urls = urlsOf('declined')
+    const { made, seen } = await atPares(world, { ...urls, cvv2: '116' })
+    const { form, status } = await ended(made, seen)
+    assert.deepEqual([form.action, status, form.fields.error_code], [urls.redirect_fail_url, 'declined', '116'])
+  })
+  it('three wrong passwords', async () => {
+    const urls = urlsOf('wrong')
+    const { made, seen } = await atPares(world, urls)
+    const { form, status } = await ended(made, seen, 'wrong')
+    assert.deepEqual([form.action, status], [urls.redirect_fail_url, 'declined'])
+  })
+  it('to redirect_url without redirect_fail_url', async () => {
+    const urls: Changes = { ...urlsOf('plain'), redirect_fail_url: undefined }
+    const { made, seen } = await atPares(world, { ...urls, cvv2: '119' })
+    const { form, status } = await ended(made, seen)
+    assert.deepEqual([form.action, status], [urls.redirect_url, 'declined'])
+  })
+})
+
+describe('on error to redirect_url, whatever else is given', () => {
+  it('an acquirer that does not answer, and acknowledges the reversal', async () => {
+    const silence = JSON.stringify({ match: { amount_minor: '7302', times: 1 }, do: { no_answer: true } })
+    await send('POST', `${world.acquirerAdminUrl}/faults`, silence, { 'content-type': 'application/json' })
+    const urls = urlsOf('error')
+    const { made, seen } = await atPares(world, { ...urls, amount: '73.02' })
+    const { form, status } = await ended(made, seen)
+    assert.deepEqual([form.action, status, form.fields.error_code], [urls.redirect_url, 'error', '911'])
+  })
+})
+
+describe('what the cardholder is given', () => {
+  it('shows no card number, and is told again when the page is loaded again', async () => {
+    const urls = urlsOf('again')
+    const { made, seen } = await atPares(world, urls)
+    const { form } = await ended(made, seen)
+    for (const value of Object.values(form.fields)) assert.ok(!value.includes('4000000000009003'), value)
+    const page = await load(seen['redirect-to'] ?? '')
+    const again = page.forms.find(({ fields }) => 'control' in fields)
+    assert.deepEqual([again?.action, again?.fields], [form.action, form.fields])
+  })
+})
