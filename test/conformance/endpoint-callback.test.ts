@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { cliOf } from '../wire/cli-run.ts'
+import { callbackControl, order, settled, until, type Changes, type Fields, type Order, type Way } from './client.ts'
+import { approved, followed, part } from './operations.ts'
+
+/** The endpoint's own URL, choices.md section 6: told every outcome, without any URL in the request. */
+
+let world: World
+let shop: Receiver
+before(async () => {
+  shop = await openReceiver(() => 200)
+  world = await startWorld()
+  const url = `${shop.origin}/own?shop=7`
+  await cliOf(() => world).tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', url])
+  // Until the gateway has read it, it knows no such URL.
+  await until(
+    () => order(world).then((made) => settled(world, made)),
+    () => shop.calls('/own').length > 0,
+  )
+  assert.ok(shop.calls('/own').length > 0, 'the setting is heeded within 20 s')
+})
+after(async () => {
+  await world?.stop()
+  await shop?.close()
+})
+
+const of = (path: string, { orderid }: Order): Fields[] =>
+  shop
+    .calls(path)
+    .filter(({ query }) => query.get('orderid') === orderid)
+    .map(({ query }) => Object.fromEntries(query))
+
+/** What a path was told of an order, once it was told so often. */
+async function told(path: string, made: Order, count: number): Promise<Fields[]> {
+  const seen = await until(
+    () => of(path, made),
+    ({ length }) => length >= count,
+  )
+  assert.equal(seen.length, count, `${count} calls of ${path}`)
+  for (const { status = '', control } of seen)
+    assert.equal(control, callbackControl(status, made.orderid, made.client_orderid, world.merchant.controlKey))
+  return seen
+}
+const outline = ({ type, status, amount, shop: own }: Fields): string => [type, status, amount, own].join(' ')
+
+describe('the endpoint’s own URL', { concurrency: 4 }, () => {
+  // oxfmt-ignore
+  const outcomes: [string, Changes, string][] = [
+    ['approved', {},                                     'sale approved 10.50 7'],
+    ['declined', { cvv2: '116' },                        'sale declined 10.50 7'],
+    ['expired',  { expire_month: '1', expire_year: '2020' }, 'sale declined 10.50 7'],
+  ]
+  for (const [what, changes, line] of outcomes) {
+    it(`${what}: told, its own query kept`, async () => {
+      const made = await order(world, changes)
+      await settled(world, made)
+      assert.deepEqual((await told('/own', made, 1)).map(outline), [line])
+    })
+  }
+  it('besides server_callback_url and notify_url, the same pairs', async () => {
+    const made = await order(world, { server_callback_url: `${shop.origin}/server`, notify_url: `${shop.origin}/notify` })
+    await settled(world, made)
+    const { shop: _own, ...fields } = (await told('/own', made, 1))[0] ?? {}
+    for (const path of ['/server', '/notify']) assert.deepEqual(await told(path, made, 1), [fields])
+  })
+  it('captures and returns too', async () => {
+    const made = await approved(world, 'preauth')
+    await followed(world, 'capture', made, part('3.00'))
+    await followed(world, 'return', made, part('1.00'))
+    const lines = (await told('/own', made, 3)).map(outline)
+    assert.deepEqual(lines, ['preauth approved 10.50 7', 'capture approved 3.00 7', 'reversal approved 1.00 7'])
+  })
+  it('a sale of a group, which leads to the endpoint', async () => {
+    const made = await order(world, {}, { path: `group/${world.groups.multi}` })
+    await settled(world, made)
+    assert.deepEqual((await told('/own', made, 1)).map(outline), ['sale approved 10.50 7'])
+  })
+  it('orders of other endpoints and merchants are not told there', async () => {
+    const theirs: Way = { as: world.other, path: world.other.endpoint }
+    const euro: Way = { path: world.endpoints.euro }
+    const foreign = await order(world, { server_callback_url: `${shop.origin}/foreign` }, theirs)
+    const mine = await order(world, { currency: 'EUR', server_callback_url: `${shop.origin}/euro` }, euro)
+    await until(
+      () => [...of('/foreign', foreign), ...of('/euro', mine)],
+      ({ length }) => length >= 2,
+    )
+    assert.deepEqual([of('/foreign', foreign).length, of('/euro', mine).length], [1, 1])
+    assert.deepEqual([of('/own', foreign), of('/own', mine)], [[], []])
+  })
+})
