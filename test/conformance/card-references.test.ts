@@ -3,9 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
 import { cardInfo, nowhere, notRegistered, rebillOrder, refOf, register, registered, signedRegistration, urlOf } from './card.ts'
 import { call, wrongControl, type Registered } from './card.ts'
-import { encodePairs, invalid, newOrderId, order, refused, required, send, settled, statusOf, until } from './client.ts'
+import { accepted, encodePairs, invalid, newOrderId, order, refused, required, send, settled, statusOf, until } from './client.ts'
 import type { Changes, Fields, Order } from './client.ts'
 import { v4 } from './oauth.ts'
+import { approved, begin, followed } from './operations.ts'
 
 /** Card registration v2: what it asks for, what it answers, which payments it takes, and that its ids stay. */
 
@@ -94,6 +95,27 @@ describe('an approved payment is registered', { concurrency: 4 }, () => {
       assert.equal(again['unq-card-ref-id'], reply['unq-card-ref-id'])
     })
   }
+  for (const operation of ['preauth', 'account-verification'] as const) {
+    it(`an approved ${operation} is a first payment: its card can be charged`, async () => {
+      const made = await approved(world, operation, { email: 'first@example.com' })
+      const answer = await register(world, made)
+      const ref = refOf(answer)
+      assert.equal(answer['unq-card-ref-id'], reply['unq-card-ref-id'])
+      const again = await settled(world, await rebillOrder(world, ref))
+      assert.deepEqual([again.status, again['transaction-type'], again.email], ['approved', 'sale', 'first@example.com'])
+    })
+    it(`a ${operation} that was declined is none: status declined, code 9`, async () => {
+      const made = accepted(await begin(world, operation, { cvv2: '119' }))
+      assert.equal((await settled(world, made)).status, 'declined')
+      notRegistered(await register(world, made), 'declined', made)
+    })
+  }
+  it('a preauth stays one when it was captured: the same ids', async () => {
+    const made = await approved(world, 'preauth')
+    const earlier = await register(world, made)
+    await followed(world, 'capture', made)
+    assert.deepEqual(lasting(await register(world, made)), lasting(earlier))
+  })
   it('the ids outlive the gateway’s process', async () => {
     const one = await startWorld()
     try {
