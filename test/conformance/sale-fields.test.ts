@@ -74,6 +74,8 @@ describe('lengths count Unicode code points, and hold at both ends', { concurren
   }
   takes('an IPv4 address', { ipaddress: '203.0.113.7' })
   takes('an IPv6 address', { ipaddress: '2001:db8::1' })
+  for (const ipaddress of ['here', '203.0.113.256', '1.2.3', '2001:db8::1::2'])
+    refuses(`ipaddress ${ipaddress}`, 'ipaddress', { ipaddress })
 })
 
 describe('mandatory by default', { concurrency: 4 }, () => {
@@ -204,6 +206,7 @@ describe('both spellings of a field are accepted, both with different values are
       refused(readReply(await send('POST', saleUrl(world), body)), 3, invalid(name))
     })
   }
+  takes('a login, which is not sent with a sale: like any unknown field', { login: 'nobody' })
   it('unknown fields are ignored, even twice', async () => {
     const fields = Object.entries(signedSale(world))
     const body = encodePairs([

@@ -85,5 +85,11 @@ describe(
       for (const value of good) takes(`${name} ${value.slice(0, 12)} of ${value.length}`, { ...browser, [name]: value })
       for (const value of bad) refuses(`${name} ${value}`, name, { ...browser, [name]: value })
     }
+    const scripted = ['screen_width', 'screen_height', 'color_depth', 'time_zone', 'java_enabled']
+    takes('a browser that runs no script, and cannot tell what takes one', {
+      ...browser,
+      customer_browser_javascript_enabled: 'false',
+      ...Object.fromEntries(scripted.map((name) => [`customer_browser_${name}`, undefined])),
+    })
   },
 )

@@ -243,6 +243,16 @@ describe('which order, and which request of it', { concurrency: 4 }, () => {
       refused(await bySerial(paid, serial), 6, 'Order not found')
     }
   })
+  it('a by-request-sn that no request can have: 3 or 6', async () => {
+    for (const serial of ['x', '1', 'g'.repeat(36), 'a'.repeat(5000), '\u0000']) {
+      const reply = await bySerial(paid, serial)
+      refused(reply, reply['error-code'] === '3' ? 3 : 6)
+    }
+  })
+  it('an empty by-request-sn is none', async () => {
+    const reply = await bySerial(paid, ' ')
+    assert.deepEqual([reply['gateway-order-id'], reply['by-request-sn']], [paid.orderid, undefined])
+  })
   it('by-request-sn of another merchant’s order: 6', async () => {
     const way = { as: world.other, path: world.other.endpoint }
     const foreign = await order(world, {}, way)
