@@ -103,6 +103,18 @@ describe('browser fields that an upload leaves out are those of the sale', { con
       await approvedOnce(world, made)
     })
   }
+  it('a browser without script need not tell what takes one', async () => {
+    const { made, seen } = await atMethod(world, 'frictionless')
+    const names = ['browserColorDepth', 'browserJavaEnabled', 'browserTZ', 'browserScreenHeight', 'browserScreenWidth']
+    const absent = Object.fromEntries(names.map((name) => [name, undefined]))
+    accepted(await uploadMethod(world, made, seen, { ...absent, browserJavascriptEnabled: 'false' }))
+    await approvedOnce(world, made)
+  })
+  it('a language longer than the issuer takes is no obstacle', async () => {
+    const { made, seen } = await atMethod(world, 'frictionless')
+    accepted(await uploadMethod(world, made, seen, { browserLanguage: 'zh-Hant-TW' }))
+    await approvedOnce(world, made)
+  })
   it('browserIP may be left out, since the sale has an ipaddress', async () => {
     const { made, seen } = await atMethod(world, 'frictionless')
     accepted(await uploadMethod(world, made, seen, { browserIP: undefined }))

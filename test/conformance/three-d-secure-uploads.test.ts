@@ -142,7 +142,7 @@ describe('fields that do not fit: 3', { concurrency: 4 }, () => {
     ['method-url', 'browserColorDepth',        ['0', 'x', '-24']],
     ['method-url', 'browserJavaEnabled',       ['yes', '1', 'x']],
     ['method-url', 'browserJavascriptEnabled', ['yes', '0', 'x']],
-    ['method-url', 'browserIP',                ['x'.repeat(46)]],
+    ['method-url', 'browserIP',                ['x'.repeat(46), 'here', '203.0.113.256']],
     ['method-url', 'browserTZ',                ['12345', 'UTC', '1.5']],
     ['method-url', 'browserScreenHeight',      ['1000000', '-1', '10.5', 'x']],
     ['method-url', 'browserScreenWidth',       ['1000000', '-1', '10.5', 'x']],
