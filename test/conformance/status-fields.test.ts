@@ -220,6 +220,13 @@ describe('rows that belong together agree', () => {
       for (const where of ['preauth', 'capture', 'reversal', 'declined', 'declined preauth'])
         assert.equal(seen[where]?.[name], seen.sale?.[name], `${name} of ${where}`)
   })
+  it('end-point-id is the endpoint that took the payment, whoever asks: of a group the one of the currency', async () => {
+    const { euro, secure } = world.endpoints
+    const group = `group/${world.groups.multi}`
+    const made = await order(world, { currency: 'EUR' }, { path: group })
+    for (const path of [group, euro, secure])
+      assert.equal((await statusOf(world, made, { path }))['end-point-id'], String(euro), String(path))
+  })
   it('a card without a loyalty program has no loyalty data, and neither has what the acquirer was never asked', () => {
     for (const where of ['authenticated', 'frame', 'challenge', 'legacy', 'filtered'])
       for (const name of Object.keys(seen[where] ?? {})) assert.doesNotMatch(name, /^loyalty-/, where)
