@@ -10,6 +10,7 @@ import { addMerchant, rotateKey, setMerchantEnabled } from '../../operator/store
 import { endpointJson, endpointTable } from './endpoint.ts'
 import { groupTable } from './group.ts'
 import { atOffice } from './installation.ts'
+import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands, keyJson } from './merchant-key.ts'
 import { aSpan, judged, jsonOption, standardInput } from './options.ts'
 import { counted, facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
@@ -22,7 +23,7 @@ Control keys
   A key on the command line can be read by other users of this machine: give - and write it to standard input.`
 
 export function addMerchantCommands(program: Command): void {
-  const merchant = program.command('merchant').description('merchants and their control keys')
+  const merchant = program.command('merchant').description('merchants, their control keys and their servers')
   merchant
     .command('add')
     .description('registers a merchant and prints its control key, this once')
@@ -78,6 +79,7 @@ export function addMerchantCommands(program: Command): void {
         }),
       )
   addMerchantKeyCommands(merchant)
+  addMerchantCheckCommand(merchant)
 }
 
 async function add(options: { login: string; name?: string; controlKey?: string; json?: true }): Promise<void> {

@@ -1,0 +1,114 @@
+import type { Secret } from '../base/secret.ts'
+import { at, signatureOf, textAt, type Answer, type Json, type Kind } from './merchant-check-wire.ts'
+
+/** What an answer should be; each judge says what is wrong with it, or nothing. */
+export type Complaint = string | undefined
+
+export interface Begun {
+  kind: Kind
+  serialNumber: string
+  accessToken: string
+  endpointId: string
+  invoiceId: string
+  nonce: string
+  signature: string
+  /** Of the transaction, as the gateway would choose it. */
+  token: string
+}
+
+/** The first complaint of several. */
+const first = (...complaints: Complaint[]): Complaint => complaints.find((one) => one !== undefined)
+
+export function good(answer: Answer, judge: (json: Json) => Complaint): Complaint {
+  if (answer.is === 'failed') return answer.why
+  if (answer.status !== 200) return `HTTP ${answer.status}${causeOf(answer)}`
+  return answer.json === undefined ? 'the body is no JSON object' : judge(answer.json)
+}
+
+const causeOf = ({ json }: { json: Json | undefined }) =>
+  textAt(json, 'error.message') === '' ? '' : `: ${textAt(json, 'error.cause')}, ${textAt(json, 'error.message')}`
+
+const textOf = (json: Json, path: string, least: number, most: number): Complaint => {
+  const value = at(json, path)
+  if (typeof value !== 'string') return `${path} is ${value === undefined ? 'missing' : 'not text'}`
+  return value.length < least || value.length > most
+    ? `${path} has ${value.length} characters, not ${least} to ${most}`
+    : undefined
+}
+
+const equal = (json: Json, path: string, wanted: string): Complaint =>
+  at(json, path) === wanted ? undefined : `${path} is ${said(at(json, path))}, not ${wanted}`
+
+const said = (value: unknown): string => (value === undefined ? 'missing' : JSON.stringify(value))
+
+const signed = (json: Json, path: string, wanted: string): Complaint =>
+  textAt(json, path).toUpperCase() === wanted ? undefined : `${path} is ${said(at(json, path))}, not ${wanted}`
+
+export const isToken = (json: Json): Complaint => textOf(json, 'session.accessToken', 32, 128)
+
+export const isInitiated = (json: Json): Complaint =>
+  first(
+    textOf(json, 'endpointId', 1, 20),
+    /^[A-Za-z0-9._-]{1,128}$/.test(textAt(json, 'invoiceId'))
+      ? undefined
+      : `invoiceId is ${said(at(json, 'invoiceId'))}, not 1 to 128 letters, digits, dots, dashes or underscores`,
+    textOf(json, 'session.nonce', 32, 128),
+    textOf(json, 'session.signature', 32, 128),
+  )
+
+export const hasRates = (json: Json): Complaint =>
+  at(json, 'rates') === undefined ? undefined : first(textOf(json, 'rates.min', 1, 128), textOf(json, 'rates.max', 1, 128))
+
+export const isSigned = (key: Secret<string>, one: Begun, amountCentis: string, currency: string): Complaint => {
+  const wanted = signatureOf(
+    key,
+    one.accessToken,
+    one.serialNumber,
+    one.endpointId,
+    one.nonce,
+    one.invoiceId,
+    amountCentis,
+    currency,
+  )
+  return one.signature.toUpperCase() === wanted ? undefined : `it is ${one.signature}, not ${wanted}`
+}
+
+const isOf = (json: Json, one: Begun): Complaint =>
+  first(equal(json, 'invoiceId', one.invoiceId), equal(json, 'session.nonce', one.nonce), equal(json, 'session.token', one.token))
+
+export const isCheck = (json: Json, key: Secret<string>, one: Begun, currency: string): Complaint =>
+  first(
+    isOf(json, one),
+    signed(json, 'session.checkSignature', signatureOf(key, one.serialNumber, one.nonce, one.endpointId, one.invoiceId)),
+    at(json, 'transaction.currency') === undefined ? undefined : equal(json, 'transaction.currency', currency),
+    isRandomSum(at(json, 'transaction.randomSumCentis')),
+    at(json, 'consumer.email') === undefined ? undefined : textOf(json, 'consumer.email', 3, 128),
+  )
+
+const isRandomSum = (sum: unknown): Complaint =>
+  sum === undefined || (typeof sum === 'number' && Number.isInteger(sum) && sum >= 100 && sum <= 999)
+    ? undefined
+    : `transaction.randomSumCentis is ${said(sum)}, not a whole number from 100 to 999`
+
+export const isNoted = (json: Json, key: Secret<string>, one: Begun): Complaint =>
+  first(isOf(json, one), signed(json, 'session.checkSignature', signatureOf(key, one.nonce, one.endpointId, one.invoiceId)))
+
+/** `whatever`: the server cannot know which invoice is meant. */
+export type Names = { invoiceId: string } | 'no invoice' | 'whatever'
+
+/** A refusal by its status and the body that goes with it. */
+export function refused(answer: Answer, names: Names): Complaint {
+  if (answer.is === 'failed') return answer.why
+  const { status, json } = answer
+  if (status < 300) return `it was accepted, HTTP ${status}`
+  if (status >= 500) return `HTTP ${status}, after which the gateway would call again${causeOf(answer)}`
+  if (json === undefined) return `HTTP ${status} without an error body`
+  const cause = at(json, 'error.cause')
+  return first(
+    cause === 'INVALID_REQUEST' || cause === 'FILTERED' ? undefined : `error.cause is ${said(cause)}, not INVALID_REQUEST`,
+    textOf(json, 'error.code', 1, 128),
+    textOf(json, 'error.message', 1, 1_024),
+    names === 'no invoice' && at(json, 'invoiceId') !== undefined ? 'invoiceId is there, which the app is not told' : undefined,
+    typeof names === 'object' ? equal(json, 'invoiceId', names.invoiceId) : undefined,
+  )
+}

@@ -1,0 +1,64 @@
+import { createHmac } from 'node:crypto'
+import type { Secret } from '../base/secret.ts'
+import type { Outgoing } from '../http/outgoing.ts'
+
+/** The calls of the merchant check: what is sent and signed, and what came back. */
+
+export type Kind = 'verification' | 'sale' | 'transfer'
+
+/** An answer of the merchant's server; `json` is absent where the body was none. */
+export type Answer = { is: 'answered'; status: number; json: Json | undefined } | { is: 'failed'; why: string }
+export type Json = Readonly<Record<string, unknown>>
+
+export type Caller = (method: 'GET' | 'POST', path: string, body?: string | object) => Promise<Answer>
+
+/** As long as the gateway waits for one try. */
+const timeoutMs = 10_000
+
+export const callerOf =
+  (outgoing: Outgoing, base: string): Caller =>
+  async (method, path, body) => {
+    const sent = typeof body === 'object' ? JSON.stringify(body) : body
+    const reply = await outgoing.send({
+      method,
+      url: `${base}${path}`,
+      headers: { accept: 'application/json', ...(sent !== undefined && { 'content-type': 'application/json' }) },
+      ...(sent !== undefined && { body: sent }),
+      timeoutMs,
+    })
+    if (reply.is === 'failed') return { is: 'failed', why: `${reply.kind}: ${reply.why}` }
+    return { is: 'answered', status: reply.status, json: objectIn(reply.body.toString('utf8')) }
+  }
+
+function objectIn(text: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The value at a path such as `session.nonce`. */
+export function at(json: Json | undefined, path: string): unknown {
+  let value: unknown = json
+  for (const name of path.split('.')) value = isObject(value) ? value[name] : undefined
+  return value
+}
+
+export const textAt = (json: Json | undefined, path: string): string => {
+  const value = at(json, path)
+  return typeof value === 'string' ? value : ''
+}
+
+/** The values one after the other, under the control key as the 16 bytes that it spells. */
+export const signatureOf = (key: Secret<string>, ...values: string[]): string =>
+  createHmac('sha1', Buffer.from(key.reveal().replaceAll('-', ''), 'hex'))
+    .update(values.join(''), 'utf8')
+    .digest('hex')
+    .toUpperCase()
+
+/** A signature that is wrong in its last digit alone. */
+export const spoiled = (signature: string): string => signature.slice(0, -1) + (signature.endsWith('0') ? '1' : '0')
