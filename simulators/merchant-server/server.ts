@@ -55,6 +55,8 @@ export async function listen(merchant: Merchant, host: string, port: number): Pr
     forceCloseConnections: true,
     // An invoice id that is too long is refused in words, not as an unknown path.
     routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: (_error, _request, reply: unknown) =>
+      void (reply as FastifyReply).code(400).send({ error: errorOf(merchant, invalid('the path cannot be read')) }),
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
@@ -69,7 +71,7 @@ export async function listen(merchant: Merchant, host: string, port: number): Pr
     app.get('/log', async (request, reply) => reply.headers(headers).send(await journal(merchant, callOf(request))))
   app.get('/', (_request, reply) => reply.type('text/plain; charset=utf-8').send(overview(merchant)))
   app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ error: { ...errorOf(merchant, invalid('there is nothing here; GET / lists what there is')) } }),
+    reply.code(404).send({ error: errorOf(merchant, invalid('there is nothing here; GET / lists what there is')) }),
   )
   app.setErrorHandler((thrown, _request, reply) => {
     const refused = refusalIn(merchant, thrown)

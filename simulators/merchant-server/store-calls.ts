@@ -10,7 +10,7 @@ export interface CallRow {
   signed: string
 }
 
-const keptCalls = 1_000n
+const keptCalls = 200n
 
 const addCall = statement<{ call_no: bigint }>(`
   insert into merchant_server.calls (called_at, path, invoice_id, request, status, reply, signed)

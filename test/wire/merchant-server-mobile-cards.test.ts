@@ -224,7 +224,8 @@ test('while the database is away the server says SERVER_UNAVAILABLE with 503, an
   }
 })
 
-test('an unknown path and another method are refused with an error body', async () => {
+test('an unknown path, another method and a path that cannot be read are refused with an error body', async () => {
+  refused(await call(`${base}/sale/%zz/check`, {}), /^the path cannot be read$/)
   for (const answer of [await call(`${base}/nothing`), await call(`${base}${initiatePaths.sale}`)]) {
     assert.equal(answer.status, 404)
     assert.equal(answer.json.error?.cause, 'INVALID_REQUEST')

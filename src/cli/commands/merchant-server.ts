@@ -22,7 +22,7 @@ Environment
     check              currency: true tells it in each answer; random_sum_centis: 100 to 999 asks for that sum
     consumers          by name: email, birth_day (ddMMyyyy), billing
     blocked_consumers  names that are answered FILTERED
-    journal            true keeps the last 1,000 calls and shows them to anybody at /log: not for production
+    journal            true keeps the last 200 calls and shows them to anybody at /log: not for production
 
   LOG_LEVEL                debug, info, warn, error (info), on standard error
 
