@@ -4,16 +4,17 @@ import type { Pool } from '../storage/pool.ts'
 import { transaction } from '../storage/transaction.ts'
 
 /** Countries of the simulated issuers by the sixth digit, as the simulated acquirer tells them. */
-const countries = ['GB', 'US', 'DE', 'FR', 'NL', 'CA', 'BR', 'JP', 'AU', 'SG']
+// oxfmt-ignore
+const countries = [['GB', 'GBR'], ['US', 'USA'], ['DE', 'DEU'], ['FR', 'FRA'], ['NL', 'NLD'], ['CA', 'CAN'], ['BR', 'BRA'], ['JP', 'JPN'], ['AU', 'AUS'], ['SG', 'SGP']] as const
 /** What the test cards begin with; the numbers are invented, and so are their banks. */
 const beginnings = ['40000', '41111', '42424', '45555', '51051', '52000', '54545', '55555', '22230', '37828', '60111', '62000']
 
 const ranges: BinRange[] = beginnings.flatMap((beginning) =>
-  countries.map((country, digit) => ({
+  countries.map(([country, name], digit) => ({
     first: Number(`${beginning}${digit}`.padEnd(11, '0')),
     last: Number(`${beginning}${digit}`.padEnd(11, '9')),
     country,
-    bank: `Simulated Bank ${country}`,
+    bank: `Simulated Bank ${name}`,
   })),
 )
 

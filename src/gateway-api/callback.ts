@@ -4,7 +4,7 @@ import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { statusOfState } from '../order/order.ts'
-import { statusView } from '../order/view.ts'
+import { amountOfPayment, statusView } from '../order/view.ts'
 import { writeForm } from '../spec/form.ts'
 import { callbackParams, type CallbackParam } from '../spec/gateway/callback.ts'
 import { kindWords } from '../spec/words.ts'
@@ -21,7 +21,7 @@ export function callbackPairs(order: Order, transaction: Transaction, merchant: 
     ...ids,
     merchant_order: order.clientOrderid,
     type: kindWords[transaction.kind].callbackType,
-    amount: transaction.amountText,
+    amount: transaction.no === 1 ? amountOfPayment(order) : transaction.amountText,
     currency: order.currency,
     descriptor: view.descriptor,
     error_code: view['error-code'],

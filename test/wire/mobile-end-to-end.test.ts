@@ -6,15 +6,28 @@ import { testCard } from './three-d-secure-browser.ts'
 
 /** An app between the sandbox's gateway and the reference server of its merchant: nobody here signs anything. */
 
-type Json = Record<string, any>
+/** As much of the answers as is looked at. */
+interface Told {
+  session: { accessToken: string; nonce: string; signature: string; token: string }
+  endpointId: string
+  invoiceId: string
+  state: string
+  orderId: string
+  redirectUrl: string
+  transaction: { amountCentis: number }
+}
+interface Listed {
+  bin: number
+  clientCardId: string
+}
 
 let world: World
 before(async () => void (world = await startWorld()))
 after(() => world?.stop())
 
-async function post(url: string, body: object = {}): Promise<Json> {
+async function post(url: string, body: object = {}): Promise<Told> {
   const reply = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  const told = (await reply.json()) as Json
+  const told = (await reply.json()) as Told
   assert.equal(reply.status, 200, JSON.stringify(told))
   return told
 }
@@ -25,8 +38,8 @@ const shop = () => world.mobileMerchantServerUrl
 /** Initiates at the merchant's server, performs at the gateway, asks until it is over; `funds` is the card or its name. */
 async function pay(
   kind: 'verification' | 'sale',
-  funds: Json,
-  seen: (told: Json) => boolean = ({ state }) => state !== 'PROCESSING',
+  funds: object,
+  seen: (told: Told) => boolean = ({ state }) => state !== 'PROCESSING',
 ) {
   const { session: granted } = await post(`${shop()}/auth/request-access-token`)
   const { accessToken } = granted
@@ -34,11 +47,11 @@ async function pay(
   const initiate = kind === 'sale' ? 'transfer/initiate-sale' : 'verification/initiate-verification'
   const begun = await post(`${shop()}/${initiate}`, { consumer: device, session: { accessToken }, transaction })
   const at = `${world.baseUrl}/dapi/v1/${kind}/${begun.endpointId}/${begun.invoiceId}`
-  const source = kind === 'sale' ? { sourceOfFunds: funds } : { sourceCard: funds.card }
-  const performed = await post(at, { consumer: device, session: { accessToken, ...begun.session }, transaction, ...source })
+  const source = kind === 'sale' ? { sourceOfFunds: funds } : { sourceCard: (funds as { card: object }).card }
+  const performed = await post(at, { consumer: device, session: { ...begun.session, accessToken }, transaction, ...source })
   const { token } = performed.session
   const told = await until(() => post(`${at}/status`, { session: { accessToken, token } }), seen, 45_000)
-  return { accessToken: accessToken as string, told }
+  return { accessToken, told }
 }
 
 const card = (number: string) => ({
@@ -49,8 +62,8 @@ const card = (number: string) => ({
     holder: { printedName: 'A DEMO' },
   },
 })
-const cards = async (accessToken: string): Promise<Json[]> =>
-  ((await (await fetch(`${shop()}/cards?accessToken=${accessToken}`)).json()) as Json).cards
+const cards = async (accessToken: string): Promise<Listed[]> =>
+  ((await (await fetch(`${shop()}/cards?accessToken=${accessToken}`)).json()) as { cards: Listed[] }).cards
 
 test('a card is registered by a verification, listed by the merchant, and pays by its name', async () => {
   const { accessToken, told } = await pay('verification', card('4111111111111111'))
