@@ -16,6 +16,7 @@ import type { Accept } from '../../src/order/submission.ts'
 import { updateTransactions } from '../../src/order/store-statements.ts'
 import { openOrderStore } from '../../src/order/store.ts'
 import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { hideBy } from '../../src/risk/limits.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { openHeartbeat, type Heartbeat } from '../../src/storage/store-heartbeat.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
@@ -78,7 +79,7 @@ describe('a batch loses its connection in the second round, when an order of the
       handOver: true,
       maxBatch: 100,
       lanes: 1,
-      hide: (text) => text,
+      hide: hideBy(keys),
       planner: {
         enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
         random: systemRandom,

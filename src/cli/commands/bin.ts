@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
-import { readFileSync } from 'node:fs'
 import { binTableOf } from '../../card/bins.ts'
 import { loadBins } from '../../card/store-bins.ts'
-import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { Refused } from '../../operator/refused.ts'
 import { importBins } from '../../operator/store-bins.ts'
 import { atOffice } from './installation.ts'
-import { jsonOption, judged, standardInput } from './options.ts'
+import { fileText, jsonOption, judged } from './options.ts'
 import { facts, printJson } from './present.ts'
 
 export function addBinCommands(program: Command): void {
@@ -41,20 +40,12 @@ Examples
 const prefixComplaint = (text: string) => (/^[1-9][0-9]{3,10}$/.test(text) ? undefined : 'say 4 to 11 digits')
 
 async function importTable(file: string, options: { json?: true }): Promise<void> {
-  const csv = file === '-' ? await standardInput() : contentOf(file)
+  const csv = await fileText(file, '<csv>')
   await atOffice(async (office) => {
     const ranges = await importBins(office, csv)
     if (options.json) return printJson({ ranges })
     console.log(`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`)
   })
-}
-
-function contentOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new WrongUsage(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
 }
 
 async function find(digits: string, options: { json?: true }): Promise<void> {

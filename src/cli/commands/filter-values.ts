@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { readFileSync } from 'node:fs'
 import { secret } from '../../base/secret.ts'
 import { hashIdOfNumber } from '../../card/vault.ts'
 import type { Listed } from '../../merchant/filter.ts'
@@ -8,7 +7,7 @@ import { Refused, WrongUsage } from '../../operator/refused.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { orderWithLife } from '../../operator/store-orders.ts'
 import type { Office } from './installation.ts'
-import { someIds, someTexts, standardInput } from './options.ts'
+import { fileText, someIds, someTexts } from './options.ts'
 
 /** What goes onto a list, or off it. */
 export interface Values {
@@ -36,7 +35,7 @@ export async function valuesOf(
   of: Listed,
   { value = [], file, cardOf = [] }: Values,
 ): Promise<Set<string>> {
-  const lines = file === undefined ? [] : linesOf(file === '-' ? await standardInput() : contentOf(file))
+  const lines = file === undefined ? [] : linesOf(await fileText(file))
   if (of !== 'card' && cardOf.length > 0) throw new WrongUsage('--card-of is for lists of cards.')
   const listed = readEntries(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
   if (typeof listed === 'string') throw new WrongUsage(`${listed}.`)
@@ -68,11 +67,3 @@ const linesOf = (text: string): string[] =>
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
-
-function contentOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new WrongUsage(`--file: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
-}

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { readFileSync, statSync } from 'node:fs'
 import { agoText, timeText } from '../../operator/moments.ts'
 import { readPublicKey } from '../../operator/public-key.ts'
 import { WrongUsage } from '../../operator/refused.ts'
@@ -7,7 +6,7 @@ import { nameComplaint } from '../../operator/settings.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { addMerchantKey, listMerchantKeys, retireMerchantKey, type MerchantKey } from '../../operator/store-merchant-keys.ts'
 import { atOffice } from './installation.ts'
-import { aNumber, judged, jsonOption, standardInput } from './options.ts'
+import { aNumber, fileText, judged, jsonOption, standardInput } from './options.ts'
 import { facts, isoTime, printJson, statusColour, table } from './present.ts'
 
 const makeAPair = `
@@ -60,7 +59,7 @@ Examples
 }
 
 async function add(login: string, options: { file?: string; name?: string; json?: true }): Promise<void> {
-  const key = readPublicKey(options.file === undefined ? await pasted() : contentOf(options.file))
+  const key = readPublicKey(await (options.file === undefined ? pasted() : fileText(options.file, '--file', mostBytes)))
   if (typeof key === 'string') throw new WrongUsage(key)
   await atOffice(async (office) => {
     const added = await addMerchantKey(office, login, key, options.name)
@@ -81,15 +80,6 @@ async function add(login: string, options: { file?: string; name?: string; json?
 }
 
 const mostBytes = 64 * 1024
-
-function contentOf(file: string): string {
-  try {
-    if (statSync(file).size > mostBytes) throw new Error('it is too large for a key')
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new WrongUsage(`--file: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
-}
 
 function pasted(): Promise<string> {
   if (process.stdin.isTTY) console.error('Paste the public key, then press Ctrl-D.')

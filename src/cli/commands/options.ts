@@ -1,8 +1,10 @@
 /** Readers of arguments, options and standard input. What does not fit is refused by name with exit code 2. */
 import { InvalidArgumentError } from 'commander'
+import { readFileSync, statSync } from 'node:fs'
 import { systemClock } from '../../base/clock.ts'
 import { currencyOf } from '../../base/money.ts'
 import { readMoment, readSpan } from '../../operator/moments.ts'
+import { WrongUsage } from '../../operator/refused.ts'
 
 export const jsonOption = ['--json', 'print JSON for machines'] as const
 
@@ -81,6 +83,17 @@ export const oneOf =
   }
 
 export const aLimit = aNumber(1, 1_000)
+
+/** What a file holds; `-` is standard input. One that cannot be read is refused with its option. */
+export async function fileText(file: string, option = '--file', mostBytes = 256 * 1024 * 1024): Promise<string> {
+  if (file === '-') return standardInput()
+  try {
+    if (statSync(file).size > mostBytes) throw new Error('it is too large')
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new WrongUsage(`${option}: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
 
 /** All of it, without space around. */
 export async function standardInput(): Promise<string> {
