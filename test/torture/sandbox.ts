@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -270,14 +271,13 @@ async function untilEnded(child: ChildProcess, withinMs: number): Promise<boolea
 }
 
 /** Fixed through all restarts, as a real gateway's is. */
+/** Below those that a system gives out by itself: nobody takes it while the sandbox is down between two kills. */
 function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+  const port = 20_000 + randomInt(12_000)
+  return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
+    server.once('error', () => resolve(freePort()))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
   })
 }
 
