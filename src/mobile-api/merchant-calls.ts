@@ -39,7 +39,7 @@ export async function askMerchant(
     if (checked.is !== 'unanswered') return checked
     why = checked.why
     log.warn({ invoice: invoice.invoiceId, tries: n, why }, "a merchant's server did not answer a check")
-    await sleep(clock, pauseMs * n)
+    if (n < tries) await sleep(clock, pauseMs * n)
   }
   return { is: 'declined', decline: declines.unreachable, why }
 }

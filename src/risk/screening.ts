@@ -91,13 +91,12 @@ function findingOf(rule: FilterRule, facts: PaymentFacts, buckets: UsedOf, limit
   }
 }
 
-function limitFinding({ ...rule }: LimitRule, facts: PaymentFacts, buckets: readonly Bucket[], at: number): string | undefined {
+function limitFinding(rule: LimitRule, facts: PaymentFacts, buckets: readonly Bucket[], at: number): string | undefined {
   const { facts: looks } = rule
   const used = usedOf(rule, buckets, at)
   if (looks.is === 'velocity') {
     // A refused payment is counted when it is refused: until then there is none of this one.
-    const own = looks.counts === 'refused' ? 0 : 1
-    const over = looks.counts === 'refused' ? used.orders >= looks.limit : used.orders + own > looks.limit
+    const over = looks.counts === 'refused' ? used.orders >= looks.limit : used.orders + 1 > looks.limit
     return over ? `${used.orders} by this ${looks.per} before, of ${looks.limit}` : undefined
   }
   if (looks.currency !== facts.currency) return undefined
