@@ -33,10 +33,15 @@ export function inflateParam(param: string): Inflated {
   return { is: 'refused', why, unreadable: true }
 }
 
-/** A blank may be a plus that a form decoded once too often, or nothing; line ends and tabs are always nothing. */
+/**
+ * A blank may be a plus that a form decoded once too often, or nothing; line ends and tabs are always nothing.
+ * Blanks at the end are trimmed with every field, so what is short of a group of four may have ended in plusses.
+ */
 function spellings(param: string): string[] {
   const bare = param.replace(/[\r\n\t]+/g, '')
-  return bare.includes(' ') ? [bare.replaceAll(' ', '+'), bare.replaceAll(' ', '')] : [bare]
+  const plus = bare.replaceAll(' ', '+')
+  const whole = plus.padEnd(Math.ceil(plus.length / 4) * 4, '+')
+  return [...new Set([plus, bare.replaceAll(' ', ''), whole])]
 }
 
 /** Empty when it is not base64: Buffer.from would skip what it does not know. */
