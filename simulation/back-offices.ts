@@ -32,7 +32,7 @@ export interface BackOffices {
 }
 
 const tries = 4
-const busyOdds = { sale: 0.4, preauth: 0.85, 'account-verification': 0.1 } as const
+const busyOdds = { sale: 0.4, preauth: 0.85, 'account-verification': 0.1, transfer: 0.1 } as const
 
 export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts): BackOffices {
   const { ask, pause } = asking

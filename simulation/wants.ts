@@ -97,6 +97,7 @@ const usual = {
   sale:                   ['return', 'return', 'return', 'void', 'capture'],
   preauth:                ['capture', 'capture', 'capture', 'capture', 'return', 'return', 'void'],
   'account-verification': ['return', 'void', 'capture'],
+  transfer: ['return', 'void', 'capture'],
 } as const
 
 /** Something that a merchant does with this order: most often what it allows. */

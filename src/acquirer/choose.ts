@@ -1,8 +1,11 @@
 import type { Endpoint, Gate, Registry } from '../merchant/merchant.ts'
 
+/** Gates of an endpoint that take a payment now. */
+export const eligibleGates = (endpoint: Endpoint, registry: Registry): Gate[] =>
+  endpoint.gateIds.flatMap((id) => registry.gate(id) ?? []).filter((gate) => gate.enabled)
+
 /** The gate that takes an endpoint's next attempt: the first of the endpoint's list that is switched on. */
-export const chooseGate = (endpoint: Endpoint, registry: Registry): Gate | undefined =>
-  endpoint.gateIds.map((id) => registry.gate(id)).find((gate) => gate?.enabled)
+export const chooseGate = (endpoint: Endpoint, registry: Registry): Gate | undefined => eligibleGates(endpoint, registry)[0]
 
 /** Names of the attempt with this number of the installation's counter; see docs/iso8583.md, "Numbers". */
 export const attemptNames = (number: bigint): { stan: string; rrn: string } => ({

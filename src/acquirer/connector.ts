@@ -18,13 +18,14 @@ export interface AttemptNames {
 }
 
 export interface Authorisation extends AttemptNames {
-  kind: 'sale' | 'preauth' | 'account-verification'
+  /** `transfer` is the debit of one, `credit` pays it out to another card. */
+  kind: 'sale' | 'preauth' | 'account-verification' | 'transfer' | 'credit'
   orderId: bigint
   amountMinor: bigint
   currencyNumeric: string
   pan: Secret<string>
-  /** `YYMM`. */
-  expiry: string
+  /** `YYMM`; a credit needs none. */
+  expiry?: string
   cvv2?: Secret<string>
   /** Result of 3-D Secure, where it ran. */
   authentication?: {

@@ -8,6 +8,8 @@ import type { KeyRing } from '../storage/store-keys.ts'
 export interface Card {
   pan: Secret<string>
   cvv2?: Secret<string>
+  /** The card that a transfer credits. */
+  destination?: Secret<string>
 }
 
 /** A card as it is stored: see `sealed_card`, and docs/choices.md, "Card data". */
@@ -17,6 +19,8 @@ export interface SealedCard {
   fingerprint: Buffer
   cvv2Sealed?: Buffer
   cvv2Key?: bigint
+  /** Under the key of the number. */
+  destinationSealed?: Buffer
 }
 
 /** Order the sealed values belong to; sealed for one, they open for no other. */
@@ -25,13 +29,16 @@ export interface Place {
   orderId: bigint
 }
 
-/** Seals the number for one order. */
+/** Seals the number for one order, and that of the card it credits. */
 export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
   const panKey = keys.current('pan')
   return {
     panSealed: seal(panKey.key, Buffer.from(card.pan.reveal()), panContext(place), random),
     panKey: panKey.version,
     fingerprint: fingerprint(card.pan, place.merchantId, keys),
+    ...(card.destination
+      ? { destinationSealed: seal(panKey.key, Buffer.from(card.destination.reveal()), destinationContext(place), random) }
+      : {}),
   }
 }
 
@@ -50,7 +57,12 @@ export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: Key
 export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card {
   const panKey = keys.version('pan', sealed.panKey)
   if (!panKey) throw new Error(`the vault has no key ${sealed.panKey} for the card of order ${place.orderId}`)
-  const card: Card = { pan: secret(unseal(panKey, sealed.panSealed, panContext(place)).toString()) }
+  const card: Card = {
+    pan: secret(unseal(panKey, sealed.panSealed, panContext(place)).toString()),
+    ...(sealed.destinationSealed
+      ? { destination: secret(unseal(panKey, sealed.destinationSealed, destinationContext(place)).toString()) }
+      : {}),
+  }
   const cvv2Key = sealed.cvv2Key === undefined ? undefined : keys.version('cvv2', sealed.cvv2Key)
   if (!sealed.cvv2Sealed || !cvv2Key) return card
   return { ...card, cvv2: secret(unseal(cvv2Key, sealed.cvv2Sealed, cvv2Context(place)).toString()) }
@@ -70,6 +82,7 @@ export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
 export const hashIdOfNumber = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): string =>
   hashIdOf(fingerprint(pan, merchantId, keys), keys)
 
+const destinationContext = (place: Place) => `destination:${place.merchantId}:${place.orderId}`
 const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`
 const cvv2Context = (place: Place) => `cvv2:${place.merchantId}:${place.orderId}`
 const proofContext = (place: Place) => `proof:${place.merchantId}:${place.orderId}`

@@ -40,6 +40,9 @@ export interface GateRow {
   recognisesRepeats: boolean
   /** Open authorisations beyond this are refused with code 20. */
   maxOpen: number
+  /** What a transfer costs: minor units of its currency, and hundredths of a per cent of its amount; nothing where it was never said. */
+  commissionFixedMinor?: number
+  commissionBasisPoints?: number
 }
 
 /** What follows where an authentication leaves liability with the merchant. */
@@ -66,6 +69,10 @@ export interface EndpointSettings {
   callbackUrl?: string
   /** Base URL of the merchant's server, which the mobile API calls. */
   merchantServerUrl?: string
+  /** Of the mobile API: the consumer of a transfer chooses a gate by its commission. */
+  consumerDefinedRate?: boolean
+  /** Of the mobile API: a cardholder whom 3-D Secure does not ask names a small sum that was held. */
+  randomSum?: boolean
   /** Names of fields that are mandatory here beyond the table's own. */
   mandatoryFields: string[]
   /** Operations switched off. */

@@ -22,6 +22,8 @@ export interface EndpointWish {
   authenticationPolicy?: Partial<AuthenticationPolicy>
   callbackUrl?: string | null
   merchantServerUrl?: string | null
+  consumerDefinedRate?: boolean
+  randomSum?: boolean
   mandatoryFields?: string[]
   operations?: ReadonlyMap<Operation, boolean>
   controlMinorUnits?: EndpointSettings['controlMinorUnits']
@@ -34,8 +36,12 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     merchantServerUrl: oldServer,
     challengeIndicator: oldIndicator,
     authenticationPolicy: oldPolicy,
+    consumerDefinedRate: oldRate,
+    randomSum: oldSum,
     ...rest
   } = before
+  const consumerDefinedRate = wish.consumerDefinedRate ?? oldRate
+  const randomSum = wish.randomSum ?? oldSum
   const callbackUrl = changed(oldCallback, wish.callbackUrl)
   const merchantServerUrl = changed(oldServer, wish.merchantServerUrl)
   const challengeIndicator = changed(oldIndicator, wish.challengeIndicator)
@@ -54,6 +60,8 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     disabledOperations: [...disabled].sort(),
     controlMinorUnits: wish.controlMinorUnits ?? before.controlMinorUnits,
     plainHttpCallbacks: wish.plainHttpCallbacks ?? before.plainHttpCallbacks,
+    ...(consumerDefinedRate ? { consumerDefinedRate } : {}),
+    ...(randomSum ? { randomSum } : {}),
   }
 }
 
@@ -112,6 +120,8 @@ export function countryText({ countryNumeric }: GateRow): string {
 export function gateComplaint(gate: GateRow): string | undefined {
   const text = (option: string, value: string, form: RegExp, must: string) =>
     form.test(value) ? undefined : `${option} must be ${must}`
+  const amount = (option: string, value = 0, most: number) =>
+    Number.isInteger(value) && value >= 0 && value <= most ? undefined : `${option} must be a whole number from 0 to ${most}`
   return (
     text('--host', gate.host, /^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or an address') ??
     text('--terminal-id', gate.terminalId, /^[\x21-\x7e]{1,8}$/, 'one to eight characters without spaces') ??
@@ -122,6 +132,8 @@ export function gateComplaint(gate: GateRow): string | undefined {
     text('--descriptor', gate.descriptor, /^.{1,64}$/u, 'one to 64 characters') ??
     (gate.port >= 1 && gate.port <= 65_535 ? undefined : '--port must be from 1 to 65535') ??
     (gate.answerTimeoutMs >= 1_000 && gate.answerTimeoutMs <= 120_000 ? undefined : '--answer-timeout must be from 1s to 2min') ??
+    amount('--commission-fixed', gate.commissionFixedMinor, 1_000_000_000) ??
+    amount('--commission-basis-points', gate.commissionBasisPoints, 10_000) ??
     (gate.maxOpen >= 1 && gate.maxOpen <= 100_000 ? undefined : '--max-open must be from 1 to 100000')
   )
 }

@@ -51,7 +51,7 @@ export function judgeFollow(order: Order, ask: FollowAsk, mayPart: { capture: bo
       ? { is: 'repeat', transaction: same }
       : { is: 'key in use' }
   const payment = head(order)
-  if (payment.state !== 'approved' || isReleased(order)) return { is: 'wrong state' }
+  if (payment.state !== 'approved' || payment.kind === 'transfer' || isReleased(order)) return { is: 'wrong state' }
   switch (ask.operation) {
     case 'capture':
       if (payment.kind !== 'preauth') return { is: 'wrong state' }

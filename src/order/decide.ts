@@ -3,6 +3,7 @@ import { finalStatuses } from '../spec/words.ts'
 import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
 import type { Event } from './event.ts'
 import { moveFor, type Move } from './machine.ts'
+import { addedBy, followOf, neverSent } from './obligations.ts'
 import { statusOfState, type Attempt, type Order, type State, type Transaction } from './order.ts'
 
 export interface OrderEventRow {
@@ -51,7 +52,7 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
 
   const next = transactionAfter(transaction, event, move, now)
   const final = next.finalAt !== undefined
-  const owed = event.is === 'answer lost' || event.is === 'lease lost' ? reversalOf(order, next, now) : undefined
+  const added = addedBy(order, event, next, now)
   const facts = factsOf(event)
   const row: OrderEventRow = {
     eventNo: order.events + 1,
@@ -66,7 +67,7 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
     ...order,
     version: order.version + 1,
     events: order.events + 1,
-    transactions: [...order.transactions.map((t) => (t === transaction ? next : t)), ...(owed ? [owed] : [])],
+    transactions: [...order.transactions.map((t) => (t === transaction ? next : t)), ...(added ? [added] : [])],
     attempts: attemptsAfter(order, event, now),
   }
   if (final && next.no === 1) changed.finalAt = now
@@ -77,7 +78,7 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
     order: changed,
     row,
     deliveries,
-    follow: followOf(event, next, owed?.no),
+    follow: followOf(changed, event, next, added),
   }
 }
 
@@ -126,39 +127,6 @@ function triesAfter(transaction: Transaction, event: Event): number {
   return event.is === 'answer awaited' || event.is === 'reversal unanswered' ? transaction.tries + 1 : 0
 }
 
-/** The reversal advice owed for a payment whose answer was lost: a transaction of its own, of the whole amount. */
-const reversalOf = (order: Order, of: Transaction, now: number): Transaction => ({
-  no: order.transactions.length + 1,
-  kind: 'reversal',
-  origin: 'gateway',
-  parentNo: of.no,
-  state: 'new',
-  amountMinor: of.amountMinor,
-  amountText: of.amountText,
-  result: of.result.gateId === undefined ? {} : { gateId: of.result.gateId },
-  tries: 0,
-  createdAt: now,
-})
-
-/** The attempt that a reversal takes back: the last one of its parent. */
-export function originalOf(order: Order, reversal: Transaction): Attempt {
-  const original = order.attempts.findLast((a) => a.transactionNo === reversal.parentNo)
-  if (!original) throw new Error(`order ${order.orderId} has a reversal of nothing`)
-  return original
-}
-
-function followOf(event: Event, next: Transaction, owedNo: number | undefined): Event[] {
-  switch (event.is) {
-    case 'answer lost':
-    case 'lease lost':
-      return [{ is: 'owed', transactionNo: owedNo!, dueAt: event.reverseAt }]
-    case 'reversal acknowledged':
-      return next.kind === 'reversal' ? [{ is: 'reversed', transactionNo: next.parentNo! }] : []
-    default:
-      return []
-  }
-}
-
 function attemptsAfter(order: Order, event: Event, now: number): readonly Attempt[] {
   if (event.is === 'attempt recorded')
     return [...order.attempts, { ...event.attempt, no: order.attempts.length + 1, transactionNo: event.transactionNo }]
@@ -173,6 +141,8 @@ function endOf(event: Event): Pick<Attempt, 'outcome' | 'actionCode' | 'why'> | 
     case 'approved':
     case 'declined':
       return { outcome: event.is, actionCode: event.actionCode }
+    case 'debited':
+      return { outcome: 'approved', actionCode: event.actionCode }
     case 'authentication demanded':
     case 'amount declined':
       return { outcome: 'declined', actionCode: event.actionCode }
@@ -191,10 +161,11 @@ function endOf(event: Event): Pick<Attempt, 'outcome' | 'actionCode' | 'why'> | 
 
 /** ISO 8583 action codes that the gateway gives on its own; docs/errors.md. */
 const expiredCard = { errorCode: '101', errorMessage: 'Expired card' }
-const neverSent = { errorCode: '909', errorMessage: 'System malfunction' }
 const answerLost = { errorCode: '911', errorMessage: 'Card issuer timed out' }
 
 function resultAfter(result: Transaction['result'], event: Event, now: number): Transaction['result'] {
+  // A transfer whose debit was taken back says why its credit failed.
+  if (event.is === 'reversed' && result.errorCode !== undefined) return result
   const more = resultOf(event, now)
   return more ? { ...result, ...more } : result
 }
@@ -202,6 +173,7 @@ function resultAfter(result: Transaction['result'], event: Event, now: number): 
 function resultOf(event: Event, now: number): Transaction['result'] | undefined {
   switch (event.is) {
     case 'approved':
+    case 'debited':
       return { processor: event.data, ...event.gate, receiptId: event.receiptId, processedAt: now }
     case 'declined':
       return { processor: event.data, ...event.gate, errorCode: event.actionCode, errorMessage: event.text, processedAt: now }
@@ -210,6 +182,7 @@ function resultOf(event: Event, now: number): Transaction['result'] | undefined 
     case 'card expired':
       return expiredCard
     case 'filtered':
+    case 'credit refused':
       return { errorCode: event.code, errorMessage: event.message }
     case 'not sent':
     case 'no gate':
@@ -243,9 +216,12 @@ function factsOf(event: Event): object | undefined {
     case 'attempt recorded':
       return { gate: String(event.attempt.gateId), stan: event.attempt.stan, rrn: event.attempt.rrn }
     case 'approved':
+    case 'debited':
     case 'declined':
     case 'reversal acknowledged':
       return { action_code: event.actionCode }
+    case 'credit refused':
+      return { error_code: event.code }
     case 'not sent':
     case 'answer lost':
     case 'answer awaited':

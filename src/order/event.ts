@@ -36,6 +36,10 @@ export type Event = { transactionNo: number } & (
   | { is: 'attempt recorded'; attempt: Omit<Attempt, 'no' | 'transactionNo'>; lease: bigint; leaseDueAt: number }
   | { is: 'no gate' }
   | { is: 'approved'; attemptNo: number; actionCode: string; data: ProcessorData; receiptId: string; gate: GateFacts }
+  | { is: 'debited'; attemptNo: number; actionCode: string; data: ProcessorData; receiptId: string; gate: GateFacts }
+  | { is: 'credited' }
+  | { is: 'credit refused'; code: string; message: string }
+  | { is: 'debit returned' }
   | { is: 'declined'; attemptNo: number; actionCode: string; text: string; data: ProcessorData; gate: GateFacts }
   | { is: 'amount declined'; attemptNo: number; actionCode: string; next: { minor: bigint; text: string } }
   | { is: 'not sent'; attemptNo: number; why: string }

@@ -5,12 +5,12 @@ import type { Registry } from '../merchant/merchant.ts'
 import { countKey, limitsOn, LimitsInHand, type CountPlace, type CountTables } from '../risk/limits.ts'
 import { screenPayment, type Screening } from '../risk/screening.ts'
 import { isLimit, type LimitRule } from '../risk/velocity.ts'
-import { statusOf, type Order } from './order.ts'
+import { head, statusOf, type Order } from './order.ts'
 
-/** The most that is charged: of a list of amounts its greatest. */
-function mostMinor({ amountMinor, request }: Pick<Order, 'amountMinor' | 'request'>): bigint {
-  const listed = (request.recurrent?.amounts ?? []).map(([minor]) => BigInt(minor))
-  return [amountMinor, ...listed].reduce((a, b) => (b > a ? b : a))
+/** The most that is charged: of a list of amounts its greatest, of a transfer its amount with the commission. */
+function mostMinor(order: Order): bigint {
+  const listed = (order.request.recurrent?.amounts ?? []).map(([minor]) => BigInt(minor))
+  return [order.amountMinor, head(order).amountMinor, ...listed].reduce((a, b) => (b > a ? b : a))
 }
 
 function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {

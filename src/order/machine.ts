@@ -51,6 +51,12 @@ export const machine: readonly Move[] = [
   row('authorising', 'answer awaited',   'authorising', 'authorise'),
   row('authorising', 'lease lost',       'unknown'),
   row('unknown',     'reversed',         'error'),
+  //  a transfer: the source is debited, then the destination is credited by a transaction of its own; the debit goes back only when the credit certainly does not stand
+  row('authorising', 'debited',          'crediting'),
+  row('crediting',   'credited',         'approved'),
+  row('crediting',   'credit refused',   'returning'),
+  row('returning',   'debit returned',   'declined'),
+  row('returning',   'reversed',         'error'),
   //  what a merchant asks of an approved order: a capture or return is a message like a payment's, a void or cancel is owed until it is acknowledged
   row('new',         'requested',        'ready',       'record attempt'),
   //  the reversal that an unknown payment makes the gateway owe

@@ -64,6 +64,7 @@ export interface OrderRequest {
   browser?: BrowserFacts
   recurrent?: RecurrentFacts
   mobile?: MobileFacts
+  transfer?: TransferFacts
 }
 
 /** Of the mobile API. */
@@ -71,6 +72,15 @@ export interface MobileFacts {
   invoiceId: string
   /** Where the card is told to the merchant once the payment is approved; absent where it paid by a reference. */
   mappingUrl?: string
+}
+
+/** From card to card: the source pays the order's amount and the commission, the destination gets the amount. */
+export interface TransferFacts {
+  /** In minor units; what the head's amount has beyond the order's. */
+  commissionMinor: string
+  /** The gate that was chosen with its commission; else the endpoint's next. */
+  gateId?: string
+  destination: Pick<ShownCard, 'bin' | 'lastFour' | 'network' | 'country'>
 }
 
 /** A payment with a registered card. */
@@ -96,7 +106,7 @@ export interface BrowserFacts {
 }
 
 /**
- * Where a transaction stands. `enrolling` asks whether a card is enrolled in 1.0.2. `awaiting method`, `awaiting challenge` and `awaiting pares` wait for the cardholder's browser and the issuer. `owed` and `reversing` are of reversals; `unknown` is a payment whose answer was lost and whose reversal is owed.
+ * Where a transaction stands. `enrolling` asks whether a card is enrolled in 1.0.2. `awaiting method`, `awaiting challenge` and `awaiting pares` wait for the cardholder's browser and the issuer. `crediting` and `returning` are of a transfer whose debit was approved: its credit is under way, or the debit is being taken back. `owed` and `reversing` are of reversals; `unknown` is a payment whose answer was lost and whose reversal is owed.
  */
 export type State =
   | 'new'
@@ -108,6 +118,8 @@ export type State =
   | 'awaiting pares'
   | 'ready'
   | 'authorising'
+  | 'crediting'
+  | 'returning'
   | 'unknown'
   | 'owed'
   | 'reversing'
@@ -137,7 +149,7 @@ export interface Transaction {
   origin: 'request' | 'gateway'
   /** Of the request; absent for what the gateway owes. */
   serialNumber?: string
-  /** The transaction a reversal is about. */
+  /** The transaction that a reversal, a credit or what a merchant asked later is about. */
   parentNo?: number
   state: State
   amountMinor: bigint
@@ -209,6 +221,8 @@ const stateStatus: Readonly<Record<State, Status>> = {
   'awaiting pares': 'processing',
   ready: 'processing',
   authorising: 'processing',
+  crediting: 'processing',
+  returning: 'processing',
   unknown: 'unknown',
   owed: 'processing',
   reversing: 'processing',

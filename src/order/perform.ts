@@ -4,10 +4,11 @@ import type { Clock } from '../base/clock.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Gate } from '../merchant/merchant.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
-import { openProof } from '../card/vault.ts'
+import type { Secret } from '../base/secret.ts'
+import { openProof, type Card } from '../card/vault.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { demandedAuthentication, mayBeDemanded } from './authenticate.ts'
-import { originalOf } from './decide.ts'
+import { originalOf } from './obligations.ts'
 import type { Event, GateFacts } from './event.ts'
 import type { Held } from './hand.ts'
 import { head, type Attempt, type Order, type Step, type Transaction } from './order.ts'
@@ -71,7 +72,7 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
     return { is: 'amount declined', ...about, actionCode: outcome.actionCode, next }
   const sentBefore = transaction.tries > 0
   if (gate && (outcome.is === 'approved' || outcome.is === 'declined'))
-    return eventOf(outcome, about, uuid(parts.random), {
+    return eventOf(transaction, outcome, about, uuid(parts.random), {
       descriptor: gate.settings.descriptor,
       partialReversal: gate.settings.partialReversal,
       partialCapture: gate.settings.partialCapture,
@@ -135,23 +136,32 @@ function proofOf(keys: KeyRing, order: Order, { authentication, result }: Transa
 
 /** The request to the acquirer, from the order and its attempt alone. */
 function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Transaction, attempt: Attempt): Authorisation {
-  const { expiryMonth, expiryYear } = order.card
-  const authentication = proofOf(keys, order, transaction)
-  return {
-    kind: order.kind,
+  const common = {
     orderId: order.orderId,
     amountMinor: transaction.amountMinor,
     currencyNumeric: currencyOf(order.currency)!.numeric,
-    pan: card.pan,
-    expiry: `${String(expiryYear % 100).padStart(2, '0')}${String(expiryMonth).padStart(2, '0')}`,
-    ...(card.cvv2 ? { cvv2: card.cvv2 } : {}),
-    ...(authentication ? { authentication } : {}),
-    ...(order.request.recurrent ? { recurrent: order.request.recurrent } : {}),
     stan: attempt.stan,
     rrn: attempt.rrn,
     startedAt: attempt.startedAt,
     repeat: transaction.tries > 0,
   }
+  if (transaction.kind === 'credit') return { ...common, kind: 'credit', pan: destinationOf(order, card) }
+  const { expiryMonth, expiryYear } = order.card
+  const authentication = proofOf(keys, order, transaction)
+  return {
+    ...common,
+    kind: order.kind,
+    pan: card.pan,
+    expiry: `${String(expiryYear % 100).padStart(2, '0')}${String(expiryMonth).padStart(2, '0')}`,
+    ...(card.cvv2 ? { cvv2: card.cvv2 } : {}),
+    ...(authentication ? { authentication } : {}),
+    ...(order.request.recurrent ? { recurrent: order.request.recurrent } : {}),
+  }
+}
+
+function destinationOf(order: Order, { destination }: Card): Secret<string> {
+  if (!destination) throw new Error(`transfer ${order.orderId} has no card to credit`)
+  return destination
 }
 
 /** The request to capture or give back part of a payment or all of it. */
@@ -173,13 +183,21 @@ function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'ret
 
 /** What a definite answer means to the order. */
 const eventOf = (
+  { kind }: Transaction,
   outcome: Extract<Outcome, { is: 'approved' | 'declined' }>,
   about: { transactionNo: number; attemptNo: number },
   receiptId: string,
   gate: GateFacts,
 ): Event =>
   outcome.is === 'approved'
-    ? { is: 'approved', ...about, actionCode: outcome.actionCode, data: outcome.data, receiptId, gate }
+    ? {
+        is: kind === 'transfer' ? 'debited' : 'approved',
+        ...about,
+        actionCode: outcome.actionCode,
+        data: outcome.data,
+        receiptId,
+        gate,
+      }
     : { is: 'declined', ...about, actionCode: outcome.actionCode, text: outcome.text ?? '', data: outcome.data, gate }
 
 /** Pauses between tries of a reversal; the last one goes on until the acquirer answers. */
@@ -196,10 +214,10 @@ async function reverse(parts: PerformerParts, { order }: Held, transaction: Tran
   return { is: 'reversal unanswered', ...about, why: outcome.why, dueAt: parts.clock.now() + pause }
 }
 
-/** Of the message that is taken back: the payment's, or that of a capture or return. */
+/** Of the message that is taken back: the payment's, or that of a capture, return or credit. */
 function messageKind(order: Order, { parentNo }: Transaction): Reversal['original']['kind'] {
   const { kind } = order.transactions[(parentNo ?? 1) - 1]!
-  return kind === 'capture' || kind === 'return' ? kind : order.kind
+  return kind === 'capture' || kind === 'return' || kind === 'credit' ? kind : order.kind
 }
 
 function reversalRequestOf(order: Order, transaction: Transaction, attempt: Attempt): Reversal {

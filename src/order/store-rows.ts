@@ -70,6 +70,7 @@ export interface SealedCardRecord extends Placed {
   fingerprint: Buffer
   cvv2_sealed: Buffer | null
   cvv2_key: bigint | null
+  destination_sealed: Buffer | null
 }
 
 /** The first two columns of every row, as text. Rows are written out column by column: building them by spreading costs a tenth of a sale. */
@@ -224,6 +225,7 @@ export const cardRow = (p: PlaceRow, c: SealedCard) => ({
   fingerprint: bytea(c.fingerprint),
   cvv2_sealed: bytea(c.cvv2Sealed),
   cvv2_key: c.cvv2Key === undefined ? null : String(c.cvv2Key),
+  destination_sealed: bytea(c.destinationSealed),
 })
 
 export const cardOf = (r: SealedCardRecord): SealedCard => ({
@@ -231,4 +233,5 @@ export const cardOf = (r: SealedCardRecord): SealedCard => ({
   panKey: r.pan_key,
   fingerprint: r.fingerprint,
   ...(r.cvv2_sealed === null || r.cvv2_key === null ? {} : { cvv2Sealed: r.cvv2_sealed, cvv2Key: r.cvv2_key }),
+  ...(r.destination_sealed === null ? {} : { destinationSealed: r.destination_sealed }),
 })

@@ -154,10 +154,10 @@ export const selectRepeat = statement<{ transaction_no: number }>(
 )
 
 export const insertCards: Write = statement(`
-  insert into sealed_card (merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key)
-  select merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key
+  insert into sealed_card (merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key, destination_sealed)
+  select merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key, destination_sealed
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, pan_sealed bytea, pan_key bigint, fingerprint bytea, cvv2_sealed bytea,
-    cvv2_key bigint)`)
+    cvv2_key bigint, destination_sealed bytea)`)
 
 export const eraseCvv2: Write = statement(`
   update sealed_card c set cvv2_sealed = null, cvv2_key = null
@@ -165,7 +165,7 @@ export const eraseCvv2: Write = statement(`
   where c.merchant_id = n.merchant_id and c.order_id = n.order_id and c.cvv2_sealed is not null`)
 
 export const selectCards = statement<SealedCardRecord>(`
-  select c.merchant_id, c.order_id, c.pan_sealed, c.pan_key, c.fingerprint, c.cvv2_sealed, c.cvv2_key
+  select c.merchant_id, c.order_id, c.pan_sealed, c.pan_key, c.fingerprint, c.cvv2_sealed, c.cvv2_key, c.destination_sealed
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join sealed_card c on c.merchant_id = n.merchant_id and c.order_id = n.order_id`)
 

@@ -14,6 +14,8 @@ export const stages = {
   'awaiting pares': '3d_validating',
   ready: 'processing',
   authorising: 'processing',
+  crediting: 'processing',
+  returning: 'processing',
   owed: 'processing',
   reversing: 'processing',
 } as const

@@ -1,15 +1,15 @@
-import { attemptNames, chooseGate } from '../acquirer/choose.ts'
+import { attemptNames, chooseGate, eligibleGates } from '../acquirer/choose.ts'
 import type { Card, SealedCard } from '../card/vault.ts'
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import type { Gate, Registry } from '../merchant/merchant.ts'
-import { finalStatuses } from '../spec/words.ts'
 import type { Screening } from '../risk/screening.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import { judgeFollow, type FollowAsk, type Judged } from './amounts.ts'
 import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from './authenticate.ts'
-import { decide, originalOf, type Refused } from './decide.ts'
+import { decide, type Refused } from './decide.ts'
+import { originalOf } from './obligations.ts'
 import type { Event } from './event.ts'
-import { head, statusOfState, type Order, type Transaction } from './order.ts'
+import { head, type Order, type Transaction } from './order.ts'
 import { openAttempt } from './perform.ts'
 import { screen } from './screen.ts'
 import type { Change } from './store.ts'
@@ -91,8 +91,7 @@ function screened(work: Work, transaction: Transaction, deciding: Deciding): Eve
 function endsNeedOfCvv2(event: Event, transaction: Transaction): boolean {
   if (event.is === 'attempt recorded') return !mayBeDemanded(transaction)
   if (event.is === 'no gate') return true
-  const rests = transaction.state === 'unknown' || finalStatuses.has(statusOfState(transaction.state))
-  return rests && transaction.authentication !== undefined
+  return transaction.step === undefined && transaction.authentication !== undefined
 }
 
 /**
@@ -124,11 +123,13 @@ export function resume(work: Work, transactionNo: number, deciding: Deciding): R
   }
 }
 
-/** What follows a payment goes to the gate that has it, switched off or not; a payment to the one that takes the endpoint's next. */
+/** What follows a payment goes to the gate that has it, switched off or not; a payment to the one that takes the endpoint's next, a transfer to the one whose commission was chosen. */
 function gateOf(order: Order, transaction: Transaction, registry: Registry): Gate | undefined {
   if (transaction.parentNo !== undefined) return registry.gate(BigInt(transaction.result.gateId ?? 0))
   const endpoint = registry.endpoint(order.endpointId)
-  return endpoint && chooseGate(endpoint, registry)
+  const chosen = order.request.transfer?.gateId
+  if (!endpoint || chosen === undefined) return endpoint && chooseGate(endpoint, registry)
+  return eligibleGates(endpoint, registry).find((gate) => String(gate.gateId) === chosen)
 }
 
 function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding): Event {

@@ -15,13 +15,13 @@ export const statusMeans: Readonly<Record<Status, string>> = {
 }
 
 /** What an order was made for; each has one transaction of that kind at its head. */
-export type OrderKind = 'sale' | 'preauth' | 'account-verification'
+export type OrderKind = 'sale' | 'preauth' | 'account-verification' | 'transfer'
 
 /** What a merchant may ask of an approved order; `cancel` is the return of what was not captured. */
 export type FollowKind = 'capture' | 'return' | 'cancel' | 'void'
 
-/** A request on an order, or an obligation the gateway owes by itself. */
-export type TransactionKind = OrderKind | FollowKind | 'reversal'
+/** A request on an order, or an obligation the gateway owes by itself: `credit` pays a transfer out once its debit is approved. */
+export type TransactionKind = OrderKind | FollowKind | 'credit' | 'reversal'
 
 export interface KindWords {
   /** `transaction-type` of the status reply. */
@@ -41,5 +41,7 @@ export const kindWords: Readonly<Record<TransactionKind, KindWords>> = {
   cancel:   { transactionType: 'reversal', callbackType: 'cancel',   stagePrefix: 'cancel_' },
   void:     { transactionType: 'reversal', callbackType: 'void',     stagePrefix: 'void_' },
   reversal: { transactionType: 'reversal', callbackType: 'reversal', stagePrefix: 'reversal_' },
+  transfer: { transactionType: 'transfer', callbackType: 'transfer', stagePrefix: 'transfer_' },
+  credit:   { transactionType: 'transfer', callbackType: 'transfer', stagePrefix: 'transfer_' },
   'account-verification': { transactionType: 'account-verification', callbackType: 'account-verification', stagePrefix: 'av_' },
 }

@@ -404,6 +404,7 @@ create table sealed_card (
   fingerprint bytea not null,
   cvv2_sealed bytea,
   cvv2_key bigint,
+  destination_sealed bytea,
   constraint sealed_card_pkey PRIMARY KEY (merchant_id, order_id),
   constraint sealed_card_check CHECK (((cvv2_sealed IS NULL) = (cvv2_key IS NULL)))
 ) partition by RANGE (order_id);

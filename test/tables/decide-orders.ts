@@ -17,6 +17,7 @@ export const isFinal = (state: State) => finalStatuses.has(statusOfState(state))
 /** Answers from outside, which name the attempt they answer. */
 export const answers: ReadonlySet<EventName> = new Set([
   'approved',
+  'debited',
   'declined',
   'not sent',
   'answer lost',

@@ -30,6 +30,8 @@ const spelling = {
   'sale':                 { type: '1200', processing: '000000', functionCode: '200' },
   'preauth':              { type: '1100', processing: '000000', functionCode: '101' },
   'account-verification': { type: '1100', processing: '330000', functionCode: '108' },
+  'transfer':             { type: '1200', processing: '100000', functionCode: '200' },
+  'credit':               { type: '1200', processing: '260000', functionCode: '200' },
 } as const
 
 /** How what draws on a payment is spelled; a part of a capture has a function code of its own. */
@@ -72,7 +74,7 @@ export function authorisationRequest(gate: GateSettings, ask: Authorisation): Me
       7: transmissionTime(ask.startedAt),
       11: digits(ask.stan, 6),
       12: localTime(ask.startedAt),
-      14: secret(ask.expiry),
+      14: ask.expiry === undefined ? undefined : secret(ask.expiry),
       22: electronicOrder,
       24: functionCode,
       26: gate.mcc,

@@ -27,6 +27,8 @@ interface Settable {
   authenticationPolicy?: Partial<AuthenticationPolicy>
   callbackUrl?: string | false
   merchantServerUrl?: string | false
+  consumerDefinedRate?: boolean
+  randomSum?: boolean
   mandatoryFields?: string[]
   operations?: Map<Operation, boolean>
   controlMinorUnits?: EndpointSettings['controlMinorUnits']
@@ -54,6 +56,8 @@ const settable = (command: Command): Command =>
     .option('--no-callback-url', 'takes it away')
     .option('--merchant-server-url <url>', "the merchant's server, which the mobile API calls")
     .option('--no-merchant-server-url', 'takes it away')
+    .option('--consumer-defined-rate <on|off>', 'whether the consumer of a transfer chooses a gate by its commission', aSwitch)
+    .option('--random-sum <on|off>', 'whether a cardholder whom 3-D Secure does not ask names a small sum that was held', aSwitch)
     .option(
       '--mandatory-fields <fields>',
       'fields of a sale that are mandatory here beyond the usual ones, by comma, or none',
@@ -151,6 +155,8 @@ const wishOf = (o: Settable): EndpointWish => ({
   ...(o.authenticationPolicy === undefined ? {} : { authenticationPolicy: o.authenticationPolicy }),
   ...(o.callbackUrl === undefined ? {} : { callbackUrl: o.callbackUrl === false ? null : o.callbackUrl }),
   ...(o.merchantServerUrl === undefined ? {} : { merchantServerUrl: o.merchantServerUrl === false ? null : o.merchantServerUrl }),
+  ...(o.consumerDefinedRate === undefined ? {} : { consumerDefinedRate: o.consumerDefinedRate }),
+  ...(o.randomSum === undefined ? {} : { randomSum: o.randomSum }),
   ...(o.mandatoryFields === undefined ? {} : { mandatoryFields: o.mandatoryFields }),
   ...(o.operations === undefined ? {} : { operations: o.operations }),
   ...(o.controlMinorUnits === undefined ? {} : { controlMinorUnits: o.controlMinorUnits }),
@@ -251,6 +257,8 @@ const endpointFacts = (e: EndpointEntry) =>
     ['Authentication', shows3ds(e, 'authenticationPolicy') ? policyText(e.settings) : undefined],
     ['Callback URL', e.settings.callbackUrl ?? 'none; each request may name its own'],
     ['Merchant server', e.settings.merchantServerUrl ?? 'none (mobile API)'],
+    ['Consumer-defined rate', e.settings.consumerDefinedRate ? 'on' : undefined],
+    ['Random sum', e.settings.randomSum ? 'on' : undefined],
     ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
     ['Mandatory fields', e.settings.mandatoryFields.join(', ') || 'the usual ones'],
     ['Operations off', e.settings.disabledOperations.join(', ') || 'none'],
@@ -272,6 +280,8 @@ export const endpointJson = (e: EndpointEntry) => ({
   authentication_policy: policyJson(policyOf(e.settings)),
   callback_url: e.settings.callbackUrl ?? null,
   merchant_server_url: e.settings.merchantServerUrl ?? null,
+  consumer_defined_rate: e.settings.consumerDefinedRate ?? false,
+  random_sum: e.settings.randomSum ?? false,
   mandatory_fields: e.settings.mandatoryFields,
   disabled_operations: e.settings.disabledOperations,
   control_minor_units: e.settings.controlMinorUnits,

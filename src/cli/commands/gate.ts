@@ -9,7 +9,11 @@ import { atOffice } from './installation.ts'
 import { aNumber, aSpan, aSwitch, judged, jsonOption } from './options.ts'
 import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
 
-type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric'>> & { answerTimeout?: number; country?: string }
+type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric' | 'commissionFixedMinor'>> & {
+  answerTimeout?: number
+  country?: string
+  commissionFixed?: number
+}
 
 /** What a new gate has unless it is said; the rest only its acquirer can tell. */
 const usual = { answerTimeoutMs: 30_000, partialCapture: true, partialReversal: true, recognisesRepeats: false, maxOpen: 2_000 }
@@ -38,6 +42,12 @@ const settings = (command: Command): Command =>
       aSwitch,
     )
     .option('--max-open <number>', `authorisations open at once; beyond, code 20 (${usual.maxOpen})`, aNumber(1, 100_000))
+    .option('--commission-fixed <minor>', 'what a transfer costs, in minor units of its currency (0)', aNumber(0, 1_000_000_000))
+    .option(
+      '--commission-basis-points <number>',
+      'what it costs besides, in hundredths of a per cent of its amount (0)',
+      aNumber(0, 10_000),
+    )
     .option(...jsonOption)
 
 function aCountry(text: string): string {
@@ -101,10 +111,11 @@ Examples
       )
 }
 
-const wishOf = ({ answerTimeout, country, ...rest }: Settings): Partial<GateRow> => ({
+const wishOf = ({ answerTimeout, country, commissionFixed, ...rest }: Settings): Partial<GateRow> => ({
   ...rest,
   ...(country === undefined ? {} : { countryNumeric: country }),
   ...(answerTimeout === undefined ? {} : { answerTimeoutMs: answerTimeout }),
+  ...(commissionFixed === undefined ? {} : { commissionFixedMinor: commissionFixed }),
 })
 
 const needed = ['host', 'port', 'terminalId', 'cardAcceptorId', 'cardAcceptorName', 'acquirerId', 'mcc', 'descriptor'] as const
@@ -182,7 +193,11 @@ const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name' | 'ena
     ['Parts returned', onOff(s.partialReversal)],
     ['Recognises repeats', onOff(s.recognisesRepeats)],
     ['Most open at once', String(s.maxOpen)],
+    ['Commission of a transfer', commissionText(s)],
   ])
+
+const commissionText = ({ commissionFixedMinor = 0, commissionBasisPoints = 0 }: GateRow): string =>
+  `${commissionFixedMinor} minor units and ${commissionBasisPoints / 100} %`
 
 const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => ({
   gate_id: g.gateId,
@@ -202,5 +217,7 @@ const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => (
   partial_reversal: g.settings.partialReversal,
   recognises_repeats: g.settings.recognisesRepeats,
   max_open: g.settings.maxOpen,
+  commission_fixed_minor: g.settings.commissionFixedMinor ?? 0,
+  commission_basis_points: g.settings.commissionBasisPoints ?? 0,
   created_at: isoTime(g.createdAt),
 })
