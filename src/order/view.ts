@@ -78,6 +78,7 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     'card-hash-id': card.hashId,
     'bank-name': processor.issuerName ?? card.bank,
     'card-country-alpha-three-code': alphaThree(processor.issuerCountry ?? card.country),
+    'destination-card-country-alpha-three-code': alphaThree(request.transfer?.destination.country),
     'gate-partial-reversal': enabled(result.partialReversal),
     'gate-partial-capture': enabled(result.partialCapture),
     'processor-tx-id': processor.processorTxId,

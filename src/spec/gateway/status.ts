@@ -55,6 +55,7 @@ export const statusReply = {
   'card-hash-id':           { guard: 'open',     means: 'one id for each card number of this merchant' },
   'bank-name':              { guard: 'open',     means: 'issuer of the card, where known' },
   'card-country-alpha-three-code': { guard: 'open', means: 'country of the issuer, where known' },
+  'destination-card-country-alpha-three-code': { guard: 'open', means: 'of a transfer: country of the issuer of the card that is credited, where known' },
   'gate-partial-reversal':  { guard: 'open',     means: 'enabled or disabled' },
   'gate-partial-capture':   { guard: 'open',     means: 'enabled or disabled' },
   'processor-tx-id':        { guard: 'open',     means: "the processor's transaction id" },
