@@ -13,6 +13,8 @@ export function sessionSignature(parts: readonly string[], controlKey: Secret<st
 
 /** Whether a signature is of these parts, by any of the keys; upper and lower case are the same, and the time says nothing. */
 export const signatureHolds = (given: string, parts: readonly string[], controlKeys: readonly Secret<string>[]): boolean =>
+  // Letters beyond ASCII whose upper case is hexadecimal are none of a signature.
+  /^[0-9a-fA-F]{40}$/.test(given) &&
   controlKeys
     .map((key) => sessionSignature(parts, key))
     .map((made) => made !== undefined && sameText(given.toUpperCase(), made))
@@ -37,10 +39,13 @@ export const performParts = (s: Signed & { amountCentis?: string; currency: stri
   s.currency,
 ]
 
-/** What the merchant signs in its answer to check; with the card that it named. */
-export const checkParts = (s: Omit<Signed, 'accessToken'> & { serverCardId?: string }): string[] => [
+/** What the merchant signs in its answer to check; with the cards that it named. */
+export const checkParts = (
+  s: Omit<Signed, 'accessToken'> & { serverCardId?: string; destinationServerCardId?: string },
+): string[] => [
   s.serialNumber,
   s.nonce,
+  ...(s.destinationServerCardId === undefined ? [] : [s.destinationServerCardId]),
   s.endpointId,
   s.invoiceId,
   ...(s.serverCardId === undefined ? [] : [s.serverCardId]),
