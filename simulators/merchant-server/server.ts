@@ -1,4 +1,4 @@
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import { reasonOf } from '../../src/base/log.ts'
 import { uuid } from '../../src/base/random.ts'
 import { failureOf } from '../../src/storage/pool.ts'
@@ -48,40 +48,47 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** The server alone: the operations, and a list of them. */
 export async function listen(merchant: Merchant, host: string, port: number): Promise<Listening> {
-  const app = Fastify({
-    bodyLimit: bodyLimitBytes,
-    exposeHeadRoutes: false,
-    forceCloseConnections: true,
-    // An invoice id that is too long is refused in words, not as an unknown path.
+  const app = Fastify({ ...pathsOf(merchant), exposeHeadRoutes: false, forceCloseConnections: true })
+  await app.register(async (scope) => addOperations(scope, merchant))
+  app.get('/', (_request, reply) => reply.type('text/plain; charset=utf-8').send(overview(merchant)))
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ error: errorOf(merchant, invalid('there is nothing here; GET / lists what there is')) }),
+  )
+  await app.listen({ host, port })
+  const address = app.server.address()
+  const taken = typeof address === 'object' && address !== null ? address.port : port
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${taken}`
+  return { port: taken, url, close: () => app.close() }
+}
+
+/** What a server has to be made with so that a path of the operations that does not fit is refused in words: as one with an invoice id that is too long. */
+export const pathsOf = (merchant: Merchant) =>
+  ({
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (_error, _request, reply: unknown) =>
       void (reply as FastifyReply).code(400).send({ error: errorOf(merchant, invalid('the path cannot be read')) }),
-  })
+  }) satisfies FastifyServerOptions
+
+/** The operations, in a scope of their own: bodies are read and failures answered in this way nowhere else on the server. */
+export function addOperations(app: FastifyInstance, merchant: Merchant): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   for (const row of operations)
     app.route({
       method: row.method,
       url: row.path,
+      bodyLimit: bodyLimitBytes,
       handler: (request, reply) => answer(merchant, row, request, reply),
       errorHandler: (thrown, request, reply) => void failed(merchant, row, callOf(request), request, reply, unreadable(thrown)),
     })
   if (merchant.keepsJournal)
     app.get('/log', async (request, reply) => reply.headers(headers).send(await journal(merchant, callOf(request))))
-  app.get('/', (_request, reply) => reply.type('text/plain; charset=utf-8').send(overview(merchant)))
-  app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ error: errorOf(merchant, invalid('there is nothing here; GET / lists what there is')) }),
-  )
   app.setErrorHandler((thrown, _request, reply) => {
     const refused = refusalIn(merchant, thrown)
     return reply.code(httpStatus[refused.reason]).send({ error: errorOf(merchant, refused) })
   })
-  await app.listen({ host, port })
-  const address = app.server.address()
-  const taken = typeof address === 'object' && address !== null ? address.port : port
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${taken}`
-  return { port: taken, url, close: () => app.close() }
 }
 
 const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }

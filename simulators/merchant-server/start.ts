@@ -3,29 +3,45 @@ import type { Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
 import { openPool } from '../../src/storage/pool.ts'
 import type { Configuration, Place } from './configuration.ts'
+import type { Merchant } from './merchant.ts'
 import { listen, type Listening } from './server.ts'
 import { makeTables } from './store-tables.ts'
 
-export interface MerchantServerOptions extends Configuration, Place {
+interface World {
   clock: Clock
   random: Random
   log: Log
 }
 
-/** Starts the merchant's server inside this process: makes its tables where they are not, and listens. */
-export async function startMerchantServer(options: MerchantServerOptions): Promise<Listening> {
-  const { databaseUrl, host, port, log } = options
-  const pool = openPool({ url: databaseUrl, connections: 8, use: 'search', log })
+/** Starts the merchant's server inside this process, at an address of its own. */
+export async function startMerchantServer(options: Configuration & Place & World): Promise<Listening> {
+  const { merchant, close } = await openMerchant(options)
+  try {
+    const server = await listen(merchant, options.host, options.port)
+    return {
+      ...server,
+      close: async () => {
+        await server.close()
+        await close()
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** What the operations work on: connects to the database, and makes the tables where they are not. */
+export async function openMerchant(
+  options: Configuration & Pick<Place, 'databaseUrl'> & World,
+): Promise<{ merchant: Merchant; close: () => Promise<void> }> {
+  const pool = openPool({ url: options.databaseUrl, connections: 8, use: 'search', log: options.log })
+  const close = () => pool.close()
   try {
     await makeTables(pool)
-    const server = await listen({ ...options, pool }, host, port)
-    const close = async () => {
-      await server.close()
-      await pool.close()
-    }
-    return { ...server, close }
+    return { merchant: { ...options, pool }, close }
   } catch (error) {
-    await pool.close()
+    await close()
     throw error
   }
 }

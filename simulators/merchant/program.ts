@@ -1,4 +1,4 @@
-// The reference merchant server as a program of its own, with the shop beside it where it is configured:
+// The reference merchant server as a program of its own, with the endpoints of the mobile API, and the shop beside it, where they are configured:
 // program.js --port N [--shop-port N] [--host 127.0.0.1] [--die-with-parent]
 // With --die-with-parent it stops when its standard input ends.
 import { parseArgs } from 'node:util'
@@ -6,6 +6,12 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openLog, reasonOf } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret, type Secret } from '../../src/base/secret.ts'
+import {
+  readConfiguration as readMobileConfiguration,
+  type Configuration as MobileConfiguration,
+  type Place,
+} from '../merchant-server/configuration.ts'
+import { openMerchant } from '../merchant-server/start.ts'
 import { startMerchantServer } from './server.ts'
 import { startShop, type ShopOptions } from './shop.ts'
 
@@ -20,14 +26,17 @@ interface Configuration {
   gatewayBaseUrl: string
   /** Where the shop sells and reads; without it there is no shop, and only callbacks are taken. */
   shop: Pick<ShopOptions, 'endpoints' | 'journals'> | undefined
+  /** As `npx tollgate merchant-server` takes it; login and key are those of the account. */
+  mobile: (MobileConfiguration & Place) | undefined
 }
 
 const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
 try {
   const { host, port, shopPort, dieWithParent } = readArguments()
-  const { shop: wanted, ...account } = readConfiguration()
+  const { shop: wanted, mobile: asked, ...account } = readConfiguration()
   const world = { host, clock: systemClock, random: systemRandom, log }
-  const server = await startMerchantServer({ ...world, ...account, port })
+  const mobile = asked && (await openMerchant({ ...world, ...asked }))
+  const server = await startMerchantServer({ ...world, ...account, ...(mobile && { mobile: mobile.merchant }), port })
   const { login, controlKey, gatewayBaseUrl } = account
   const shop =
     wanted &&
@@ -39,7 +48,10 @@ try {
       book: server.book,
       callbackUrl: `${server.url}/callback`,
     }))
-  const stop = stopOnce(async () => void (await Promise.all([server.close(), shop?.close()])))
+  const stop = stopOnce(async () => {
+    await Promise.all([server.close(), shop?.close()])
+    await mobile?.close()
+  })
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
   if (dieWithParent) watchParent(stop)
@@ -82,7 +94,14 @@ function readConfiguration(): Configuration {
     controlKey: secret(String(given['control_key'])),
     gatewayBaseUrl: withoutSlash(given['gateway_base_url']),
     shop: readShop(given['shop']),
+    mobile: given['mobile'] === undefined ? undefined : readMobile(given),
   }
+}
+
+function readMobile({ mobile, login, control_key }: Record<string, unknown>): MobileConfiguration & Place {
+  const read = readMobileConfiguration({ ...Object(mobile), login, control_key })
+  if ('complaints' in read) throw new Error(`the mobile of ${variable}: ${read.complaints.join(', ')}`)
+  return read
 }
 
 function withoutSlash(url: unknown): string {

@@ -3,6 +3,8 @@ import type { Clock } from '../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { Secret } from '../../src/base/secret.ts'
+import type { Merchant } from '../merchant-server/merchant.ts'
+import { addOperations, pathsOf } from '../merchant-server/server.ts'
 import { CallbackBook, type CallbackFilter } from './callbacks.ts'
 import { callbacksPage } from './page.ts'
 
@@ -14,6 +16,8 @@ interface MerchantServerOptions {
   controlKey: Secret<string>
   /** With its path, such as `http://127.0.0.1:8080/gateway`; only shown. */
   gatewayBaseUrl: string
+  /** With it the endpoints of the mobile API are served beside the callbacks. */
+  mobile?: Merchant
   clock: Clock
   random: Random
   log: Log
@@ -33,17 +37,18 @@ const bodyLimitBytes = 2 * 1024 * 1024
 
 /**
  * The reference merchant server: what a merchant runs to hear from the gateway. It takes callbacks at `/callback`, checks their
- * control, and shows them at `/` and `/callbacks.json`.
+ * control, and shows them at `/` and `/callbacks.json`; what the mobile API calls is in `simulators/merchant-server/`.
  */
 export async function startMerchantServer(options: MerchantServerOptions): Promise<MerchantServer> {
   const book = new CallbackBook(options.controlKey, options.clock)
-  // The queries are read below by the one form reader, so fastify need not read them as well.
+  const { mobile } = options
   const app = Fastify({
+    ...(mobile && pathsOf(mobile)),
     bodyLimit: bodyLimitBytes,
     exposeHeadRoutes: false,
     forceCloseConnections: true,
-    routerOptions: { querystringParser: () => ({}) },
   })
+  if (mobile) await app.register(async (scope) => addOperations(scope, mobile))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => done(null, body))
 

@@ -29,4 +29,6 @@ export interface GatewayOptions {
   tuning: Tuning
   /** Pages besides, which may need the base URL once they are asked for. */
   routes?: (baseUrl: () => string) => Route[]
+  /** Done when the base URL is known, before the configuration is read: for servers that must know it, and whose own address belongs in the configuration. */
+  beforeServing?: (baseUrl: string) => Promise<void>
 }

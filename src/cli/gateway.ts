@@ -141,6 +141,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     routes.map(later),
   )
 
+  await o.beforeServing?.(`${origin()}${basePath}`)
   const processId = await openIds(pool, 'process', 1).take()
   const heartbeat = await openHeartbeat(pool, processId, `${hostname()}:${server.port}`, clock, log)
   const connectors = openConnectors(

@@ -6,10 +6,8 @@ export interface SandboxFile {
   merchant: { login: string; control_key: string; oauth_private_key_file: string }
   endpoints: Record<string, number>
   endpoint_groups: Record<string, number>
-  /** Where callbacks go. */
+  /** Where callbacks go, and what the mobile API calls. */
   merchant_server_url: string
-  /** What the mobile API calls. */
-  mobile_merchant_server_url: string
   /** By address, for programs; the banner has a name for browsers. */
   shop_url: string
   simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
@@ -57,8 +55,7 @@ Tollgate is ready. Everything runs on this machine; no money moves.
   Endpoints        ${list(file.endpoints)}
   Endpoint groups  ${list(file.endpoint_groups)}
 
-  Callbacks as your server would see them   ${file.merchant_server_url}/
-  A merchant's server of the mobile API     ${file.mobile_merchant_server_url}/
+  The merchant's server, with its callbacks ${file.merchant_server_url}/
   The simulated acquirer                    ${file.simulators.acquirer_admin_url}/
   The simulated issuer, with its test cards ${file.simulators.acs_url}/
   The simulated directory server            ${file.simulators.directory_server_url}

@@ -146,10 +146,12 @@ async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promi
 }
 
 /** The merchant's server listens somewhere else at each start. */
-export async function pointMobile(pool: Pool, endpointId: number, merchantServerUrl: string): Promise<void> {
+export async function pointMobile(pool: Pool, endpointIds: readonly number[], merchantServerUrl: string): Promise<void> {
   await transaction(pool, async (runner) => {
-    const endpoint = await endpointOf(runner, BigInt(endpointId))
-    await updateEndpoint(runner, { ...endpoint, settings: { ...endpoint.settings, merchantServerUrl } })
+    for (const id of endpointIds) {
+      const endpoint = await endpointOf(runner, BigInt(id))
+      await updateEndpoint(runner, { ...endpoint, settings: { ...endpoint.settings, merchantServerUrl } })
+    }
     await touchConfig(runner)
   })
 }

@@ -9,7 +9,7 @@ import { migrate } from '../storage/migrate.ts'
 import { openPool } from '../storage/pool.ts'
 import { ConfigError, readPort } from './config.ts'
 import { basePath, startGateway } from './gateway.ts'
-import { startProgram, type Program } from './programs.ts'
+import type { Program } from './programs.ts'
 import { banner, step } from './sandbox-banner.ts'
 import { makeCertificates } from './sandbox-certificates.ts'
 import { sandboxDocs } from './sandbox-docs.ts'
@@ -82,10 +82,18 @@ async function start(
     const world = await settleWorld(pool, kek, { acquirerPort: Number(acquirer.ready.port), oauthKey: oauth.publicKey }, log)
     if (interrupted()) return undefined
 
-    step("Starting the merchant's server of the mobile API")
-    const merchantServer = await startMerchantServer(world, databaseUrl, directory)
-    stops.push({ what: "merchant's server of the mobile API", stop: merchantServer.stop })
-    for (const id of [world.endpoints.mobile, world.endpoints.euro]) await pointMobile(pool, id, String(merchantServer.ready.url))
+    const simulators = {
+      acquirer_admin_url: String(acquirer.ready.admin_url),
+      directory_server_url: String(directoryServer.ready.admin_url),
+      acs_url: String(acs.ready.url),
+    }
+    let merchant: Program | undefined
+    const beforeServing = async (baseUrl: string) => {
+      step("Starting the merchant's server and its shop")
+      merchant = await startMerchantServer(world, { databaseUrl, directory, baseUrl, simulators })
+      stops.push({ what: 'merchant server', stop: merchant.stop })
+      await pointMobile(pool, [world.endpoints.mobile, world.endpoints.euro], String(merchant.ready.url))
+    }
 
     step('Starting the gateway')
     const gateway = await startGateway({
@@ -101,6 +109,7 @@ async function start(
       steering: true,
       explains: true,
       routes: sandboxDocs({ world, oauthKeyFile: oauth.file, acsUrl: String(acs.ready.url) }),
+      beforeServing,
       tuning: tuningOf(env),
     }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'EADDRINUSE' ? new Error(`Port ${port} is taken. Choose another: PORT=8090 npm start`) : error
@@ -108,31 +117,14 @@ async function start(
     stops.push({ what: 'gateway', stop: gateway.stop })
     const baseUrl = `http://127.0.0.1:${gateway.port}${basePath}`
 
-    step('Starting the receiver of callbacks and the shop')
-    const simulators = {
-      acquirer_admin_url: String(acquirer.ready.admin_url),
-      directory_server_url: String(directoryServer.ready.admin_url),
-      acs_url: String(acs.ready.url),
-    }
-    const merchant = await startProgram('merchant', ['--port', '0'], directory, {
-      MERCHANT_SERVER_CONFIG: JSON.stringify({
-        login: world.login,
-        control_key: world.controlKey.reveal(),
-        gateway_base_url: baseUrl,
-        shop: { ...world.endpoints, ...simulators },
-      }),
-    })
-    stops.push({ what: 'merchant server', stop: merchant.stop })
-
     const file = {
       base_url: baseUrl,
       pid: process.pid,
       merchant: { login: world.login, control_key: world.controlKey.reveal(), oauth_private_key_file: oauth.file },
       endpoints: world.endpoints,
       endpoint_groups: world.groups,
-      merchant_server_url: String(merchant.ready.url),
-      mobile_merchant_server_url: String(merchantServer.ready.url),
-      shop_url: String(merchant.ready.shop_url),
+      merchant_server_url: String(merchant!.ready.url),
+      shop_url: String(merchant!.ready.shop_url),
       simulators,
       database_url: databaseUrl,
     }
@@ -144,7 +136,7 @@ async function start(
     console.log(banner(file, directory, systemClock.now()))
     return [
       gateway.lost.then(() => 'The gateway lost its lease; another process took its place.'),
-      ...[acquirer, directoryServer, acs, merchant, merchantServer].map(endOf),
+      ...[acquirer, directoryServer, acs, merchant!].map(endOf),
     ]
   } finally {
     await pool.close()

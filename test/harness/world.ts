@@ -37,10 +37,8 @@ export interface World {
   acquirerAdminUrl: string
   directoryServerUrl: string
   acsUrl: string
-  /** Where callbacks go. */
+  /** Where callbacks go, and what the mobile API calls. */
   merchantServerUrl: string
-  /** The merchant's server of the mobile API. */
-  mobileMerchantServerUrl: string
   /** The shop of the sandbox, without a slash at the end. */
   shopUrl: string
   databaseUrl: string
@@ -115,7 +113,6 @@ interface SandboxFile {
   endpoints: { plain: number; secure: number; euro: number; mobile: number }
   endpoint_groups: { multi: number; multi_secure: number }
   merchant_server_url: string
-  mobile_merchant_server_url: string
   shop_url: string
   simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
   database_url: string
@@ -129,7 +126,6 @@ const viewOf = (file: SandboxFile) => ({
   directoryServerUrl: file.simulators.directory_server_url,
   acsUrl: file.simulators.acs_url,
   merchantServerUrl: file.merchant_server_url,
-  mobileMerchantServerUrl: file.mobile_merchant_server_url,
   shopUrl: file.shop_url,
 })
 

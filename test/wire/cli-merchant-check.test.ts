@@ -174,22 +174,22 @@ test("the sandbox's own server is checked with the key of its installation", asy
   const world = await startWorld()
   try {
     const { tell, refuse, json } = cliOf(() => world)
-    assert.match(await tell(['merchant', 'check', world.mobileMerchantServerUrl]), /All \d\d promises kept\.\n$/)
+    assert.match(await tell(['merchant', 'check', world.merchantServerUrl]), /All \d\d promises kept\.\n$/)
     const told = await json<Told>(
       'merchant',
       'check',
-      world.mobileMerchantServerUrl,
+      world.merchantServerUrl,
       '--currency',
       'EUR',
       '--endpoint',
       String(world.endpoints.euro),
     )
     assert.ok(told.conforms)
-    assert.match(await refuse(1, 'merchant', 'check', world.mobileMerchantServerUrl, '--login', 'nobody'), /no merchant nobody/)
+    assert.match(await refuse(1, 'merchant', 'check', world.merchantServerUrl, '--login', 'nobody'), /no merchant nobody/)
     const foreign = await run({ TOLLGATE_DIR: world.directory }, [
       'merchant',
       'check',
-      world.mobileMerchantServerUrl,
+      world.merchantServerUrl,
       '--login',
       world.other.login,
     ])

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { startWorld } from '../harness/world.ts'
+import { cliOf } from './cli-run.ts'
 import {
   accessTokenOf,
   ask,
@@ -105,10 +106,10 @@ test('a configuration that cannot be used is refused in words, all of it at once
   }
 })
 
-test("the sandbox runs one for its own endpoints, which keeps a consumer's cards over a restart", async () => {
+test("the sandbox's merchant answers the mobile API where it takes callbacks, and keeps a consumer's cards over a restart", async () => {
   const world = await startWorld()
   try {
-    const base = world.mobileMerchantServerUrl
+    const base = world.merchantServerUrl
     const accessToken = await accessTokenOf(base, 'demo')
     for (const kind of kinds) {
       const one = await begin(base, kind, accessToken)
@@ -119,8 +120,17 @@ test("the sandbox runs one for its own endpoints, which keeps a consumer's cards
     const euro = await call(`${base}${initiatePaths.sale}`, initiation('sale', accessToken, 'device-1', { currency: 'EUR' }))
     assert.equal(euro.json.endpointId, String(world.endpoints.euro))
     await world.crash()
-    assert.deepEqual(await cardsOf(world.mobileMerchantServerUrl, accessToken), [])
-    assert.ok(world.output().includes(`A merchant's server of the mobile API     ${world.mobileMerchantServerUrl}/`))
+    assert.deepEqual(await cardsOf(world.merchantServerUrl, accessToken), [])
+    const { endpoints, merchantServerUrl, output } = world
+    assert.match(await (await fetch(`${merchantServerUrl}/`)).text(), /Callbacks/)
+    assert.equal((await call(`${merchantServerUrl}/log`)).json.calls!.length > 0, true)
+    const { json } = cliOf(() => world)
+    for (const id of [endpoints.mobile, endpoints.euro])
+      assert.equal(
+        (await json<{ merchant_server_url: string }>('endpoint', 'show', String(id))).merchant_server_url,
+        merchantServerUrl,
+      )
+    assert.ok(output().includes(`The merchant's server, with its callbacks ${merchantServerUrl}/`))
   } finally {
     await world.stop()
   }

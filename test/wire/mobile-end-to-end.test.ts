@@ -33,7 +33,7 @@ async function post(url: string, body: object = {}): Promise<Told> {
 }
 
 const device = { device: { serialNumber: 'phone-1' }, email: 'demo@example.com' }
-const shop = () => world.mobileMerchantServerUrl
+const shop = () => world.merchantServerUrl
 
 /** Initiates at the merchant's server, performs at the gateway, asks until it is over; `funds` is the card or its name. */
 async function pay(
