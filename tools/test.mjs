@@ -16,7 +16,7 @@ const groups = [
   { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true, atOnce: 4 },
   { name: 'scrub',      means: 'no card data where none may be',                   folders: ['scrub'],               postgres: true },
   { name: 'browser',    means: 'pages in a real browser',                          folders: ['browser'],             postgres: true },
-  { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true },
+  { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true, atOnce: 3 },
   { name: 'simulation', means: 'years of traffic on a clock that is moved',        folders: ['simulation'],          postgres: true },
 ]
 

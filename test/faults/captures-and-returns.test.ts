@@ -18,7 +18,7 @@ before(async () => {
   merchant = await openReceiver(() => 200)
   world = await startWorld()
   desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 600 })
+  await desk.gate({ answerTimeoutMs: 1_500 })
 })
 after(async () => {
   await desk?.close()
@@ -130,7 +130,7 @@ for (const one of cases) {
       // oxfmt-ignore
       const lost: readonly [string, Effect][] = [
       ['no answer',                      { no_answer: true }],
-      ['an answer after the time is up', { delay_ms: 1_200 }],
+      ['an answer after the time is up', { delay_ms: 2_300 }],
       ['an answer after the reversal',   { answer_after_reversal: true }],
       ['an answer under a wrong STAN',   { wrong_stan: true }],
     ]
@@ -296,7 +296,7 @@ test('no capture and no return was sent twice to a gate that does not recognise 
 })
 
 describe('a gate that recognises repeats is asked again under the same names', () => {
-  before(() => desk.gate({ answerTimeoutMs: 600, recognisesRepeats: true }))
+  before(() => desk.gate({ answerTimeoutMs: 1_500, recognisesRepeats: true }))
   for (const one of cases) {
     for (const times of [1, 2])
       test(`${one.what} unanswered ${times === 1 ? 'once' : 'twice'}: approved, one entry, one attempt`, async () => {

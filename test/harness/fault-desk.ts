@@ -17,7 +17,7 @@ export interface FaultDesk {
   /** The attempts of an order as text, oldest first: transaction, kind, outcome and action code. */
   attempts(orderId: string): Promise<string[]>
   /**
-   * Compares the books both ways, by order and amount: what stands at the acquirer must be exactly the approved orders here, each once. `open` counts orders
+   * Compares the books both ways, by order and amount: what stands at the acquirer must be exactly the approved orders here, each once, and of a transfer debit and credit. `open` counts orders
    * that have not ended.
    */
   books(): Promise<{ open: number; differences: string[] }>
@@ -95,19 +95,21 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
       return found.map(({ text }) => text)
     },
     async books() {
-      const orders = await rows<{ id: string; status: string; amount: string }>(
-        'select order_id::text as id, status, amount_minor::text as amount from orders',
+      const orders = await rows<{ id: string; status: string; stands: string }>(
+        `select o.order_id::text as id, o.status,
+           case o.kind when 'transfer' then concat_ws(',', t.amount_minor, o.amount_minor) else o.amount_minor::text end as stands
+         from orders o join transaction t using (merchant_id, order_id) where t.transaction_no = 1`,
       )
       const standing = new Map<string, LedgerEntry[]>()
       for (const entry of await entries())
         if (entry.state === 'approved') standing.set(entry.orderId, [...(standing.get(entry.orderId) ?? []), entry])
       const differences: string[] = []
-      for (const { id, status, amount } of orders) {
+      for (const { id, status, stands } of orders) {
         const theirs = (standing.get(id) ?? []).map((entry) => entry.amountMinor)
         standing.delete(id)
         if (status === 'processing' || status === 'unknown') continue
-        if (theirs.join() !== (status === 'approved' ? amount : ''))
-          differences.push(`order ${id} of ${amount} is ${status} here, charged there: ${theirs.join() || 'nothing'}`)
+        if (theirs.join() !== (status === 'approved' ? stands : ''))
+          differences.push(`order ${id} of ${stands} is ${status} here, charged there: ${theirs.join() || 'nothing'}`)
       }
       for (const id of standing.keys()) differences.push(`order ${id} is charged there and unknown here`)
       return { open: orders.filter(({ status }) => status === 'processing' || status === 'unknown').length, differences }
