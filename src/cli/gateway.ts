@@ -21,6 +21,7 @@ import { cardMapping } from '../mobile-api/mapping.ts'
 import type { MobileWorld } from '../mobile-api/mobile-world.ts'
 import { mobileRoutes } from '../mobile-api/serve.ts'
 import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
+import { forgetWrongSums, openWrongSums } from '../mobile-api/store-sums.ts'
 import { openInvoiceWork } from '../mobile-api/work.ts'
 import { legalTransitions } from '../order/machine.ts'
 import type { Order } from '../order/order.ts'
@@ -32,6 +33,7 @@ import { deniedPage } from '../pages/denied.ts'
 import { hideBy } from '../risk/limits.ts'
 import { forgetCounts } from '../risk/store-counts.ts'
 import { receiptRoutes } from '../pages/receipt.ts'
+import { randomSumRoutes, sumPageUrl } from '../pages/random-sum.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import { hostedOrders } from '../pages/three-d-secure-order.ts'
 import { declareTransitions, ensurePartitions, pendingMigrations } from '../storage/migrate.ts'
@@ -111,6 +113,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       ...finding,
       merchantName: (id) => world.registry().merchant(id)?.name,
     }),
+    ...randomSumRoutes(basePath, world, invoiceWork.begin),
     ...threeDSecureRoutes({
       base: basePath,
       publicUrl: () => origin(),
@@ -174,6 +177,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
         log,
       })
     : withoutThreeDSecure(publicUrl)
+  const planner = { enrolment: threeDSecure.enrolment, random, steering: o.steering }
   const loopbackHttp = o.callbackPolicy.loopbackAnyPort
   const usable = (url: string) => mayGoTo(url, loopbackHttp)
 
@@ -246,7 +250,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     handOver: o.tuning.handOver,
     maxBatch: o.tuning.maxBatch,
     lanes: o.tuning.lanes,
-    planner: { enrolment: threeDSecure.enrolment, random, steering: o.steering },
+    planner,
     hide: hideBy(keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
     onStep: steps.start,
@@ -279,6 +283,9 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     callbackPolicy: o.callbackPolicy,
     outgoing,
     invoices: openInvoiceStore(pool, keys, random),
+    wrongSums: openWrongSums(pool, keys),
+    planner,
+    sumPage: (token) => sumPageUrl(publicUrl, token),
     holding: () => heartbeat.holding(),
     policyOf,
     answered: watch.answered,
@@ -293,6 +300,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
     { name: 'used limits', everyMs: 600_000, run: () => forgetCounts(pool) },
     { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
+    { name: 'wrong sums', everyMs: 600_000, run: () => forgetWrongSums(pool, clock.now()) },
     { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool) },
   ])
   open()

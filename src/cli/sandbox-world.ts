@@ -27,7 +27,7 @@ import { transaction } from '../storage/transaction.ts'
 export interface SandboxWorld {
   login: string
   controlKey: Secret<string>
-  endpoints: { plain: number; secure: number; euro: number; mobile: number }
+  endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_random_sum: number }
   groups: { multi: number; multi_secure: number }
 }
 
@@ -77,7 +77,13 @@ export async function settleWorld(
   return {
     login,
     controlKey: merchant.controlKeys[0]!,
-    endpoints: { plain: named('plain'), secure: named('secure'), euro: named('euro'), mobile: named('mobile') },
+    endpoints: {
+      plain: named('plain'),
+      secure: named('secure'),
+      euro: named('euro'),
+      mobile: named('mobile'),
+      mobile_random_sum: named('mobile_random_sum'),
+    },
     groups: { multi: named('multi'), multi_secure: named('multi_secure') },
   }
 }
@@ -115,7 +121,10 @@ const endpoints = [
   { name: 'euro', currency: 'EUR', settings: usual },
   { name: 'secure', currency: 'USD', settings: { ...usual, threeDSecure: true } },
 ] as const
-const mobile = { name: 'mobile', currency: 'USD', settings: { ...usual, threeDSecure: true } } as const
+const mobile = [
+  { name: 'mobile', currency: 'USD', settings: { ...usual, threeDSecure: true } },
+  { name: 'mobile_random_sum', currency: 'USD', settings: { ...usual, randomSum: true } },
+] as const
 const groups = [
   { name: 'multi', members: ['plain', 'euro'] },
   { name: 'multi_secure', members: ['secure', 'euro'] },
@@ -128,7 +137,7 @@ async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promi
   const ids = openIds(pool, 'endpoint', 1)
   const there = await namesOf(pool, merchantId)
   await transaction(pool, async (runner) => {
-    const make = async ({ name, currency, settings }: (typeof endpoints)[number] | typeof mobile) => {
+    const make = async ({ name, currency, settings }: (typeof endpoints)[number] | (typeof mobile)[number]) => {
       if (there.has(name)) return
       const endpointId = await ids.take()
       there.set(name, endpointId)
@@ -140,7 +149,7 @@ async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promi
       const endpointIds = members.map((member) => there.get(member)!)
       await insertGroup(runner, { groupId: await ids.take(), merchantId, name, enabled: true, endpointIds }, now)
     }
-    await make(mobile)
+    for (const endpoint of mobile) await make(endpoint)
     await touchConfig(runner)
   })
 }

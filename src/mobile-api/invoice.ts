@@ -30,6 +30,17 @@ export interface Billing {
   address1?: string
 }
 
+/** What the merchant's server said, once it is believed: personal data. */
+export interface Confirmed {
+  email?: string
+  birthDay?: string
+  ipAddress?: string
+  billing: Billing
+  serverCardId?: string
+  /** The sum to hold where one is asked for. */
+  randomSumCentis?: number
+}
+
 /** In memory only; at rest sealed. */
 export interface InvoiceSecrets {
   accessToken: Secret<string>
@@ -38,7 +49,12 @@ export interface InvoiceSecrets {
   cvv2?: Secret<string>
 }
 
-/** `checking`: the merchant's server is asked. `ordered`: it confirmed, and the order tells the rest. `declined`: it did not, or no order could be made. */
+/**
+ * `checking`: the merchant's server is asked. `holding`: a sum is held on the card. `answering`: the cardholder is asked for it, until `restsUntil`. `ordering`: nothing stands in the way of the
+ * order any more. `releasing`: declined, but the hold is still to be given back. `ordered`: the order tells the rest. `declined`: the merchant or the cardholder did not confirm, or no order could be made.
+ */
+export type InvoiceState = 'checking' | 'holding' | 'answering' | 'ordering' | 'releasing' | 'ordered' | 'declined'
+
 export interface Invoice {
   merchantId: bigint
   invoiceId: string
@@ -49,11 +65,28 @@ export interface Invoice {
   orderId: bigint
   digest: Buffer
   request: MobileRequest
-  state: 'checking' | 'ordered' | 'declined'
+  state: InvoiceState
+  /** Kept where the order is made later than the answer comes. */
+  confirmed?: Confirmed
+  restsUntil?: number
+  hold?: Hold
+  wrongAnswers: number
+  /** As the app is told it. */
+  sumStatus?: SumStatus
   errorCode?: number
   errorMessage?: string
   tries: number
   createdAt: number
+}
+
+export type SumStatus = 'AUTHENTICATED' | 'NOT_AUTHENTICATED'
+
+/** The random sum: a preauthorisation of its own. */
+export interface Hold {
+  orderId: bigint
+  sumMinor: bigint
+  /** Of the page that asks for the sum. */
+  pageToken: string
 }
 
 /** Codes of what is declined before there is an order; docs/errors.md. */
@@ -63,6 +96,8 @@ export const declines = {
   unbelievable: { errorCode: 4003, errorMessage: "The answer of the merchant's server does not fit the transaction" },
   card: { errorCode: 4004, errorMessage: 'The card reference cannot be used' },
   name: { errorCode: 4005, errorMessage: 'The invoice is already in use' },
+  sum: { errorCode: 4007, errorMessage: 'The random sum was not confirmed' },
+  hold: { errorCode: 4008, errorMessage: 'The random sum could not be held' },
 } as const
 
 export type Decline = (typeof declines)[keyof typeof declines]

@@ -2,11 +2,13 @@
 import countries from 'i18n-iso-countries'
 import { sameText } from '../base/digest.ts'
 import type { Secret } from '../base/secret.ts'
+import { defined } from '../gateway-api/accept.ts'
 import type { Reply } from '../http/outgoing.ts'
 import { checkParts, mappingParts, signatureHolds } from '../merchant/session.ts'
 import { readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
 import { checkReply, mappingReply } from '../spec/mobile/requests.ts'
-import { declines, type Billing, type Decline, type Invoice, type InvoiceSecrets } from './invoice.ts'
+import { minorOfCentis } from './centis.ts'
+import { declines, type Billing, type Confirmed, type Decline, type Invoice, type InvoiceSecrets } from './invoice.ts'
 
 export const checkUrl = (server: string, { kind, invoiceId }: Pick<Invoice, 'kind' | 'invoiceId'>): string =>
   `${server.replace(/\/+$/, '')}/${kind}/${encodeURIComponent(invoiceId)}/check`
@@ -28,7 +30,7 @@ export function checkBody({ request, nonce, sessionToken }: Invoice, secrets: In
 }
 
 export type Checked =
-  | { is: 'confirmed'; email?: string; birthDay?: string; ipAddress?: string; billing: Billing; serverCardId?: string }
+  | { is: 'confirmed'; confirmed: Confirmed }
   | { is: 'declined'; decline: Decline; why: string }
   /** No answer, or a failure of the merchant's server: worth another try. */
   | { is: 'unanswered'; why: string }
@@ -77,17 +79,19 @@ function judgeValues(
     return declined('unbelievable', 'the currency is another')
   if ((request.clientCardId === undefined) !== (cardId === undefined))
     return declined('unbelievable', cardId === undefined ? 'serverCardId is missing' : 'serverCardId was not asked for')
-  const email = told('consumer.email')
-  const birthDay = told('consumer.birthDay')
+  const randomSumCentis = values.get('transaction.randomSumCentis') as number | undefined
+  if (randomSumCentis !== undefined && minorOfCentis(randomSumCentis, request.currency) === undefined)
+    return declined('unbelievable', `randomSumCentis cannot be expressed in ${request.currency}`)
   const [ipAddress] = (values.get('consumer.ipAddresses') as string[] | undefined) ?? []
-  return {
-    is: 'confirmed',
+  const confirmed = defined({
     billing: billingOf(values),
-    ...(email === undefined ? {} : { email }),
-    ...(birthDay === undefined ? {} : { birthDay }),
-    ...(ipAddress === undefined ? {} : { ipAddress }),
-    ...(cardId === undefined ? {} : { serverCardId: cardId }),
-  }
+    email: told('consumer.email'),
+    birthDay: told('consumer.birthDay'),
+    ipAddress,
+    serverCardId: cardId,
+    randomSumCentis,
+  })
+  return { is: 'confirmed', confirmed }
 }
 
 /** A number or a text; null when it is neither. */

@@ -1,11 +1,11 @@
 import { hmacSha256, sameText } from '../base/digest.ts'
-import { currencyOf } from '../base/money.ts'
 import { uuid } from '../base/random.ts'
 import { secret } from '../base/secret.ts'
 import type { Endpoint, Merchant } from '../merchant/merchant.ts'
 import { performParts, sessionSignature, signatureHolds } from '../merchant/session.ts'
 import { readJson, valueAt, type JsonNeed, type JsonTable, type JsonValues } from '../spec/mobile/field.ts'
 import { isInvoiceId, saleRequest, verificationRequest } from '../spec/mobile/requests.ts'
+import { minorOfCentis } from './centis.ts'
 import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoice.ts'
 import { billingOf } from './merchant-wire.ts'
 import type { MobileWorld } from './mobile-world.ts'
@@ -60,7 +60,7 @@ export async function performMobile(
   const currency = told('transaction.currency')
   if (currency !== endpoint.currency) return refuseMobile('INVALID_REQUEST', 'transaction.currency is not that of the endpoint')
   const amountCentis = values.get('transaction.amountCentis') as number | undefined
-  const amountMinor = amountCentis === undefined ? undefined : minorOf(amountCentis, currency)
+  const amountMinor = amountCentis === undefined ? undefined : minorOfCentis(amountCentis, currency)
   if (amountCentis !== undefined && amountMinor === undefined)
     return refuseMobile('INVALID_REQUEST', `transaction.amountCentis cannot be expressed in ${currency}`)
   const parts = performParts({
@@ -92,6 +92,7 @@ export async function performMobile(
     digest,
     request: requestOf(kind, values, asked.remoteAddress, amountMinor),
     state: 'checking',
+    wrongAnswers: 0,
     tries: 0,
     createdAt: asked.now,
   }
@@ -122,13 +123,6 @@ function readRequest(kind: MobileKind, body: unknown): JsonValues | string {
   if (values.has(`${holder}.printedName`)) return values
   const missing = ['firstName', 'lastName'].find((name) => !values.has(`${holder}.${name}`))
   return missing === undefined ? values : `${holder}.${missing} may not be empty`
-}
-
-/** Hundredths of the unit whatever the currency; undefined where it has no such amount. */
-function minorOf(centis: number, code: string): bigint | undefined {
-  const { exponent } = currencyOf(code)!
-  const shifted = BigInt(centis) * 10n ** BigInt(exponent)
-  return shifted % 100n === 0n ? shifted / 100n : undefined
 }
 
 /** All that was said, in one order; without what no two requests need to share. */

@@ -26,11 +26,16 @@ export async function statusOfMobile(world: MobileWorld, asked: MobileAsked): Pr
 }
 
 function stateOf(world: MobileWorld, invoice: Invoice, order: Order | undefined): object {
-  if (invoice.state === 'declined') {
-    const { errorCode, errorMessage } = invoice
-    return { state: 'DECLINED', errorCode, errorMessage, ...finalFacts(invoice, undefined) }
-  }
-  if (!order) return { state: 'PROCESSING' }
+  const { state, errorCode, errorMessage, sumStatus, hold } = invoice
+  const sum = sumStatus === undefined ? {} : { randomSumAuthStatus: sumStatus }
+  if (state === 'declined' || state === 'releasing')
+    return { state: 'DECLINED', errorCode, errorMessage, ...sum, ...finalFacts(invoice, undefined) }
+  if (state === 'answering') return { state: 'REDIRECT_REQUEST', redirectUrl: world.sumPage(hold!.pageToken) }
+  if (!order) return { state: 'PROCESSING', ...sum }
+  return { ...stateOfOrder(world, invoice, order), ...sum }
+}
+
+function stateOfOrder(world: MobileWorld, invoice: Invoice, order: Order): object {
   const status = statusOf(order)
   if (status === 'processing' || status === 'unknown') {
     const asks = authenticationView(order, head(order), world.pages, () => world.pareqParts(order))

@@ -1,10 +1,10 @@
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
-import { bytea, statement, timestamp, type Pool } from '../storage/pool.ts'
+import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import type { Decline, Invoice, InvoiceSecrets } from './invoice.ts'
+import type { Confirmed, Decline, Hold, Invoice, InvoiceSecrets, SumStatus } from './invoice.ts'
 
 interface InvoiceRow {
   merchant_id: bigint
@@ -21,14 +21,25 @@ interface InvoiceRow {
   cvv2_sealed: Buffer | null
   cvv2_key: bigint | null
   state: Invoice['state']
+  confirmed: Confirmed | null
+  rests_until: number | null
+  hold_order_id: bigint | null
+  sum_minor: bigint | null
+  page_token: string | null
+  wrong_answers: number
+  sum_status: SumStatus | null
   error_code: number | null
   error_message: string | null
   tries: number
   created_at: number
 }
 
-const columns = `merchant_id, invoice_id, endpoint_id, kind, nonce, session_token, order_id, digest, request, secrets_sealed, secrets_key, cvv2_sealed,
-  cvv2_key, state, error_code, error_message, tries, created_at`
+const names = `merchant_id invoice_id endpoint_id kind nonce session_token order_id digest request secrets_sealed secrets_key cvv2_sealed cvv2_key state
+  confirmed rests_until hold_order_id sum_minor page_token wrong_answers sum_status error_code error_message tries created_at`
+const columns = names
+  .split(/\s+/)
+  .map((name) => `i.${name}`)
+  .join(', ')
 
 /** Of two requests with this invoice or this nonce one is written; the other finds it. */
 const insert = statement<object>(`
@@ -36,7 +47,9 @@ const insert = statement<object>(`
     cvv2_sealed, cvv2_key, state, due_at, lease, tries, created_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'checking', $14, $15, 0, $16)
   on conflict do nothing returning invoice_id`)
-const select = statement<InvoiceRow>(`select ${columns} from mobile_invoice where merchant_id = $1 and invoice_id = $2`)
+const select = statement<InvoiceRow>(`select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.invoice_id = $2`)
+const selectForUpdate = statement<InvoiceRow>(`${select.text} for update`)
+const selectByPage = statement<InvoiceRow>(`select ${columns} from mobile_invoice i where i.page_token = $1`)
 /** As transactions are taken up: what is due and in nobody's hand, or in a dead one's. */
 const claim = statement<InvoiceRow>(`
   with due as (
@@ -47,26 +60,43 @@ const claim = statement<InvoiceRow>(`
     for update of i skip locked)
   update mobile_invoice i set lease = $1, due_at = $5, tries = i.tries + 1
   from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
-  returning i.merchant_id, i.invoice_id, i.endpoint_id, i.kind, i.nonce, i.session_token, i.order_id, i.digest, i.request, i.secrets_sealed, i.secrets_key,
-    i.cvv2_sealed, i.cvv2_key, i.state, i.error_code, i.error_message, i.tries, i.created_at`)
-const end = statement<object>(`
-  update mobile_invoice set state = $3, error_code = $4, error_message = $5, due_at = null, lease = null, cvv2_sealed = null, cvv2_key = null, ended_at = $6
-  where merchant_id = $1 and invoice_id = $2 and state = 'checking' returning invoice_id`)
-const putBack = statement<object>(`
-  update mobile_invoice set lease = null, due_at = $4 where merchant_id = $1 and invoice_id = $2 and lease = $3 and state = 'checking'`)
+  returning ${columns}`)
+/** Only from the state that was decided on, so that of two who decide one does. Where an invoice ends, or is sure to, its CVV2 goes. */
+const move = statement<InvoiceRow>(`
+  update mobile_invoice i set state = $4::text, due_at = $5, lease = $6, tries = 0, rests_until = $7, confirmed = coalesce($8, i.confirmed),
+    hold_order_id = coalesce($9, i.hold_order_id), sum_minor = coalesce($10, i.sum_minor), page_token = coalesce($11, i.page_token),
+    wrong_answers = coalesce($12, i.wrong_answers), sum_status = coalesce($13, i.sum_status), error_code = $14, error_message = $15,
+    ended_at = case when $4::text in ('ordered', 'declined') then $16::timestamptz end,
+    cvv2_sealed = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
+    cvv2_key = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
+  where i.merchant_id = $1 and i.invoice_id = $2 and i.state = $3
+  returning ${columns}`)
+const putBack = statement<object>(
+  `update mobile_invoice set lease = null, due_at = $4 where merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`,
+)
 
 export interface OpenInvoice {
   invoice: Invoice
   secrets: InvoiceSecrets
 }
 
+/** A change of state, with what is known from then on. */
+export type Move = (
+  | { state: 'holding' | 'ordering'; lease: bigint }
+  | { state: 'answering'; restsUntil: number }
+  | ({ state: 'releasing'; lease: bigint } & Decline)
+  | { state: 'ordered' }
+  | ({ state: 'declined' } & Decline)
+) & { confirmed?: Confirmed; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
+
 export interface InvoiceStore {
   /** False when the invoice or its nonce is there already. */
   add(invoice: Invoice, secrets: InvoiceSecrets, processId: bigint): Promise<boolean>
   find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
+  findByPage(pageToken: string): Promise<OpenInvoice | undefined>
   claimDue(processId: bigint, now: number, limit: number): Promise<OpenInvoice[]>
-  /** Ends it once: the CVV2 goes with it. */
-  end(invoice: Invoice, how: { state: 'ordered' } | ({ state: 'declined' } & Decline), now: number): Promise<void>
+  /** Undefined when it is in another state by now. */
+  move(invoice: Invoice, to: Move, now: number): Promise<OpenInvoice | undefined>
   putBack(invoice: Invoice, processId: bigint, dueAt: number): Promise<void>
 }
 
@@ -105,26 +135,74 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
     },
     async find(merchantId, invoiceId) {
       const [row] = await pool.run(select, [merchantId, invoiceId])
-      return row && opened(row, keys)
+      return row && openInvoice(row, keys)
+    },
+    async findByPage(pageToken) {
+      const [row] = await pool.run(selectByPage, [pageToken])
+      return row && openInvoice(row, keys)
     },
     async claimDue(processId, now, limit) {
       const rows = await pool.run(claim, [processId, timestamp(now), limit, deadAfterMs, timestamp(now + leaseLookMs)])
-      return rows.map((row) => opened(row, keys))
+      return rows.map((row) => openInvoice(row, keys))
     },
-    async end({ merchantId, invoiceId }, how, now) {
-      const { errorCode = null, errorMessage = null } = how.state === 'declined' ? how : {}
-      await pool.run(end, [merchantId, invoiceId, how.state, errorCode, errorMessage, timestamp(now)])
-    },
+    move: (invoice, to, now) => moveInvoice(pool, keys, invoice, to, now),
     async putBack({ merchantId, invoiceId }, processId, dueAt) {
       await pool.run(putBack, [merchantId, invoiceId, processId, timestamp(dueAt)])
     },
   }
 }
 
+/** For a transaction that decides on it. */
+export async function lockInvoice(
+  runner: Runner,
+  keys: KeyRing,
+  merchantId: bigint,
+  invoiceId: string,
+): Promise<OpenInvoice | undefined> {
+  const [row] = await runner.run(selectForUpdate, [merchantId, invoiceId])
+  return row && openInvoice(row, keys)
+}
+
+export async function moveInvoice(
+  runner: Runner,
+  keys: KeyRing,
+  { merchantId, invoiceId, state: from }: Invoice,
+  to: Move,
+  now: number,
+): Promise<OpenInvoice | undefined> {
+  const { confirmed, hold, wrongAnswers, sumStatus } = to
+  const lease = 'lease' in to ? to.lease : null
+  const restsUntil = 'restsUntil' in to ? timestamp(to.restsUntil) : null
+  const { errorCode = null, errorMessage = null } = 'errorCode' in to ? to : {}
+  const [row] = await runner.run(move, [
+    merchantId,
+    invoiceId,
+    from,
+    to.state,
+    lease === null ? restsUntil : timestamp(now + leaseLookMs),
+    lease,
+    restsUntil,
+    confirmed === undefined ? null : JSON.stringify(confirmed),
+    hold?.orderId ?? null,
+    hold?.sumMinor ?? null,
+    hold?.pageToken ?? null,
+    wrongAnswers ?? null,
+    sumStatus ?? null,
+    errorCode,
+    errorMessage,
+    timestamp(now),
+  ])
+  return row && openInvoice(row, keys)
+}
+
 const contextOf = (i: Pick<Invoice, 'merchantId' | 'invoiceId'>, what: 'secrets' | 'cvv2') =>
   `${what}:${i.merchantId}:${i.invoiceId}`
 
-function opened(row: InvoiceRow, keys: KeyRing): OpenInvoice {
+const holdOf = ({ hold_order_id: orderId, sum_minor: sumMinor, page_token: pageToken }: InvoiceRow): Hold | undefined =>
+  orderId === null || sumMinor === null || pageToken === null ? undefined : { orderId, sumMinor, pageToken }
+
+function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
+  const hold = holdOf(row)
   const invoice: Invoice = {
     merchantId: row.merchant_id,
     invoiceId: row.invoice_id,
@@ -136,10 +214,15 @@ function opened(row: InvoiceRow, keys: KeyRing): OpenInvoice {
     digest: row.digest,
     request: row.request,
     state: row.state,
-    ...(row.error_code === null ? {} : { errorCode: row.error_code }),
-    ...(row.error_message === null ? {} : { errorMessage: row.error_message }),
+    wrongAnswers: row.wrong_answers,
     tries: row.tries,
     createdAt: row.created_at,
+    ...(row.confirmed === null ? {} : { confirmed: row.confirmed }),
+    ...(row.rests_until === null ? {} : { restsUntil: row.rests_until }),
+    ...(hold === undefined ? {} : { hold }),
+    ...(row.sum_status === null ? {} : { sumStatus: row.sum_status }),
+    ...(row.error_code === null ? {} : { errorCode: row.error_code }),
+    ...(row.error_message === null ? {} : { errorMessage: row.error_message }),
   }
   const key = keys.version('pan', row.secrets_key)
   if (!key) throw new Error(`the vault has no key ${row.secrets_key} for invoice ${row.invoice_id}`)

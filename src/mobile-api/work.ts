@@ -1,59 +1,65 @@
 import type { Cancel } from '../base/clock.ts'
 import { reasonOf } from '../base/log.ts'
+import { nextMove } from './carry.ts'
 import type { Invoice, InvoiceSecrets } from './invoice.ts'
-import { askMerchant } from './merchant-calls.ts'
 import type { MobileWorld } from './mobile-world.ts'
-import { orderInvoice } from './pay.ts'
-import { placeOfInvoice } from './place.ts'
+import type { OpenInvoice } from './store-invoices.ts'
 
 export interface InvoiceWork {
-  /** Written down by this process, under its lease. */
+  /** In a state that asks for a step, written down by this process, under its lease. */
   begin(invoice: Invoice, secrets: InvoiceSecrets): void
   sweep(): void
   stop(withinMs: number): Promise<void>
 }
 
 const atOnce = 100
+/** After a step that came to nothing yet, or that failed the first time. */
+const againMs = 500
 
-/** The loop of invoices: the merchant's server is asked, then there is an order. What a dead process held is found by a sweep, and asked again. */
+/** The loop of invoices: one step after the other as long as there is something to do. What a dead process held, and what has waited long enough, is found by a sweep. */
 export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): InvoiceWork {
   const inHand = new Map<string, Promise<void>>()
   let stopped = false
   let cancel: Cancel = () => {}
 
-  function carry(invoice: Invoice, secrets: InvoiceSecrets): void {
-    const key = `${invoice.merchantId}/${invoice.invoiceId}`
+  function carry(open: OpenInvoice): void {
+    const key = `${open.invoice.merchantId}/${open.invoice.invoiceId}`
     if (inHand.has(key)) return
-    const done = work(invoice, secrets).finally(() => inHand.delete(key))
+    const done = work(open).finally(() => inHand.delete(key))
     inHand.set(key, done)
   }
 
-  async function work(invoice: Invoice, secrets: InvoiceSecrets): Promise<void> {
+  async function work(found: OpenInvoice): Promise<void> {
     const w = world()
-    const { invoiceId, tries } = invoice
+    let open: OpenInvoice | undefined = found
     try {
-      const place = placeOfInvoice(w.registry(), invoice)
-      const verdict = await askMerchant(w, place, invoice, secrets)
-      if (stopped || !w.holding()) return
-      const decline = verdict.is === 'declined' ? verdict.decline : await orderInvoice(w, place, invoice, secrets, verdict)
-      if (verdict.is === 'declined') w.log.info({ invoice: invoiceId, why: verdict.why }, 'a mobile transaction is declined')
-      await w.invoices.end(invoice, decline ? { state: 'declined', ...decline } : { state: 'ordered' }, w.clock.now())
+      while (open && isJob(open.invoice, w.clock.now())) {
+        const move = await nextMove(w, open, () => stopped)
+        if (stopped || !w.holding()) return
+        if (!move) return await w.invoices.putBack(open.invoice, w.processId, w.clock.now() + againMs)
+        open = await w.invoices.move(open.invoice, move, w.clock.now())
+      }
     } catch (error) {
-      w.log.error({ invoice: invoiceId, tries, reason: reasonOf(error) }, 'a mobile transaction could not go on; it is put back')
-      const dueAt = w.clock.now() + Math.min(60_000, 500 * 2 ** Math.min(tries, 10))
-      await w.invoices
-        .putBack(invoice, w.processId, dueAt)
-        .catch((failure) =>
-          w.log.error({ invoice: invoiceId, reason: reasonOf(failure) }, 'it could not be put back; a sweep finds it'),
-        )
+      await later(w, open ?? found, error)
     }
+  }
+
+  async function later(w: MobileWorld, { invoice }: OpenInvoice, error: unknown): Promise<void> {
+    const { invoiceId, tries } = invoice
+    w.log.error({ invoice: invoiceId, tries, reason: reasonOf(error) }, 'a mobile transaction could not go on; it is put back')
+    const dueAt = w.clock.now() + Math.min(60_000, againMs * 2 ** Math.min(tries, 10))
+    await w.invoices
+      .putBack(invoice, w.processId, dueAt)
+      .catch((failure) =>
+        w.log.error({ invoice: invoiceId, reason: reasonOf(failure) }, 'it could not be put back; a sweep finds it'),
+      )
   }
 
   async function sweepOnce(): Promise<void> {
     const w = world()
     const room = atOnce - inHand.size
     if (room <= 0 || !w.holding()) return
-    for (const { invoice, secrets } of await w.invoices.claimDue(w.processId, w.clock.now(), room)) carry(invoice, secrets)
+    for (const open of await w.invoices.claimDue(w.processId, w.clock.now(), room)) carry(open)
   }
 
   function sweep(): void {
@@ -68,7 +74,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
   return {
     begin(invoice, secrets) {
       // Beyond that a sweep finds it when its lease is looked at.
-      if (inHand.size < atOnce * 10) carry(invoice, secrets)
+      if (inHand.size < atOnce * 10) carry({ invoice, secrets })
     },
     sweep,
     async stop(withinMs) {
@@ -81,3 +87,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
     },
   }
 }
+
+/** Whether there is a step to do now: what waits for somebody has one only when its time is over. */
+const isJob = ({ state, restsUntil }: Invoice, now: number): boolean =>
+  state !== 'ordered' && state !== 'declined' && (restsUntil === undefined || restsUntil <= now)

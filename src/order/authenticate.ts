@@ -38,10 +38,10 @@ export function authenticationEvent(
   { now, ...holder }: { now: number; processId: bigint },
 ): Event {
   const transactionNo = transaction.no
-  const steer = planner.steering ? card?.cvv2?.reveal() : undefined
-  // The cardholder is not there to be asked.
-  const absent = order.request.recurrent?.initiator === 'MERCHANT'
-  if (!endpoint?.settings.threeDSecure || !card || absent || steer === '111') return { is: 'screened clean', transactionNo }
+  const { recurrent, mobile } = order.request
+  // The cardholder is not there to be asked, or is asked otherwise.
+  const unasked = recurrent?.initiator === 'MERCHANT' || mobile?.randomSum !== undefined
+  if (!card || unasked || isSkipped(card, endpoint, planner)) return { is: 'screened clean', transactionNo }
   const found = planner.enrolment(card.pan.reveal())
   if (found.is === 'to be asked') {
     const { directory } = found
@@ -50,7 +50,9 @@ export function authenticationEvent(
   }
   if (found.is !== 'enrolled')
     return endedEvent(order, transaction, endpoint, found.is === 'not enrolled' ? { is: 'not enrolled' } : { is: 'failed' }, {})
-  const indicator = (steer === '321' ? '04' : endpoint.settings.challengeIndicator) as ChallengeIndicator | undefined
+  const indicator = (steerOf(card, planner) === '321' ? '04' : endpoint?.settings.challengeIndicator) as
+    | ChallengeIndicator
+    | undefined
   const authentication: Authentication = {
     round: 1,
     directory: found.directory,
@@ -61,6 +63,15 @@ export function authenticationEvent(
   }
   return { is: 'authentication begun', transactionNo, authentication, dueAt: now + waits.methodMs }
 }
+
+const steerOf = ({ cvv2 }: Card, { steering }: AuthenticationPlanner) => (steering ? cvv2?.reveal() : undefined)
+
+const isSkipped = (card: Card, endpoint: Endpoint | undefined, planner: AuthenticationPlanner): boolean =>
+  !endpoint?.settings.threeDSecure || steerOf(card, planner) === '111'
+
+/** Whether 3-D Secure has nothing to say of a card here: it does not run, or the card is in no range of it. */
+export const isUnauthenticated = (card: Card, endpoint: Endpoint, planner: AuthenticationPlanner): boolean =>
+  isSkipped(card, endpoint, planner) || planner.enrolment(card.pan.reveal()).is === 'not enrolled'
 
 const newNames = (random: Random) => ({
   threeDSServerTransId: uuid(random),

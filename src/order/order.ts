@@ -72,6 +72,8 @@ export interface MobileFacts {
   invoiceId: string
   /** Where the card is told to the merchant once the payment is approved; absent where it paid by a reference. */
   mappingUrl?: string
+  /** The cardholder is asked for a sum instead of by 3-D Secure: the hold of that sum, or the payment once it was named. */
+  randomSum?: 'hold' | 'named'
 }
 
 /** From card to card: the source pays the order's amount and the commission, the destination gets the amount. */

@@ -307,14 +307,28 @@ create table mobile_invoice (
   tries integer not null,
   created_at timestamp with time zone not null,
   ended_at timestamp with time zone,
+  confirmed jsonb,
+  fees jsonb,
+  assigned_id text,
+  rests_until timestamp with time zone,
+  hold_order_id bigint,
+  sum_minor bigint,
+  page_token text,
+  wrong_answers smallint not null default 0,
+  sum_status text,
   constraint mobile_invoice_pkey PRIMARY KEY (merchant_id, invoice_id),
   constraint mobile_invoice_merchant_id_nonce_key UNIQUE (merchant_id, nonce),
-  constraint mobile_invoice_check CHECK (((state = 'checking'::text) = (due_at IS NOT NULL))),
-  constraint mobile_invoice_check1 CHECK (((state = 'checking'::text) OR (cvv2_sealed IS NULL))),
-  constraint mobile_invoice_kind_check CHECK ((kind = ANY (ARRAY['verification'::text, 'sale'::text]))),
-  constraint mobile_invoice_state_check CHECK ((state = ANY (ARRAY['checking'::text, 'ordered'::text, 'declined'::text])))
+  constraint mobile_invoice_cvv2_check CHECK (((state <> ALL (ARRAY['releasing'::text, 'ordered'::text, 'declined'::text])) OR (cvv2_sealed IS NULL))),
+  constraint mobile_invoice_due_check CHECK (((state = ANY (ARRAY['ordered'::text, 'declined'::text])) = (due_at IS NULL))),
+  constraint mobile_invoice_hold_check CHECK (((state <> ALL (ARRAY['holding'::text, 'answering'::text, 'releasing'::text])) OR ((hold_order_id IS NOT NULL) AND (sum_minor IS NOT NULL) AND (page_token IS NOT NULL)))),
+  constraint mobile_invoice_kind_check CHECK ((kind = ANY (ARRAY['verification'::text, 'sale'::text, 'transfer'::text]))),
+  constraint mobile_invoice_rest_check CHECK (((state <> ALL (ARRAY['choosing'::text, 'answering'::text])) OR (rests_until IS NOT NULL))),
+  constraint mobile_invoice_state_check CHECK ((state = ANY (ARRAY['checking'::text, 'choosing'::text, 'holding'::text, 'answering'::text, 'ordering'::text, 'releasing'::text, 'ordered'::text, 'declined'::text]))),
+  constraint mobile_invoice_sum_status_check CHECK ((sum_status = ANY (ARRAY['AUTHENTICATED'::text, 'NOT_AUTHENTICATED'::text]))),
+  constraint mobile_invoice_wrong_answers_check CHECK (((wrong_answers >= 0) AND (wrong_answers <= 3)))
 );
 CREATE INDEX mobile_invoice_due_at_idx ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE UNIQUE INDEX mobile_invoice_page_token_idx ON mobile_invoice USING btree (page_token) WHERE (page_token IS NOT NULL);
 
 create table nonce (
   merchant_id bigint not null,
@@ -438,3 +452,12 @@ create table transaction (
 ) partition by RANGE (order_id);
 CREATE INDEX transaction_due ON transaction USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX transaction_parked ON transaction USING btree (order_id) WHERE (alarm IS NOT NULL);
+
+create table wrong_sum (
+  merchant_id bigint not null,
+  card_hash text not null,
+  wrong_at timestamp with time zone[] not null,
+  last_at timestamp with time zone not null,
+  constraint wrong_sum_pkey PRIMARY KEY (merchant_id, card_hash)
+);
+CREATE INDEX wrong_sum_last_at_idx ON wrong_sum USING btree (last_at);

@@ -32,6 +32,7 @@ export interface World {
     yen: number
     hundredths: number
     mobile: number
+    mobile_random_sum: number
   }
   groups: { multi: number; multi_secure: number }
   acquirerAdminUrl: string
@@ -110,7 +111,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 interface SandboxFile {
   base_url: string
   merchant: { login: string; control_key: string }
-  endpoints: { plain: number; secure: number; euro: number; mobile: number }
+  endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_random_sum: number }
   endpoint_groups: { multi: number; multi_secure: number }
   merchant_server_url: string
   shop_url: string

@@ -36,7 +36,7 @@ interface Wish {
   change?: (body: Json) => void
 }
 
-/** An app at a world whose endpoints plain, secure and yen call the merchant's server of this test. */
+/** An app at a world whose endpoints plain, secure, yen and mobile_random_sum call the merchant's server of this test. */
 export async function openApp(world: World) {
   const began = new Map<string, { nonce: string; invoiceId: string; endpointId: string }>()
   const merchant = await startMerchant(world.merchant.controlKey, began)
@@ -110,14 +110,19 @@ export async function openApp(world: World) {
     assert.match(String(error['code']), /^[0-9a-f-]{36}$/)
   }
 
-  const served = [world.endpoints.plain, world.endpoints.secure, world.endpoints.yen]
+  const served = [world.endpoints.plain, world.endpoints.secure, world.endpoints.yen, world.endpoints.mobile_random_sum]
   const { tell } = cliOf(() => world)
   for (const id of served) await tell(['endpoint', 'set', String(id), '--merchant-server-url', merchant.url])
-  for (const endpoint of served)
-    await until(
-      () => perform(begin('sale', { endpoint, amountCentis: 1_000 })),
-      ({ status: http }) => http === 200,
-    )
+  // The gateway reads the configuration now and then: until this server is the one that is asked.
+  for (const endpoint of served) {
+    const tried: string[] = []
+    const isAsked = () => merchant.calls.some(({ path }) => tried.some((invoiceId) => path.includes(invoiceId)))
+    await until(async () => {
+      const one = begin('sale', { endpoint, amountCentis: 1_000 })
+      tried.push(one.invoiceId)
+      await perform(one)
+    }, isAsked)
+  }
   return { merchant, begin, post, perform, status, accepted, ended, refused }
 }
 

@@ -116,6 +116,7 @@ export const checkReply: JsonTable = {
   'consumer.birthDay':            { is: birthDay,     need: 'optional',  guard: 'personal', means: 'date of birth' },
   'consumer.ipAddresses':         { is: listOf(text(7, 15), 20), need: 'optional', guard: 'personal', means: 'IP addresses' },
   'transaction.currency':         { is: currency,     need: 'optional',  guard: 'open',     means: 'must be that of the request' },
+  'transaction.randomSumCentis':  { is: integer(100, 999), need: 'optional', guard: 'secret', means: 'the sum to hold where the cardholder is asked for one, in hundredths' },
   'billing.phone':                surroundings['billing.phone'],
   'billing.address.city':         surroundings['billing.address.city'],
   'billing.address.country':      surroundings['billing.address.country'],

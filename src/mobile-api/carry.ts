@@ -1,0 +1,102 @@
+/** What is done with an invoice in each state, one commit a step. Every step may be done twice: what it makes outside has its number before. */
+import { hashIdOfNumber } from '../card/vault.ts'
+import { isUnauthenticated } from '../order/authenticate.ts'
+import { statusOf } from '../order/order.ts'
+import { fundsOf, type Funds } from './funds.ts'
+import { holdSum, outcomeOfHold, releaseHold } from './hold.ts'
+import { declines, type Confirmed, type Decline, type Hold, type Invoice } from './invoice.ts'
+import { minorOfCentis } from './centis.ts'
+import { askMerchant } from './merchant-calls.ts'
+import type { MobileWorld } from './mobile-world.ts'
+import { orderInvoice } from './pay.ts'
+import type { Place } from './perform.ts'
+import { placeOfInvoice } from './place.ts'
+import { answerMs, drawSumMinor, mostWrong } from './random-sum.ts'
+import type { Move, OpenInvoice } from './store-invoices.ts'
+
+/** The state that comes next; undefined where there is nothing to do now, and a sweep looks again. */
+export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped: () => boolean): Promise<Move | undefined> {
+  const { invoice } = open
+  const { invoiceId } = invoice
+  const place = placeOfInvoice(world.registry(), invoice)
+  switch (invoice.state) {
+    case 'checking': {
+      const verdict = await askMerchant(world, place, invoice, open.secrets)
+      if (isStopped() || !world.holding()) return undefined
+      if (verdict.is === 'confirmed') return confirmedMove(world, place, open, verdict.confirmed)
+      world.log.info({ invoice: invoiceId, why: verdict.why }, 'a mobile transaction is declined')
+      return declined(verdict.decline)
+    }
+    case 'holding':
+      return holdMove(world, place, open, isStopped)
+    case 'answering':
+      return { state: 'releasing', lease: world.processId, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum }
+    case 'ordering':
+      if (invoice.hold) await releaseHold(world, invoice, invoice.hold)
+      return orderMove(world, place, invoice, invoice.confirmed!, await fundsOf(world, invoice, open.secrets, invoice.confirmed!))
+    case 'releasing': {
+      await releaseHold(world, invoice, invoice.hold!)
+      const { errorCode, errorMessage } = invoice
+      return declined({ errorCode, errorMessage } as Decline)
+    }
+    default:
+      return undefined
+  }
+}
+
+const declined = (decline: Decline): Move => ({ state: 'declined', ...decline })
+
+/** The merchant knows it. Where 3-D Secure does not ask the cardholder a sum may: then it is held first. */
+async function confirmedMove(
+  world: MobileWorld,
+  place: Place,
+  { invoice, secrets }: OpenInvoice,
+  confirmed: Confirmed,
+): Promise<Move> {
+  const funds = await fundsOf(world, invoice, secrets, confirmed)
+  if (!funds) return declined(declines.card)
+  if (!place.endpoint.settings.randomSum || !isUnauthenticated(funds.card, place.endpoint, world.planner))
+    return orderMove(world, place, invoice, confirmed, funds)
+  const { merchantId, request } = invoice
+  const hash = hashIdOfNumber(funds.card.pan, merchantId, world.keys)
+  if ((await world.wrongSums.count(merchantId, hash, world.clock.now())) >= mostWrong)
+    return { ...declined(declines.sum), sumStatus: 'NOT_AUTHENTICATED' }
+  const { randomSumCentis } = confirmed
+  const hold: Hold = {
+    orderId: await world.orderIds.take(),
+    sumMinor:
+      randomSumCentis === undefined
+        ? drawSumMinor(world.random, request.currency)
+        : minorOfCentis(randomSumCentis, request.currency)!,
+    pageToken: world.random.bytes(16).toString('base64url'),
+  }
+  return { state: 'holding', lease: world.processId, confirmed, hold }
+}
+
+async function holdMove(
+  world: MobileWorld,
+  place: Place,
+  { invoice, secrets }: OpenInvoice,
+  isStopped: () => boolean,
+): Promise<Move | undefined> {
+  const hold = invoice.hold!
+  const confirmed = invoice.confirmed!
+  const funds = await fundsOf(world, invoice, secrets, confirmed)
+  if (!funds) return declined(declines.card)
+  if (!(await holdSum(world, place, invoice, hold, confirmed, funds))) return declined(declines.hold)
+  const order = await outcomeOfHold(world, invoice, hold, isStopped)
+  if (!order) return undefined
+  if (statusOf(order) !== 'approved') return declined(declines.hold)
+  return { state: 'answering', restsUntil: world.clock.now() + answerMs }
+}
+
+async function orderMove(
+  world: MobileWorld,
+  place: Place,
+  invoice: Invoice,
+  confirmed: Confirmed,
+  funds: Funds | undefined,
+): Promise<Move> {
+  const decline = funds ? await orderInvoice(world, place, invoice, confirmed, funds) : declines.card
+  return decline ? declined(decline) : { state: 'ordered' }
+}

@@ -1,0 +1,81 @@
+import { sleep } from '../base/clock.ts'
+import { sha1Hex } from '../base/digest.ts'
+import { currencyOf, minorToDecimal } from '../base/money.ts'
+import { statusOf, type Order } from '../order/order.ts'
+import { finalStatuses } from '../spec/words.ts'
+import type { Funds } from './funds.ts'
+import type { Confirmed, Hold, Invoice } from './invoice.ts'
+import type { MobileWorld } from './mobile-world.ts'
+import { makeOrder, payerRequest } from './pay.ts'
+import type { Place } from './perform.ts'
+
+/** Holds the random sum on the card: an order of its own, which nobody is told of. False where its name is another's. */
+export function holdSum(
+  world: MobileWorld,
+  place: Place,
+  invoice: Invoice,
+  { orderId, sumMinor }: Hold,
+  confirmed: Confirmed,
+  funds: Funds,
+): Promise<boolean> {
+  const { currency } = invoice.request
+  return makeOrder(world, place, invoice, 'preauth', {
+    kind: 'preauth',
+    orderId,
+    // Of the number of the order that the invoice becomes: an invoice id may fill the whole name.
+    clientOrderid: `random-sum-${invoice.orderId}`,
+    currency,
+    amountMinor: sumMinor,
+    amountText: minorToDecimal(sumMinor, currencyOf(currency)!.exponent),
+    ...funds,
+    request: {
+      ...payerRequest(invoice, confirmed, funds),
+      orderDesc: 'Random sum',
+      mobile: { invoiceId: invoice.invoiceId, randomSum: 'hold' },
+    },
+  })
+}
+
+const lookEveryMs = 100
+/** Then the row waits, so that a slow acquirer fills no hands. */
+const inHandMs = 10_000
+
+/** Waits for what became of a hold; undefined when that takes longer. */
+export async function outcomeOfHold(
+  { orders, clock, holding }: Pick<MobileWorld, 'orders' | 'clock' | 'holding'>,
+  { merchantId }: Invoice,
+  { orderId }: Hold,
+  isStopped: () => boolean,
+): Promise<Order | undefined> {
+  const until = clock.monotonic() + inHandMs
+  for (;;) {
+    const order = await orders.byId({ merchantId, orderId })
+    if (order && finalStatuses.has(statusOf(order))) return order
+    if (isStopped() || !holding() || clock.monotonic() >= until) return undefined
+    await sleep(clock, lookEveryMs)
+  }
+}
+
+/** Gives a hold back. Done again it finds itself: the request has one serial number for ever. */
+export async function releaseHold(
+  world: Pick<MobileWorld, 'door' | 'cardOf' | 'log'>,
+  { merchantId, invoiceId }: Invoice,
+  { orderId }: Hold,
+): Promise<void> {
+  const place = { merchantId, orderId }
+  const ask = { operation: 'void', serialNumber: serialOf(merchantId, orderId) } as const
+  const advanced = await world.door.submit({ is: 'follow', ...place, ask, card: await world.cardOf(place) })
+  if (advanced.is === 'applied') return
+  if (advanced.is !== 'not followed') throw new Error(`the door answered a void with ${advanced.is}`)
+  const { judged } = advanced
+  if (judged.is !== 'repeat')
+    world.log.warn(
+      { invoice: invoiceId, order: String(orderId), why: judged.is },
+      'the hold of a random sum is not there to release',
+    )
+}
+
+function serialOf(merchantId: bigint, orderId: bigint): string {
+  const hex = sha1Hex(`release of a random sum: ${merchantId} ${orderId}`)
+  return [hex.slice(0, 8), hex.slice(8, 12), `5${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-')
+}

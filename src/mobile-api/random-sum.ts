@@ -1,0 +1,58 @@
+/** The random sum, purely: how much it is, and what an answer to it comes to; docs/choices.md, "Mobile API". */
+import { sameText } from '../base/digest.ts'
+import { currencyOf, decimalToMinor } from '../base/money.ts'
+import { below, type Random } from '../base/random.ts'
+import { minorOfCentis } from './centis.ts'
+import type { Invoice } from './invoice.ts'
+
+const leastCentis = 100
+const mostCentis = 999
+/** How often the cardholder may answer, and how long. */
+export const mostAnswers = 3
+export const answerMs = 30 * 60_000
+/** Wrong answers of one card, over all invoices of a merchant. */
+export const mostWrong = 9
+export const wrongForMs = 24 * 3_600_000
+
+/** Every sum that may be held, in minor units, rising: where the currency has no hundredths, the few that it can express. */
+export function sumsOf(currency: string): bigint[] {
+  const sums: bigint[] = []
+  for (let centis = leastCentis; centis <= mostCentis; centis++) {
+    const minor = minorOfCentis(centis, currency)
+    if (minor !== undefined) sums.push(minor)
+  }
+  return sums
+}
+
+export function drawSumMinor(random: Random, currency: string): bigint {
+  const sums = sumsOf(currency)
+  return sums[below(random, sums.length)]!
+}
+
+const longestAnswer = 12
+
+/** What a person typed, in minor units: `3.45`, `3,45`, and more zeros; undefined when it is no sum. */
+export function readSum(typed: string, currency: string): bigint | undefined {
+  const text = typed.trim().replace(',', '.')
+  return text.length > longestAnswer ? undefined : decimalToMinor(text, currencyOf(currency)!.exponent)
+}
+
+export type AnswerJudged =
+  | { is: 'right' }
+  /** `over`: it was the last one. */
+  | { is: 'wrong'; over: boolean }
+  /** So many were wrong for this card that no answer counts. */
+  | { is: 'blocked' }
+
+/** `wrongOfCard`: within a day, before this one. The sum is compared in the same time whatever is given. */
+export function judgeAnswer(given: bigint, sumMinor: bigint, wrongAnswers: number, wrongOfCard: number): AnswerJudged {
+  const isRight = sameText(padded(given), padded(sumMinor))
+  if (wrongOfCard >= mostWrong) return { is: 'blocked' }
+  if (isRight) return { is: 'right' }
+  return { is: 'wrong', over: wrongAnswers + 1 >= mostAnswers || wrongOfCard + 1 >= mostWrong }
+}
+
+const padded = (minor: bigint): string => String(minor).padStart(longestAnswer + 3, '0')
+
+export const answersLeft = ({ wrongAnswers }: Pick<Invoice, 'wrongAnswers'>, wrongOfCard: number): number =>
+  Math.max(0, Math.min(mostAnswers - wrongAnswers, mostWrong - wrongOfCard))

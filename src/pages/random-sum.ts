@@ -1,0 +1,182 @@
+import { html, type Markup } from '../http/page.ts'
+import type { Answer, Incoming, Route } from '../http/server.ts'
+import type { Invoice, InvoiceSecrets, MobileKind } from '../mobile-api/invoice.ts'
+import type { MobileWorld } from '../mobile-api/mobile-world.ts'
+import { takeSum, viewOfSum, type AskingSum, type OverSum, type SumView } from '../mobile-api/sum-page.ts'
+import { readForm } from '../spec/form.ts'
+import { pageAnswer, quietHeaders, type Page } from './layout.ts'
+import { doing, style } from './three-d-secure-look.ts'
+import { missingPage, problemPage } from './three-d-secure-pages.ts'
+import { workingScript } from './three-d-secure-script.ts'
+
+const folder = 'random-sum'
+
+export const sumPageUrl = (publicUrl: string, token: string): string => `${publicUrl}/${folder}/${token}`
+
+/** The page where a cardholder names the sum that was held on the card. What is shown follows from the invoice at each GET, so a reload, a second tab and the way back all land right. */
+export function randomSumRoutes(
+  base: string,
+  world: MobileWorld,
+  begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
+): Route[] {
+  const path = `${base}/${folder}/:token`
+  return [
+    { method: 'GET', path, handle: (request) => show(base, world, request) },
+    { method: 'GET', path: `${path}/state`, handle: (request) => tell(world, request) },
+    { method: 'POST', path, handle: (request) => take(base, world, begin, request) },
+  ]
+}
+
+const locate = async (world: MobileWorld, { params }: Incoming): Promise<{ token: string; view: SumView | undefined }> => {
+  const token = params.token ?? ''
+  return { token, view: /^[\w-]{22}$/.test(token) ? await viewOfSum(world, token) : undefined }
+}
+
+async function show(base: string, world: MobileWorld, request: Incoming): Promise<Answer> {
+  const { token, view } = await locate(world, request)
+  const page = view ? pageOf(view, `${base}/${folder}/${token}`, request.query, world.clock.now()) : missingPage
+  return pageAnswer(world.random, page)
+}
+
+/** For the script of a page that is open: what the page would be now, in a word. */
+async function tell(world: MobileWorld, request: Incoming): Promise<Answer> {
+  const { view } = await locate(world, request)
+  return {
+    status: view ? 200 : 404,
+    type: 'text/plain;charset=utf-8',
+    headers: quietHeaders,
+    body: view?.is ?? 'missing',
+  }
+}
+
+/** After a post the browser is sent on, so that a reload repeats nothing. */
+async function take(
+  base: string,
+  world: MobileWorld,
+  begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
+  request: Incoming,
+): Promise<Answer> {
+  const { token, view } = await locate(world, request)
+  if (!view) return pageAnswer(world.random, missingPage)
+  const path = `${base}/${folder}/${token}`
+  const pairs = request.body && readForm(request.body)
+  if (!pairs) return pageAnswer(world.random, problemPage(request.overloaded ? 503 : 400, path))
+  const field = (name: string) => pairs.find(([other]) => other === name)?.[1] ?? ''
+  const answer = { answerNo: Number(field('answer')), typed: field('sum') }
+  const taken = await takeSum(world, begin, token, answer)
+  return {
+    status: 303,
+    type: 'text/plain;charset=utf-8',
+    headers: { location: taken === 'taken' ? path : `${path}?${unreadable}`, ...quietHeaders },
+    body: '',
+  }
+}
+
+/** In the address of a page whose last post was no sum. */
+const unreadable = 'unreadable'
+
+function pageOf(view: SumView, path: string, query: string, now: number): Page {
+  switch (view.is) {
+    case 'asking':
+      return askingPage(view, path, query === unreadable)
+    case 'working':
+      return {
+        status: 200,
+        title: titleOf(view),
+        style,
+        script: workingScript,
+        asks: true,
+        refresh: { seconds: 2, to: `?since=${now}` },
+        content: html`${heading(view)}
+          <div data-since="${now}">${doing('One moment. This page goes on by itself.')}</div>`,
+      }
+    case 'over':
+      return overPage(view)
+  }
+}
+
+// oxfmt-ignore
+const words: Readonly<Record<MobileKind, { what: string; approved: string; declined: string }>> = {
+  verification: { what: 'Card verification for', approved: 'Card verified',    declined: 'Card not verified' },
+  sale:         { what: 'Payment to',            approved: 'Payment approved', declined: 'Payment declined' },
+}
+
+const titleOf = ({ kind, merchantName }: SumView): string => `${words[kind].what} ${merchantName}`
+
+const heading = (view: SumView): Markup =>
+  html`<h1>${titleOf(view)}</h1>
+    ${amountOf(view)}`
+
+const amountOf = ({ amountText, currency }: SumView): Markup | undefined =>
+  amountText === undefined ? undefined : html`<p class="amount">${amountText} <small>${currency}</small></p>`
+
+function askingPage(view: AskingSum, path: string, wasUnreadable: boolean): Page {
+  const { network = 'Card', lastFour, leastText, mostText, currency, answerNo } = view
+  const complaint = wasUnreadable
+    ? `That was no sum. Write it like ${mostText}.`
+    : answerNo > 1
+      ? 'That was not the sum.'
+      : undefined
+  return {
+    status: 200,
+    title: titleOf(view),
+    style: style + formStyle,
+    formAction: ["'self'"],
+    content: html`${heading(view)}
+      <h2>Is this card yours?</h2>
+      <p>
+        A small sum, from ${leastText} to ${mostText} ${currency}, is held on your card
+        <strong class="card">${network} ···· ${lastFour}</strong>. Your bank shows it in its app or a message. Whatever you enter,
+        it is given back.
+      </p>
+      ${complaint === undefined ? undefined : html`<p role="alert" id="complaint" class="complaint">${complaint}</p>`}
+      <form method="post" action="${path}" autocomplete="off">
+        <input type="hidden" name="answer" value="${answerNo}" />
+        <label for="sum">Sum that is held, in ${currency}</label>
+        <input
+          id="sum"
+          name="sum"
+          type="text"
+          inputmode="decimal"
+          maxlength="12"
+          autocomplete="off"
+          required
+          aria-describedby="${complaint === undefined ? 'left' : 'complaint left'}"
+        />
+        <button>Confirm</button>
+      </form>
+      <p id="left" class="left">${leftText(view)}</p>`,
+  }
+}
+
+const leftText = ({ answersLeft, minutesLeft }: AskingSum): string =>
+  `${many(answersLeft, 'try', 'tries')} and ${many(minutesLeft, 'minute', 'minutes')} left.`
+
+const many = (n: number, one: string, more: string): string => `${n} ${n === 1 ? one : more}`
+
+function overPage(view: OverSum): Page {
+  const { kind, status, unconfirmed } = view
+  const outcome = words[kind][status === 'approved' ? 'approved' : 'declined']
+  return {
+    status: 200,
+    title: outcome,
+    style,
+    content: html`<h1 class="news">${outcome}</h1>
+      ${amountOf(view)}
+      <p>${titleOf(view)}</p>
+      ${
+        unconfirmed
+          ? html`<p>The sum was not confirmed. Nothing is charged, and the sum that was held is given back.</p>`
+          : undefined
+      }
+      <p>You can go back to the app.</p>`,
+  }
+}
+
+const formStyle = `
+h2 { margin: 1.5rem 0 .5rem; font-size: 1.3rem }
+.card { white-space: nowrap }
+label { display: block; margin-top: 1.5rem; font-weight: 600 }
+input[type=text] { display: block; width: 100%; margin: .35rem 0 .75rem; padding: .7rem .8rem; border: 1px solid var(--quiet); border-radius: 8px; background: var(--paper); color: var(--ink); font: inherit; font-size: 1.4rem; font-variant-numeric: tabular-nums }
+.complaint { margin: 1.25rem 0 0; padding: .6rem .9rem; border-left: 4px solid #c62f2f; background: var(--desk); font-weight: 600 }
+.left { margin: 1rem 0 0; color: var(--quiet) }`

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Client } from 'pg'
+import { ledger, send, until } from '../conformance/client.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
+import { openSumPage, type Asked } from './mobile-sum-page.ts'
+
+/** Who is not asked by 3-D Secure names a sum that was held on the card; it is given back, whatever comes of it. */
+
+let world: World
+let app: App
+let database: Client
+let sums: ReturnType<typeof openSumPage>
+before(async () => {
+  world = await startWorld()
+  database = new Client({ connectionString: world.databaseUrl })
+  await database.connect()
+  app = await openApp(world)
+  sums = openSumPage(world, app, database)
+})
+after(async () => {
+  app?.merchant.close()
+  await database?.end()
+  await world?.stop()
+})
+
+let cards = 0
+/** A card that no other test answers for. */
+function newNumber(): string {
+  const body = `41${String(++cards).padStart(13, '0')}`
+  const digits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((last) => `${body}${last}`)
+  return digits.find((number) => luhn(number))!
+}
+function luhn(number: string): boolean {
+  const twice = (digit: number) => (digit > 4 ? digit * 2 - 9 : digit * 2)
+  const sum = [...number].reverse().reduce((all, digit, i) => all + (i % 2 === 1 ? twice(Number(digit)) : Number(digit)), 0)
+  return sum % 10 === 0
+}
+const begin = (kind: Begun['kind'] = 'sale', wish: object = {}) =>
+  app.begin(kind, { endpoint: world.endpoints.mobile_random_sum, number: newNumber(), ...wish })
+const outcomeOf = ({ state, errorCode, randomSumAuthStatus }: Json) => [state, errorCode, randomSumAuthStatus]
+const refusedSum = ['DECLINED', 4007, 'NOT_AUTHENTICATED']
+
+describe('the right sum', () => {
+  test('a sale goes on with its CVV2, is charged once, and the hold is given back; nobody is told of the hold', async () => {
+    const asked = await sums.asked(begin('sale', { amountCentis: 200_000 }))
+    const [hold] = await ledger(world, asked.holdId)
+    assert.deepEqual([hold!['state'], hold!['amountMinor']], ['approved', asked.sum.replace('.', '')])
+    assert.deepEqual(await ledger(world, String((await sums.rowOf(asked.one))['order_id'])), [], 'nothing is charged before')
+    assert.match(await sums.page(asked.url), /Payment to Sandbox Shop/)
+    const { httpStatus, location } = await sums.answer(asked.url, asked.sum.replace('.', ','), 1)
+    assert.deepEqual([httpStatus, location], [303, new URL(asked.url).pathname])
+    const seen = await sums.final(asked)
+    assert.deepEqual(outcomeOf(seen), ['APPROVED', undefined, 'AUTHENTICATED'], JSON.stringify(seen))
+    assert.equal((await ledger(world, seen.orderId as string)).length, 1)
+    assert.equal((await sums.released(asked)).length, 1)
+    assert.match(await sums.page(asked.url), /Payment approved/)
+    const told = await database.query('select from delivery where order_id = $1', [asked.holdId])
+    assert.equal(told.rowCount, 0)
+  })
+  test('a verification is asked too, and shows no amount', async () => {
+    const asked = await sums.asked(begin('verification'))
+    const page = await sums.page(asked.url)
+    assert.match(page, /Card verification for Sandbox Shop/)
+    assert.doesNotMatch(page, /class="amount"/)
+    await sums.answer(asked.url, asked.sum, 1)
+    assert.deepEqual(outcomeOf(await sums.final(asked)), ['APPROVED', undefined, 'AUTHENTICATED'])
+    await sums.released(asked)
+  })
+  test('the sum may be the one that the merchant names, and a card may be a reference', async () => {
+    const mapped = begin('verification')
+    const first = await sums.asked(mapped)
+    await sums.answer(first.url, first.sum, 1)
+    await sums.final(first)
+    const isTold = ({ path, body }: { path: string; body: Json }) =>
+      path === '/verification/notification' && (body.session as Json).token === first.token
+    const notified = await until(() => app.merchant.calls.find(isTold), (call) => call !== undefined) // oxfmt-ignore
+    app.merchant.cards.set('kept', String((notified!.body.reference as Json)['serverCardId']))
+    const one = begin('sale', { reference: { clientCardId: 'kept', securityCode: '123' } })
+    app.merchant.lie = (path, answer) =>
+      path.endsWith(`${one.invoiceId}/check`) ? { body: { ...answer, transaction: { randomSumCentis: 345 } } } : {}
+    const asked = await sums.asked(one)
+    app.merchant.lie = undefined
+    assert.equal(asked.sum, '3.45')
+    await sums.answer(asked.url, '3.450', 1)
+    assert.deepEqual(outcomeOf(await sums.final(asked)), ['APPROVED', undefined, 'AUTHENTICATED'])
+  })
+})
+
+describe('what the merchant names', () => {
+  for (const centis of [99, 1_000, 3.5, '345'])
+    test(`randomSumCentis ${JSON.stringify(centis)}: declined, and nothing is held`, async () => {
+      const one = begin()
+      app.merchant.lie = (path, answer) =>
+        path.endsWith(`${one.invoiceId}/check`) ? { body: { ...answer, transaction: { randomSumCentis: centis } } } : {}
+      assert.deepEqual(outcomeOf(await app.ended(one)), ['DECLINED', 4003, undefined])
+      app.merchant.lie = undefined
+      assert.equal((await sums.rowOf(one))['hold_order_id'], null)
+    })
+})
+
+describe('a sum that is not confirmed', () => {
+  test('three wrong ones: declined, nothing charged, the hold given back', async () => {
+    const asked = await sums.asked(begin())
+    assert.match(await sums.page(asked.url), /3 tries/)
+    await sums.wrong(asked, 1)
+    assert.match(await sums.page(asked.url), /role="alert"[^]*2 tries/)
+    await sums.wrong(asked, 2)
+    assert.match(await sums.page(asked.url), /1 try /)
+    await sums.wrong(asked, 3)
+    const seen = await sums.final(asked)
+    assert.deepEqual(outcomeOf(seen), refusedSum)
+    assert.ok(seen.bankOrderId && seen.orderId && seen.transaction)
+    await sums.released(asked)
+    assert.deepEqual(await ledger(world, seen.orderId as string), [])
+    assert.match(await sums.page(asked.url), /not confirmed/)
+    await sums.answer(asked.url, asked.sum, 4)
+    assert.deepEqual(outcomeOf(await sums.final(asked)), refusedSum, 'the right one is too late')
+  })
+  test('a form that was sent twice is one try, and what is no sum is none', async () => {
+    const asked = await sums.asked(begin())
+    await Promise.all([sums.wrong(asked, 1), sums.wrong(asked, 1), sums.wrong(asked, 1)])
+    assert.match(await sums.page(asked.url), /2 tries/)
+    for (const typed of ['', 'abc', '1e3', '-3', '3.4567', '3'.repeat(40), '３.４５']) {
+      const { location } = await sums.answer(asked.url, typed, 2)
+      assert.match(String(location), /\?unreadable$/)
+      assert.match(await sums.page(`${asked.url}?unreadable`), /That was no sum[^]*2 tries/)
+    }
+    await sums.answer(asked.url, asked.sum, 2)
+    assert.deepEqual(outcomeOf(await sums.final(asked)), ['APPROVED', undefined, 'AUTHENTICATED'])
+  })
+  test('sixty-four wrong answers at once are three', async () => {
+    const asked = await sums.asked(begin())
+    await Promise.all(Array.from({ length: 64 }, (_, i) => sums.wrong(asked, (i % 5) + 1)))
+    for (let no = 1; no <= 3; no++) await sums.wrong(asked, no)
+    assert.deepEqual(outcomeOf(await sums.final(asked)), refusedSum)
+    assert.equal((await sums.rowOf(asked.one))['wrong_answers'], 3)
+    await sums.released(asked)
+  })
+  test('nobody answers: after thirty minutes it is declined, and the hold given back', async () => {
+    const asked = await sums.asked(begin())
+    const { rests_until: until_, created_at: from } = await sums.rowOf(asked.one)
+    const minutes = (Number(until_) - Number(from)) / 60_000
+    assert.ok(minutes >= 30 && minutes < 32, `${minutes} minutes`)
+    await passed(asked)
+    assert.deepEqual(outcomeOf(await sums.final(asked)), refusedSum)
+    await sums.released(asked)
+  })
+  test('an answer that comes after the time, before a sweep does, is too late', async () => {
+    const asked = await sums.asked(begin())
+    await database.query(`update mobile_invoice set rests_until = now() - interval '1 second' where invoice_id = $1`, [
+      asked.one.invoiceId,
+    ])
+    await sums.answer(asked.url, asked.sum, 1)
+    assert.equal((await sums.rowOf(asked.one))['state'], 'answering')
+    await passed(asked)
+    assert.deepEqual(outcomeOf(await sums.final(asked)), refusedSum)
+  })
+  /** Its time is over. */
+  const passed = ({ one }: Asked) =>
+    database.query(
+      `update mobile_invoice set due_at = now() - interval '1 second', rests_until = now() - interval '1 second' where invoice_id = $1`,
+      [one.invoiceId],
+    )
+})
+
+describe('nine wrong answers for a card within a day', () => {
+  test('are all there may be, over invoices and at once; another merchant and another card are not touched', async () => {
+    const number = newNumber()
+    const asked = await Promise.all([1, 2, 3, 4, 5].map(() => sums.asked(begin('sale', { number }))))
+    await Promise.all(
+      asked.map(async (one) => {
+        for (const no of [1, 2, 3]) await sums.wrong(one, no)
+      }),
+    )
+    const { rows } = await database.query<Json>(
+      'select sum(wrong_answers)::int as wrong from mobile_invoice where invoice_id = any ($1)',
+      [asked.map(({ one }) => one.invoiceId)],
+    )
+    assert.equal(rows[0]!['wrong'], 9)
+    for (const one of asked) {
+      const { wrong_answers: wrong } = await sums.rowOf(one.one)
+      await sums.answer(one.url, one.sum, Number(wrong) + 1)
+      assert.deepEqual(outcomeOf(await sums.final(one)), refusedSum, 'the right sum does not help')
+      await sums.released(one)
+    }
+    const next = begin('sale', { number })
+    assert.deepEqual(outcomeOf(await app.ended(next)), refusedSum)
+    assert.equal((await sums.rowOf(next))['hold_order_id'], null, 'nothing is held any more')
+    await sums.asked(begin())
+    await database.query(`update wrong_sum set wrong_at = array(select at - interval '1 day' from unnest(wrong_at) t (at))`)
+    await sums.asked(begin('sale', { number }))
+  })
+})
+
+test('a hold that is declined declines the transaction', async () => {
+  const one = begin('sale', { securityCode: '116' })
+  assert.deepEqual(outcomeOf(await app.ended(one)), ['DECLINED', 4008, undefined])
+  const { order_id: orderId } = await sums.rowOf(one)
+  assert.deepEqual(await ledger(world, String(orderId)), [])
+})
+
+test('a hold whose answer is lost is taken back, and the transaction declined', async () => {
+  const one = begin()
+  const number = ((one.body.sourceOfFunds as Json)['card'] as Json)['number'] as string
+  const fault = JSON.stringify({ match: { card: number.slice(-4), times: 1 }, do: { no_answer: true } })
+  await send('POST', `${world.acquirerAdminUrl}/faults`, fault, { 'content-type': 'application/json' })
+  assert.deepEqual(outcomeOf(await app.ended(one)), ['DECLINED', 4008, undefined])
+  const { hold_order_id: holdId } = await sums.rowOf(one)
+  assert.deepEqual(
+    (await ledger(world, String(holdId))).map(({ state }) => state),
+    ['reversed'],
+  )
+})
+
+test('an address that is none, and posts that are no form, are told so', async () => {
+  const asked = await sums.asked(begin())
+  assert.equal((await send('GET', `${world.baseUrl}/random-sum/${'x'.repeat(22)}`)).httpStatus, 404)
+  assert.equal((await send('GET', `${world.baseUrl}/random-sum/x`)).httpStatus, 404)
+  assert.equal((await send('POST', asked.url, '%zz', { 'content-type': 'application/x-www-form-urlencoded' })).httpStatus, 400)
+  for (const no of ['0', '2', '-1', 'x', '']) {
+    const { httpStatus } = await sums.answer(asked.url, '9.99', Number(no || NaN))
+    assert.equal(httpStatus, 303)
+  }
+  assert.equal((await sums.rowOf(asked.one))['wrong_answers'], 0)
+  assert.equal((await send('GET', `${asked.url}/state`)).body, 'asking')
+})

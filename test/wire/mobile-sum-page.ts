@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import type { Client } from 'pg'
+import { ledger, send, until, type Fields } from '../conformance/client.ts'
+import type { World } from '../harness/world.ts'
+import type { App, Begun, Json } from './mobile-app.ts'
+
+/** A cardholder at the page that asks for the sum, and what the database and the acquirer know of it. */
+
+/** An invoice whose hold is approved: the page is there. */
+export interface Asked {
+  one: Begun
+  token: string
+  url: string
+  holdId: string
+  sum: string
+}
+
+export function openSumPage(world: World, app: App, database: Client) {
+  async function asked(one: Begun): Promise<Asked> {
+    const token = await app.accepted(one)
+    const seen = await app.ended(one, token)
+    assert.equal(seen.state, 'REDIRECT_REQUEST', JSON.stringify(seen))
+    const url = seen.redirectUrl as string
+    assert.ok(url.length <= 128)
+    const { hold_order_id: holdId, sum_minor: minor } = await rowOf(one)
+    return { one, token, url, holdId: String(holdId), sum: (Number(minor) / 100).toFixed(2) }
+  }
+
+  async function rowOf({ invoiceId }: Begun): Promise<Json> {
+    const { rows } = await database.query<Json>('select * from mobile_invoice where invoice_id = $1', [invoiceId])
+    return rows[0]!
+  }
+
+  const page = async (url: string): Promise<string> => (await send('GET', url)).body
+
+  async function answer(url: string, sum: string, answerNo: number) {
+    const body = new URLSearchParams({ sum, answer: String(answerNo) })
+    const { status: httpStatus, headers } = await fetch(url, { method: 'POST', body, redirect: 'manual' })
+    return { httpStatus, location: headers.get('location') }
+  }
+
+  const wrong = ({ url, sum }: Asked, answerNo: number) => answer(url, sum === '9.99' ? '1.00' : '9.99', answerNo)
+
+  const final = async ({ one, token }: Asked): Promise<Json> =>
+    (
+      await until(
+        () => app.status(one, token),
+        ({ body }) => body.state === 'APPROVED' || body.state === 'DECLINED',
+        45_000,
+      )
+    ).body
+
+  /** What the acquirer has of the hold once it is given back. */
+  const released = async ({ holdId }: Asked): Promise<Fields[]> =>
+    until(
+      () => ledger(world, holdId),
+      (entries) => entries.length > 0 && entries.every(({ state }) => state === 'reversed'),
+    )
+
+  return { asked, rowOf, page, answer, wrong, final, released }
+}
