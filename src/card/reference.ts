@@ -4,7 +4,7 @@ import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { ShownCard } from './number.ts'
-import { openCard, type Card, type Place, type SealedCard } from './vault.ts'
+import { fingerprintOf, openCard, type Card, type Place, type SealedCard } from './vault.ts'
 
 /** The ids of one reference. The two of `dst` serve only as destination of a transfer. */
 export interface ReferenceIds {
@@ -54,6 +54,16 @@ export interface NewReference {
   first: FirstPayment
   at: number
 }
+
+/** The card that a transfer credits, to be kept: without expiry and holder it can only be credited again. */
+export interface NewDestination {
+  place: Place
+  sealed: SealedCard
+  card: DestinationCard
+  at: number
+}
+
+export type DestinationCard = Pick<ShownCard, 'bin' | 'lastFour' | 'network' | 'country'>
 
 export interface CardReference {
   /** The first payment. */
@@ -124,8 +134,25 @@ export function sealForReference(
   }
 }
 
+/** Likewise the number that a transfer credits. */
+export function sealDestination(
+  { place, sealed }: NewDestination,
+  { cardRefId }: ReferenceIds,
+  keys: KeyRing,
+  random: Random,
+): SealedNumber {
+  const { destination } = openCard(sealed, place, keys)
+  if (!destination) throw new Error(`order ${place.orderId} credits no card`)
+  const { version, key } = keys.current('pan')
+  return {
+    panSealed: seal(key, Buffer.from(destination.reveal()), contextOf(place.merchantId, cardRefId), random),
+    panKey: version,
+    fingerprint: fingerprintOf(destination, place.merchantId, keys),
+  }
+}
+
 /** The number alone: a CVV2 is never kept with a reference. One that does not open is a defect and throws. */
-export function openReference({ place, ids, sealed }: CardReference, keys: KeyRing): Card {
+export function openReference({ place, ids, sealed }: Pick<CardReference, 'place' | 'ids' | 'sealed'>, keys: KeyRing): Card {
   const key = keys.version('pan', sealed.panKey)
   if (!key) throw new Error(`the vault has no key ${sealed.panKey} for the card reference made of order ${place.orderId}`)
   return { pan: secret(unseal(key, sealed.panSealed, contextOf(place.merchantId, ids.cardRefId)).toString()) }

@@ -1,7 +1,19 @@
 import type { Random } from '../base/random.ts'
 import { bytea, statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import { drawIds, drawUnique, sealForReference, type CardReference, type FirstPayment, type NewReference } from './reference.ts'
+import {
+  drawIds,
+  drawUnique,
+  sealDestination,
+  sealForReference,
+  type CardReference,
+  type DestinationCard,
+  type FirstPayment,
+  type NewDestination,
+  type NewReference,
+  type ReferenceIds,
+  type SealedNumber,
+} from './reference.ts'
 import type { ShownCard } from './number.ts'
 import type { Place } from './vault.ts'
 
@@ -28,17 +40,23 @@ const select = (where: string) => `
   join card_number_ref n on n.merchant_id = r.merchant_id and n.fingerprint = r.fingerprint
   where ${where}`
 
-const selectByOrder = statement<ReferenceRow>(select('r.merchant_id = $1 and r.order_id = $2'))
-const selectById = statement<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2'))
+const selectByOrder = statement<ReferenceRow>(select('r.merchant_id = $1 and r.order_id = $2 and r.of_destination = $3'))
+const selectById = statement<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2 and not r.of_destination'))
+/** Of what may be credited, by the remainder of the id. */
+const selectDestination = new Map([
+  [0n, selectById],
+  [2n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_card_ref_id = $2'))],
+  [3n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_recurring_payment_id = $2'))],
+])
 
 /** Both leave alone what is there, be it the same card or order, or another one that was given this id. */
 const insertNumber = statement<object>(`
   insert into card_number_ref (merchant_id, fingerprint, unique_reference, created_at) values ($1, $2, $3, $4) on conflict do nothing`)
 const insertReference = statement<object>(`
   insert into card_reference (merchant_id, card_ref_id, recurring_payment_id, dst_card_ref_id, dst_recurring_payment_id, order_id, pan_sealed, pan_key,
-    fingerprint, card, first_payment, created_at)
+    fingerprint, card, first_payment, created_at, of_destination)
   select n.merchant_id, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bytea, $9::bigint, n.fingerprint, $10::jsonb, $11::jsonb,
-    $12::timestamptz
+    $12::timestamptz, $13::boolean
   from card_number_ref n where n.merchant_id = $1 and n.fingerprint = $2
   on conflict do nothing`)
 
@@ -51,13 +69,42 @@ const mostDraws = 5
  * somebody has, and is drawn again; a number left without its reference serves the next one.
  */
 export async function registerCard(pool: Pool, fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference> {
+  const { place, card, first, at } = fresh
+  const seal = (ids: ReferenceIds) => sealForReference(fresh, ids, keys, random)
+  return referenceOf(await register(pool, { place, card, first, at, ofDestination: false, seal }, random))
+}
+
+/** The reference of the card that a transfer credits, by an id that serves for nothing else. */
+export async function registerDestination(
+  pool: Pool,
+  fresh: NewDestination,
+  keys: KeyRing,
+  random: Random,
+): Promise<{ dstCardRefId: bigint; uniqueReference: number }> {
+  const { place, card, at } = fresh
+  const seal = (ids: ReferenceIds) => sealDestination(fresh, ids, keys, random)
+  const first: FirstPayment = { payer: { email: '' } }
+  const row = await register(pool, { place, card, first, at, ofDestination: true, seal }, random)
+  return { dstCardRefId: row.dst_card_ref_id, uniqueReference: Number(row.unique_reference) }
+}
+
+interface Registered {
+  place: Place
+  card: ShownCard | DestinationCard
+  first: FirstPayment
+  at: number
+  ofDestination: boolean
+  seal: (ids: ReferenceIds) => SealedNumber
+}
+
+async function register(pool: Pool, fresh: Registered, random: Random): Promise<ReferenceRow> {
   const { merchantId, orderId } = fresh.place
   for (let draws = 0; ; draws++) {
-    const [row] = await pool.run(selectByOrder, [merchantId, orderId])
-    if (row) return referenceOf(row)
+    const [row] = await pool.run(selectByOrder, [merchantId, orderId, fresh.ofDestination])
+    if (row) return row
     if (draws === mostDraws) throw new Error(`no free id was found for the card reference of order ${orderId}`)
     const ids = drawIds(random)
-    const sealed = sealForReference(fresh, ids, keys, random)
+    const sealed = fresh.seal(ids)
     const fingerprint = bytea(sealed.fingerprint)
     const at = timestamp(fresh.at)
     await pool.run(insertNumber, [merchantId, fingerprint, drawUnique(random), at])
@@ -74,6 +121,7 @@ export async function registerCard(pool: Pool, fresh: NewReference, keys: KeyRin
       JSON.stringify(fresh.card),
       JSON.stringify(fresh.first),
       at,
+      fresh.ofDestination,
     ])
   }
 }
@@ -86,6 +134,18 @@ export async function findReference(pool: Pool, merchantId: bigint, cardRefId: b
   const [row] = await pool.run(selectById, [merchantId, cardRefId])
   return row && referenceOf(row)
 }
+
+/** The card that a transfer may credit: by a `card-ref-id`, or by an id of which that is all the use. */
+export async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Promise<Destination | undefined> {
+  const by = selectDestination.get(id % 4n)
+  if (!by || id >= aboveBigint) return undefined
+  const [row] = await pool.run(by, [merchantId, id])
+  if (!row) return undefined
+  const { place, ids, sealed, card } = referenceOf(row)
+  return { place, ids, sealed, card }
+}
+
+export type Destination = Pick<CardReference, 'place' | 'ids' | 'sealed'> & { card: DestinationCard }
 
 const referenceOf = (r: ReferenceRow): CardReference => ({
   place: { merchantId: r.merchant_id, orderId: r.order_id } satisfies Place,

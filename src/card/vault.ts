@@ -35,7 +35,7 @@ export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random
   return {
     panSealed: seal(panKey.key, Buffer.from(card.pan.reveal()), panContext(place), random),
     panKey: panKey.version,
-    fingerprint: fingerprint(card.pan, place.merchantId, keys),
+    fingerprint: fingerprintOf(card.pan, place.merchantId, keys),
     ...(card.destination
       ? { destinationSealed: seal(panKey.key, Buffer.from(card.destination.reveal()), destinationContext(place), random) }
       : {}),
@@ -69,7 +69,7 @@ export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card 
 }
 
 /** Equal for equal numbers of one merchant, whatever the expiry; says nothing without the key. 32 bytes. */
-const fingerprint = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>
+export const fingerprintOf = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>
   hmacSha256(keys.current('fingerprint').key, `${merchantId}:${pan.reveal()}`)
 
 /** `card-hash-id`: 128 bits of another hash of the fingerprint, so that it never gives the stored fingerprint away. */
@@ -80,7 +80,7 @@ export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
 
 /** `card-hash-id` of a number that no order has yet. */
 export const hashIdOfNumber = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): string =>
-  hashIdOf(fingerprint(pan, merchantId, keys), keys)
+  hashIdOf(fingerprintOf(pan, merchantId, keys), keys)
 
 const destinationContext = (place: Place) => `destination:${place.merchantId}:${place.orderId}`
 const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`

@@ -1,13 +1,16 @@
 import type { Random } from '../base/random.ts'
 import { openReference } from '../card/reference.ts'
-import { findReference, registerCard } from '../card/store-references.ts'
+import { findDestination, findReference, registerCard, registerDestination } from '../card/store-references.ts'
 import { openCard, type SealedCard } from '../card/vault.ts'
-import type { World } from '../gateway-api/asked.ts'
+import type { MobileWorld } from '../mobile-api/mobile-world.ts'
 import { placeKey, type OrderStore, type Place } from '../order/store.ts'
 import type { Pool } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
-type Cards = Pick<World, 'cardOf' | 'registerCard' | 'findReference' | 'openReference'>
+type Cards = Pick<
+  MobileWorld,
+  'cardOf' | 'registerCard' | 'findReference' | 'openReference' | 'registerDestination' | 'findDestination'
+>
 
 /** The vault as the operations use it. A card that retention took is a defect for whoever still needs it, and throws. */
 export function cardsOf(pool: Pool, orders: OrderStore, keys: KeyRing, random: Random): Cards {
@@ -19,6 +22,11 @@ export function cardsOf(pool: Pool, orders: OrderStore, keys: KeyRing, random: R
   return {
     cardOf: async (place) => openCard(await sealedOf(place), place, keys),
     registerCard: async (made) => registerCard(pool, { ...made, sealed: await sealedOf(made.place) }, keys, random),
+    registerDestination: async (made) => registerDestination(pool, { ...made, sealed: await sealedOf(made.place) }, keys, random),
+    findDestination: async (merchantId, id) => {
+      const found = await findDestination(pool, merchantId, id)
+      return found && { ...openReference(found, keys), card: found.card }
+    },
     findReference: (merchantId, cardRefId) => findReference(pool, merchantId, cardRefId),
     openReference: (reference) => openReference(reference, keys),
   }

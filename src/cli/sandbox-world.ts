@@ -27,12 +27,17 @@ import { transaction } from '../storage/transaction.ts'
 export interface SandboxWorld {
   login: string
   controlKey: Secret<string>
-  endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_random_sum: number }
+  endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_fee: number; mobile_random_sum: number }
   groups: { multi: number; multi_secure: number }
 }
 
 const login = 'sandbox'
 const gateName = 'sandbox acquirer'
+/** Two ways to the same acquirer, between which the consumer of a transfer chooses. */
+const feeGates = [
+  { name: 'economy', settings: { terminalId: 'TOLLGT02', commissionFixedMinor: 50, commissionBasisPoints: 100 } },
+  { name: 'express', settings: { terminalId: 'TOLLGT03', commissionFixedMinor: 200, commissionBasisPoints: 150 } },
+] as const
 
 /** A merchant, a gate to the simulated acquirer, endpoints and a group: made at the first start, found at the next ones, the gate pointed to where the acquirer listens now. */
 export async function settleWorld(
@@ -63,14 +68,16 @@ export async function settleWorld(
     await makeMerchant(pool, keys, settings, now)
     log.info({ login }, 'the sandbox merchant was registered')
   }
+  await makeFeeGates(pool, await loadRegistry(pool, keys, now), settings, now)
   await makeEndpoints(pool, await loadRegistry(pool, keys, now), now)
   const registry = await loadRegistry(pool, keys, now)
   const merchant = registry.merchantByLogin(login)!
   const gate = [...registry.gates()].find((g) => g.name === gateName)
   if (!gate) throw new Error(`the gate "${gateName}" is gone from this database; use another TOLLGATE_DIR or database`)
   await registerKey(pool, merchant.merchantId, oauthKey, now)
+  const own = [...registry.gates()].filter(({ name }) => name === gateName || feeGates.some((one) => one.name === name))
   await transaction(pool, async (runner) => {
-    await updateGate(runner, { ...gate, settings: { ...gate.settings, port: acquirerPort } })
+    for (const one of own) await updateGate(runner, { ...one, settings: { ...one.settings, port: acquirerPort } })
     await touchConfig(runner)
   })
   const named = await names(pool, merchant.merchantId)
@@ -82,6 +89,7 @@ export async function settleWorld(
       secure: named('secure'),
       euro: named('euro'),
       mobile: named('mobile'),
+      mobile_fee: named('mobile_fee'),
       mobile_random_sum: named('mobile_random_sum'),
     },
     groups: { multi: named('multi'), multi_secure: named('multi_secure') },
@@ -95,6 +103,19 @@ async function makeMerchant(pool: Pool, keys: KeyRing, settings: GateRow, now: n
   await transaction(pool, async (runner) => {
     await insertMerchant(runner, { merchantId, login, name: 'Sandbox Shop', controlKey }, keys, systemRandom, now)
     await insertGate(runner, { gateId, name: gateName, enabled: true, settings }, now)
+    await touchConfig(runner)
+  })
+}
+
+/** Makes those that are missing. */
+async function makeFeeGates(pool: Pool, registry: Registry, usualGate: GateRow, now: number): Promise<void> {
+  const there = new Set([...registry.gates()].map((gate) => gate.name))
+  const ids = openIds(pool, 'gate', 1)
+  const missing = feeGates.filter(({ name }) => !there.has(name))
+  const fresh = await Promise.all(missing.map(async (gate) => ({ ...gate, gateId: await ids.take() })))
+  await transaction(pool, async (runner) => {
+    for (const { gateId, name, settings } of fresh)
+      await insertGate(runner, { gateId, name, enabled: true, settings: { ...usualGate, ...settings } }, now)
     await touchConfig(runner)
   })
 }
@@ -123,6 +144,7 @@ const endpoints = [
 ] as const
 const mobile = [
   { name: 'mobile', currency: 'USD', settings: { ...usual, threeDSecure: true } },
+  { name: 'mobile_fee', currency: 'USD', settings: { ...usual, consumerDefinedRate: true } },
   { name: 'mobile_random_sum', currency: 'USD', settings: { ...usual, randomSum: true } },
 ] as const
 const groups = [
@@ -133,7 +155,7 @@ const groups = [
 /** Makes what is missing, so that a sandbox of an older version gains what the newer one has. */
 async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promise<void> {
   const { merchantId } = registry.merchantByLogin(login)!
-  const gateIds = [...registry.gates()].filter((g) => g.name === gateName).map((g) => g.gateId)
+  const idsOf = (names: readonly string[]) => [...registry.gates()].filter((g) => names.includes(g.name)).map((g) => g.gateId)
   const ids = openIds(pool, 'endpoint', 1)
   const there = await namesOf(pool, merchantId)
   await transaction(pool, async (runner) => {
@@ -141,6 +163,7 @@ async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promi
       if (there.has(name)) return
       const endpointId = await ids.take()
       there.set(name, endpointId)
+      const gateIds = idsOf(name === 'mobile_fee' ? feeGates.map((gate) => gate.name) : [gateName])
       await insertEndpoint(runner, { endpointId, merchantId, name, enabled: true, currency, gateIds, settings }, now)
     }
     for (const endpoint of endpoints) await make(endpoint)

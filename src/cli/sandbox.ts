@@ -92,8 +92,8 @@ async function start(
       step("Starting the merchant's server and its shop")
       merchant = await startMerchantServer(world, { databaseUrl, directory, baseUrl, simulators })
       stops.push({ what: 'merchant server', stop: merchant.stop })
-      const { mobile, mobile_random_sum: randomSum, euro } = world.endpoints
-      await pointMobile(pool, [mobile, randomSum, euro], String(merchant.ready.url))
+      const { mobile, mobile_fee: fee, mobile_random_sum: randomSum, euro } = world.endpoints
+      await pointMobile(pool, [mobile, fee, randomSum, euro], String(merchant.ready.url))
     }
 
     step('Starting the gateway')

@@ -1,7 +1,9 @@
 /** What is done with an invoice in each state, one commit a step. Every step may be done twice: what it makes outside has its number before. */
+import { eligibleGates } from '../acquirer/choose.ts'
 import { hashIdOfNumber } from '../card/vault.ts'
 import { isUnauthenticated } from '../order/authenticate.ts'
 import { statusOf } from '../order/order.ts'
+import { chooseMs, feesOf } from './fees.ts'
 import { fundsOf, type Funds } from './funds.ts'
 import { holdSum, outcomeOfHold, releaseHold } from './hold.ts'
 import { declines, type Confirmed, type Decline, type Hold, type Invoice } from './invoice.ts'
@@ -31,8 +33,11 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
       return holdMove(world, place, open, isStopped)
     case 'answering':
       return { state: 'releasing', lease: world.processId, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum }
+    case 'choosing':
+      return declined(declines.fee)
     case 'ordering':
-      if (invoice.hold) await releaseHold(world, invoice, invoice.hold)
+      if (!invoice.hold) return goOn(world, place, open, invoice.confirmed!)
+      await releaseHold(world, invoice, invoice.hold)
       return orderMove(world, place, invoice, invoice.confirmed!, await fundsOf(world, invoice, open.secrets, invoice.confirmed!))
     case 'releasing': {
       await releaseHold(world, invoice, invoice.hold!)
@@ -46,13 +51,22 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
 
 const declined = (decline: Decline): Move => ({ state: 'declined', ...decline })
 
-/** The merchant knows it. Where 3-D Secure does not ask the cardholder a sum may: then it is held first. */
-async function confirmedMove(
-  world: MobileWorld,
-  place: Place,
-  { invoice, secrets }: OpenInvoice,
-  confirmed: Confirmed,
-): Promise<Move> {
+/** The merchant knows it. The consumer of a transfer may have a fee to choose; otherwise it is that of the endpoint's gate. */
+function confirmedMove(world: MobileWorld, place: Place, open: OpenInvoice, confirmed: Confirmed): Promise<Move> | Move {
+  const { invoice, secrets } = open
+  if (invoice.kind !== 'transfer') return goOn(world, place, open, confirmed)
+  const { endpoint } = place
+  const fees = feesOf(eligibleGates(endpoint, world.registry()), BigInt(invoice.request.amountMinor!))
+  const [fee] = fees
+  // Where no gate is switched on the order says so.
+  if (!fee) return goOn(world, place, open, confirmed)
+  if (endpoint.settings.consumerDefinedRate)
+    return { state: 'choosing', confirmed, fees, restsUntil: world.clock.now() + chooseMs }
+  return goOn(world, place, { invoice: { ...invoice, fee }, secrets }, confirmed)
+}
+
+/** Where 3-D Secure does not ask the cardholder a sum may: then it is held first. */
+async function goOn(world: MobileWorld, place: Place, { invoice, secrets }: OpenInvoice, confirmed: Confirmed): Promise<Move> {
   const funds = await fundsOf(world, invoice, secrets, confirmed)
   if (!funds) return declined(declines.card)
   if (!place.endpoint.settings.randomSum || !isUnauthenticated(funds.card, place.endpoint, world.planner))
@@ -70,7 +84,8 @@ async function confirmedMove(
         : minorOfCentis(randomSumCentis, request.currency)!,
     pageToken: world.random.bytes(16).toString('base64url'),
   }
-  return { state: 'holding', lease: world.processId, confirmed, hold }
+  const { fee } = invoice
+  return { state: 'holding', lease: world.processId, confirmed, hold, ...(fee && { fee }) }
 }
 
 async function holdMove(

@@ -1,14 +1,54 @@
+import { issuerFacts } from '../card/bins.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
+import type { DestinationCard } from '../card/reference.ts'
+import type { Secret } from '../base/secret.ts'
 import type { NewOrder } from '../gateway-api/accept.ts'
 import type { OrderRequest } from '../order/order.ts'
 import type { Confirmed, Invoice, InvoiceSecrets } from './invoice.ts'
 import type { MobileWorld } from './mobile-world.ts'
 
-export type Funds = Pick<NewOrder, 'card' | 'shown'> & { request: Partial<OrderRequest> }
+export type Funds = Pick<NewOrder, 'card' | 'shown'> & { request: Partial<OrderRequest>; destination?: Destination }
+
+/** The card that a transfer credits. */
+interface Destination {
+  pan: Secret<string>
+  card: DestinationCard
+}
+
+type FundsWorld = Pick<MobileWorld, 'findReference' | 'openReference' | 'findDestination' | 'issuerOf'>
+
+/** The cards of an invoice; undefined where one cannot be used. */
+export async function fundsOf(
+  world: FundsWorld,
+  invoice: Invoice,
+  secrets: InvoiceSecrets,
+  confirmed: Confirmed,
+): Promise<Funds | undefined> {
+  const source = await sourceOf(world, invoice, secrets, confirmed)
+  if (!source || invoice.kind !== 'transfer') return source
+  const destination = await destinationOf(world, invoice, secrets, confirmed)
+  return destination && { ...source, destination }
+}
+
+async function destinationOf(
+  world: FundsWorld,
+  { merchantId }: Invoice,
+  { toPan }: InvoiceSecrets,
+  { toServerCardId }: Confirmed,
+): Promise<Destination | undefined> {
+  if (!toPan) return isNumber(toServerCardId) ? world.findDestination(merchantId, BigInt(toServerCardId)) : undefined
+  const pan = toPan.reveal()
+  const network = networkOf(pan)
+  const { country } = issuerFacts(world.issuerOf(pan))
+  const known = { ...(network === undefined ? {} : { network }), ...(country === undefined ? {} : { country }) }
+  return { pan: toPan, card: { bin: binOf(pan), lastFour: lastFourOf(pan), ...known } }
+}
+
+const isNumber = (id: string | undefined): id is string => id !== undefined && /^[0-9]{1,19}$/.test(id)
 
 /** The card of the app, or that of a reference of this merchant whose e-mail address is still the same. */
-export async function fundsOf(
-  world: Pick<MobileWorld, 'findReference' | 'openReference'>,
+async function sourceOf(
+  world: FundsWorld,
   { merchantId, request }: Invoice,
   { pan, cvv2 }: InvoiceSecrets,
   { serverCardId, email }: Confirmed,
@@ -30,7 +70,7 @@ export async function fundsOf(
       request: { ...(firstName === undefined ? {} : { firstName }), ...(lastName === undefined ? {} : { lastName }) },
     }
   }
-  if (serverCardId === undefined || !/^[0-9]{1,19}$/.test(serverCardId)) return undefined
+  if (!isNumber(serverCardId)) return undefined
   const reference = await world.findReference(merchantId, BigInt(serverCardId))
   if (!reference) return undefined
   const mapped = reference.first.payer.email

@@ -3,6 +3,7 @@ import { sha1Hex } from '../base/digest.ts'
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import { statusOf, type Order } from '../order/order.ts'
 import { finalStatuses } from '../spec/words.ts'
+import { totalMinor } from './fees.ts'
 import type { Funds } from './funds.ts'
 import type { Confirmed, Hold, Invoice } from './invoice.ts'
 import type { MobileWorld } from './mobile-world.ts'
@@ -19,7 +20,8 @@ export function holdSum(
   funds: Funds,
 ): Promise<boolean> {
   const { currency } = invoice.request
-  return makeOrder(world, place, invoice, 'preauth', {
+  const { card, shown } = funds
+  return makeOrder(world, place, invoice, {
     kind: 'preauth',
     orderId,
     // Of the number of the order that the invoice becomes: an invoice id may fill the whole name.
@@ -27,11 +29,12 @@ export function holdSum(
     currency,
     amountMinor: sumMinor,
     amountText: minorToDecimal(sumMinor, currencyOf(currency)!.exponent),
-    ...funds,
+    card,
+    shown,
     request: {
       ...payerRequest(invoice, confirmed, funds),
       orderDesc: 'Random sum',
-      mobile: { invoiceId: invoice.invoiceId, randomSum: 'hold' },
+      mobile: { invoiceId: invoice.invoiceId, randomSum: 'hold', holdsForMinor: String(totalMinor(invoice)) },
     },
   })
 }

@@ -2,11 +2,11 @@ import type { Delivery } from '../delivery/delivery.ts'
 import type { Kind, Rendered } from '../delivery/send.ts'
 import { firstPaymentOf } from '../gateway-api/card-references.ts'
 import type { Order } from '../order/order.ts'
-import { judgeMapping, mappingBody } from './merchant-wire.ts'
+import { judgeMapping, mappingBody, type ToldCard } from './merchant-wire.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import { placeOfInvoice } from './place.ts'
 
-/** The card mapping notification: registers the card of an approved transaction and tells the merchant's server. Fifteen tries take less than a day. */
+/** The card mapping notification: registers the cards of an approved transaction and tells the merchant's server. Fifteen tries take less than a day. */
 export const cardMapping = (world: () => MobileWorld, orderOf: (delivery: Delivery) => Promise<Order | undefined>): Kind => ({
   maxTries: 15,
   judge: () => 'again',
@@ -18,18 +18,9 @@ export const cardMapping = (world: () => MobileWorld, orderOf: (delivery: Delive
     if (!order || !found) return undefined
     const { invoice, secrets } = found
     const { merchant, endpoint } = placeOfInvoice(w.registry(), invoice)
-    const { merchantId, orderId, card } = order
-    const reference = await w.registerCard({
-      place: { merchantId, orderId },
-      card,
-      first: firstPaymentOf(order),
-      at: w.clock.now(),
-    })
-    const body = mappingBody(invoice, secrets, {
-      serverCardId: String(reference.ids.cardRefId),
-      uniqueReferenceCardId: reference.uniqueReference,
-      bin: Number(card.bin),
-    })
+    const source = invoice.request.card && (await sourceOf(w, order))
+    const destination = secrets.toPan && (await destinationOf(w, order))
+    const body = mappingBody(invoice, secrets, { ...(source && { source }), ...(destination && { destination }) })
     return {
       method: 'POST',
       url: delivery.url,
@@ -40,3 +31,19 @@ export const cardMapping = (world: () => MobileWorld, orderOf: (delivery: Delive
     }
   },
 })
+
+async function sourceOf(world: MobileWorld, order: Order): Promise<ToldCard> {
+  const { merchantId, orderId, card } = order
+  const place = { merchantId, orderId }
+  const { ids, uniqueReference } = await world.registerCard({ place, card, first: firstPaymentOf(order), at: world.clock.now() })
+  return { serverCardId: String(ids.cardRefId), uniqueReferenceCardId: uniqueReference, bin: Number(card.bin) }
+}
+
+/** Nobody pays with somebody else's card because money was once sent to it: its id is one that serves as a destination alone. */
+async function destinationOf(world: MobileWorld, order: Order): Promise<ToldCard> {
+  const { merchantId, orderId, request } = order
+  const card = request.transfer!.destination
+  const made = { place: { merchantId, orderId }, card, at: world.clock.now() }
+  const { dstCardRefId, uniqueReference } = await world.registerDestination(made)
+  return { serverCardId: String(dstCardRefId), uniqueReferenceCardId: uniqueReference, bin: Number(card.bin) }
+}

@@ -16,7 +16,7 @@ export const checkUrl = (server: string, { kind, invoiceId }: Pick<Invoice, 'kin
 export const mappingUrl = (server: string, kind: Invoice['kind']): string => `${server.replace(/\/+$/, '')}/${kind}/notification`
 
 export function checkBody({ request, nonce, sessionToken }: Invoice, secrets: InvoiceSecrets): string {
-  const { clientCardId } = request
+  const { clientCardId, toClientCardId } = request
   return JSON.stringify({
     consumer: { device: { serialNumber: request.serialNumber } },
     session: {
@@ -26,6 +26,7 @@ export function checkBody({ request, nonce, sessionToken }: Invoice, secrets: In
       token: sessionToken,
     },
     ...(clientCardId === undefined ? {} : { sourceOfFunds: { reference: { clientCardId } } }),
+    ...(toClientCardId === undefined ? {} : { destinationOfFunds: { reference: { clientCardId: toClientCardId } } }),
   })
 }
 
@@ -51,13 +52,17 @@ export function judgeCheck(invoice: Invoice, reply: Reply, controlKeys: readonly
   if (valueAt(body, 'error.cause') !== undefined) return declined('refused', causeOf(reply.body))
   const values = readJson(checkReply, body)
   if (typeof values === 'string') return declined('unbelievable', values)
-  return judgeValues(invoice, values, cardIdOf(body), controlKeys)
+  const cards = {
+    source: cardIdOf(body, 'sourceOfFunds'),
+    destination: invoice.kind === 'transfer' ? cardIdOf(body, 'destinationOfFunds') : undefined,
+  }
+  return judgeValues(invoice, values, cards, controlKeys)
 }
 
 function judgeValues(
   invoice: Invoice,
   values: JsonValues,
-  cardId: string | undefined | null,
+  { source, destination }: Readonly<Record<'source' | 'destination', string | undefined | null>>,
   controlKeys: readonly Secret<string>[],
 ): Checked {
   const { nonce, sessionToken, invoiceId, endpointId, request } = invoice
@@ -65,20 +70,23 @@ function judgeValues(
   const said = [told('session.nonce'), told('session.token'), told('invoiceId')]
   const ours = [nonce, sessionToken, invoiceId]
   if (!ours.every((text, i) => sameText(text, said[i]!))) return declined('unbelievable', 'nonce, token or invoice is another')
-  if (cardId === null) return declined('unbelievable', 'serverCardId is no text of 1 to 64 characters')
+  if (source === null || destination === null) return declined('unbelievable', 'serverCardId is no text of 1 to 64 characters')
   const parts = checkParts({
     serialNumber: request.serialNumber,
     nonce,
     endpointId: String(endpointId),
     invoiceId,
-    ...(cardId === undefined ? {} : { serverCardId: cardId }),
+    ...(source === undefined ? {} : { serverCardId: source }),
+    ...(destination === undefined ? {} : { destinationServerCardId: destination }),
   })
   if (!signatureHolds(told('session.checkSignature')!, parts, controlKeys))
     return declined('unbelievable', 'checkSignature does not hold')
   if ((told('transaction.currency') ?? request.currency) !== request.currency)
     return declined('unbelievable', 'the currency is another')
-  if ((request.clientCardId === undefined) !== (cardId === undefined))
-    return declined('unbelievable', cardId === undefined ? 'serverCardId is missing' : 'serverCardId was not asked for')
+  const asked = [request.clientCardId, request.toClientCardId]
+  for (const [at, cardId] of [source, destination].entries())
+    if ((asked[at] === undefined) !== (cardId === undefined))
+      return declined('unbelievable', cardId === undefined ? 'serverCardId is missing' : 'serverCardId was not asked for')
   const randomSumCentis = values.get('transaction.randomSumCentis') as number | undefined
   if (randomSumCentis !== undefined && minorOfCentis(randomSumCentis, request.currency) === undefined)
     return declined('unbelievable', `randomSumCentis cannot be expressed in ${request.currency}`)
@@ -88,15 +96,16 @@ function judgeValues(
     email: told('consumer.email'),
     birthDay: told('consumer.birthDay'),
     ipAddress,
-    serverCardId: cardId,
+    serverCardId: source,
+    toServerCardId: destination,
     randomSumCentis,
   })
   return { is: 'confirmed', confirmed }
 }
 
 /** A number or a text; null when it is neither. */
-function cardIdOf(body: unknown): string | undefined | null {
-  const value = valueAt(body, 'sourceOfFunds.reference.serverCardId')
+function cardIdOf(body: unknown, of: 'sourceOfFunds' | 'destinationOfFunds'): string | undefined | null {
+  const value = valueAt(body, `${of}.reference.serverCardId`)
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null
   return typeof value === 'string' && value.length <= 64 ? value : null
@@ -117,18 +126,32 @@ export function billingOf(values: JsonValues): Billing {
   return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
 }
 
-/** What maps a card: the three bodies differ. */
+export interface ToldCard {
+  serverCardId: string
+  uniqueReferenceCardId: number
+  bin: number
+}
+
+/** What maps cards: the three bodies differ. */
 export function mappingBody(
   { kind, request, sessionToken }: Invoice,
   secrets: InvoiceSecrets,
-  card: { serverCardId: string; uniqueReferenceCardId: number; bin: number },
+  cards: { source?: ToldCard; destination?: ToldCard },
 ): string {
-  const { bin, ...reference } = card
   const session = { accessToken: secrets.accessToken.reveal(), token: sessionToken }
   const common = { consumer: { device: { serialNumber: request.serialNumber } }, session }
-  return JSON.stringify(
-    kind === 'verification' ? { ...common, reference, sourceCard: { bin } } : { ...common, sourceCard: { bin, reference } },
-  )
+  const [source, destination] = [cards.source, cards.destination].map((card) => {
+    if (!card) return undefined
+    const { bin, ...reference } = card
+    return { bin, reference }
+  })
+  if (kind === 'verification')
+    return JSON.stringify({ ...common, reference: source?.reference, sourceCard: { bin: source?.bin } })
+  return JSON.stringify({
+    ...common,
+    ...(source && { sourceCard: source }),
+    ...(destination && { destinationCard: destination }),
+  })
 }
 
 /** `received`, `again` (no answer, or one that does not fit), or `never`: the merchant's server will not have it. */

@@ -2,10 +2,12 @@ import { uuid } from '../base/random.ts'
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import { acceptOrder, type NewOrder } from '../gateway-api/accept.ts'
 import type { Asked } from '../gateway-api/asked.ts'
-import type { OrderRequest } from '../order/order.ts'
-import type { Operation } from '../spec/gateway/operations.ts'
+import type { DestinationCard } from '../card/reference.ts'
+import type { OrderRequest, TransferFacts } from '../order/order.ts'
+import type { OrderKind } from '../spec/words.ts'
+import { totalMinor } from './fees.ts'
 import type { Funds } from './funds.ts'
-import { declines, type Confirmed, type Decline, type Invoice } from './invoice.ts'
+import { declines, type Confirmed, type Decline, type Invoice, type MobileKind } from './invoice.ts'
 import { mappingUrl } from './merchant-wire.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import type { Place } from './perform.ts'
@@ -19,35 +21,55 @@ export async function orderInvoice(
   funds: Funds,
 ): Promise<Decline | undefined> {
   const { request, kind, invoiceId, orderId, sumStatus } = invoice
+  const { destination, ...source } = funds
   const amountMinor = BigInt(request.amountMinor ?? 0)
-  const { exponent } = currencyOf(request.currency)!
-  const operation = kind === 'sale' ? 'sale' : 'account-verification'
-  const mapped = request.card ? { mappingUrl: mappingUrl(place.endpoint.settings.merchantServerUrl!, kind) } : {}
-  const { callbackUrl } = place.endpoint.settings
-  const isMade = await makeOrder(world, place, invoice, operation, {
-    kind: operation,
+  const spelled = (minor: bigint) => minorToDecimal(minor, currencyOf(request.currency)!.exponent)
+  const maps = request.card !== undefined || (kind === 'transfer' && request.toClientCardId === undefined)
+  const { callbackUrl, merchantServerUrl } = place.endpoint.settings
+  const total = totalMinor(invoice)
+  const isMade = await makeOrder(world, place, invoice, {
+    kind: kinds[kind].order,
     orderId,
     clientOrderid: invoiceId,
     currency: request.currency,
     amountMinor,
-    amountText: kind === 'sale' ? minorToDecimal(amountMinor, exponent) : '0',
-    ...funds,
+    amountText: kind === 'verification' ? '0' : spelled(amountMinor),
+    ...(destination && { first: { minor: total, text: spelled(total) } }),
+    ...source,
+    card: { ...source.card, ...(destination && { destination: destination.pan }) },
     request: {
       ...payerRequest(invoice, confirmed, funds),
-      orderDesc: request.description ?? (kind === 'sale' ? 'Sale' : 'Card verification'),
+      orderDesc: request.description ?? kinds[kind].description,
+      ...(destination && { transfer: transferFacts(invoice, destination.card) }),
       ...(callbackUrl === undefined ? {} : { endpointCallbackUrl: callbackUrl }),
-      mobile: { invoiceId, ...mapped, ...(sumStatus === undefined ? {} : { randomSum: 'named' }) },
+      mobile: {
+        invoiceId,
+        ...(maps ? { mappingUrl: mappingUrl(merchantServerUrl!, kind) } : {}),
+        ...(sumStatus === undefined ? {} : { randomSum: 'named' }),
+      },
     },
   })
   return isMade ? undefined : declines.name
 }
+
+// oxfmt-ignore
+const kinds: Readonly<Record<MobileKind, { order: OrderKind; description: string }>> = {
+  verification: { order: 'account-verification', description: 'Card verification' },
+  sale:         { order: 'sale',                 description: 'Sale' },
+  transfer:     { order: 'transfer',             description: 'Transfer' },
+}
+
+const transferFacts = ({ fee }: Invoice, destination: DestinationCard): TransferFacts => ({
+  commissionMinor: fee?.commissionMinor ?? '0',
+  ...(fee === undefined ? {} : { gateId: fee.gateId }),
+  destination,
+})
 
 /** Makes an order under its own number, once: whoever takes the invoice over finds it, whatever became of it. False where its name is another's. */
 export async function makeOrder(
   world: MobileWorld,
   { merchant, endpoint }: Place,
   { digest }: Invoice,
-  operation: Operation,
   made: Omit<NewOrder, 'digest'> & { orderId: bigint },
 ): Promise<boolean> {
   const { merchantId } = merchant
@@ -56,7 +78,8 @@ export async function makeOrder(
   const pathId = endpoint.endpointId
   const asked: Asked = {
     world,
-    operation,
+    // As far as the gateway API has a name for it: of a transfer it has none.
+    operation: made.kind === 'transfer' ? 'sale' : made.kind,
     path: { id: String(pathId), group: false },
     overloaded: false,
     serialNumber: uuid(world.random),

@@ -4,7 +4,7 @@ import { secret } from '../base/secret.ts'
 import type { Endpoint, Merchant } from '../merchant/merchant.ts'
 import { performParts, sessionSignature, signatureHolds } from '../merchant/session.ts'
 import { readJson, valueAt, type JsonNeed, type JsonTable, type JsonValues } from '../spec/mobile/field.ts'
-import { isInvoiceId, saleRequest, verificationRequest } from '../spec/mobile/requests.ts'
+import { isInvoiceId, saleRequest, transferRequest, verificationRequest } from '../spec/mobile/requests.ts'
 import { minorOfCentis } from './centis.ts'
 import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoice.ts'
 import { billingOf } from './merchant-wire.ts'
@@ -31,7 +31,7 @@ function placeFor(world: MobileWorld, endpointId: string, kind: MobileKind): Pla
   const entry = /^[1-9][0-9]{0,17}$/.test(endpointId) ? world.registry().entry(BigInt(endpointId), false) : undefined
   const [endpoint] = entry?.endpoints ?? []
   if (!entry || !endpoint) return refuseMobile('INVALID_CONFIGURATION', 'endpointId is not known')
-  const operation = kind === 'sale' ? 'sale' : 'account-verification'
+  const operation = kind === 'verification' ? 'account-verification' : 'sale'
   if (!entry.enabled || endpoint.settings.disabledOperations.includes(operation))
     return refuseMobile('INVALID_CONFIGURATION', 'endpointId is not enabled for this operation')
   if (endpoint.settings.merchantServerUrl === undefined)
@@ -41,7 +41,12 @@ function placeFor(world: MobileWorld, endpointId: string, kind: MobileKind): Pla
   return { merchant: entry.merchant, endpoint }
 }
 
-const fundsOf = { verification: 'sourceCard', sale: 'sourceOfFunds.card' } as const
+const fundsOf = { verification: 'sourceCard', sale: 'sourceOfFunds.card', transfer: 'sourceOfFunds.card' } as const
+const tables: Readonly<Record<MobileKind, JsonTable>> = {
+  verification: verificationRequest,
+  sale: saleRequest,
+  transfer: transferRequest,
+}
 
 /** Reads every field, verifies the signature, and writes the invoice down: what it asks for is done afterwards. */
 export async function performMobile(
@@ -107,17 +112,25 @@ export async function performMobile(
 
 const answerOf = ({ invoiceId, sessionToken }: Invoice) => ({ invoiceId, session: { token: sessionToken } })
 
+/** Where there is either a card or a reference, and what is mandatory then. */
+const source = ['sourceOfFunds', { card: 'card', reference: 'reference' }] as const
+const destination = ['destinationOfFunds', { card: 'to card', reference: 'to reference' }] as const
+const choices: Readonly<Record<MobileKind, readonly (typeof source | typeof destination)[]>> = {
+  verification: [],
+  sale: [source],
+  transfer: [source, destination],
+}
+
 function readRequest(kind: MobileKind, body: unknown): JsonValues | string {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'the body must be a JSON object'
-  const table: JsonTable = kind === 'sale' ? saleRequest : verificationRequest
   const needs = new Set<JsonNeed>()
-  if (kind === 'sale') {
-    const [card, reference] = ['sourceOfFunds.card', 'sourceOfFunds.reference'].map((path) => valueAt(body, path) ?? undefined)
-    if (card !== undefined && reference !== undefined) return 'sourceOfFunds.reference must be left out where there is a card'
-    if (card === undefined && reference === undefined) return 'sourceOfFunds.card may not be empty'
-    needs.add(card === undefined ? 'reference' : 'card')
+  for (const [of, need] of choices[kind]) {
+    const [card, reference] = [`${of}.card`, `${of}.reference`].map((path) => valueAt(body, path) ?? undefined)
+    if (card !== undefined && reference !== undefined) return `${of}.reference must be left out where there is a card`
+    if (card === undefined && reference === undefined) return `${of}.card may not be empty`
+    needs.add(card === undefined ? need.reference : need.card)
   }
-  const values = readJson(table, body, needs)
+  const values = readJson(tables[kind], body, needs)
   if (typeof values === 'string' || needs.has('reference')) return values
   const holder = `${fundsOf[kind]}.holder`
   if (values.has(`${holder}.printedName`)) return values
@@ -134,11 +147,13 @@ const said = (values: JsonValues) =>
 function secretsOf(kind: MobileKind, values: JsonValues): InvoiceSecrets {
   const of = (path: string) => values.get(path) as string | undefined
   const pan = of(`${fundsOf[kind]}.number`)
+  const toPan = of('destinationOfFunds.card.number')
   const cvv2 = of(`${fundsOf[kind]}.securityCode`) ?? of('sourceOfFunds.reference.securityCode')
   return {
     accessToken: secret(of('session.accessToken')!),
     signature: secret(of('session.signature')!),
     ...(pan === undefined ? {} : { pan: secret(pan) }),
+    ...(toPan === undefined ? {} : { toPan: secret(toPan) }),
     ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
   }
 }
@@ -157,6 +172,7 @@ function requestOf(kind: MobileKind, values: JsonValues, remoteAddress: string, 
     amountCentis: values.get('transaction.amountCentis') as number | undefined,
     amountMinor: amountMinor === undefined ? undefined : String(amountMinor),
     clientCardId: of('sourceOfFunds.reference.clientCardId'),
+    toClientCardId: of('destinationOfFunds.reference.clientCardId'),
     birthDay: of('consumer.birthDay'),
     description: of('order.description'),
     siteUrl: of('order.siteUrl'),

@@ -1,13 +1,14 @@
 import { reasonOf } from '../base/log.ts'
 import { uuid } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
+import { completeTransfer } from './complete.ts'
 import type { Invoice, InvoiceSecrets, MobileKind } from './invoice.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import { performMobile, type MobileAsked } from './perform.ts'
 import { httpOf, refuseMobile, type MobileRefusal } from './refusal.ts'
 import { statusOfMobile } from './status.ts'
 
-const kinds: readonly MobileKind[] = ['verification', 'sale']
+const kinds: readonly MobileKind[] = ['verification', 'sale', 'transfer']
 
 /** What merchants' apps call. */
 export function mobileRoutes(
@@ -15,7 +16,13 @@ export function mobileRoutes(
   world: MobileWorld,
   begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
 ): Route[] {
-  return kinds.flatMap((kind): Route[] => {
+  const complete: Route = {
+    method: 'POST',
+    path: `${base}/dapi/v1/transfer/:endpointId/:invoiceId/:assignedId`,
+    handle: (request) =>
+      serve(world, 'transfer', request, (asked) => completeTransfer(world, asked, request.params.assignedId ?? '', begin)),
+  }
+  const routes = kinds.flatMap((kind): Route[] => {
     const path = `${base}/dapi/v1/${kind}/:endpointId/:invoiceId`
     return [
       { method: 'POST', path, handle: (request) => serve(world, kind, request, (asked) => performMobile(world, asked, begin)) },
@@ -26,6 +33,7 @@ export function mobileRoutes(
       },
     ]
   })
+  return [...routes, complete]
 }
 
 type Doing = (asked: MobileAsked) => Promise<object>

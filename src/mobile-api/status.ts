@@ -2,23 +2,19 @@ import { authenticationView } from '../order/view-authentication.ts'
 import { head, statusOf, type Order } from '../order/order.ts'
 import { readJson } from '../spec/mobile/field.ts'
 import { statusRequest } from '../spec/mobile/requests.ts'
-import type { Invoice } from './invoice.ts'
+import { centisOfMinor } from './centis.ts'
+import type { Fee, Invoice } from './invoice.ts'
+import { locateInvoice } from './locate.ts'
 import type { MobileWorld } from './mobile-world.ts'
-import { tokensHold, type MobileAsked } from './perform.ts'
+import type { MobileAsked } from './perform.ts'
 import { refuseMobile, type MobileRefusal } from './refusal.ts'
 
 /** Where a transaction of the app stands. What is not there, and what belongs to somebody else, are told alike. */
 export async function statusOfMobile(world: MobileWorld, asked: MobileAsked): Promise<object | MobileRefusal> {
   const values = readJson(statusRequest, asked.body)
   if (typeof values === 'string') return refuseMobile('INVALID_REQUEST', values)
-  const { endpointId } = asked
-  const endpoint = /^[1-9][0-9]{0,17}$/.test(endpointId) ? world.registry().endpoint(BigInt(endpointId)) : undefined
-  const found = endpoint && (await world.invoices.find(endpoint.merchantId, asked.invoiceId))
-  const isTheirs =
-    found?.invoice.kind === asked.kind &&
-    found.invoice.endpointId === endpoint!.endpointId &&
-    tokensHold(values, found.invoice, found.secrets)
-  if (!isTheirs) return refuseMobile('ORDER_NOT_FOUND', 'invoiceId is not known')
+  const found = await locateInvoice(world, asked, values)
+  if (!found) return refuseMobile('ORDER_NOT_FOUND', 'invoiceId is not known')
   const { invoice } = found
   const { merchantId, orderId } = invoice
   const order = invoice.state === 'ordered' ? await world.orders.byId({ merchantId, orderId }) : undefined
@@ -30,6 +26,7 @@ function stateOf(world: MobileWorld, invoice: Invoice, order: Order | undefined)
   const sum = sumStatus === undefined ? {} : { randomSumAuthStatus: sumStatus }
   if (state === 'declined' || state === 'releasing')
     return { state: 'DECLINED', errorCode, errorMessage, ...sum, ...finalFacts(invoice, undefined) }
+  if (state === 'choosing') return { state: 'TRANSFER_FEE_REQUEST', transferFeeList: invoice.fees!.map(feeItem(invoice)) }
   if (state === 'answering') return { state: 'REDIRECT_REQUEST', redirectUrl: world.sumPage(hold!.pageToken) }
   if (!order) return { state: 'PROCESSING', ...sum }
   return { ...stateOfOrder(world, invoice, order), ...sum }
@@ -54,16 +51,25 @@ function stateOfOrder(world: MobileWorld, invoice: Invoice, order: Order): objec
   }
 }
 
+const feeItem =
+  ({ request: { currency } }: Invoice) =>
+  ({ assignedId, commissionMinor }: Fee) => ({
+    assignedId,
+    commissionCentis: centisOfMinor(BigInt(commissionMinor), currency),
+    currency,
+  })
+
 /** What a final answer always has: apps read it unguarded. */
-function finalFacts({ kind, orderId, request, createdAt }: Invoice, order: Order | undefined): object {
+function finalFacts({ kind, orderId, request, fee, createdAt }: Invoice, order: Order | undefined): object {
   const bankOrderId = (order && head(order).result.processor?.processorTxId) ?? String(orderId)
   if (kind === 'verification') return { bankOrderId }
+  const commission = BigInt(order?.request.transfer?.commissionMinor ?? fee?.commissionMinor ?? 0)
   return {
     bankOrderId,
     orderId: String(orderId),
     transaction: {
       amountCentis: request.amountCentis,
-      commissionCentis: 0,
+      commissionCentis: centisOfMinor(commission, request.currency),
       currency: request.currency,
       orderCreatedDate: dateText(order?.createdAt ?? createdAt),
       transactionCreatedDate: dateText(order ? head(order).createdAt : createdAt),

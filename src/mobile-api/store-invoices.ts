@@ -4,7 +4,7 @@ import { secret } from '../base/secret.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import type { Confirmed, Decline, Hold, Invoice, InvoiceSecrets, SumStatus } from './invoice.ts'
+import type { Confirmed, Decline, Fee, Hold, Invoice, InvoiceSecrets, SumStatus } from './invoice.ts'
 
 interface InvoiceRow {
   merchant_id: bigint
@@ -22,6 +22,8 @@ interface InvoiceRow {
   cvv2_key: bigint | null
   state: Invoice['state']
   confirmed: Confirmed | null
+  fees: Fee[] | null
+  fee: Fee | null
   rests_until: number | null
   hold_order_id: bigint | null
   sum_minor: bigint | null
@@ -35,7 +37,7 @@ interface InvoiceRow {
 }
 
 const names = `merchant_id invoice_id endpoint_id kind nonce session_token order_id digest request secrets_sealed secrets_key cvv2_sealed cvv2_key state
-  confirmed rests_until hold_order_id sum_minor page_token wrong_answers sum_status error_code error_message tries created_at`
+  confirmed fees fee rests_until hold_order_id sum_minor page_token wrong_answers sum_status error_code error_message tries created_at`
 const columns = names
   .split(/\s+/)
   .map((name) => `i.${name}`)
@@ -66,7 +68,8 @@ const move = statement<InvoiceRow>(`
   update mobile_invoice i set state = $4::text, due_at = $5, lease = $6, tries = 0, rests_until = $7, confirmed = coalesce($8, i.confirmed),
     hold_order_id = coalesce($9, i.hold_order_id), sum_minor = coalesce($10, i.sum_minor), page_token = coalesce($11, i.page_token),
     wrong_answers = coalesce($12, i.wrong_answers), sum_status = coalesce($13, i.sum_status), error_code = $14, error_message = $15,
-    ended_at = case when $4::text in ('ordered', 'declined') then $16::timestamptz end,
+    fees = coalesce($16, i.fees), fee = coalesce($17, i.fee),
+    ended_at = case when $4::text in ('ordered', 'declined') then $18::timestamptz end,
     cvv2_sealed = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
     cvv2_key = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
   where i.merchant_id = $1 and i.invoice_id = $2 and i.state = $3
@@ -83,11 +86,12 @@ export interface OpenInvoice {
 /** A change of state, with what is known from then on. */
 export type Move = (
   | { state: 'holding' | 'ordering'; lease: bigint }
+  | { state: 'choosing'; restsUntil: number; fees: readonly Fee[] }
   | { state: 'answering'; restsUntil: number }
   | ({ state: 'releasing'; lease: bigint } & Decline)
   | { state: 'ordered' }
   | ({ state: 'declined' } & Decline)
-) & { confirmed?: Confirmed; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
+) & { confirmed?: Confirmed; fee?: Fee; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
 
 export interface InvoiceStore {
   /** False when the invoice or its nonce is there already. */
@@ -110,6 +114,7 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
         accessToken: secrets.accessToken.reveal(),
         signature: secrets.signature.reveal(),
         pan: secrets.pan?.reveal(),
+        toPan: secrets.toPan?.reveal(),
       }
       const sealed = seal(key.key, Buffer.from(JSON.stringify(kept)), contextOf(invoice, 'secrets'), random)
       const cvv2 = secrets.cvv2 && seal(cvv2Key.key, Buffer.from(secrets.cvv2.reveal()), contextOf(invoice, 'cvv2'), random)
@@ -170,7 +175,7 @@ export async function moveInvoice(
   to: Move,
   now: number,
 ): Promise<OpenInvoice | undefined> {
-  const { confirmed, hold, wrongAnswers, sumStatus } = to
+  const { confirmed, fee, hold, wrongAnswers, sumStatus } = to
   const lease = 'lease' in to ? to.lease : null
   const restsUntil = 'restsUntil' in to ? timestamp(to.restsUntil) : null
   const { errorCode = null, errorMessage = null } = 'errorCode' in to ? to : {}
@@ -190,6 +195,8 @@ export async function moveInvoice(
     sumStatus ?? null,
     errorCode,
     errorMessage,
+    'fees' in to ? JSON.stringify(to.fees) : null,
+    fee === undefined ? null : JSON.stringify(fee),
     timestamp(now),
   ])
   return row && openInvoice(row, keys)
@@ -218,6 +225,8 @@ function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
     tries: row.tries,
     createdAt: row.created_at,
     ...(row.confirmed === null ? {} : { confirmed: row.confirmed }),
+    ...(row.fees === null ? {} : { fees: row.fees }),
+    ...(row.fee === null ? {} : { fee: row.fee }),
     ...(row.rests_until === null ? {} : { restsUntil: row.rests_until }),
     ...(hold === undefined ? {} : { hold }),
     ...(row.sum_status === null ? {} : { sumStatus: row.sum_status }),
@@ -230,6 +239,7 @@ function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
     accessToken: string
     signature: string
     pan?: string
+    toPan?: string
   }
   // A CVV2 whose hourly key is gone is simply absent.
   const cvv2Key = row.cvv2_key === null ? undefined : keys.version('cvv2', row.cvv2_key)
@@ -240,6 +250,7 @@ function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
       accessToken: secret(kept.accessToken),
       signature: secret(kept.signature),
       ...(kept.pan === undefined ? {} : { pan: secret(kept.pan) }),
+      ...(kept.toPan === undefined ? {} : { toPan: secret(kept.toPan) }),
       ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
     },
   }

@@ -2,6 +2,7 @@
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import { statusOf, type Order } from '../order/order.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
+import { totalMinor } from './fees.ts'
 import type { Invoice, InvoiceSecrets, MobileKind } from './invoice.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import { answersLeft, readSum, sumsOf } from './random-sum.ts'
@@ -10,7 +11,7 @@ interface Shown {
   kind: MobileKind
   merchantName: string
   currency: string
-  /** Of the transaction; a verification has none. */
+  /** All that is debited; by a verification nothing is. */
   amountText?: string
 }
 
@@ -54,10 +55,11 @@ export async function viewOfSum(world: SumWorld, pageToken: string): Promise<Sum
   return asked ? { ...shown, ...asked } : { ...shown, is: 'working' }
 }
 
-function shownOf({ registry }: SumWorld, { merchantId, kind, request }: Invoice): Shown {
-  const { currency, amountMinor } = request
+function shownOf({ registry }: SumWorld, invoice: Invoice): Shown {
+  const { merchantId, kind, request } = invoice
+  const { currency } = request
   const merchantName = registry().merchant(merchantId)?.name ?? ''
-  const text = amountMinor === undefined ? {} : { amountText: spelled(BigInt(amountMinor), currency) }
+  const text = kind === 'verification' ? {} : { amountText: spelled(totalMinor(invoice), currency) }
   return { kind, merchantName, currency, ...text }
 }
 

@@ -7,10 +7,11 @@ import { screenPayment, type Screening } from '../risk/screening.ts'
 import { isLimit, type LimitRule } from '../risk/velocity.ts'
 import { head, statusOf, type Order } from './order.ts'
 
-/** The most that is charged: of a list of amounts its greatest, of a transfer its amount with the commission. */
+/** The most that is charged: of a list of amounts its greatest, of a transfer its amount with the commission, of the hold of a random sum what is to follow. */
 function mostMinor(order: Order): bigint {
   const listed = (order.request.recurrent?.amounts ?? []).map(([minor]) => BigInt(minor))
-  return [order.amountMinor, head(order).amountMinor, ...listed].reduce((a, b) => (b > a ? b : a))
+  const toFollow = BigInt(order.request.mobile?.holdsForMinor ?? 0)
+  return [order.amountMinor, head(order).amountMinor, toFollow, ...listed].reduce((a, b) => (b > a ? b : a))
 }
 
 function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {

@@ -74,6 +74,8 @@ export interface MobileFacts {
   mappingUrl?: string
   /** The cardholder is asked for a sum instead of by 3-D Secure: the hold of that sum, or the payment once it was named. */
   randomSum?: 'hold' | 'named'
+  /** Of the hold: what is to be paid once the sum was named, which is what filters judge. */
+  holdsForMinor?: string
 }
 
 /** From card to card: the source pays the order's amount and the commission, the destination gets the amount. */

@@ -99,6 +99,7 @@ function pageOf(view: SumView, path: string, query: string, now: number): Page {
 const words: Readonly<Record<MobileKind, { what: string; approved: string; declined: string }>> = {
   verification: { what: 'Card verification for', approved: 'Card verified',    declined: 'Card not verified' },
   sale:         { what: 'Payment to',            approved: 'Payment approved', declined: 'Payment declined' },
+  transfer:     { what: 'Transfer with',         approved: 'Transfer approved', declined: 'Transfer declined' },
 }
 
 const titleOf = ({ kind, merchantName }: SumView): string => `${words[kind].what} ${merchantName}`

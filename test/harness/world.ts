@@ -32,6 +32,7 @@ export interface World {
     yen: number
     hundredths: number
     mobile: number
+    mobile_fee: number
     mobile_random_sum: number
   }
   groups: { multi: number; multi_secure: number }
@@ -75,7 +76,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   if (database) env.DATABASE_URL = (await options.through?.(database.url)) ?? database.url
   let running = await run({ ...env, PORT: '0' }, directory)
   const databaseUrl = database?.url ?? running.file.database_url
-  const added = await addOthers(databaseUrl, directory)
+  const added = await addOthers(databaseUrl, directory, running.file.endpoints.plain)
   const port = new URL(running.file.base_url).port
   const world: World = {
     ...viewOf(running.file),
@@ -111,7 +112,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 interface SandboxFile {
   base_url: string
   merchant: { login: string; control_key: string }
-  endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_random_sum: number }
+  endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_fee: number; mobile_random_sum: number }
   endpoint_groups: { multi: number; multi_secure: number }
   merchant_server_url: string
   shop_url: string
@@ -152,7 +153,7 @@ async function run(env: Record<string, string>, directory: string) {
 }
 
 /** A second merchant, and endpoints of the first with settings the sandbox does not have. */
-async function addOthers(url: string, directory: string) {
+async function addOthers(url: string, directory: string, plain: number) {
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url, connections: 2, use: 'search', log })
   try {
@@ -160,7 +161,7 @@ async function addOthers(url: string, directory: string) {
     const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
     const registry = await loadRegistry(pool, keys, systemClock.now())
     const merchant = registry.merchantByLogin('sandbox')!
-    const gateIds = [...registry.gates()].map((gate) => gate.gateId)
+    const { gateIds } = registry.endpoint(BigInt(plain))!
     const other = { login: 'other-merchant', controlKey: '7C0FD3A2-40B1-4F0C-9A53-7D6B1E8F2C44' }
     const merchantId = await openIds(pool, 'merchant', 1).take()
     const ids = openIds(pool, 'endpoint', 1)

@@ -10,12 +10,14 @@ import { hmac, startMerchant } from './mobile-peer.ts'
 export type Json = Record<string, unknown>
 
 export interface Begun {
-  kind: 'verification' | 'sale'
+  kind: 'verification' | 'sale' | 'transfer'
   endpoint: number
   invoiceId: string
   body: Json
   accessToken: string
 }
+
+const otherNumber = '5555555555554444'
 
 const cardOf = (number: string, securityCode = '123') => ({
   number,
@@ -29,6 +31,8 @@ interface Wish {
   number?: string
   securityCode?: string
   reference?: Json
+  /** Of a transfer: the card that is credited, or its reference. */
+  to?: Json
   amountCentis?: number
   currency?: string
   email?: string
@@ -36,7 +40,7 @@ interface Wish {
   change?: (body: Json) => void
 }
 
-/** An app at a world whose endpoints plain, secure, yen and mobile_random_sum call the merchant's server of this test. */
+/** An app at a world whose endpoints plain, secure, yen, mobile_fee and mobile_random_sum call the merchant's server of this test. */
 export async function openApp(world: World) {
   const began = new Map<string, { nonce: string; invoiceId: string; endpointId: string }>()
   const merchant = await startMerchant(world.merchant.controlKey, began)
@@ -48,7 +52,7 @@ export async function openApp(world: World) {
     const nonce = randomUUID().replaceAll('-', '')
     const accessToken = randomUUID() + randomUUID()
     const serialNumber = 'device-1'
-    const amount = kind === 'sale' ? [String(amountCentis)] : []
+    const amount = kind === 'verification' ? [] : [String(amountCentis)]
     const signature = hmac(
       world.merchant.controlKey,
       accessToken,
@@ -64,8 +68,9 @@ export async function openApp(world: World) {
     const body: Json = {
       consumer: { device: { serialNumber }, email },
       session: { accessToken, nonce, signature },
-      transaction: { currency, ...(kind === 'sale' ? { amountCentis } : {}) },
+      transaction: { currency, ...(kind === 'verification' ? {} : { amountCentis }) },
       ...(kind === 'verification' ? { sourceCard: card } : { sourceOfFunds: reference ? { reference } : { card } }),
+      ...(kind === 'transfer' ? { destinationOfFunds: wish.to ?? { card: { number: otherNumber } } } : {}),
     }
     wish.change?.(body)
     return { kind, endpoint, invoiceId, body, accessToken }
@@ -81,6 +86,9 @@ export async function openApp(world: World) {
   const perform = ({ kind, endpoint, invoiceId, body }: Begun) => post(`${kind}/${endpoint}/${invoiceId}`, body)
   const status = ({ kind, endpoint, invoiceId, accessToken }: Begun, token: string) =>
     post(`${kind}/${endpoint}/${invoiceId}/status`, { session: { accessToken, token } })
+
+  const complete = ({ endpoint, invoiceId, accessToken }: Begun, token: string, assignedId: string) =>
+    post(`transfer/${endpoint}/${invoiceId}/${assignedId}`, { session: { accessToken, token } })
 
   async function accepted(one: Begun): Promise<string> {
     const { status: http, body } = await perform(one)
@@ -110,7 +118,8 @@ export async function openApp(world: World) {
     assert.match(String(error['code']), /^[0-9a-f-]{36}$/)
   }
 
-  const served = [world.endpoints.plain, world.endpoints.secure, world.endpoints.yen, world.endpoints.mobile_random_sum]
+  const { plain, secure, yen, mobile_fee: fee, mobile_random_sum: randomSum } = world.endpoints
+  const served = [plain, secure, yen, fee, randomSum]
   const { tell } = cliOf(() => world)
   for (const id of served) await tell(['endpoint', 'set', String(id), '--merchant-server-url', merchant.url])
   // The gateway reads the configuration now and then: until this server is the one that is asked.
@@ -123,7 +132,7 @@ export async function openApp(world: World) {
       await perform(one)
     }, isAsked)
   }
-  return { merchant, begin, post, perform, status, accepted, ended, refused }
+  return { merchant, begin, post, perform, status, complete, accepted, ended, refused }
 }
 
 export type App = Awaited<ReturnType<typeof openApp>>

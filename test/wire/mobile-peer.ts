@@ -38,24 +38,21 @@ export async function startMerchant(
   function answer(path: string, body: Json): Json {
     const serial = at(body, 'consumer.device.serialNumber') ?? ''
     const token = at(body, 'session.token') ?? ''
-    const check = /^\/(?:verification|sale)\/([^/]+)\/check$/.exec(path)
+    const check = /^\/(?:verification|sale|transfer)\/([^/]+)\/check$/.exec(path)
     if (check) {
       const { nonce, endpointId } = began.get(check[1]!)!
       tokens.set(token, check[1]!)
-      const clientCardId = at(body, 'sourceOfFunds.reference.clientCardId')
-      const serverCardId = clientCardId === undefined ? undefined : merchant.cards.get(clientCardId)
-      const checkSignature = hmac(
-        key,
-        serial,
-        nonce,
-        endpointId,
-        check[1]!,
-        ...(serverCardId === undefined ? [] : [serverCardId]),
-      )
+      const named = (of: string) => merchant.cards.get(at(body, `${of}.reference.clientCardId`) ?? '')
+      const [source, destination] = [named('sourceOfFunds'), named('destinationOfFunds')]
+      const signed = (id: string | undefined) => (id === undefined ? [] : [id])
+      const reference = (of: string, serverCardId: string | undefined) =>
+        serverCardId === undefined ? {} : { [of]: { reference: { serverCardId } } }
+      const checkSignature = hmac(key, serial, nonce, ...signed(destination), endpointId, check[1]!, ...signed(source))
       return {
         invoiceId: check[1],
         session: { nonce, token, checkSignature },
-        ...(serverCardId === undefined ? {} : { sourceOfFunds: { reference: { serverCardId } } }),
+        ...reference('sourceOfFunds', source),
+        ...reference('destinationOfFunds', destination),
       }
     }
     const { nonce, endpointId, invoiceId } = began.get(tokens.get(token)!)!

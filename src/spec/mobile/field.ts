@@ -6,8 +6,8 @@ export interface JsonKind {
   fits: (value: unknown) => boolean
 }
 
-/** `card` and `reference`: mandatory where the source of funds is that one. */
-export type JsonNeed = 'mandatory' | 'optional' | 'card' | 'reference'
+/** `card` and `reference`: mandatory where the source of funds is that one; `to card` and `to reference`: their destination. */
+export type JsonNeed = 'mandatory' | 'optional' | 'card' | 'reference' | 'to card' | 'to reference'
 
 export interface JsonField {
   is: JsonKind

@@ -98,7 +98,15 @@ export const saleRequest: JsonTable = {
   ...surroundings,
 }
 
-/** Request of the status operations. */
+/** Request of perform transfer. */
+// oxfmt-ignore
+export const transferRequest: JsonTable = {
+  ...saleRequest,
+  'destinationOfFunds.card.number':            { is: cardNumber,   need: 'to card',      guard: 'card', means: 'the card that is credited' },
+  'destinationOfFunds.reference.clientCardId': { is: text(1, 128), need: 'to reference', guard: 'open', means: 'the same, as the merchant calls it' },
+}
+
+/** Request of the status operations, and of complete transfer. */
 // oxfmt-ignore
 export const statusRequest: JsonTable = {
   'session.accessToken': { is: secretText,    need: 'mandatory', guard: 'secret', means: 'as at perform' },

@@ -1,4 +1,4 @@
--- Transfers, and the sum that a cardholder has to name where 3-D Secure does not run. `confirmed` is what the merchant's server said, `fees` what was listed for a transfer: the order is
+-- Transfers, and the sum that a cardholder has to name where 3-D Secure does not run. `confirmed` is what the merchant's server said, `fees` what was listed for the consumer of a transfer: the order is
 -- made later, by whoever has the invoice then. `rests_until` ends a wait for the app (`choosing`) or the cardholder (`answering`). The hold is an order of its own, by number from the start.
 alter table mobile_invoice
   drop constraint mobile_invoice_kind_check,
@@ -12,7 +12,8 @@ alter table mobile_invoice
   add constraint mobile_invoice_cvv2_check check (state not in ('releasing', 'ordered', 'declined') or cvv2_sealed is null),
   add column confirmed jsonb,
   add column fees jsonb,
-  add column assigned_id text,
+  -- The one that holds: chosen, or the gate's own.
+  add column fee jsonb,
   add column rests_until timestamptz,
   add column hold_order_id bigint,
   add column sum_minor bigint,
@@ -23,6 +24,11 @@ alter table mobile_invoice
   add constraint mobile_invoice_rest_check check (state not in ('choosing', 'answering') or rests_until is not null),
   add constraint mobile_invoice_hold_check
     check (state not in ('holding', 'answering', 'releasing') or (hold_order_id is not null and sum_minor is not null and page_token is not null));
+-- The card that a transfer credits is kept apart from the one that pays: of an order there may be both.
+alter table card_reference
+  add column of_destination boolean not null default false,
+  drop constraint card_reference_merchant_id_order_id_key,
+  add constraint card_reference_merchant_id_order_id_key unique (merchant_id, order_id, of_destination);
 create unique index on mobile_invoice (page_token) where page_token is not null;
 
 -- When sums were named wrongly for a card within a day, over all invoices of a merchant. The row is what parallel answers wait for.

@@ -1,0 +1,29 @@
+/** What a transfer costs at each gate, purely, and what apps call these gates. */
+import { commissionOf } from '../acquirer/commission.ts'
+import type { Gate } from '../merchant/merchant.ts'
+import type { Fee, Invoice } from './invoice.ts'
+
+/** How long the consumer may choose. */
+export const chooseMs = 15 * 60_000
+
+export function feesOf(gates: readonly Gate[], amountMinor: bigint): Fee[] {
+  const names = assignedIds(gates)
+  return gates.map((gate, i) => ({
+    assignedId: names[i]!,
+    gateId: String(gate.gateId),
+    commissionMinor: String(commissionOf(gate.settings, amountMinor)),
+  }))
+}
+
+/** Names of gates as a path may have them, each once. Where two are alike, or a path would mean something else, the number of the gate is added. */
+export function assignedIds(gates: readonly Pick<Gate, 'gateId' | 'name'>[]): string[] {
+  const safe = gates.map(({ name }) => name.toLowerCase().replaceAll(/[^a-z0-9._-]/g, '-'))
+  const numbered = gates.map(({ gateId }, i) => `${safe[i]!}-${gateId}`)
+  const isFit = (name: string) => name !== 'status' && !/^\.*$/.test(name) && safe.filter((other) => other === name).length === 1
+  const names = safe.map((name, i) => (isFit(name) ? name : numbered[i]!))
+  return new Set(names).size === names.length ? names : numbered
+}
+
+/** What the source is debited. */
+export const totalMinor = ({ request, fee }: Pick<Invoice, 'request' | 'fee'>): bigint =>
+  BigInt(request.amountMinor ?? 0) + BigInt(fee?.commissionMinor ?? 0)
