@@ -25,7 +25,7 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
     case 'checking': {
       const verdict = await askMerchant(world, place, invoice, open.secrets)
       if (isStopped() || !world.holding()) return undefined
-      if (verdict.is === 'confirmed') return confirmedMove(world, place, open, verdict.confirmed)
+      if (verdict.is === 'confirmed') return confirmedMove(world, place, invoice, verdict.confirmed)
       world.log.info({ invoice: invoiceId, why: verdict.why }, 'a mobile transaction is declined')
       return declined(verdict.decline)
     }
@@ -36,7 +36,7 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
     case 'choosing':
       return declined(declines.fee)
     case 'ordering':
-      if (!invoice.hold) return goOn(world, place, open, invoice.confirmed!)
+      if (!invoice.hold) return goOn(world, place, open)
       await releaseHold(world, invoice, invoice.hold)
       return orderMove(world, place, invoice, invoice.confirmed!, await fundsOf(world, invoice, open.secrets, invoice.confirmed!))
     case 'releasing': {
@@ -51,22 +51,22 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
 
 const declined = (decline: Decline): Move => ({ state: 'declined', ...decline })
 
-/** The merchant knows it. The consumer of a transfer may have a fee to choose; otherwise it is that of the endpoint's gate. */
-function confirmedMove(world: MobileWorld, place: Place, open: OpenInvoice, confirmed: Confirmed): Promise<Move> | Move {
-  const { invoice, secrets } = open
-  if (invoice.kind !== 'transfer') return goOn(world, place, open, confirmed)
-  const { endpoint } = place
-  const fees = feesOf(eligibleGates(endpoint, world.registry()), BigInt(invoice.request.amountMinor!))
-  const [fee] = fees
+/**
+ * The merchant knows it, which is written down before anything follows: whoever takes the invoice over asks the merchant again, may be refused, and must not decline what is ordered.
+ * The consumer of a transfer may have a fee to choose; otherwise it is that of the endpoint's gate.
+ */
+function confirmedMove(world: MobileWorld, { endpoint }: Place, { kind, request }: Invoice, confirmed: Confirmed): Move {
+  const fees = kind === 'transfer' ? feesOf(eligibleGates(endpoint, world.registry()), BigInt(request.amountMinor!)) : []
   // Where no gate is switched on the order says so.
-  if (!fee) return goOn(world, place, open, confirmed)
-  if (endpoint.settings.consumerDefinedRate)
+  const [fee] = fees
+  if (fee && endpoint.settings.consumerDefinedRate)
     return { state: 'choosing', confirmed, fees, restsUntil: world.clock.now() + chooseMs }
-  return goOn(world, place, { invoice: { ...invoice, fee }, secrets }, confirmed)
+  return { state: 'ordering', lease: world.processId, confirmed, ...(fee && { fee }) }
 }
 
 /** Where 3-D Secure does not ask the cardholder a sum may: then it is held first. */
-async function goOn(world: MobileWorld, place: Place, { invoice, secrets }: OpenInvoice, confirmed: Confirmed): Promise<Move> {
+async function goOn(world: MobileWorld, place: Place, { invoice, secrets }: OpenInvoice): Promise<Move> {
+  const confirmed = invoice.confirmed!
   const funds = await fundsOf(world, invoice, secrets, confirmed)
   if (!funds) return declined(declines.card)
   if (!place.endpoint.settings.randomSum || !isUnauthenticated(funds.card, place.endpoint, world.planner))
@@ -84,8 +84,7 @@ async function goOn(world: MobileWorld, place: Place, { invoice, secrets }: Open
         : minorOfCentis(randomSumCentis, request.currency)!,
     pageToken: world.random.bytes(16).toString('base64url'),
   }
-  const { fee } = invoice
-  return { state: 'holding', lease: world.processId, confirmed, hold, ...(fee && { fee }) }
+  return { state: 'holding', lease: world.processId, hold }
 }
 
 async function holdMove(

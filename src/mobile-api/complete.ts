@@ -22,7 +22,12 @@ export async function completeTransfer(
   const fee = fees.find((one) => one.assignedId === assignedId)
   if (invoice.state === 'choosing' && restsUntil > asked.now) {
     if (!fee) return refuseMobile('INVALID_REQUEST', 'assignedId is not in the list')
-    const chosen = await world.invoices.move(invoice, { state: 'ordering', lease: world.processId, fee }, asked.now)
+    const chosen = await world.invoices.move(
+      invoice,
+      { state: 'ordering', lease: world.processId, fee },
+      world.processId,
+      asked.now,
+    )
     if (chosen) {
       begin(chosen.invoice, chosen.secrets)
       return answerOf(invoice)

@@ -8,7 +8,7 @@ import type { Invoice } from './invoice.ts'
 const leastCentis = 100
 const mostCentis = 999
 /** How often the cardholder may answer, and how long. */
-export const mostAnswers = 3
+const mostAnswers = 3
 export const answerMs = 30 * 60_000
 /** Wrong answers of one card, over all invoices of a merchant. */
 export const mostWrong = 9

@@ -51,7 +51,8 @@ const insert = statement<object>(`
   on conflict do nothing returning invoice_id`)
 const select = statement<InvoiceRow>(`select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.invoice_id = $2`)
 const selectForUpdate = statement<InvoiceRow>(`${select.text} for update`)
-const selectByPage = statement<InvoiceRow>(`select ${columns} from mobile_invoice i where i.page_token = $1`)
+const selectByPage = statement<InvoiceRow>(`select ${columns} from locator l
+  join mobile_invoice i on i.merchant_id = l.merchant_id and i.page_token = l.key where l.key = $1`)
 /** As transactions are taken up: what is due and in nobody's hand, or in a dead one's. */
 const claim = statement<InvoiceRow>(`
   with due as (
@@ -63,17 +64,20 @@ const claim = statement<InvoiceRow>(`
   update mobile_invoice i set lease = $1, due_at = $5, tries = i.tries + 1
   from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
   returning ${columns}`)
-/** Only from the state that was decided on, so that of two who decide one does. Where an invoice ends, or is sure to, its CVV2 goes. */
+/** Only from the state that was decided on and by whoever has it in hand, so that of two who decide one does. Where an invoice ends, or is sure to, its CVV2 goes; the page of a random sum is found by its token alone. */
 const move = statement<InvoiceRow>(`
-  update mobile_invoice i set state = $4::text, due_at = $5, lease = $6, tries = 0, rests_until = $7, confirmed = coalesce($8, i.confirmed),
+  with moved as (update mobile_invoice i set state = $4::text, due_at = $5, lease = $6, tries = 0, rests_until = $7, confirmed = coalesce($8, i.confirmed),
     hold_order_id = coalesce($9, i.hold_order_id), sum_minor = coalesce($10, i.sum_minor), page_token = coalesce($11, i.page_token),
     wrong_answers = coalesce($12, i.wrong_answers), sum_status = coalesce($13, i.sum_status), error_code = $14, error_message = $15,
     fees = coalesce($16, i.fees), fee = coalesce($17, i.fee),
     ended_at = case when $4::text in ('ordered', 'declined') then $18::timestamptz end,
     cvv2_sealed = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
     cvv2_key = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
-  where i.merchant_id = $1 and i.invoice_id = $2 and i.state = $3
-  returning ${columns}`)
+  where i.merchant_id = $1 and i.invoice_id = $2 and i.state = $3 and (i.lease is null or i.lease = $19)
+  returning ${columns}),
+  placed as (insert into locator (key, merchant_id, order_id)
+    select page_token, merchant_id, order_id from moved where $11::text is not null on conflict (key) do nothing)
+  select * from moved`)
 const putBack = statement<object>(
   `update mobile_invoice set lease = null, due_at = $4 where merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`,
 )
@@ -99,8 +103,8 @@ export interface InvoiceStore {
   find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
   findByPage(pageToken: string): Promise<OpenInvoice | undefined>
   claimDue(processId: bigint, now: number, limit: number): Promise<OpenInvoice[]>
-  /** Undefined when it is in another state by now. */
-  move(invoice: Invoice, to: Move, now: number): Promise<OpenInvoice | undefined>
+  /** Undefined when it is in another state by now, or in the hand of another process. */
+  move(invoice: Invoice, to: Move, processId: bigint, now: number): Promise<OpenInvoice | undefined>
   putBack(invoice: Invoice, processId: bigint, dueAt: number): Promise<void>
 }
 
@@ -150,7 +154,7 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       const rows = await pool.run(claim, [processId, timestamp(now), limit, deadAfterMs, timestamp(now + leaseLookMs)])
       return rows.map((row) => openInvoice(row, keys))
     },
-    move: (invoice, to, now) => moveInvoice(pool, keys, invoice, to, now),
+    move: (invoice, to, processId, now) => moveInvoice(pool, keys, invoice, to, processId, now),
     async putBack({ merchantId, invoiceId }, processId, dueAt) {
       await pool.run(putBack, [merchantId, invoiceId, processId, timestamp(dueAt)])
     },
@@ -173,6 +177,7 @@ export async function moveInvoice(
   keys: KeyRing,
   { merchantId, invoiceId, state: from }: Invoice,
   to: Move,
+  processId: bigint,
   now: number,
 ): Promise<OpenInvoice | undefined> {
   const { confirmed, fee, hold, wrongAnswers, sumStatus } = to
@@ -198,6 +203,7 @@ export async function moveInvoice(
     'fees' in to ? JSON.stringify(to.fees) : null,
     fee === undefined ? null : JSON.stringify(fee),
     timestamp(now),
+    processId,
   ])
   return row && openInvoice(row, keys)
 }

@@ -59,7 +59,7 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
             : isOver
               ? { state: 'releasing', lease: processId, wrongAnswers, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum }
               : { state: 'answering', restsUntil: invoice.restsUntil!, wrongAnswers }
-        return moveInvoice(runner, keys, invoice, move, now)
+        return moveInvoice(runner, keys, invoice, move, processId, now)
       }),
   }
 }

@@ -37,7 +37,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
         const move = await nextMove(w, open, () => stopped)
         if (stopped || !w.holding()) return
         if (!move) return await w.invoices.putBack(open.invoice, w.processId, w.clock.now() + againMs)
-        open = await w.invoices.move(open.invoice, move, w.clock.now())
+        open = await w.invoices.move(open.invoice, move, w.processId, w.clock.now())
       }
     } catch (error) {
       await later(w, open ?? found, error)

@@ -329,7 +329,7 @@ create table mobile_invoice (
   constraint mobile_invoice_wrong_answers_check CHECK (((wrong_answers >= 0) AND (wrong_answers <= 3)))
 );
 CREATE INDEX mobile_invoice_due_at_idx ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
-CREATE UNIQUE INDEX mobile_invoice_page_token_idx ON mobile_invoice USING btree (page_token) WHERE (page_token IS NOT NULL);
+CREATE UNIQUE INDEX mobile_invoice_merchant_id_page_token_idx ON mobile_invoice USING btree (merchant_id, page_token) WHERE (page_token IS NOT NULL);
 
 create table nonce (
   merchant_id bigint not null,

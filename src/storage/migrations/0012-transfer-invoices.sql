@@ -17,7 +17,7 @@ alter table mobile_invoice
   add column rests_until timestamptz,
   add column hold_order_id bigint,
   add column sum_minor bigint,
-  -- Of the page that asks for the sum.
+  -- Of the page that asks for the sum, which knows no merchant: `locator` does.
   add column page_token text,
   add column wrong_answers smallint not null default 0 check (wrong_answers between 0 and 3),
   add column sum_status text check (sum_status in ('AUTHENTICATED', 'NOT_AUTHENTICATED')),
@@ -29,7 +29,7 @@ alter table card_reference
   add column of_destination boolean not null default false,
   drop constraint card_reference_merchant_id_order_id_key,
   add constraint card_reference_merchant_id_order_id_key unique (merchant_id, order_id, of_destination);
-create unique index on mobile_invoice (page_token) where page_token is not null;
+create unique index on mobile_invoice (merchant_id, page_token) where page_token is not null;
 
 -- When sums were named wrongly for a card within a day, over all invoices of a merchant. The row is what parallel answers wait for.
 create table wrong_sum (
