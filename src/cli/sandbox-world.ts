@@ -155,7 +155,7 @@ const groups = [
 /** Makes what is missing, so that a sandbox of an older version gains what the newer one has. */
 async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promise<void> {
   const { merchantId } = registry.merchantByLogin(login)!
-  const idsOf = (names: readonly string[]) => [...registry.gates()].filter((g) => names.includes(g.name)).map((g) => g.gateId)
+  const idsOf = (called: readonly string[]) => [...registry.gates()].filter((g) => called.includes(g.name)).map((g) => g.gateId)
   const ids = openIds(pool, 'endpoint', 1)
   const there = await namesOf(pool, merchantId)
   await transaction(pool, async (runner) => {

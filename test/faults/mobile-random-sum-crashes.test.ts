@@ -73,7 +73,7 @@ async function settledOnce(asked: Asked, charges: number): Promise<void> {
     ['preauth', 'void'],
   )
   const { order_id: orderId } = await sums.rowOf(asked.one)
-  assert.equal((await ledger(world, String(orderId))).length, charges)
+  assert.equal((await ledger(world, orderId)).length, charges)
 }
 
 async function goesOn(one: Begun): Promise<Asked> {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
+import { checkDigitHolds } from '../../src/base/luhn.ts'
 import { ledger, send, until } from '../conformance/client.ts'
 import { startWorld, type World } from '../harness/world.ts'
+import { cliOf } from './cli-run.ts'
 import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
+import { testCard } from './three-d-secure-browser.ts'
 
 /** Who is not asked by 3-D Secure names a sum that was held on the card; it is given back, whatever comes of it. */
 
@@ -30,12 +33,7 @@ let cards = 0
 function newNumber(): string {
   const body = `41${String(++cards).padStart(13, '0')}`
   const digits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((last) => `${body}${last}`)
-  return digits.find((number) => luhn(number))!
-}
-function luhn(number: string): boolean {
-  const twice = (digit: number) => (digit > 4 ? digit * 2 - 9 : digit * 2)
-  const sum = [...number].reverse().reduce((all, digit, i) => all + (i % 2 === 1 ? twice(Number(digit)) : Number(digit)), 0)
-  return sum % 10 === 0
+  return digits.find(checkDigitHolds)!
 }
 const begin = (kind: Begun['kind'] = 'sale', wish: object = {}) =>
   app.begin(kind, { endpoint: world.endpoints.mobile_random_sum, number: newNumber(), ...wish })
@@ -47,7 +45,7 @@ describe('the right sum', () => {
     const asked = await sums.asked(begin('sale', { amountCentis: 200_000 }))
     const [hold] = await ledger(world, asked.holdId)
     assert.deepEqual([hold!['state'], hold!['amountMinor']], ['approved', asked.sum.replace('.', '')])
-    assert.deepEqual(await ledger(world, String((await sums.rowOf(asked.one))['order_id'])), [], 'nothing is charged before')
+    assert.deepEqual(await ledger(world, (await sums.rowOf(asked.one)).order_id), [], 'nothing is charged before')
     assert.match(await sums.page(asked.url), /Payment to Sandbox Shop/)
     const { httpStatus, location } = await sums.answer(asked.url, asked.sum.replace('.', ','), 1)
     assert.deepEqual([httpStatus, location], [303, new URL(asked.url).pathname])
@@ -181,7 +179,7 @@ describe('nine wrong answers for a card within a day', () => {
     assert.equal(rows[0]!['wrong'], 9)
     for (const one of asked) {
       const { wrong_answers: wrong } = await sums.rowOf(one.one)
-      await sums.answer(one.url, one.sum, Number(wrong) + 1)
+      await sums.answer(one.url, one.sum, wrong + 1)
       assert.deepEqual(outcomeOf(await sums.final(one)), refusedSum, 'the right sum does not help')
       await sums.released(one)
     }
@@ -194,11 +192,28 @@ describe('nine wrong answers for a card within a day', () => {
   })
 })
 
+test('where 3-D Secure runs it asks, and the sum is for cards that it does not know', async () => {
+  const { secure } = world.endpoints
+  await cliOf(() => world).tell(['endpoint', 'set', String(secure), '--random-sum', 'on'])
+  const unknown = async () => {
+    const one = app.begin('sale', { endpoint: secure, number: '4000000000000002' })
+    return { one, seen: await app.ended(one) }
+  }
+  const isSum = ({ seen }: { seen: Json }) => String(seen.redirectUrl).includes('/random-sum/')
+  const { one } = await until(unknown, isSum)
+  const { page_token: pageToken, sum_minor: minor } = await sums.rowOf(one)
+  await sums.answer(`${world.baseUrl}/random-sum/${String(pageToken)}`, (Number(minor) / 100).toFixed(2), 1)
+  const end = await app.ended(one)
+  assert.deepEqual(outcomeOf(end), ['APPROVED', undefined, 'AUTHENTICATED'])
+  const known = await app.ended(app.begin('sale', { endpoint: secure, number: testCard('4', 2, 0) }))
+  assert.match(String(known.redirectUrl), /\/3ds\//)
+})
+
 test('a hold that is declined declines the transaction', async () => {
   const one = begin('sale', { securityCode: '116' })
   assert.deepEqual(outcomeOf(await app.ended(one)), ['DECLINED', 4008, undefined])
   const { order_id: orderId } = await sums.rowOf(one)
-  assert.deepEqual(await ledger(world, String(orderId)), [])
+  assert.deepEqual(await ledger(world, orderId), [])
 })
 
 test('a hold whose answer is lost is taken back, and the transaction declined', async () => {

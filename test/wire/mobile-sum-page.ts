@@ -15,6 +15,14 @@ export interface Asked {
   sum: string
 }
 
+interface InvoiceRow extends Json {
+  state: string
+  order_id: string
+  hold_order_id: string | null
+  sum_minor: string
+  wrong_answers: number
+}
+
 export function openSumPage(world: World, app: App, database: Client) {
   async function asked(one: Begun): Promise<Asked> {
     const token = await app.accepted(one)
@@ -26,8 +34,8 @@ export function openSumPage(world: World, app: App, database: Client) {
     return { one, token, url, holdId: String(holdId), sum: (Number(minor) / 100).toFixed(2) }
   }
 
-  async function rowOf({ invoiceId }: Begun): Promise<Json> {
-    const { rows } = await database.query<Json>('select * from mobile_invoice where invoice_id = $1', [invoiceId])
+  async function rowOf({ invoiceId }: Begun): Promise<InvoiceRow> {
+    const { rows } = await database.query<InvoiceRow>('select * from mobile_invoice where invoice_id = $1', [invoiceId])
     return rows[0]!
   }
 

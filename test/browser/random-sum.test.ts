@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Client } from 'pg'
+import type { Page } from 'playwright-core'
+import { openBrowser, type TestBrowser, type Visit } from '../harness/browser.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { openApp, type App } from '../wire/mobile-app.ts'
+import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
+
+/** A cardholder names the sum that was held on the card, in a real browser. */
+
+let world: World
+let app: App
+let database: Client
+let browser: TestBrowser
+let sums: ReturnType<typeof openSumPage>
+before(async () => {
+  world = await startWorld()
+  database = new Client({ connectionString: world.databaseUrl })
+  await database.connect()
+  browser = await openBrowser()
+  app = await openApp(world)
+  sums = openSumPage(world, app, database)
+})
+after(async () => {
+  app?.merchant.close()
+  await browser?.close()
+  await database?.end()
+  await world?.stop()
+})
+
+const numbers = ['4111111111111111', '5555555555554444', '4012888888881881', '4222222222222220']
+const asked = () =>
+  sums.asked(app.begin('sale', { endpoint: world.endpoints.mobile_random_sum, number: numbers.pop()!, amountCentis: 12_990 }))
+const confirm = async (page: Page, sum: string) => {
+  await page.getByLabel('Sum that is held, in USD').fill(sum)
+  await page.getByRole('button', { name: 'Confirm' }).click()
+}
+const wrongFor = ({ sum }: Asked) => (sum === '9.99' ? '1.00' : '9.99')
+const overflow = (page: Page) => page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
+
+const ways: readonly (readonly [string, Visit])[] = [
+  ['on a phone', { phone: true }],
+  ['on a phone, in the dark, without script', { phone: true, dark: true, script: false }],
+  ['at a desk', {}],
+]
+for (const [what, visit] of ways)
+  test(`${what}: a wrong sum, what is no sum, a reload, and the right one`, () =>
+    browser.visit(visit, async (page) => {
+      const one = await asked()
+      await page.goto(one.url)
+      await page.getByText('129.90').waitFor()
+      await page.getByText('3 tries and 30 minutes left.').waitFor()
+      assert.equal(await page.getByRole('alert').count(), 0)
+      await look(page, `${what} 1`)
+      await confirm(page, wrongFor(one))
+      await page.getByRole('alert').getByText('That was not the sum.').waitFor()
+      await page.getByText('2 tries').waitFor()
+      await page.reload()
+      await page.getByText('2 tries').waitFor()
+      await look(page, `${what} 2`)
+      await confirm(page, 'three')
+      await page.getByRole('alert').getByText('That was no sum.').waitFor()
+      await page.getByText('2 tries').waitFor()
+      if (visit.script !== false) assert.equal(await overflow(page), false)
+      await confirm(page, one.sum.replace('.', ','))
+      await page.getByRole('heading', { name: 'Payment approved' }).waitFor()
+      await look(page, `${what} 3`)
+      await page.goBack()
+      await page.goto(one.url)
+      await page.getByRole('heading', { name: 'Payment approved' }).waitFor()
+      assert.equal((await sums.final(one)).state, 'APPROVED')
+    }))
+
+test('three wrong sums end on a page that says that nothing was charged', () =>
+  browser.visit({ phone: true }, async (page) => {
+    const one = await asked()
+    await page.goto(one.url)
+    for (const left of ['2 tries', '1 try']) {
+      await confirm(page, wrongFor(one))
+      await page.getByText(left).waitFor()
+    }
+    await confirm(page, wrongFor(one))
+    await page.getByRole('heading', { name: 'Payment declined' }).waitFor()
+    await page.getByText('Nothing is charged').waitFor()
+    await look(page, 'declined')
+    assert.equal((await sums.final(one)).errorCode, 4007)
+  }))
+
+const look = (page: Page, name: string) => page.screenshot({ path: `/tmp/sum-shots/${name.replaceAll(/\W+/g, '-')}.png` })
