@@ -62,6 +62,31 @@ test('a verification is told with its card; a sale or a transfer may have none, 
   assert.equal(json.session.checkSignature, signed(serialNumber, nonce, '2', endpointId, invoiceId, '1'))
 })
 
+test('a card that pays and is sent money goes on to pay; one that was sent money first pays once it is told as a source', async () => {
+  const accessToken = await accessTokenOf(base, newConsumer())
+  const card = (serverCardId: string) => ({ bin: 411111, reference: { serverCardId, uniqueReferenceCardId: 77 } })
+  const named = async () => {
+    const [one, ...others] = await cardsOf(base, accessToken)
+    assert.deepEqual(others, [])
+    const paid = await begin(base, 'transfer', accessToken)
+    const { json } = await ask(base, paid, {}, { sourceOfFunds: { reference: { clientCardId: one!.clientCardId } } })
+    return json.sourceOfFunds
+  }
+  const transfer = async (cards: object) => {
+    const one = await begin(base, 'transfer', accessToken)
+    await ask(base, one)
+    assert.equal((await tell(base, one, undefined, {}, cards)).status, 200)
+  }
+  await transfer({ destinationCard: card('credited') })
+  assert.deepEqual(await named(), { reference: { serverCardId: 'credited' } })
+  await transfer({ sourceCard: card('pays') })
+  assert.deepEqual(await named(), { reference: { serverCardId: 'pays' } })
+  await transfer({ destinationCard: card('credited again') })
+  assert.deepEqual(await named(), { reference: { serverCardId: 'pays' } })
+  await transfer({ sourceCard: card('pays again'), destinationCard: card('credited too') })
+  assert.deepEqual(await named(), { reference: { serverCardId: 'pays again' } })
+})
+
 test('a card that comes again keeps its client id and e-mail of its last mapping, and a late repeat takes nothing back', async () => {
   const consumer = newConsumer()
   const accessToken = await accessTokenOf(base, consumer, 'old@example.com')

@@ -196,7 +196,7 @@ test('where 3-D Secure runs it asks, and the sum is for cards that it does not k
   const { secure } = world.endpoints
   await cliOf(() => world).tell(['endpoint', 'set', String(secure), '--random-sum', 'on'])
   const unknown = async () => {
-    const one = app.begin('sale', { endpoint: secure, number: '4000000000000002' })
+    const one = app.begin('sale', { endpoint: secure, number: '6759649826438453' })
     return { one, seen: await app.ended(one) }
   }
   const isSum = ({ seen }: { seen: Json }) => String(seen.redirectUrl).includes('/random-sum/')
