@@ -177,7 +177,7 @@ function sentPanel({ operation }: OperationPage, { url, pairs, status, type, bod
   </section>`
 }
 
-const rowsOf = (rows: readonly (readonly Markup[])[], head?: readonly string[], short: readonly number[] = []): Markup =>
+export const rowsOf = (rows: readonly (readonly Markup[])[], head?: readonly string[], short: readonly number[] = []): Markup =>
   html`<table>
     ${
       head &&

@@ -3,14 +3,18 @@ import { reasonOf } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { html } from '../http/page.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
+import { exampleMerchantUrl } from '../reference/example.ts'
 import { sentence } from '../reference/markdown.ts'
+import { mobileOpenApi } from '../reference/mobile-openapi.ts'
 import { openApi } from '../reference/openapi.ts'
 import { referenceFiles } from '../reference/files.ts'
 import type { Pairs } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
 import { exampleRequest } from '../spec/gateway/examples.ts'
 import { isOperation, operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
+import { isMobileOperation } from '../spec/mobile/operations.ts'
 import { docsPage } from './docs-frame.ts'
+import { mobileContent, mobileIndex } from './docs-mobile.ts'
 import { operationContent, type OperationPage } from './docs-operation.ts'
 import { needOf, sendAttempt, signatureOf, type Account, type Need, type Post } from './docs-try.ts'
 
@@ -41,11 +45,13 @@ export function docsRoutes(parts: DocsParts): Route[] {
   return [
     get('/docs', index),
     get('/docs/', index),
-    get('/docs/openapi.json', () => ({
-      status: 200,
-      type: 'application/json;charset=utf-8',
-      body: JSON.stringify(openApi(parts.account.baseUrl()), null, 2),
-    })),
+    get('/docs/openapi.json', () => json(openApi(parts.account.baseUrl()))),
+    get('/docs/openapi-mobile.json', () => json(mobileOpenApi('service', parts.account.baseUrl()))),
+    get('/docs/openapi-merchant-server.json', () => json(mobileOpenApi('merchant', exampleMerchantUrl))),
+    get('/docs/mobile/:operation', ({ params }) => {
+      const operation = params.operation ?? ''
+      return isMobileOperation(operation) ? docsPage(random, 200, operation, mobileContent(operation)) : missing()
+    }),
     get('/docs/reference/:file', ({ params }) => {
       const text = files.get(params.file ?? '')
       return text === undefined ? missing() : { status: 200, type: 'text/plain;charset=utf-8', body: text }
@@ -75,18 +81,27 @@ function isOwn({ headers }: Incoming): boolean {
   return ownSite && (origin === undefined || origin === `http://${String(host)}`)
 }
 
+const json = (document: object): Answer => ({
+  status: 200,
+  type: 'application/json;charset=utf-8',
+  body: JSON.stringify(document, null, 2),
+})
+
 const plain = (status: number, text: string): Answer => ({ status, type: 'text/plain;charset=utf-8', body: `${text}\n` })
 
 const indexContent = ({ account }: DocsParts) =>
   html`<h1>Every operation, ready to try</h1>
     <p class="lead">
       Choose one, press Send, and see the request, what was signed of it, and the reply. You are merchant
-      <strong>${account.login}</strong> of this sandbox, at <code>${account.baseUrl()}</code>. No money moves.
+      <strong>${account.login}</strong> of this sandbox, at <code>${account.baseUrl()}</code>. No money moves. The mobile API,
+      further below, needs an app and a merchant's server: its operations are here to read.
     </p>
-    <div class="index">${Object.entries(groups).map(([kind, name]) => groupOf(kind, name))}</div>
+    <div class="index">${Object.entries(groups).map(([kind, name]) => groupOf(kind, name))} ${mobileIndex()}</div>
     <p class="quiet">
-      All of it as <a href="/docs/openapi.json">OpenAPI 3.1</a> and as <a href="/docs/reference/README.md">text</a>. On the
-      command line, <code>npx tollgate sign</code> computes the same controls.
+      All of it as OpenAPI 3.1: <a href="/docs/openapi.json">the gateway API</a>,
+      <a href="/docs/openapi-mobile.json">the mobile API</a>,
+      <a href="/docs/openapi-merchant-server.json">the merchant's server</a>; and as <a href="/docs/reference/README.md">text</a>.
+      On the command line, <code>npx tollgate sign</code> computes the same controls.
     </p>`
 
 const groups: Readonly<Record<ReturnType<typeof operationRow>['kind'], string>> = {

@@ -10,6 +10,8 @@ import { signingOf, type Signing } from './signing.ts'
 export const exampleKey = '01234567-89AB-CDEF-0123-456789ABCDEF'
 const exampleId = '101'
 export const exampleBaseUrl = 'http://127.0.0.1:8080/gateway'
+/** Of a merchant's server of the mobile API. */
+export const exampleMerchantUrl = 'https://shop.example/mobile'
 
 export interface Example {
   url: string

@@ -8,8 +8,10 @@ import { operationNames, operationRow } from '../spec/gateway/operations.ts'
 import { refusalFields } from '../spec/gateway/reply.ts'
 import { refusals } from '../spec/refusals.ts'
 import { finalStatuses, kindWords, statusMeans, type Status } from '../spec/words.ts'
-import { exampleBaseUrl, exampleKey } from './example.ts'
+import { exampleBaseUrl, exampleKey, exampleMerchantUrl } from './example.ts'
 import { code, mdTable, operationPage, sentence } from './markdown.ts'
+import { mobileFiles } from './mobile-markdown.ts'
+import { mobileOpenApi } from './mobile-openapi.ts'
 import { openApi } from './openapi.ts'
 import { refusalNames, refusalText } from './refusal-rows.ts'
 import { replyRows } from './rows.ts'
@@ -24,8 +26,13 @@ export const referenceFiles = (): ReadonlyMap<string, string> =>
     ['errors.md', errors()],
     ['callbacks.md', callbacks()],
     ['states.md', states()],
-    ['openapi.json', `${JSON.stringify(openApi(exampleBaseUrl), null, 2)}\n`],
+    ['openapi.json', json(openApi(exampleBaseUrl))],
+    ...mobileFiles(),
+    ['openapi-mobile.json', json(mobileOpenApi('service', exampleBaseUrl))],
+    ['openapi-merchant-server.json', json(mobileOpenApi('merchant', exampleMerchantUrl))],
   ])
+
+const json = (document: object): string => `${JSON.stringify(document, null, 2)}\n`
 
 const page = (...parts: string[]): string => `${parts.join('\n\n')}\n`
 
@@ -49,6 +56,7 @@ const index = (): string =>
         ['[Callbacks](callbacks.md)', "what a merchant's server is told"],
         ['[States](states.md)', 'what becomes of an order'],
         ['[openapi.json](openapi.json)', 'all of it as OpenAPI 3.1'],
+        ['[Mobile API](mobile.md)', "what an app calls, and what a merchant's server answers"],
       ],
     ),
     `The examples are signed with the control key ${code(exampleKey)}, which opens nothing. In the sandbox each operation can be tried at \`/docs\`, with the control computed; \`npx tollgate sign\` does it for any request.`,

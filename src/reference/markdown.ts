@@ -26,7 +26,7 @@ export const mdTable = (head: readonly string[], rows: readonly (readonly string
 
 export const code = (text: string): string => `\`${text}\``
 
-const block = (...lines: string[]): string => ['```', ...lines, '```'].join('\n')
+export const block = (...lines: string[]): string => ['```', ...lines, '```'].join('\n')
 
 /** Sentences begin with a capital and end with a stop. */
 export const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { secret } from '../../src/base/secret.ts'
 import * as service from '../../src/merchant/session.ts'
+import { checkText, initiateText, notificationText, type SignedText } from '../../src/spec/mobile/signatures.ts'
 import {
   checkParts,
   initiateParts,
@@ -28,6 +29,8 @@ const destination = '3355'
 
 interface Known {
   what: string
+  /** As the reference has it. */
+  row: SignedText
   text: string
   signature: string
   merchants: Parts
@@ -38,6 +41,7 @@ interface Known {
 const known: readonly Known[] = [
   {
     what: 'initiate sale or transfer',
+    row: initiateText.transfer,
     text: `${accessToken}abcd111${nonce}${invoiceId}1000RUB`,
     signature: 'FF03961601514E1182A86214ABBF052821471338',
     merchants: initiateParts({ ...begun, amountCentis: '1000' }),
@@ -45,6 +49,7 @@ const known: readonly Known[] = [
   },
   {
     what: 'initiate verification',
+    row: initiateText.verification,
     text: `${accessToken}abcd111${nonce}${invoiceId}RUB`,
     signature: 'AFE4CAD6F6304E82844003FBDC699ABB19878FFD',
     merchants: initiateParts(begun),
@@ -52,6 +57,7 @@ const known: readonly Known[] = [
   },
   {
     what: 'check without cards',
+    row: checkText.verification,
     text: `abcd${nonce}111${invoiceId}`,
     signature: 'AE31931D23CF1F4097DFB6791CDB7888475764A0',
     merchants: checkParts(one),
@@ -59,6 +65,7 @@ const known: readonly Known[] = [
   },
   {
     what: 'check with a source card',
+    row: checkText.sale,
     text: `abcd${nonce}111${invoiceId}${source}`,
     signature: 'E848D66C72EC35CBDB12C82BD13AA6124D043ACF',
     merchants: checkParts({ ...one, sourceServerCardId: source }),
@@ -66,6 +73,7 @@ const known: readonly Known[] = [
   },
   {
     what: 'check with a source and a destination card',
+    row: checkText.transfer,
     text: `abcd${nonce}${destination}111${invoiceId}${source}`,
     signature: '76DA0EED61AFE7400D60CEE3F6D103922E33A28D',
     merchants: checkParts({ ...one, sourceServerCardId: source, destinationServerCardId: destination }),
@@ -73,6 +81,7 @@ const known: readonly Known[] = [
   },
   {
     what: 'card mapping notification',
+    row: notificationText,
     text: `${nonce}111${invoiceId}`,
     signature: 'C65F691746EC8EEB459895D0A77DFD6117446A03',
     merchants: notificationParts(one),
@@ -82,7 +91,14 @@ const known: readonly Known[] = [
 
 const inEveryCase = (text: string) => [text, text.toLowerCase(), text.slice(0, 20) + text.slice(20).toLowerCase()]
 
-for (const { what, text, signature, merchants, services } of known) {
+for (const { what, row, text, signature, merchants, services } of known) {
+  test(`${what}: the reference names its values in their order`, () => {
+    assert.deepEqual(
+      row.parts.map(({ path }) => path),
+      merchants.map(([path]) => path),
+    )
+  })
+
   test(`${what}: the merchant's server makes the known signature, in upper case, and takes it in any`, () => {
     assert.equal(stringToSign(merchants), text)
     assert.equal(sign(merchants, key), signature)
@@ -95,6 +111,18 @@ for (const { what, text, signature, merchants, services } of known) {
     for (const given of inEveryCase(signature)) assert.ok(service.signatureHolds(given, services, [secret('no key'), controlKey]))
   })
 }
+
+test('the reference has one text for sales and transfers, and says which values may be missing', () => {
+  assert.deepEqual(initiateText.sale, initiateText.transfer)
+  const missing = (parts: SignedText['parts']) => parts.filter(({ optional }) => optional).map(({ path }) => path)
+  assert.deepEqual(missing(checkText.sale.parts), ['sourceOfFunds.reference.serverCardId'])
+  assert.deepEqual(missing(checkText.transfer.parts), [
+    'destinationOfFunds.reference.serverCardId',
+    'sourceOfFunds.reference.serverCardId',
+  ])
+  for (const { parts } of [...Object.values(initiateText), checkText.verification, notificationText])
+    assert.deepEqual(missing(parts), [])
+})
 
 test('one character more, less or another is another signature to both, and so is a text of any other shape', () => {
   const { merchants, services, signature } = known[0]!

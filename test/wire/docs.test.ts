@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { operationNames, type Operation } from '../../src/spec/gateway/operations.ts'
+import { mobileOperationNames, mobileRow } from '../../src/spec/mobile/operations.ts'
 import { referenceFiles } from '../../src/reference/files.ts'
+import { mobileExample } from '../../src/reference/mobile-rows.ts'
 import { encodePairs, formType, settled, type Fields } from '../conformance/client.ts'
 import { startServe } from '../harness/serve.ts'
 import { startWorld, type World } from '../harness/world.ts'
@@ -94,6 +96,22 @@ test('a PARes that was made is the true one', async () => {
   assert.equal((await settled(world, made)).status, 'approved')
 })
 
+test('the mobile API: each operation has a page with every path, its examples and what is signed, and leads to no form', async () => {
+  const { page: index } = await see('/docs')
+  for (const operation of mobileOperationNames) {
+    assert.ok(index.includes(`href="/docs/mobile/${operation}"`))
+    const { status, page } = await see(`/docs/mobile/${operation}`)
+    assert.equal(status, 200)
+    assert.doesNotMatch(page, /<form/)
+    const { request: asked, answer, refusals } = mobileRow(operation)
+    for (const path of [...Object.keys(asked), ...Object.keys(answer)]) assert.ok(page.includes(`<code>${path}</code>`), path)
+    for (const { cause } of refusals) assert.ok(page.includes(`<code>${cause}</code>`), cause)
+    const { carries, answers } = mobileExample(operation)
+    for (const signed of [carries, answers]) if (signed) assert.ok(page.includes(signed.signature))
+  }
+  assert.equal((await see('/docs/mobile/sale')).status, 404)
+})
+
 test('a refusal is shown as it came, in either format, and card data is masked', async () => {
   const fields = { ...fieldsOf(await see('/docs/sale')), cvv2: '12', _do: 'send' }
   const refused = await see('/docs/sale', fields)
@@ -121,7 +139,7 @@ test('what is typed is text', async () => {
 })
 
 test('nothing runs in the pages, nothing is loaded, and forms go to the reference alone', async () => {
-  for (const path of ['/docs', '/docs/', '/docs/sale', '/docs/none']) {
+  for (const path of ['/docs', '/docs/', '/docs/sale', '/docs/none', '/docs/mobile/check-sale', '/docs/mobile/none']) {
     const { headers, page } = await see(path)
     const policy = headers.get('content-security-policy') ?? ''
     assert.match(
@@ -133,11 +151,15 @@ test('nothing runs in the pages, nothing is loaded, and forms go to the referenc
   }
 })
 
-test('the texts and the OpenAPI document are served, the latter with this base URL', async () => {
+test('the texts and the OpenAPI documents are served, the latter with this base URL', async () => {
   for (const [name, text] of referenceFiles())
     if (name.endsWith('.md')) assert.equal((await see(`/docs/reference/${name}`)).page, text)
   const document = JSON.parse((await see('/docs/openapi.json')).page) as { servers: { url: string }[] }
   assert.equal(document.servers[0]?.url, world.baseUrl)
+  const mobile = JSON.parse((await see('/docs/openapi-mobile.json')).page) as { servers: { url: string }[] }
+  assert.equal(mobile.servers[0]?.url, world.baseUrl)
+  const merchant = JSON.parse((await see('/docs/openapi-merchant-server.json')).page) as { paths: object }
+  assert.ok('/sale/{invoiceId}/check' in merchant.paths)
   assert.equal((await see('/docs/reference/..%2F..%2Fpackage.json')).status, 404)
 })
 

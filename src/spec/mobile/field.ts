@@ -3,6 +3,8 @@
 export interface JsonKind {
   /** What it must be, to complete "<path> must be …". */
   must: string
+  /** The same as JSON Schema, as far as that can say it. */
+  schema: Readonly<Record<string, unknown>>
   fits: (value: unknown) => boolean
 }
 
@@ -24,26 +26,31 @@ const between = (least: number, most: number) => (least === most ? `${least}` : 
 /** No control characters: they mean nothing in any of these fields, and a NUL cannot be stored. */
 export const text = (least: number, most: number): JsonKind => ({
   must: `a string of ${between(least, most)} characters`,
+  schema: { type: 'string', minLength: least, maxLength: most },
   fits: (value) => typeof value === 'string' && codePoints(value) >= least && codePoints(value) <= most && !/\p{Cc}/u.test(value),
 })
 
 export const matching = (pattern: RegExp, must: string): JsonKind => ({
   must,
+  schema: { type: 'string', pattern: pattern.source },
   fits: (value) => typeof value === 'string' && pattern.test(value),
 })
 
 export const integer = (least: number, most: number): JsonKind => ({
   must: `an integer from ${least} to ${most}`,
+  schema: { type: 'integer', minimum: least, maximum: most },
   fits: (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
 })
 
 export const degrees = (most: number): JsonKind => ({
   must: `a number from -${most} to ${most}`,
+  schema: { type: 'number', minimum: -most, maximum: most },
   fits: (value) => typeof value === 'number' && value >= -most && value <= most,
 })
 
 export const listOf = (one: JsonKind, most: number): JsonKind => ({
   must: `a list of at most ${most}, each ${one.must}`,
+  schema: { type: 'array', maxItems: most, items: one.schema },
   fits: (value) => Array.isArray(value) && value.length <= most && value.every((item) => one.fits(item)),
 })
 

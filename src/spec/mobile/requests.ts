@@ -5,15 +5,17 @@ import { degrees, integer, listOf, matching, text, type JsonKind, type JsonTable
 const secretText = text(32, 128)
 const currency: JsonKind = {
   must: 'a currency of ISO 4217 in upper-case letters',
+  schema: { type: 'string', pattern: '^[A-Z]{3}$' },
   fits: (value) => typeof value === 'string' && currencyOf(value) !== undefined,
 }
 const cardNumber: JsonKind = {
   must: '9 to 19 digits with a valid check digit',
+  schema: { type: 'string', pattern: '^[0-9]{9,19}$' },
   fits: (value) => typeof value === 'string' && /^[0-9]{9,19}$/.test(value) && checkDigitHolds(value),
 }
 const securityCode = matching(/^[0-9]{3,4}$/, '3 or 4 digits')
 const email = matching(/^(?=.{3,128}$)[^\s@]+@[^\s@]+$/u, 'an e-mail address of 3 to 128 characters')
-const birthDay: JsonKind = { must: 'a date as ddMMyyyy', fits: isDate }
+const birthDay: JsonKind = { must: 'a date as ddMMyyyy', schema: { type: 'string', pattern: '^[0-9]{8}$' }, fits: isDate }
 const invoiceForm = /^[A-Za-z0-9._-]{1,128}$/
 
 function isDate(value: unknown): boolean {

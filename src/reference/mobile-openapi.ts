@@ -1,0 +1,202 @@
+/** The two sides of the mobile API as OpenAPI 3.1: JSON objects, read from the rows by their paths. */
+import { performAnswer, refusalBody } from '../spec/mobile/answers.ts'
+import { mobileExampleOf } from '../spec/mobile/examples.ts'
+import { initiateAnswer, notificationAnswer } from '../spec/mobile/merchant.ts'
+import {
+  mobileOperationNames,
+  mobileRow,
+  refusalNamesInvoice,
+  type Choice,
+  type MobileOperation,
+  type MobileOperationRow,
+  type MobileTable,
+} from '../spec/mobile/operations.ts'
+import { statusRequest } from '../spec/mobile/requests.ts'
+import type { SignedText } from '../spec/mobile/signatures.ts'
+import { sentence } from './markdown.ts'
+import { mobileRows } from './mobile-rows.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const titles = {
+  service: 'Tollgate mobile API',
+  merchant: "Merchant's server of the Tollgate mobile API",
+} as const
+
+const descriptions = {
+  service:
+    "What a merchant's app calls. The merchant's server begins each transaction and signs it; the app carries the signature here.",
+  merchant:
+    "What a merchant's server answers: its own app, which begins transactions there, and the service, which asks whether a transaction is as it was begun and tells under which id a card is registered. Signatures are HMAC-SHA1 in upper-case hexadecimal, taken in either case, over the values named, nothing between them; the key is the control key without dashes, read as hexadecimal digits.",
+} as const
+
+export function mobileOpenApi(side: MobileOperationRow['side'], url: string): Json {
+  const schemas = openSchemas()
+  const operations = mobileOperationNames.filter((operation) => mobileRow(operation).side === side)
+  const paths = Object.fromEntries(operations.map((operation) => [mobileRow(operation).path, itemOf(operation, schemas)]))
+  const used = new Set(operations.flatMap((operation) => namesIn(mobileRow(operation).path)))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: titles[side],
+      version: '1',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      description: descriptions[side],
+    },
+    servers: [{ url }],
+    paths,
+    components: {
+      schemas: schemas.all(),
+      parameters: Object.fromEntries([...used].map((name) => [name, parameters[name]])),
+    },
+  }
+}
+
+const parameters: Readonly<Record<string, Json>> = {
+  endpointId: parameter('endpointId', 'the endpoint that the answer of initiate named', '^[1-9][0-9]{0,17}$'),
+  invoiceId: parameter('invoiceId', 'the invoice that the answer of initiate named', '^[A-Za-z0-9._-]{1,128}$'),
+  assignedId: parameter('assignedId', 'of the fee that was chosen', '^[A-Za-z0-9._-]+$'),
+}
+
+function parameter(name: string, description: string, pattern: string): Json {
+  return { name, in: 'path', required: true, description: sentence(description), schema: { type: 'string', pattern } }
+}
+
+const namesIn = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+
+/** What tables are called that several operations have in common; any other is called by its operation. */
+const shared = new Map<MobileTable, string>([
+  [statusRequest, 'status-request'],
+  [performAnswer, 'perform-answer'],
+  [initiateAnswer, 'initiate-answer'],
+  [notificationAnswer, 'notification-answer'],
+])
+
+/** One table has one schema, whoever uses it. */
+function openSchemas() {
+  const schemas: Record<string, Json> = {}
+  const of = (table: MobileTable, wanted: string, choices: readonly Choice[] = []): Json => {
+    const name = shared.get(table) ?? wanted
+    schemas[name] ??= objectSchema(table, choices)
+    return { $ref: `#/components/schemas/${name}` }
+  }
+  return {
+    of,
+    refusal: (row: MobileOperationRow) =>
+      refusalNamesInvoice(row) ? of({ ...refusalBody, invoiceId: invoiceRow }, 'refusal-of-invoice') : of(refusalBody, 'refusal'),
+    all: () => schemas,
+  }
+}
+
+const invoiceRow: MobileTable[string] = {
+  is: { must: 'a text', schema: { type: 'string' }, fits: (value) => typeof value === 'string' },
+  need: 'mandatory',
+  means: 'as in the path; of a notification that of its token, empty where there is none',
+}
+
+function itemOf(operation: MobileOperation, schemas: ReturnType<typeof openSchemas>): Json {
+  const row = mobileRow(operation)
+  const { path, method, means, request, choices, answer } = row
+  const same = {
+    summary: sentence(means),
+    description: [signedText('carries', row.carries), signedText('is answered with', row.answers)].filter(Boolean).join(' '),
+    security: [],
+    responses: {
+      200: { description: 'The answer.', content: content(schemas.of(answer, `${operation}-answer`)) },
+      ...refusalsOf(row, schemas),
+    },
+  }
+  const named = namesIn(path).map((name) => ({ $ref: `#/components/parameters/${name}` }))
+  const body = { required: true, content: content(schemas.of(request, `${operation}-request`, choices)) }
+  const post = { operationId: operation, ...same, parameters: named, requestBody: body }
+  if (method === 'POST') return { post }
+  const query = mobileRows(request).map(({ path: name, need, means: meaning }) => ({
+    name,
+    in: 'query',
+    required: need === 'mandatory',
+    description: sentence(meaning),
+    schema: request[name]!.is.schema,
+  }))
+  return {
+    get: { operationId: `${operation}-by-query`, ...same, parameters: query },
+    post: { ...post, requestBody: { ...body, required: false } },
+  }
+}
+
+const content = (schema: Json): Json => ({ 'application/json': { schema } })
+
+const signedText = (verb: string, signed: SignedText | undefined): string =>
+  signed === undefined
+    ? ''
+    : `It ${verb} \`${signed.at}\` over ${signed.parts.map(({ path, optional }) => `\`${path}\`${optional ? ' (where there is one)' : ''}`).join(' + ')}.`
+
+function refusalsOf(row: MobileOperationRow, schemas: ReturnType<typeof openSchemas>): Json {
+  const statuses = [...new Set(row.refusals.map(({ http }) => http))].toSorted((a, b) => a - b)
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const here = row.refusals.filter(({ http }) => http === status)
+      const causes = [...new Set(here.map(({ cause }) => cause))]
+      const narrowed = { properties: { error: { properties: { cause: { enum: causes } } } } }
+      return [
+        status,
+        {
+          description: here.map(({ cause, when }) => `${cause}: ${when}.`).join(' '),
+          content: content({ allOf: [schemas.refusal(row), narrowed] }),
+        },
+      ]
+    }),
+  )
+}
+
+interface Branch {
+  members: Map<string, Branch>
+  required: Set<string>
+  leaf?: Json
+}
+
+const branch = (): Branch => ({ members: new Map(), required: new Set() })
+
+/** The object that has each row at its path. What a row needs is required all the way up, but for what stands to choice. */
+function objectSchema(table: MobileTable, choices: readonly Choice[] = []): Json {
+  const root = branch()
+  const chosen = new Set(choices.flatMap(({ at, of }) => of.flat().map((name) => `${at}.${name}`)))
+  const along = (names: readonly string[]): Branch[] => {
+    const way = [root]
+    for (const name of names) {
+      const members = way.at(-1)!.members
+      if (!members.has(name)) members.set(name, branch())
+      way.push(members.get(name)!)
+    }
+    return way
+  }
+  const require = (path: string): void => {
+    const names = path.split('.')
+    const way = along(names)
+    for (let i = names.length - 1; i >= 0 && !chosen.has(names.slice(0, i + 1).join('.')); i--) way[i]!.required.add(names[i]!)
+  }
+  for (const [path, { is, need, means }] of Object.entries(table)) {
+    const example = mobileExampleOf(path)
+    const condition = need.startsWith('when ') ? ` ${sentence(need)}` : ''
+    along(path.split('.')).at(-1)!.leaf = {
+      ...is.schema,
+      description: `${sentence(means)}${condition}`,
+      ...(example === undefined ? {} : { examples: [example] }),
+    }
+    if (need !== 'optional' && condition === '') require(path)
+  }
+  for (const { at } of choices) require(at)
+  return schemaOf(root, '', choices)
+}
+
+function schemaOf({ members, required, leaf }: Branch, path: string, choices: readonly Choice[]): Json {
+  if (leaf) return leaf
+  const under = (name: string) => (path === '' ? name : `${path}.${name}`)
+  const choice = choices.find(({ at }) => at === path)
+  const ways = choice?.of.map((names) => ({ required: names }))
+  return {
+    type: 'object',
+    properties: Object.fromEntries([...members].map(([name, one]) => [name, schemaOf(one, under(name), choices)])),
+    ...(required.size > 0 ? { required: [...required] } : {}),
+    ...(choice ? { [choice.has === 'exactly one' ? 'oneOf' : 'anyOf']: ways } : {}),
+  }
+}

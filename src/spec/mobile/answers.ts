@@ -1,0 +1,66 @@
+import { integer, matching, text } from './field.ts'
+import { saleRequest, statusRequest } from './requests.ts'
+import { listOfRows, oneOf, type ToldTable } from './told.ts'
+
+/** What the service answers an app. Source: docs/choices.md, "Mobile API". */
+
+const states = ['PROCESSING', 'REDIRECT_REQUEST', 'APPROVED', 'DECLINED'] as const
+const currency = saleRequest['transaction.currency']!.is
+const centis = integer(0, 999_999_999_999)
+const date = matching(
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}[+-][0-9]{4}$/,
+  'a date as yyyy-MM-dd HH:mm:ss.SSSZ, such as 2017-05-10 12:00:00.000+0300',
+)
+const final = 'when state is APPROVED or DECLINED'
+
+// oxfmt-ignore
+const names = {
+  'invoiceId':     { is: text(1, 128), need: 'mandatory', means: 'as asked' },
+  'session.token': { is: statusRequest['session.token']!.is, need: 'mandatory', means: 'of the transaction; status and complete transfer ask for it' },
+} as const satisfies ToldTable
+
+/** Of perform and of complete transfer. */
+export const performAnswer: ToldTable = names
+
+/** Of verification status; and what every status has. */
+// oxfmt-ignore
+export const verificationStatusAnswer: ToldTable = {
+  ...names,
+  'state':               { is: oneOf(...states),   need: 'mandatory', means: 'where the transaction stands; APPROVED and DECLINED are final' },
+  'redirectUrl':         { is: text(1, 128),       need: 'when state is REDIRECT_REQUEST', means: 'for a web view, where the consumer is authenticated and sees the outcome' },
+  'bankOrderId':         { is: text(1, 128),       need: final,       means: "the processor's id of the transaction, or the gateway's where there is none" },
+  'errorCode':           { is: integer(0, 999_999), need: 'optional', means: 'why it is DECLINED, as a number' },
+  'errorMessage':        { is: text(1, 128),       need: 'optional',  means: 'why it is DECLINED, in words' },
+  'secure3DAuthStatus':  { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED', 'UNSUPPORTED'), need: 'optional', means: 'how 3-D Secure ended' },
+  'randomSumAuthStatus': { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED'),                need: 'optional', means: 'whether the consumer knew the sum that was held' },
+}
+
+/** Of sale status. */
+// oxfmt-ignore
+export const saleStatusAnswer: ToldTable = {
+  ...verificationStatusAnswer,
+  'orderId':                            { is: text(1, 20), need: final, means: "the gateway's id of the order" },
+  'transaction.amountCentis':           { is: centis,      need: final, means: 'in hundredths of the unit' },
+  'transaction.commissionCentis':       { is: centis,      need: final, means: 'what is charged besides' },
+  'transaction.currency':               { is: currency,    need: final, means: 'ISO 4217' },
+  'transaction.orderCreatedDate':       { is: date,        need: final, means: 'when the order began' },
+  'transaction.transactionCreatedDate': { is: date,        need: final, means: 'when its transaction began' },
+}
+
+const fees = listOfRows({ assignedId: text(1, 128), commissionCentis: centis, currency })
+
+/** Of transfer status. */
+// oxfmt-ignore
+export const transferStatusAnswer: ToldTable = {
+  ...saleStatusAnswer,
+  'state':           { is: oneOf(...states, 'TRANSFER_FEE_REQUEST'), need: 'mandatory', means: 'where the transfer stands; APPROVED and DECLINED are final' },
+  'transferFeeList': { is: fees, need: 'when state is TRANSFER_FEE_REQUEST', means: 'the fees to choose from; complete transfer names one by its assignedId' },
+}
+
+/** Whatever either side refuses. */
+// oxfmt-ignore
+export const refusalBody: ToldTable = {
+  'error.cause':   { is: text(1, 40),  need: 'mandatory', means: 'why, as a word' },
+  'error.code':    { is: text(1, 128), need: 'mandatory', means: 'of this refusal alone; it is in the log too' },
+  'error.message': { is: text(1, 1_000), need: 'mandatory', means: 'why, in words' },
+}

@@ -1,0 +1,160 @@
+import * as answers from './answers.ts'
+import type { JsonField } from './field.ts'
+import * as merchant from './merchant.ts'
+import { saleRequest, statusRequest, verificationRequest } from './requests.ts'
+import { checkText, initiateText, notificationText, type SignedText } from './signatures.ts'
+import type { ToldTable } from './told.ts'
+
+/** Rows of any table: of requests that are read, and of what is told. */
+export type MobileTable = Readonly<Record<string, Pick<JsonField, 'is' | 'means'> & { need: string }>>
+
+/** Members of which an object has exactly one, or any. */
+export interface Choice {
+  at: string
+  has: 'exactly one' | 'any'
+  of: readonly (readonly string[])[]
+}
+
+export interface MobileRefusal {
+  cause: string
+  http: number
+  when: string
+}
+
+export interface MobileOperationRow {
+  /** Who answers. */
+  side: 'service' | 'merchant'
+  caller: 'app' | 'service'
+  kind?: 'verification' | 'sale' | 'transfer'
+  method: 'POST' | 'GET or POST'
+  path: string
+  means: string
+  request: MobileTable
+  choices?: readonly Choice[]
+  answer: ToldTable
+  /** A signature that the request carries, or the answer. */
+  carries?: SignedText
+  answers?: SignedText
+  refusals: readonly MobileRefusal[]
+}
+
+const failed: MobileRefusal = {
+  cause: 'INTERNAL_ERROR',
+  http: 500,
+  when: 'the service failed; the same request may be sent again',
+}
+const unfit = 'a field is missing or does not fit'
+
+const performRefusals: readonly MobileRefusal[] = [
+  {
+    cause: 'INVALID_CONFIGURATION',
+    http: 500,
+    when: 'the endpoint is unknown, switched off, not for this operation or without a merchant server, or the control key cannot sign',
+  },
+  {
+    cause: 'INVALID_REQUEST',
+    http: 400,
+    when: `${unfit}; the endpoint takes another currency, or the currency has no such amount`,
+  },
+  { cause: 'INVALID_REQUEST', http: 400, when: 'session.signature does not hold' },
+  { cause: 'INVALID_REQUEST', http: 400, when: 'the invoice or the nonce was used with other content' },
+  { cause: 'PROCESSING_FAILED', http: 500, when: 'there is no room for it now; try again' },
+  failed,
+]
+
+const statusRefusals: readonly MobileRefusal[] = [
+  { cause: 'INVALID_REQUEST', http: 400, when: unfit },
+  { cause: 'ORDER_NOT_FOUND', http: 400, when: 'endpoint, invoice and tokens are not those of a transaction of this kind' },
+  failed,
+]
+
+const completeRefusals: readonly MobileRefusal[] = [
+  { cause: 'INVALID_REQUEST', http: 400, when: unfit },
+  { cause: 'INVALID_REQUEST', http: 400, when: 'endpoint, invoice and tokens are not those of a transfer' },
+  { cause: 'INVALID_REQUEST', http: 400, when: 'assignedId is not in the list of fees, or another one was chosen' },
+  failed,
+]
+
+/** A merchant's server refuses its app. */
+const appRefusals: readonly MobileRefusal[] = [
+  { cause: 'FILTERED', http: 400, when: 'the merchant does not serve the consumer' },
+  { cause: 'INVALID_REQUEST', http: 400, when: `${unfit}, or the access token is unknown, expired or another device's` },
+  { cause: 'SERVER_FAILED', http: 500, when: 'the server failed' },
+  { cause: 'SERVER_UNAVAILABLE', http: 503, when: 'the server cannot answer now' },
+]
+
+/** A merchant's server refuses the service, which does something about it. */
+const serviceRefusals = (no: string, again: string): readonly MobileRefusal[] => [
+  { cause: 'FILTERED', http: 400, when: `the merchant does not serve the consumer; ${no}` },
+  { cause: 'INVALID_REQUEST', http: 400, when: `it is not what the merchant's server began; ${no}` },
+  { cause: 'SERVER_FAILED', http: 500, when: `the server failed; ${again}` },
+  { cause: 'SERVER_UNAVAILABLE', http: 503, when: `the server cannot answer now; ${again}` },
+]
+
+const checkRefusals = serviceRefusals('the transaction is declined', 'it is asked again, three times within 30 seconds')
+const notificationRefusals = serviceRefusals('it is not told again', 'it is told again, for a day')
+
+const holder = (card: string): Choice => ({
+  at: `${card}.holder`,
+  has: 'any',
+  of: [['printedName'], ['firstName', 'lastName']],
+})
+const source: readonly Choice[] = [
+  { at: 'sourceOfFunds', has: 'exactly one', of: [['card'], ['reference']] },
+  holder('sourceOfFunds.card'),
+]
+
+/** As a sale, and where the money goes. */
+const transferRequest: MobileTable = {
+  ...saleRequest,
+  'destinationOfFunds.card.number': { ...saleRequest['sourceOfFunds.card.number']!, need: 'when a card is paid' },
+  'destinationOfFunds.reference.clientCardId': {
+    ...saleRequest['sourceOfFunds.reference.clientCardId']!,
+    need: 'when a reference is paid',
+  },
+}
+const destination: Choice = { at: 'destinationOfFunds', has: 'exactly one', of: [['card'], ['reference']] }
+
+const service = { side: 'service', caller: 'app', method: 'POST' } as const
+const perform = { ...service, answer: answers.performAnswer, refusals: performRefusals }
+const status = { ...service, request: statusRequest, refusals: statusRefusals }
+const initiate = { side: 'merchant', caller: 'app', method: 'POST', refusals: appRefusals } as const
+const check = { side: 'merchant', caller: 'service', method: 'POST', refusals: checkRefusals } as const
+const notification = {
+  side: 'merchant',
+  caller: 'service',
+  method: 'POST',
+  answer: merchant.notificationAnswer,
+  answers: notificationText,
+  refusals: notificationRefusals,
+} as const
+
+// oxfmt-ignore
+const operations = {
+  'perform-verification':      { ...perform, kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}', means: 'verifies a card and registers it', request: verificationRequest, choices: [holder('sourceCard')], carries: initiateText.verification },
+  'verification-status':       { ...status,  kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}/status', means: 'tells where a verification stands', answer: answers.verificationStatusAnswer },
+  'perform-sale':              { ...perform, kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}', means: 'charges a card, or a registered one by its reference', request: saleRequest, choices: source, carries: initiateText.sale },
+  'sale-status':               { ...status,  kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}/status', means: 'tells where a sale stands', answer: answers.saleStatusAnswer },
+  'perform-transfer':          { ...perform, kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}', means: 'moves money from a card to a card, each also by its reference', request: transferRequest, choices: [...source, destination], carries: initiateText.transfer },
+  'transfer-status':           { ...status,  kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/status', means: 'tells where a transfer stands', answer: answers.transferStatusAnswer },
+  'complete-transfer':         { ...service, kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/{assignedId}', means: 'chooses one of the fees that transfer status listed, and lets the transfer go on', request: statusRequest, answer: answers.performAnswer, refusals: completeRefusals },
+  'request-access-token':      { ...initiate, method: 'GET or POST', path: '/auth/request-access-token', means: 'lets a consumer in; how is the merchant\'s own affair', request: merchant.tokenRequest, answer: merchant.tokenAnswer },
+  'initiate-verification':     { ...initiate, kind: 'verification', path: '/verification/initiate-verification', means: 'begins a verification: an invoice and its signature', request: merchant.initiateVerificationRequest, answer: merchant.initiateAnswer, answers: initiateText.verification },
+  'initiate-sale':             { ...initiate, kind: 'sale', path: '/transfer/initiate-sale', means: 'begins a sale: an invoice and its signature', request: merchant.initiateSaleRequest, answer: merchant.initiateAnswer, answers: initiateText.sale },
+  'initiate-transfer':         { ...initiate, kind: 'transfer', path: '/transfer/initiate-transfer', means: 'begins a transfer: an invoice and its signature', request: merchant.initiateTransferRequest, answer: merchant.initiateTransferAnswer, answers: initiateText.transfer },
+  'check-verification':        { ...check, kind: 'verification', path: '/verification/{invoiceId}/check', means: 'asks whether a verification is as the merchant\'s server began it', request: merchant.checkVerificationRequest, answer: merchant.checkVerificationAnswer, carries: initiateText.verification, answers: checkText.verification },
+  'check-sale':                { ...check, kind: 'sale', path: '/sale/{invoiceId}/check', means: 'asks whether a sale is as the merchant\'s server began it', request: merchant.checkSaleRequest, answer: merchant.checkSaleAnswer, carries: initiateText.sale, answers: checkText.sale },
+  'check-transfer':            { ...check, kind: 'transfer', path: '/transfer/{invoiceId}/check', means: 'asks whether a transfer is as the merchant\'s server began it', request: merchant.checkTransferRequest, answer: merchant.checkTransferAnswer, carries: initiateText.transfer, answers: checkText.transfer },
+  'verification-notification': { ...notification, kind: 'verification', path: '/verification/notification', means: 'tells under which id a verified card is registered', request: merchant.verificationNotification },
+  'sale-notification':         { ...notification, kind: 'sale', path: '/sale/notification', means: 'tells under which id the card of a sale is registered', request: merchant.saleNotification },
+  'transfer-notification':     { ...notification, kind: 'transfer', path: '/transfer/notification', means: 'tells under which ids the cards of a transfer are registered', request: merchant.transferNotification },
+} as const satisfies Record<string, MobileOperationRow>
+
+export type MobileOperation = keyof typeof operations
+
+export const mobileOperationNames = Object.keys(operations) as MobileOperation[]
+export const isMobileOperation = (name: string): name is MobileOperation => Object.hasOwn(operations, name)
+export const mobileRow = (operation: MobileOperation): MobileOperationRow => operations[operation]
+
+/** Whose failures name the invoice: all but those that a merchant's server tells its app. */
+export const refusalNamesInvoice = ({ side, caller }: MobileOperationRow): boolean => side === 'service' || caller === 'service'

@@ -1,0 +1,46 @@
+/** What is signed with the control key in the mobile API: the values of these paths, nothing between them. Source: docs/choices.md, "Mobile API". */
+
+export interface SignedPart {
+  path: string
+  /** Left out where there is none. */
+  optional?: true
+}
+
+export interface SignedText {
+  /** Where the signature is carried. */
+  at: 'session.signature' | 'session.checkSignature'
+  parts: readonly SignedPart[]
+}
+
+const part = (path: string): SignedPart => ({ path })
+const maybe = (path: string): SignedPart => ({ path, optional: true })
+
+const device = part('consumer.device.serialNumber')
+const endpoint = part('endpointId')
+const nonce = part('session.nonce')
+const invoice = part('invoiceId')
+const begun = [part('session.accessToken'), device, endpoint, nonce, invoice]
+const source = maybe('sourceOfFunds.reference.serverCardId')
+const destination = maybe('destinationOfFunds.reference.serverCardId')
+
+const signedPayment: SignedText = {
+  at: 'session.signature',
+  parts: [...begun, part('transaction.amountCentis'), part('transaction.currency')],
+}
+
+/** Made by the merchant's server when the app initiates, and verified by the service. */
+export const initiateText = {
+  verification: { at: 'session.signature', parts: [...begun, part('transaction.currency')] },
+  sale: signedPayment,
+  transfer: signedPayment,
+} as const satisfies Record<string, SignedText>
+
+/** Made by the merchant's server in its answer to check. */
+export const checkText = {
+  verification: { at: 'session.checkSignature', parts: [device, nonce, endpoint, invoice] },
+  sale: { at: 'session.checkSignature', parts: [device, nonce, endpoint, invoice, source] },
+  transfer: { at: 'session.checkSignature', parts: [device, nonce, destination, endpoint, invoice, source] },
+} as const satisfies Record<string, SignedText>
+
+/** Made by the merchant's server in its answer to a card mapping notification. */
+export const notificationText: SignedText = { at: 'session.checkSignature', parts: [nonce, endpoint, invoice] }
