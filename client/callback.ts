@@ -63,7 +63,7 @@ function readSigned(text: string, controlKey: string): { status: string; order: 
 }
 
 /** In constant time for texts of one length. */
-function sameText(one: string, other: string): boolean {
+export function sameText(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)
 }

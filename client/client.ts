@@ -1,8 +1,7 @@
 /** A merchant's client of the gateway API; client/README.md shows each operation. This folder needs Node and nothing else: it may be copied into a shop. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { openCaller, type Call, type Settings } from './call.ts'
 import { readCallback, readReturn, type Callback, type CustomerReturn, type NotGenuine } from './callback.ts'
-import { finish, type Ending, type FinishOptions, type Time } from './finish.ts'
+import { finish, realTime, type Ending, type FinishOptions } from './finish.ts'
 import { acceptance, cardInfo, orderStatus, registration } from './replies.ts'
 import type { Accepted, CardInfo, Denied, NotRegistered, OrderStatus, Registered, Reply } from './replies.ts'
 import type * as asks from './requests.ts'
@@ -35,12 +34,6 @@ export interface Client {
   finish(reply: Reply<Accepted>, options?: FinishOptions): Promise<Ending>
   readCallback(text: string): Callback | NotGenuine
   readReturn(text: string): CustomerReturn | NotGenuine
-}
-
-const realTime: Time = {
-  now: () => performance.now(),
-  // An abort ends the pause; that it did is seen by the signal.
-  pause: (ms, signal) => pause(ms, undefined, signal ? { signal } : {}).catch(() => undefined),
 }
 
 /** The keys are in closures alone, so that nothing that prints a client shows them. */

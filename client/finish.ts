@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Step } from './cardholder.ts'
 import { rowOf } from './operations.ts'
 import { isFinal, type Accepted, type FinalStatus, type NoAnswer, type OrderStatus, type Refused, type Reply } from './replies.ts'
@@ -30,7 +31,7 @@ const intervals = [
   { withinMs: 120_000, everyMs: 2_000 },
 ]
 const laterEveryMs = 10_000
-const usualLimitMs = 120_000
+export const usualLimitMs = 120_000
 /** A request that was not answered may still be on its way. */
 const lostWithinMs = 15_000
 
@@ -41,6 +42,12 @@ export const pauseMs = (elapsedMs: number): number =>
 export interface Time {
   now(): number
   pause(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const realTime: Time = {
+  now: () => performance.now(),
+  // An abort ends the pause; that it did is seen by the signal.
+  pause: (ms, signal) => pause(ms, undefined, signal ? { signal } : {}).catch(() => undefined),
 }
 
 type Ask = (request: StatusRequest) => Promise<Reply<OrderStatus>>

@@ -8,24 +8,33 @@ export interface Posting {
   signal?: AbortSignal
 }
 
+export type Sent = { is: 'answer'; status: number; text: string } | { is: 'no answer'; why: string }
+
 export type Posted = { is: 'pairs'; pairs: Pairs } | { is: 'denied' } | { is: 'no answer'; why: string }
 
-/** Posts a form. A redirect is not followed: the form may have a card in it. */
-export async function post({ url, body, headers, timeoutMs, signal }: Posting): Promise<Posted> {
+/** Posts a form. */
+export async function post(posting: Posting): Promise<Posted> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', ...posting.headers }
+  const sent = await send({ ...posting, headers })
+  if (sent.is === 'no answer') return sent
+  if (sent.status === 403) return { is: 'denied' }
+  if (sent.status !== 200) return { is: 'no answer', why: `HTTP ${sent.status}` }
+  const pairs = readPairs(sent.text)
+  return pairs === undefined ? { is: 'no answer', why: 'it cannot be decoded' } : { is: 'pairs', pairs }
+}
+
+/** One HTTP request. A redirect is not followed: the body may have a card in it. */
+export async function send({ url, body, headers, timeoutMs, signal }: Posting): Promise<Sent> {
   const late = AbortSignal.timeout(timeoutMs)
   try {
     const answer = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      headers,
       body,
       redirect: 'manual',
       signal: signal ? AbortSignal.any([signal, late]) : late,
     })
-    const text = await answer.text()
-    if (answer.status === 403) return { is: 'denied' }
-    if (answer.status !== 200) return { is: 'no answer', why: `HTTP ${answer.status}` }
-    const pairs = readPairs(text)
-    return pairs === undefined ? { is: 'no answer', why: 'it cannot be decoded' } : { is: 'pairs', pairs }
+    return { is: 'answer', status: answer.status, text: await answer.text() }
   } catch (error) {
     if (late.aborted) return { is: 'no answer', why: `none within ${timeoutMs} ms` }
     return { is: 'no answer', why: signal?.aborted ? 'aborted' : reasonOf(error) }

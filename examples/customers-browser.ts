@@ -21,8 +21,7 @@ export async function browse(start: BrowserForm | string, shop: string): Promise
   while (performance.now() - began < withinMs) {
     const back = forms.find(({ action }) => action.startsWith(shop))
     if (back) return back
-    const next =
-      forms.find(({ fields }) => 'creq' in fields || 'PaReq' in fields || fields.javascriptEnabled === 'false') ?? forms[0]
+    const next = nextOf(forms)
     // A page without a form waits for something.
     if (next === undefined) await pause(reloadEveryMs)
     ;[url, forms] = await load(next === undefined ? url : filledIn(next))
@@ -30,10 +29,23 @@ export async function browse(start: BrowserForm | string, shop: string): Promise
   throw new Error(`the browser did not come back from ${url}`)
 }
 
+/** The same in a web view of an app, which closes it: nothing comes back from there. */
+export async function webView(url: string, closed: AbortSignal): Promise<void> {
+  let [now, forms] = await load(url)
+  while (!closed.aborted) {
+    const next = nextOf(forms)
+    if (next === undefined) await pause(reloadEveryMs)
+    ;[now, forms] = await load(next === undefined ? now : filledIn(next))
+  }
+}
+
 /** The shop's own page takes the form; its answer. */
 export async function postBack({ action, fields }: BrowserForm): Promise<string> {
   return (await fetch(action, { method: 'POST', body: new URLSearchParams(fields) })).text()
 }
+
+const nextOf = (forms: readonly Form[]): Form | undefined =>
+  forms.find(({ fields }) => 'creq' in fields || 'PaReq' in fields || fields.javascriptEnabled === 'false') ?? forms[0]
 
 const filledIn = ({ action, fields, typed }: Form): BrowserForm => ({
   action,

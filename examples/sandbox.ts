@@ -7,8 +7,9 @@ import type { Ending } from '../client/finish.ts'
 interface SandboxFile {
   base_url: string
   merchant: { login: string; control_key: string; oauth_private_key_file: string }
-  endpoints: { plain: number; secure: number; euro: number }
+  endpoints: { plain: number; secure: number; euro: number; mobile: number }
   endpoint_groups: { multi: number }
+  merchant_server_url: string
 }
 
 const path = join(process.env.TOLLGATE_DIR ?? '.tollgate', 'sandbox.json')
@@ -28,6 +29,10 @@ const merchant = {
 export const plain = { ...merchant, endpoint: file.endpoints.plain }
 export const secure = { ...merchant, endpoint: file.endpoints.secure }
 export const multi = { ...merchant, group: file.endpoint_groups.multi }
+/** The mobile API: where an app begins, and where it pays; and the endpoint that a merchant's server names to its app. */
+export const mobile = { baseUrl: file.base_url, merchantServerUrl: file.merchant_server_url }
+export const mobileEndpointId = String(file.endpoints.mobile)
+export const { controlKey } = merchant
 export const readOauthKey = (): string => readFileSync(file.merchant.oauth_private_key_file, 'utf8')
 
 export const newName = (): string => `example-${randomUUID()}`

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
+import * as client from '../../client/mobile-signatures.ts'
 import { secret } from '../../src/base/secret.ts'
 import * as service from '../../src/merchant/session.ts'
 import { checkText, initiateText, notificationText, type SignedText } from '../../src/spec/mobile/signatures.ts'
@@ -15,7 +16,7 @@ import {
   type Parts,
 } from '../../simulators/merchant-server/signatures.ts'
 
-/** Signatures of the mobile API, made and verified by the two sides with code of their own. */
+/** Signatures of the mobile API, made and verified by service, merchant's server and the merchants' client, each with code of its own. */
 
 const controlKey = secret('B17F59B4-A7DC-41B4-8FF9-37D986B43D20')
 const key = signatureKey(controlKey)!
@@ -35,6 +36,7 @@ interface Known {
   signature: string
   merchants: Parts
   services: string[]
+  clients: string[]
 }
 
 // Computed apart from this project, by three programs.
@@ -46,6 +48,7 @@ const known: readonly Known[] = [
     signature: 'FF03961601514E1182A86214ABBF052821471338',
     merchants: initiateParts({ ...begun, amountCentis: '1000' }),
     services: service.performParts({ ...begun, amountCentis: '1000' }),
+    clients: client.initiateValues({ ...begun, amountCentis: 1000 }),
   },
   {
     what: 'initiate verification',
@@ -54,6 +57,7 @@ const known: readonly Known[] = [
     signature: 'AFE4CAD6F6304E82844003FBDC699ABB19878FFD',
     merchants: initiateParts(begun),
     services: service.performParts(begun),
+    clients: client.initiateValues(begun),
   },
   {
     what: 'check without cards',
@@ -62,6 +66,7 @@ const known: readonly Known[] = [
     signature: 'AE31931D23CF1F4097DFB6791CDB7888475764A0',
     merchants: checkParts(one),
     services: service.checkParts(one),
+    clients: client.checkValues(one),
   },
   {
     what: 'check with a source card',
@@ -70,6 +75,7 @@ const known: readonly Known[] = [
     signature: 'E848D66C72EC35CBDB12C82BD13AA6124D043ACF',
     merchants: checkParts({ ...one, sourceServerCardId: source }),
     services: service.checkParts({ ...one, serverCardId: source }),
+    clients: client.checkValues(one, source),
   },
   {
     what: 'check with a source and a destination card',
@@ -78,6 +84,7 @@ const known: readonly Known[] = [
     signature: '76DA0EED61AFE7400D60CEE3F6D103922E33A28D',
     merchants: checkParts({ ...one, sourceServerCardId: source, destinationServerCardId: destination }),
     services: service.checkParts({ ...one, serverCardId: source, destinationServerCardId: destination }),
+    clients: client.checkValues(one, source, destination),
   },
   {
     what: 'card mapping notification',
@@ -86,6 +93,7 @@ const known: readonly Known[] = [
     signature: 'C65F691746EC8EEB459895D0A77DFD6117446A03',
     merchants: notificationParts(one),
     services: service.mappingParts(one),
+    clients: client.notificationValues(one),
   },
 ]
 
@@ -112,6 +120,15 @@ for (const { what, row, text, signature, merchants, services } of known) {
   })
 }
 
+const clientKey = client.keyOf(controlKey.reveal())
+
+for (const { what, text, signature, clients } of known)
+  test(`${what}: the client that merchants copy makes the known signature, in upper case, and takes it in any`, () => {
+    assert.equal(clients.join(''), text)
+    assert.equal(client.sign(clients, clientKey), signature)
+    for (const given of inEveryCase(signature)) assert.ok(client.signatureHolds(given, clients, clientKey))
+  })
+
 test('the reference has one text for sales and transfers, and says which values may be missing', () => {
   assert.deepEqual(initiateText.sale, initiateText.transfer)
   const missing = (parts: SignedText['parts']) => parts.filter(({ optional }) => optional).map(({ path }) => path)
@@ -124,11 +141,12 @@ test('the reference has one text for sales and transfers, and says which values 
     assert.deepEqual(missing(parts), [])
 })
 
-test('one character more, less or another is another signature to both, and so is a text of any other shape', () => {
-  const { merchants, services, signature } = known[0]!
+test('one character more, less or another is another signature to all, and so is a text of any other shape', () => {
+  const { merchants, services, clients, signature } = known[0]!
   const isRefused = (given: string) => {
     assert.ok(!signatureHolds(given, merchants, key), given)
     assert.ok(!service.signatureHolds(given, services, [controlKey]), given)
+    assert.ok(!client.signatureHolds(given, clients, clientKey), given)
   }
   for (let at = 0; at < signature.length; at++) {
     const other = signature[at] === '0' ? '1' : '0'
@@ -151,10 +169,12 @@ test('the key is the control key without dashes as bytes, of 32 hexadecimal digi
   for (const text of ['B17F59B4A7DC41B48FF937D986B43D20', 'b17f59b4-a7dc-41b4-8ff9-37d986b43d20', controlKey.reveal()]) {
     assert.deepEqual(signatureKey(secret(text))?.reveal(), bytes)
     assert.equal(service.sessionSignature(services, secret(text)), signature)
+    assert.deepEqual(client.keyOf(text), bytes)
   }
   for (const text of ['', 'B17F59B4', `${controlKey.reveal()}0`, 'D5F82EC1-8575-4482-AD89-97X6X0X20X22', ' '.repeat(32)]) {
     assert.equal(signatureKey(secret(text)), undefined)
     assert.equal(service.sessionSignature(services, secret(text)), undefined)
+    assert.throws(() => client.keyOf(text), TypeError)
   }
 })
 

@@ -44,6 +44,7 @@ const prints: Readonly<Record<string, readonly string[]>> = {
   'card-registration-v4':   ['approved', 'registered, also as a recurring payment: true', 'status: approved', 'with another key: denied'],
   recurrent:                ['first payment: approved', 'by the merchant: approved', 'by a list of amounts: approved, 900.00', 'held: approved', 'method frame, at sale_3d_validating', 'challenge, at sale_3d_validating', 'by the cardholder: approved'],
   callback:                 ['sale approved 10.42', 'its control does not match'],
+  'mobile-sale':            ['the consumer is taken to a web view', 'paid', 'APPROVED: 1042 centis, AUTHENTICATED'],
   'status-by-request':      ['approved', 'approved', 'sale: approved, sale_approved', 'reversal: approved, reversal_approved', 'newest: reversal'],
 }
 
@@ -58,8 +59,8 @@ describe('the examples', () => {
     assert.match(await run('sale', join(world.directory, 'log'), 2), /^No sandbox runs here: .*npm start/)
   })
 
-  test('every example is here; the rest is what they share', () => {
-    const shared = ['authenticate', 'customers-browser', 'sandbox']
+  test('every example is here; the rest is what they share, and a server that client-mobile.test.ts runs', () => {
+    const shared = ['authenticate', 'customers-browser', 'mobile-server', 'sandbox']
     const files = readdirSync(folder).filter((name) => name.endsWith('.ts'))
     assert.deepEqual(files.map((name) => name.slice(0, -'.ts'.length)).toSorted(), [...Object.keys(prints), ...shared].toSorted())
   })
