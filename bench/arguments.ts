@@ -16,7 +16,7 @@ const usual = { seconds: 15, roundSeconds: 5 }
 const quickSeconds = 2
 const mostInFlight = 1_000
 
-const help = `npm run bench                       everything, in about four minutes
+const help = `npm run bench                       everything, in about five minutes
 npm run bench -- sale               one bench
 
   --in-flight 1,32,256   payments kept in flight, one row each; each bench has levels of its own

@@ -1,4 +1,5 @@
 import type { Merchant } from './merchant.ts'
+import type { Sandbox } from './sandbox.ts'
 
 /** How one payment went, seen by the merchant. */
 export interface Payment {
@@ -45,6 +46,8 @@ export interface Bench {
   inFlight: readonly number[]
   /** Whether the yardstick is laid against it, which costs as much time again; what batches are worth is seen by one bench. */
   yardstick: boolean
+  /** Brings up what a sandbox does not have, before the first payment; it runs in the process of the bench. */
+  prepare?(sandbox: Sandbox, signal: AbortSignal): Promise<{ stop(): Promise<void> }>
   /** Gives the function that carries one payment to its end, under a name that no other has. It runs in the load process. */
   open(merchant: Merchant): (clientOrderid: string) => Promise<Payment>
 }

@@ -40,6 +40,7 @@ try {
 async function runBench(bench: Bench, { inFlight = bench.inFlight, measureMs, roundMs }: Wishes): Promise<boolean> {
   progress.say('Starting a sandbox with an empty database')
   const sandbox = await keep(startSandbox({}, interrupted.signal))
+  if (bench.prepare) started.push(await bench.prepare(sandbox, interrupted.signal))
   const load = startLoad(interrupted.signal)
   started.push(load)
 

@@ -20,18 +20,24 @@ export interface Merchant {
   key: Secret<string>
   /** Posts a form and gives the reply as it came. Rejects when there is none. */
   post(path: string, form: string): Promise<string>
+  postJson(path: string, body: string): Promise<string>
   /**
    * Asks for the status until it is final and gives it, or in words what happened instead. `accepted` is the reply to the first request,
    * `began` the time of that request by performance.now(). `meanwhile` does what the cardholder has to do, once for each `tds-status`; a text is
    * what went wrong.
    */
   untilFinal(endpoint: string, clientOrderid: string, accepted: string, began: number, meanwhile?: Meanwhile): Promise<string>
+  /** Asks again and again until there is an ending, with longer and longer pauses, which begin anew after `anew`. */
+  untilEnd(began: number, ask: Asking): Promise<string>
   /** Posts a form to another origin, as a cardholder's browser does, and gives the page. */
   browse(url: string, form: string): Promise<string>
   /** `status` requests sent. */
   polls(): number
   close(): Promise<void>
 }
+
+/** Sends one `status`; what came of it. */
+type Asking = () => Promise<{ ending: string } | 'later' | 'anew'>
 
 /** `status` as it came, and the fields that name and sign further requests about its order: `login=…&client_orderid=…&orderid=…&control=…`. */
 export type Meanwhile = (tdsStatus: string, status: string, signed: string) => Promise<string | undefined>
@@ -58,15 +64,15 @@ export function openMerchant(site: Site, connections: number, withinMs: number):
   let polls = 0
 
   /** `dispatch` and not `request`: no stream is made for a body of a few hundred bytes, which is a third of the load process's time. */
-  const post = (path: string, form: string) =>
+  const sent = (path: string, type: string, body: string) =>
     new Promise<string>((resolve, reject) => {
       const chunks: Buffer[] = []
       pool.dispatch(
         {
           method: 'POST',
           path: pathname + path,
-          headers: ['content-type', 'application/x-www-form-urlencoded'],
-          body: form,
+          headers: ['content-type', type],
+          body,
         },
         {
           onRequestStart: () => {},
@@ -78,31 +84,43 @@ export function openMerchant(site: Site, connections: number, withinMs: number):
       )
     })
 
+  const post = (path: string, form: string) => sent(path, 'application/x-www-form-urlencoded', form)
+
+  async function untilEnd(began: number, ask: Asking): Promise<string> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      await pause(pauseMs)
+      polls++
+      const answer = await ask()
+      if (typeof answer === 'object') return answer.ending
+      if (performance.now() - began > withinMs) return `not final within ${withinMs / 1_000} s`
+      if (answer === 'anew') pauseMs = firstPauseMs / 2
+    }
+  }
+
   return {
     site,
     key,
     post,
+    postJson: (path, body) => sent(path, 'application/json', body),
+    untilEnd,
     async untilFinal(endpoint, clientOrderid, accepted, began, meanwhile) {
       const orderid = fieldOf(accepted, 'gateway-order-id')
       if (fieldOf(accepted, 'type') !== 'async-response' || orderid === undefined) return `refused: ${errorOf(accepted)}`
       const control = controlOf([site.login, clientOrderid, orderid], key)
       const form = `login=${site.login}&client_orderid=${clientOrderid}&orderid=${orderid}&control=${control}`
       let done: string | undefined
-      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-        await pause(pauseMs)
-        polls++
+      return untilEnd(began, async () => {
         const reply = await post(`/api/v2/status/${endpoint}`, form)
         const status = fieldOf(reply, 'status')
-        if (status === undefined) return `status was refused: ${errorOf(reply)}`
-        if (status !== 'processing') return status
-        if (performance.now() - began > withinMs) return `not final within ${withinMs / 1_000} s`
+        if (status === undefined) return { ending: `status was refused: ${errorOf(reply)}` }
+        if (status !== 'processing') return { ending: status }
         const tdsStatus = meanwhile && fieldOf(reply, 'tds-status')
-        if (tdsStatus === undefined || tdsStatus === done) continue
+        if (tdsStatus === undefined || tdsStatus === done) return 'later'
         const wrong = await meanwhile!(tdsStatus, reply, form)
-        if (wrong !== undefined) return wrong
+        if (wrong !== undefined) return { ending: wrong }
         done = tdsStatus
-        pauseMs = firstPauseMs / 2
-      }
+        return 'anew'
+      })
     },
     async browse(url, form) {
       const { body } = await request(url, {

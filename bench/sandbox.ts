@@ -43,10 +43,9 @@ export async function startSandbox(settings: Readonly<Record<string, string>>, s
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   // Run by root, PostgreSQL is another user's and has to pass here.
   chmodSync(directory, 0o711)
-  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
   const child = spawn(process.execPath, [main, 'sandbox'], {
     cwd: directory,
-    env: { ...own, TOLLGATE_DIR: directory, PORT: '0', ...settings },
+    env: { ...ownEnvironment(), TOLLGATE_DIR: directory, PORT: '0', ...settings },
     // A session of its own: Ctrl-C in the terminal reaches the bench alone, which stops everybody in order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -94,6 +93,21 @@ export async function startSandbox(settings: Readonly<Record<string, string>>, s
     throw thrown
   }
 }
+
+/** One command of `tollgate` on a sandbox; rejects with what it printed when it does not end well. */
+export async function runCli({ directory }: Pick<Sandbox, 'directory'>, args: readonly string[]): Promise<void> {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: directory,
+    env: { ...ownEnvironment(), TOLLGATE_DIR: directory },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  if (code !== 0) throw new Error(`tollgate ${args.join(' ')} failed:\n${output}`)
+}
+
+const ownEnvironment = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
 
 /** Waits for sandbox.json, which is there once the gateway serves. */
 async function sandboxFile(directory: string, ended: () => string | undefined, signal: AbortSignal): Promise<SandboxFile> {
