@@ -17,6 +17,8 @@ interface MobileRow {
 const needWords: Record<Exclude<JsonNeed, 'mandatory' | 'optional'>, string> = {
   card: 'when a card pays',
   reference: 'when a reference pays',
+  'to card': 'when a card is credited',
+  'to reference': 'when a reference is credited',
 }
 
 export const mobileRows = (table: MobileTable): MobileRow[] =>

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { MobileWorld } from '../../src/mobile-api/mobile-world.ts'
 import { httpOf, type Cause } from '../../src/mobile-api/refusal.ts'
+import { mobileRoutes } from '../../src/mobile-api/serve.ts'
 import { mobileOpenApi } from '../../src/reference/mobile-openapi.ts'
 import { mobileExample } from '../../src/reference/mobile-rows.ts'
 import { readJson, valueAt, type JsonTable } from '../../src/spec/mobile/field.ts'
 import { mobileExampleOf } from '../../src/spec/mobile/examples.ts'
 import { mobileOperationNames, mobileRow, type MobileOperation } from '../../src/spec/mobile/operations.ts'
-import { saleRequest, statusRequest, verificationRequest } from '../../src/spec/mobile/requests.ts'
+import { saleRequest, statusRequest, transferRequest, verificationRequest } from '../../src/spec/mobile/requests.ts'
 import { finder, misfits, type Schema } from './json-schema.ts'
 
 /** The reference of the mobile API: pages are compared in reference.test.ts, here is what they and the OpenAPI documents say. */
@@ -73,7 +75,7 @@ for (const name of mobileOperationNames)
     ] as const)
       // oxfmt-ignore
       for (const [path, { need }] of Object.entries(table))
-        if (need === 'mandatory' || need === 'card') {
+        if (['mandatory', 'card', 'to card'].includes(need)) {
           const less = without(whole, path)
           assert.equal(valueAt(less, path), undefined)
           assert.notDeepEqual(fitsSchema(name, less, schema), [], `${path} is missing`)
@@ -84,11 +86,14 @@ test('what the service reads, it reads of the examples; and what the OpenAPI doc
   const tables: [MobileOperation, JsonTable][] = [
     ['perform-verification', verificationRequest],
     ['perform-sale', saleRequest],
+    ['perform-transfer', transferRequest],
     ['verification-status', statusRequest],
   ]
   for (const [name, table] of tables) {
     const { request } = mobileExample(name)
-    const needs = new Set(name === 'perform-sale' ? (['card'] as const) : [])
+    const needs = new Set(
+      name === 'perform-verification' ? [] : name === 'verification-status' ? [] : (['card', 'to card'] as const),
+    )
     assert.ok(typeof readJson(table, request, needs) !== 'string')
     for (const path of Object.keys(table)) {
       const value = valueAt(request, path)
@@ -145,6 +150,15 @@ test('OpenAPI: each operation is in the document of its side, under its name', (
     )
   }
   assert.deepEqual(documents.merchant.paths['/auth/request-access-token']!.get!.parameters.map(({ name }) => name), ['consumer', 'email']) // oxfmt-ignore
+})
+
+test('the service serves what the reference says, by these paths', () => {
+  const routes = mobileRoutes('', {} as MobileWorld, () => {})
+  const paths = mobileOperationNames.map(mobileRow).filter(({ side }) => side === 'service').map(({ path }) => `POST ${path}`) // oxfmt-ignore
+  assert.deepEqual(
+    routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`).toSorted(),
+    paths.toSorted(),
+  )
 })
 
 test('a refusal has the status that the service gives its cause, and the OpenAPI document tells each cause and when', () => {

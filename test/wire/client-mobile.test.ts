@@ -33,7 +33,8 @@ before(async () => {
   )
   assert.ok(url, said)
   serverUrl = url
-  await cliOf(() => world).tell(['endpoint', 'set', String(world.endpoints.mobile), '--merchant-server-url', serverUrl])
+  const { mobile } = world.endpoints
+  await cliOf(() => world).tell(['endpoint', 'set', String(mobile), '--merchant-server-url', serverUrl, '--consumer-defined-rate', 'on']) // oxfmt-ignore
   app = openMobileApp({ baseUrl: `${world.baseUrl}/`, merchantServerUrl: `${serverUrl}/` })
   const granted = await app.requestAccessToken()
   assert.ok(granted.is === 'granted', JSON.stringify(granted))
@@ -109,6 +110,25 @@ test('a verification is approved, and a decline has its reason', async () => {
   const declined = await app.finish(await performed({ ...request(), sourceOfFunds: { card: { ...sourceOfFunds.card, expiry: { month: 1, year: 2020 } } } })) // oxfmt-ignore
   assert.ok(declined.is === 'final' && declined.state === 'DECLINED', JSON.stringify(declined))
   assert.equal(declined.seen.reason?.code, 101)
+})
+
+test('of a transfer the consumer chooses the fee, and both cards are registered', async () => {
+  const asked = { ...request(), destinationOfFunds: { card: { number: '5555555555554444' } } }
+  const one = await app.initiate('transfer', accessToken, asked, { fromBin: '411111', toBin: '555555' })
+  assert.ok(one.is === 'begun', JSON.stringify(one))
+  const reply = await app.perform(one, asked)
+  assert.ok(reply.is === 'performed', JSON.stringify(reply))
+  const asks = await app.finish(reply)
+  assert.ok(asks.is === 'fees', JSON.stringify(asks))
+  const [fee] = asks.fees
+  assert.deepEqual([fee?.commissionCentis, fee?.currency], [0, 'USD'])
+  const unknown = await app.completeTransfer(reply, 'no such gate')
+  assert.ok(unknown.is === 'refused' && unknown.cause === 'INVALID_REQUEST', JSON.stringify(unknown))
+  assert.deepEqual(await app.completeTransfer(reply, fee!.assignedId), reply)
+  const ending = await app.finish(reply)
+  assert.ok(ending.is === 'final' && ending.state === 'APPROVED', JSON.stringify(ending))
+  assert.deepEqual([ending.seen.transaction?.amountCentis, ending.seen.transaction?.commissionCentis], [1_042, 0])
+  assert.deepEqual((await ledger(world, ending.seen.orderId!)).map(({ kind }) => kind).toSorted(), ['credit', 'debit'])
 })
 
 test('the merchant sees no card, whatever the app has', async () => {

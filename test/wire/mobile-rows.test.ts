@@ -6,7 +6,7 @@ import { mobileOperationNames, mobileRow, type MobileOperation, type MobileTable
 import { until } from '../conformance/client.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
-import { accessTokenOf, call, initiatePaths, initiation } from './mobile-merchant.ts'
+import { accessTokenOf, call, initiatePaths, initiation, kinds } from './mobile-merchant.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
 /** What goes over the wire is in the rows that the reference of the mobile API is written from: no body has a member besides. */
@@ -69,9 +69,9 @@ async function ended(one: Begun): Promise<Json> {
   return seen
 }
 
-test('a verification and a sale, approved, declined, to be authenticated, and refused by the merchant', async () => {
+test('a verification, a sale and a transfer, approved, declined, to be authenticated, and refused by the merchant', async () => {
   const states = []
-  for (const kind of ['verification', 'sale'] as const) {
+  for (const kind of kinds) {
     states.push((await ended(app.begin(kind, { change: talkative })))['state'])
     states.push((await ended(app.begin(kind, { securityCode: '116' })))['state'])
     states.push((await ended(app.begin(kind, { endpoint: world.endpoints.secure, number: testCard('4', 2, 0) })))['state'])
@@ -79,22 +79,46 @@ test('a verification and a sale, approved, declined, to be authenticated, and re
     states.push((await ended(app.begin(kind)))['errorCode'])
     app.merchant.lie = undefined
   }
-  assert.deepEqual(states, ['APPROVED', 'DECLINED', 'REDIRECT_REQUEST', 4001, 'APPROVED', 'DECLINED', 'REDIRECT_REQUEST', 4001])
+  assert.deepEqual(
+    states,
+    kinds.flatMap(() => ['APPROVED', 'DECLINED', 'REDIRECT_REQUEST', 4001]),
+  )
 })
 
-test('what the service asks and tells a merchant, with a card and with its reference', async () => {
-  const one = app.begin('sale')
+test('a transfer whose fee the consumer chooses, and a sale whose consumer names the sum that was held', async () => {
+  const one = app.begin('transfer', { endpoint: world.endpoints.mobile_fee, amountCentis: 1_000 })
+  const asks = await ended(one)
+  assert.equal(asks['state'], 'TRANSFER_FEE_REQUEST')
+  const { token } = asks['session'] as { token: string }
+  const [fee] = asks['transferFeeList'] as { assignedId: string; commissionCentis: number }[]
+  const completed = await app.complete(one, token, fee!.assignedId)
+  answered('complete-transfer', completed.body)
+  const seen = await app.ended(one, token)
+  answered('transfer-status', seen)
+  assert.deepEqual([seen['state'], valueAt(seen, 'transaction.commissionCentis')], ['APPROVED', fee!.commissionCentis])
+  const sum = await ended(app.begin('sale', { endpoint: world.endpoints.mobile_random_sum }))
+  assert.equal(sum['state'], 'REDIRECT_REQUEST')
+})
+
+test('what the service asks and tells a merchant, with cards and with their references', async () => {
+  const one = app.begin('transfer')
   const { token } = (await ended(one))['session'] as { token: string }
   const notified = await until(
-    () => app.merchant.calls.find(({ path, body }) => path === '/sale/notification' && valueAt(body, 'session.token') === token),
+    () =>
+      app.merchant.calls.find(({ path, body }) => path === '/transfer/notification' && valueAt(body, 'session.token') === token),
     (found) => found !== undefined,
   )
   app.merchant.cards.set('card-7', String(valueAt(notified!.body, 'sourceCard.reference.serverCardId')))
-  const again = await ended(app.begin('sale', { reference: { clientCardId: 'card-7', securityCode: '123' } }))
-  assert.equal(again['state'], 'APPROVED', JSON.stringify(again))
+  app.merchant.cards.set('card-9', String(valueAt(notified!.body, 'destinationCard.reference.serverCardId')))
+  const reference = { clientCardId: 'card-7', securityCode: '123' }
+  const to = { reference: { clientCardId: 'card-9' } }
+  for (const again of [app.begin('sale', { reference }), app.begin('transfer', { reference, to })]) {
+    const seen = await ended(again)
+    assert.equal(seen['state'], 'APPROVED', JSON.stringify(seen))
+  }
   await until(
-    () => app.merchant.calls.filter(({ path }) => path === '/verification/notification').length,
-    (count) => count > 0,
+    () => kinds.every((kind) => app.merchant.calls.some(({ path }) => path === `/${kind}/notification`)),
+    (all) => all,
   )
   const called = new Set<MobileOperation>()
   for (const { path, body } of app.merchant.calls) {
@@ -102,7 +126,7 @@ test('what the service asks and tells a merchant, with a card and with its refer
     called.add(operation)
     listed(operation, mobileRow(operation).request, body)
   }
-  const here = ['check-verification', 'check-sale', 'verification-notification', 'sale-notification']
+  const here = kinds.flatMap((kind) => [`check-${kind}`, `${kind}-notification`])
   assert.deepEqual([...called].toSorted(), here.toSorted())
 })
 
@@ -112,6 +136,7 @@ test('what is refused has the cause and the status that its operation has in the
     ['perform-sale', () => app.perform(app.begin('sale', { endpoint: 999_999 })), /not known/],
     ['sale-status', () => app.post(`sale/${world.endpoints.plain}/none/status`, {}), /may not be empty/],
     ['sale-status', () => app.status(app.begin('sale'), 'a'.repeat(36)), /not known/],
+    ['complete-transfer', () => app.complete(app.begin('transfer'), 'a'.repeat(36), 'economy'), /not known/],
   ]
   for (const [operation, asks, says] of refusing) {
     const { status, body } = await asks()
@@ -139,11 +164,10 @@ function operationAt(path: string): MobileOperation {
 test('the reference server of the merchant: what its app and the service ask, and what it answers', async () => {
   const server = world.merchantServerUrl
   const accessToken = await accessTokenOf(server, 'rows', 'rows@example.com')
-  for (const kind of ['verification', 'sale', 'transfer'] as const) {
+  for (const kind of kinds) {
     const { status, json } = await call(`${server}${initiatePaths[kind]}`, initiation(kind, accessToken, 'device-1'))
     assert.equal(status, 200)
     answered(`initiate-${kind}`, json)
-    if (kind === 'transfer') continue
     const { session, invoiceId, endpointId } = json
     const wish = { endpoint: Number(endpointId), securityCode: '111' }
     const change = (body: Json) => void Object.assign(body['session'] as Json, session, { accessToken })
@@ -155,10 +179,9 @@ test('the reference server of the merchant: what its app and the service ask, an
       (await call(`${server}/log`)).json as unknown as {
         calls: { path: string; status: number; request: object; reply: object }[]
       },
-    ({ calls: all }) =>
-      ['/verification/notification', '/sale/notification'].every((path) => all.some((one) => one.path === path)),
+    ({ calls: all }) => kinds.every((kind) => all.some(({ path }) => path === `/${kind}/notification`)),
   )
-  assert.ok(calls.length >= 8)
+  assert.ok(calls.length >= 10)
   for (const { path, status, request, reply } of calls) {
     assert.equal(status, 200, JSON.stringify(reply))
     const operation = operationAt(path)

@@ -78,18 +78,9 @@ export const checkTransferRequest: ToldTable = {
 
 const cardId = { is: identifier(64), means: "the service's id of the card, from its notification" } as const
 
-export const checkVerificationAnswer: ToldTable = {
-  ...Object.fromEntries(
-    Object.entries(checkReply)
-      .filter(([path]) => !path.endsWith('serverCardId'))
-      .map(([path, field]) => [path, row(field, field.need === 'mandatory' ? 'mandatory' : 'optional')]),
-  ),
-  'transaction.randomSumCentis': {
-    is: integer(100, 999),
-    need: 'optional',
-    means: 'the sum to hold where the endpoint asks for it; random without it',
-  },
-}
+export const checkVerificationAnswer: ToldTable = Object.fromEntries(
+  Object.entries(checkReply).map(([path, field]) => [path, row(field, field.need === 'mandatory' ? 'mandatory' : 'optional')]),
+)
 
 export const checkSaleAnswer: ToldTable = {
   ...checkVerificationAnswer,

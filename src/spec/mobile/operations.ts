@@ -1,7 +1,7 @@
 import * as answers from './answers.ts'
 import type { JsonField } from './field.ts'
 import * as merchant from './merchant.ts'
-import { saleRequest, statusRequest, verificationRequest } from './requests.ts'
+import { saleRequest, statusRequest, transferRequest, verificationRequest } from './requests.ts'
 import { checkText, initiateText, notificationText, type SignedText } from './signatures.ts'
 import type { ToldTable } from './told.ts'
 
@@ -71,7 +71,11 @@ const statusRefusals: readonly MobileRefusal[] = [
 const completeRefusals: readonly MobileRefusal[] = [
   { cause: 'INVALID_REQUEST', http: 400, when: unfit },
   { cause: 'INVALID_REQUEST', http: 400, when: 'endpoint, invoice and tokens are not those of a transfer' },
-  { cause: 'INVALID_REQUEST', http: 400, when: 'assignedId is not in the list of fees, or another one was chosen' },
+  {
+    cause: 'INVALID_REQUEST',
+    http: 400,
+    when: 'assignedId is not in the list of fees, another one was chosen, or none is waited for',
+  },
   failed,
 ]
 
@@ -104,15 +108,6 @@ const source: readonly Choice[] = [
   holder('sourceOfFunds.card'),
 ]
 
-/** As a sale, and where the money goes. */
-const transferRequest: MobileTable = {
-  ...saleRequest,
-  'destinationOfFunds.card.number': { ...saleRequest['sourceOfFunds.card.number']!, need: 'when a card is paid' },
-  'destinationOfFunds.reference.clientCardId': {
-    ...saleRequest['sourceOfFunds.reference.clientCardId']!,
-    need: 'when a reference is paid',
-  },
-}
 const destination: Choice = { at: 'destinationOfFunds', has: 'exactly one', of: [['card'], ['reference']] }
 
 const service = { side: 'service', caller: 'app', method: 'POST' } as const
