@@ -71,7 +71,7 @@ const tablePanel = (title: string, table: MobileTable, besides: string): Markup 
         html`${means}`,
       ]),
       ['Path', 'What it is', 'Need', 'Meaning'],
-      [2],
+      [0, 2],
     )}
     ${besides && html`<p class="quiet">${besides}</p>`}
   </section>`

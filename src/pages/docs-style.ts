@@ -36,8 +36,8 @@ button:hover { filter: brightness(1.08) } button.second { background: transparen
 .scroll { max-height: 22rem; overflow: auto }
 table { width: 100%; border-collapse: collapse; font-size: .9rem }
 th { padding: 0 .8rem .35rem 0; text-align: left; font-size: .8rem; font-weight: 500; color: var(--quiet); white-space: nowrap }
-td { padding: .38rem .8rem .38rem 0; border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere } td.short { white-space: nowrap; color: var(--quiet) }
-.index h2 { margin: 1.2rem 0 .5rem }
+td { padding: .38rem .8rem .38rem 0; border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere } td.short { white-space: nowrap; color: var(--quiet) } td.short code { color: var(--ink) }
+.index { margin-bottom: 1.2rem } .index h2 { margin: 1.2rem 0 .5rem }
 .operations { display: grid; grid-template-columns: repeat(auto-fill, minmax(20rem, 1fr)); gap: .8rem; list-style: none }
 .operations a { display: block; height: 100%; padding: .75rem .95rem; border: 1px solid var(--line); border-radius: 12px; background: var(--paper); color: var(--ink); text-decoration: none } .operations a:hover { border-color: var(--accent) }
 .operations b { display: block; color: var(--accent) } .operations span { font-size: .9rem } .operations code { display: block; color: var(--quiet); font-size: .78rem }
