@@ -1,0 +1,212 @@
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
+/** A merchant's server of the mobile API, written from the text of the specification alone: honest, unless a test tells it otherwise for an invoice. */
+
+export type Kind = 'verification' | 'sale' | 'transfer'
+export type Json = Record<string, unknown>
+
+/** What the merchant knows of an invoice. It signs by this, never by what it is asked. */
+export interface Invoice {
+  kind: Kind
+  endpoint: number
+  invoiceId: string
+  nonce: string
+  accessToken: string
+  device: string
+  controlKey: string
+  /** The cards that the clientCardIds of the request stand for. */
+  source?: string
+  destination?: string
+  /** How check and notification are answered; honestly, unless said. `earlier` counts the calls before this one. */
+  check?: Behaviour
+  notification?: Behaviour
+}
+
+/** One call of the service. */
+export interface Call {
+  at: number
+  method: string
+  path: string
+  contentType: string
+  text: string
+  body: Json
+}
+
+/** An answer; no answer; the connection cut; an answer that goes on for ever, or that stops in the middle. */
+export type Reply = { status: number; body: string; headers?: Record<string, string> } | 'hang' | 'cut' | 'endless' | 'half'
+export type Behaviour = (honest: Json, earlier: number, call: Call) => Reply
+
+export interface MerchantServer {
+  /** What an endpoint is told: it has a path of its own. */
+  url: string
+  add(invoice: Invoice): void
+  checks(invoiceId: string): Call[]
+  notifications(invoiceId: string): Call[]
+  /** Calls that belong to no invoice. */
+  strays: Call[]
+  close(): Promise<void>
+}
+
+// ---- JSON ------------------------------------------------------------------------------------------------------------------------
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The member at a path of names joined by points. */
+export function at(json: unknown, path: string): unknown {
+  let value = json
+  for (const name of path.split('.')) value = isObject(value) ? value[name] : undefined
+  return value
+}
+
+/** The same as text: as it stands in the JSON, a text without its quotes, nothing for what is not there. */
+export function textAt(json: unknown, path: string): string {
+  const value = at(json, path)
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+/** A copy with other members; undefined takes one away. */
+export function changed(json: Json, changes: Json): Json {
+  const copy = structuredClone(json)
+  for (const [path, value] of Object.entries(changes)) {
+    const names = path.split('.')
+    const last = names.pop() ?? ''
+    let inner: Json = copy
+    for (const name of names) {
+      const next = inner[name]
+      const object: Json = isObject(next) ? next : {}
+      if (next !== object && value !== undefined) inner[name] = object
+      inner = object
+    }
+    if (value === undefined) delete inner[last]
+    else inner[last] = value
+  }
+  return copy
+}
+
+export const ok = (body: Json | string): Reply => ({ status: 200, body: typeof body === 'string' ? body : JSON.stringify(body) })
+
+// ---- signatures ------------------------------------------------------------------------------------------------------------------
+
+/** HMAC-SHA1 under the control key without dashes, read as hexadecimal text; upper-case hexadecimal. */
+export const hmac = (controlKey: string, ...parts: (string | number)[]): string =>
+  createHmac('sha1', Buffer.from(controlKey.replaceAll('-', ''), 'hex'))
+    .update(parts.join(''))
+    .digest('hex')
+    .toUpperCase()
+
+export function checkSignature({ kind, endpoint, invoiceId, nonce, device, controlKey }: Invoice, source = '', destination = '') {
+  if (kind === 'verification') return hmac(controlKey, device, nonce, endpoint, invoiceId)
+  if (kind === 'sale') return hmac(controlKey, device, nonce, endpoint, invoiceId, source)
+  return hmac(controlKey, device, nonce, destination, endpoint, invoiceId, source)
+}
+
+const notificationSignature = ({ nonce, endpoint, invoiceId, controlKey }: Invoice): string =>
+  hmac(controlKey, nonce, endpoint, invoiceId)
+
+function honestCheck(invoice: Invoice, call: Call): Json {
+  const { invoiceId, nonce, source, destination } = invoice
+  const session = { checkSignature: checkSignature(invoice, source, destination), nonce, token: at(call.body, 'session.token') }
+  const changes: Json = {}
+  if (source !== undefined) changes['sourceOfFunds.reference.serverCardId'] = source
+  if (destination !== undefined) changes['destinationOfFunds.reference.serverCardId'] = destination
+  return changed({ invoiceId, session }, changes)
+}
+
+const honestNotification = (invoice: Invoice, call: Call): Json => ({
+  invoiceId: invoice.invoiceId,
+  session: { checkSignature: notificationSignature(invoice), nonce: invoice.nonce, token: at(call.body, 'session.token') },
+})
+
+// ---- the server ------------------------------------------------------------------------------------------------------------------
+
+interface Known {
+  invoice: Invoice
+  checks: Call[]
+  notifications: Call[]
+}
+
+const prefix = '/shops/7/mobile'
+const checkPath = /^\/shops\/7\/mobile\/(verification|sale|transfer)\/([^/]+)\/check$/
+const notificationPath = /^\/shops\/7\/mobile\/(verification|sale|transfer)\/notification$/
+
+function parsed(text: string): Json {
+  try {
+    const read: unknown = JSON.parse(text)
+    return isObject(read) ? read : {}
+  } catch {
+    return {}
+  }
+}
+
+async function callOf(request: IncomingMessage): Promise<Call> {
+  const received = Date.now()
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(Buffer.from(chunk))
+  const text = Buffer.concat(chunks).toString('utf8')
+  const contentType = request.headers['content-type'] ?? ''
+  return { at: received, method: request.method ?? '', path: request.url ?? '', contentType, text, body: parsed(text) }
+}
+
+function answer(response: ServerResponse, reply: Reply): void {
+  if (reply === 'hang') return
+  if (reply === 'cut') response.destroy()
+  else if (reply === 'half') response.writeHead(200, { 'content-type': 'application/json' }).write('{"invoiceId":')
+  else if (reply === 'endless') {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const more = () => response.destroyed || response.write(' '.repeat(16_384), () => setImmediate(more))
+    more()
+  } else {
+    const headers = { 'content-type': 'application/json; charset=utf-8', ...reply.headers }
+    response.writeHead(reply.status, headers).end(reply.body)
+  }
+}
+
+export async function openMerchantServer(): Promise<MerchantServer> {
+  const byInvoice = new Map<string, Known>()
+  const byToken = new Map<string, Known>()
+  const strays: Call[] = []
+
+  function replyTo(call: Call): Reply {
+    const asked = checkPath.exec(call.path)
+    const known = asked ? byInvoice.get(asked[2] ?? '') : byToken.get(textAt(call.body, 'session.accessToken'))
+    const kind = (asked ?? notificationPath.exec(call.path))?.[1]
+    if (!known || known.invoice.kind !== kind) {
+      strays.push(call)
+      return {
+        status: 400,
+        body: JSON.stringify({ error: { cause: 'INVALID_REQUEST', code: 'x', message: 'unknown' }, invoiceId: '' }),
+      }
+    }
+    const { invoice } = known
+    const earlier = asked ? known.checks : known.notifications
+    const honest = asked ? honestCheck(invoice, call) : honestNotification(invoice, call)
+    earlier.push(call)
+    return (asked ? invoice.check : invoice.notification)?.(honest, earlier.length - 1, call) ?? ok(honest)
+  }
+
+  const server = createServer((request, response) => {
+    callOf(request).then(
+      (call) => answer(response, replyTo(call)),
+      () => response.destroy(),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the merchant’s server has no port')
+  return {
+    url: `http://127.0.0.1:${address.port}${prefix}`,
+    add(invoice) {
+      const known = { invoice, checks: [], notifications: [] }
+      byInvoice.set(invoice.invoiceId, known)
+      byToken.set(invoice.accessToken, known)
+    },
+    checks: (invoiceId) => byInvoice.get(invoiceId)?.checks ?? [],
+    notifications: (invoiceId) => byInvoice.get(invoiceId)?.notifications ?? [],
+    strays,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
