@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { createHash, createHmac } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { startWorld, type World } from '../harness/world.ts'
+import { cliOf } from '../wire/cli-run.ts'
+import { until } from './client.ts'
+import { at, changed, checkSignature, hmac, textAt, type Invoice, type Json, type Kind } from './mobile-merchant.ts'
+import { about, accepted, begin, initiate, newInvoiceId, newToken, openMobile, perform, refused, signature } from './mobile.ts'
+import { urlOf, post, type Made, type Mobile } from './mobile.ts'
+
+/** Signatures of the mobile API: the published ones, and session.signature as the service takes it. Choices.md section 8; "Mobile API" of Authentication. */
+
+let world: World
+let mobile: Mobile
+before(async () => {
+  world = await startWorld()
+  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile, world.other.endpoint])
+})
+after(async () => {
+  await world?.stop()
+  await mobile?.shop.close()
+})
+
+const sampleKey = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
+const sample = {
+  accessToken: '123456789012345678901234567890123456789012345678901234567890abcd',
+  device: 'abcd',
+  nonce: '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ^$',
+  invoiceId: '6f1e1f0a-6c2d-4b55-9d6e-0e9d2f8b7a11',
+}
+
+describe('published signatures', () => {
+  const { accessToken, device, nonce, invoiceId } = sample
+  const body = {
+    consumer: { device: { serialNumber: device } },
+    session: { accessToken, nonce },
+    transaction: { amountCentis: 1000, currency: 'RUB' },
+  }
+  const invoice = (kind: Kind): Invoice => ({ ...sample, kind, endpoint: 111, controlKey: sampleKey })
+  // oxfmt-ignore
+  const published: [string, string, string][] = [
+    ['initiate verification',                    signature('verification', 111, invoiceId, body, sampleKey), 'AFE4CAD6F6304E82844003FBDC699ABB19878FFD'],
+    ['initiate sale',                            signature('sale', 111, invoiceId, body, sampleKey),         'FF03961601514E1182A86214ABBF052821471338'],
+    ['initiate transfer',                        signature('transfer', 111, invoiceId, body, sampleKey),     'FF03961601514E1182A86214ABBF052821471338'],
+    ['check verification',                       checkSignature(invoice('verification')),                    'AE31931D23CF1F4097DFB6791CDB7888475764A0'],
+    ['check sale without a reference',           checkSignature(invoice('sale')),                            'AE31931D23CF1F4097DFB6791CDB7888475764A0'],
+    ['check sale with a reference',              checkSignature(invoice('sale'), '2244'),                    'E848D66C72EC35CBDB12C82BD13AA6124D043ACF'],
+    ['check transfer with both references',      checkSignature(invoice('transfer'), '2244', '3355'),        '76DA0EED61AFE7400D60CEE3F6D103922E33A28D'],
+    ['notification',                             hmac(sampleKey, nonce, 111, invoiceId),                     'C65F691746EC8EEB459895D0A77DFD6117446A03'],
+  ]
+  for (const [what, computed, expected] of published) it(what, () => assert.equal(computed, expected))
+})
+
+describe('the service signs as these do', () => {
+  it('a merchant with the published key, token, device, nonce and invoice, in roubles', async () => {
+    const { tell } = cliOf(() => world)
+    await tell(['merchant', 'add', '--login', 'published', '--control-key', '-'], sampleKey)
+    const settings = ['--currency', 'RUB', '--plain-http-callbacks', 'on', '--merchant-server-url', mobile.shop.url]
+    const added = await tell(['endpoint', 'add', '--merchant', 'published', ...settings])
+    const endpoint = Number(/^Endpoint (\d+) /.exec(added)?.[1])
+    const changes = {
+      'session.accessToken': sample.accessToken,
+      'session.nonce': sample.nonce,
+      'consumer.device.serialNumber': sample.device,
+      transaction: { amountCentis: 1000, currency: 'RUB' },
+    }
+    const way = { endpoint, invoiceId: sample.invoiceId, as: { login: 'published', controlKey: sampleKey } }
+    const made = initiate(mobile, 'sale', changes, way)
+    const told = await until(
+      () => perform(mobile, made),
+      ({ json }) => at(json, 'error.cause') !== 'INVALID_CONFIGURATION',
+    )
+    accepted(told, made)
+    const [check] = await until(
+      () => mobile.shop.checks(made.invoiceId),
+      ({ length }) => length > 0,
+    )
+    assert.equal(at(check?.body, 'session.signature'), at(made.body, 'session.signature'))
+  })
+})
+
+const kinds: Kind[] = ['verification', 'sale']
+const resigned = (made: Made, text: string): Made => ({ ...made, body: changed(made.body, { 'session.signature': text }) })
+const signed = (made: Made): string => textAt(made.body, 'session.signature')
+const refuses = async (made: Made, path = 'session.signature'): Promise<void> => {
+  refused(await perform(mobile, made), 'INVALID_REQUEST', about(path), made.invoiceId)
+  assert.deepEqual(mobile.shop.checks(made.invoiceId), [], 'the merchant’s server is not asked')
+}
+/** Another last letter. */
+const touched = (text: string): string => text.slice(0, -1) + (text.endsWith('A') ? 'B' : 'A')
+
+describe('session.signature is taken in any letter case', { concurrency: 4 }, () => {
+  // oxfmt-ignore
+  const cases: [string, (text: string) => string][] = [
+    ['upper case',  (text) => text.toUpperCase()],
+    ['lower case',  (text) => text.toLowerCase()],
+    ['mixed cases', (text) => text.toLowerCase().replaceAll(/[ace]/g, (letter) => letter.toUpperCase())],
+  ]
+  for (const kind of kinds) {
+    for (const [what, spell] of cases) {
+      it(`${kind}: ${what}, and check is told what the app sent, unchanged`, async () => {
+        const made = initiate(mobile, kind)
+        const sent = resigned(made, spell(signed(made)))
+        accepted(await perform(mobile, sent), made)
+        const [check] = await until(
+          () => mobile.shop.checks(made.invoiceId),
+          ({ length }) => length > 0,
+        )
+        assert.equal(at(check?.body, 'session.signature'), signed(sent))
+      })
+    }
+  }
+})
+
+describe('a signature over anything else is refused', { concurrency: 8 }, () => {
+  for (const kind of kinds) {
+    // oxfmt-ignore
+    const signedParts: [string, Json][] = [
+      ['session.accessToken',          { 'session.accessToken': newToken(64) }],
+      ['consumer.device.serialNumber', { 'consumer.device.serialNumber': 'another device' }],
+      ['session.nonce',                { 'session.nonce': newToken(40) }],
+      ['transaction.currency',         { 'transaction.currency': 'EUR' }],
+      ...(kind === 'sale' ? [['transaction.amountCentis', { 'transaction.amountCentis': 1051 }] satisfies [string, Json]] : []),
+    ]
+    for (const [path, changes] of signedParts) {
+      it(`${kind}: ${path} is another`, async () => {
+        const made = initiate(mobile, kind)
+        await refuses({ ...made, body: changed(made.body, changes) }, path === 'transaction.currency' ? '' : 'session.signature')
+      })
+    }
+    it(`${kind}: the invoice is another`, async () => {
+      await refuses({ ...initiate(mobile, kind), invoiceId: newInvoiceId() })
+    })
+    it(`${kind}: the endpoint is another of the same merchant`, async () => {
+      await refuses({ ...initiate(mobile, kind), endpoint: world.endpoints.mobile })
+    })
+    it(`${kind}: the endpoint is another merchant’s`, async () => {
+      await refuses({ ...initiate(mobile, kind), endpoint: world.other.endpoint })
+    })
+    const other = kind === 'sale' ? 'verification' : 'sale'
+    it(`${kind}: it is that of a ${other}`, async () => {
+      const made = initiate(mobile, kind, { 'transaction.amountCentis': 1050 })
+      const text = signature(other, made.endpoint, made.invoiceId, made.body, world.merchant.controlKey)
+      await refuses(resigned(made, text))
+    })
+    // oxfmt-ignore
+    const wrong: [string, (made: Made, parts: string) => string][] = [
+      ['with another last letter',              (made) => touched(signed(made))],
+      ['with a letter more',                    (made) => `${signed(made)}0`],
+      ['with a letter less',                    (made) => signed(made).slice(1)],
+      ['with blanks around it',                 (made) => ` ${signed(made)} `],
+      ['twice',                                 (made) => signed(made).repeat(2)],
+      ['in Base64',                             (made) => Buffer.from(signed(made), 'hex').toString('base64').padEnd(32, '=')],
+      ['that is all zeros',                     () => '0'.repeat(40)],
+      ['that is no hexadecimal text',           () => 'z'.repeat(40)],
+      ['under the other merchant’s key',        (_made, parts) => hmac(world.other.controlKey, parts)],
+      ['under the key as text',                 (_made, parts) => createHmac('sha1', world.merchant.controlKey).update(parts).digest('hex')],
+      ['under the key as text without dashes',  (_made, parts) => createHmac('sha1', world.merchant.controlKey.replaceAll('-', '')).update(parts).digest('hex')],
+      ['by SHA-1 with the key at the end',      (_made, parts) => createHash('sha1').update(parts + world.merchant.controlKey).digest('hex')],
+      ['by HMAC-SHA256',                        (_made, parts) => createHmac('sha256', Buffer.from(world.merchant.controlKey.replaceAll('-', ''), 'hex')).update(parts).digest('hex')],
+    ]
+    for (const [what, make] of wrong) {
+      it(`${kind}: one ${what}`, async () => {
+        const made = initiate(mobile, kind)
+        const { session, consumer, transaction } = made.body
+        const amount = kind === 'sale' ? [at(transaction, 'amountCentis')] : []
+        const device = at(consumer, 'device.serialNumber')
+        const parts = [
+          at(session, 'accessToken'),
+          device,
+          made.endpoint,
+          at(session, 'nonce'),
+          made.invoiceId,
+          ...amount,
+          'USD',
+        ].join('')
+        assert.equal(hmac(world.merchant.controlKey, parts), signed(made))
+        await refuses(resigned(made, make(made, parts)))
+      })
+    }
+  }
+})
+
+describe('who may not be told apart', { concurrency: 4 }, () => {
+  it('the same invoice and nonce at two merchants are two transactions', async () => {
+    const changes = { 'session.nonce': newToken(40) }
+    const invoiceId = newInvoiceId()
+    const one = await begin(mobile, 'sale', changes, { invoiceId })
+    const two = await begin(mobile, 'sale', changes, { invoiceId, endpoint: world.other.endpoint, as: world.other })
+    assert.notEqual(one.session.token, two.session.token)
+  })
+  it('what was refused for its signature has used neither invoice nor nonce', async () => {
+    const made = initiate(mobile, 'sale')
+    refused(await post(urlOf(mobile, made), resigned(made, touched(signed(made))).body), 'INVALID_REQUEST', /\S/, made.invoiceId)
+    accepted(await perform(mobile, made), made)
+  })
+})
