@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { cliOf } from '../wire/cli-run.ts'
+import { callbackControl, order, until, type Fields } from './client.ts'
+import { newEmail, openFilters } from './filters.ts'
+import { ok, textAt, type Json, type Kind } from './mobile-merchant.ts'
+import { begin, cardAt, ends, openMobile, orderOf, rested, type Mobile } from './mobile.ts'
+
+/** What an order of the mobile API has in common with every other: the endpoint's callback, filters, and what survives the service. Choices.md section 8. */
+
+let world: World
+let mobile: Mobile
+let shop: Receiver
+before(async () => {
+  shop = await openReceiver(() => 200)
+  world = await startWorld()
+  const { tell } = cliOf(() => world)
+  await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own?x=1`])
+  mobile = await openMobile(world)
+  await until(
+    () => ends(mobile, 'APPROVED', 'sale'),
+    () => shop.calls('/own').length > 0,
+  )
+})
+after(async () => {
+  await world?.stop()
+  await mobile?.shop.close()
+  await shop?.close()
+})
+
+const kinds: Kind[] = ['verification', 'sale']
+
+async function callback(told: Json): Promise<Fields> {
+  const orderid = orderOf(told)
+  const calls = () => shop.calls('/own').filter(({ query }) => query.get('orderid') === orderid)
+  const seen = await until(calls, ({ length }) => length > 0)
+  assert.equal(seen.length, 1, `a callback of order ${orderid}`)
+  const fields = Object.fromEntries(seen[0]!.query)
+  const { status = '', client_orderid = '', control } = fields
+  assert.equal(control, callbackControl(status, orderid, client_orderid, world.merchant.controlKey))
+  return fields
+}
+
+describe('the endpoint’s ordinary callback is sent too', { concurrency: 4 }, () => {
+  it('an approved sale', async () => {
+    const { told } = await ends(mobile, 'APPROVED', 'sale')
+    const { status, type, amount, currency, email, bin } = await callback(told)
+    assert.deepEqual(
+      [status, type, amount, currency, email, bin],
+      ['approved', 'sale', '10.50', 'USD', 'ada@example.com', '411111'],
+    )
+  })
+  it('an approved verification', async () => {
+    const { told } = await ends(mobile, 'APPROVED', 'verification')
+    const { status, type } = await callback(told)
+    assert.deepEqual([status, type], ['approved', 'account-verification'])
+  })
+  for (const kind of kinds) {
+    it(`${kind}: a decline`, async () => {
+      const { told } = await ends(mobile, 'DECLINED', kind, { [`${cardAt(kind)}.securityCode`]: '116' })
+      const { status, error_code } = await callback(told)
+      assert.deepEqual([status, error_code], ['declined', '116'])
+    })
+  }
+})
+
+describe('filters hold here too', () => {
+  for (const kind of kinds) {
+    it(`${kind}: a filtered order reads DECLINED with errorCode`, async () => {
+      const email = newEmail()
+      await openFilters(world).add('black', '--of', 'email', '--value', email)
+      const { told } = await ends(mobile, 'DECLINED', kind, { 'consumer.email': email })
+      assert.ok(Number(told.errorCode) >= 3000 && Number(told.errorCode) < 4000, JSON.stringify(told))
+      assert.ok(textAt(told, 'bankOrderId'))
+    })
+  }
+})
+
+describe('the service killed', () => {
+  it('while the merchant’s server is asked: it is asked again, and the transaction goes on, once', async () => {
+    let dead = false
+    const made = await begin(mobile, 'sale', {}, { check: (honest) => (dead ? ok(honest) : 'hang') })
+    await until(
+      () => mobile.shop.checks(made.invoiceId),
+      ({ length }) => length > 0,
+    )
+    await world.crash(() => {
+      dead = true
+      return Promise.resolve()
+    })
+    const told = await rested(mobile, made, [], 90_000)
+    assert.equal(told.state, 'APPROVED', JSON.stringify(told))
+    await order(world)
+  })
+})
