@@ -212,7 +212,7 @@ export async function statusOf(mobile: Mobile, made: Accepted): Promise<Json> {
 }
 
 /** Polls as an app does, until the state is no longer PROCESSING. */
-export async function rested(mobile: Mobile, made: Accepted, but: readonly unknown[] = [], withinMs = 30_000): Promise<Json> {
+export async function rested(mobile: Mobile, made: Accepted, but: readonly unknown[] = [], withinMs = 60_000): Promise<Json> {
   const moves = new Set(['PROCESSING', ...but])
   const told = await until(
     () => statusOf(mobile, made),
