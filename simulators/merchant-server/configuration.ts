@@ -13,8 +13,8 @@ export interface Profile {
 export interface Configuration {
   login: string
   key: Secret<Buffer>
-  /** The endpoint that takes this currency. */
-  endpointFor: (kind: Kind, currency: string) => string | undefined
+  /** The endpoint that takes this currency: the one that the app asked for, where there are several, else the first. */
+  endpointFor: (kind: Kind, currency: string, asked: string | undefined) => string | undefined
   /** Least and most that a transfer may cost, as the app shows it. */
   rates: { min: string; max: string } | undefined
   /** Optional members of the answers to checks. */
@@ -58,7 +58,10 @@ export function readConfiguration(json: unknown): (Configuration & Place) | { co
   return {
     login,
     key,
-    endpointFor: (kind, currency) => endpoints[kind].get(currency) ?? endpoints[kind].get(anyCurrency),
+    endpointFor(kind, currency, asked) {
+      const ids = endpoints[kind].get(currency) ?? endpoints[kind].get(anyCurrency) ?? []
+      return asked === undefined ? ids[0] : ids.find((id) => id === asked)
+    },
     rates,
     tellsCurrency: answers['currency'] === true,
     randomSumCentis: typeof randomSum === 'number' ? randomSum : undefined,
@@ -83,16 +86,22 @@ function keyIn(json: Json, complain: (says: string) => void): Secret<Buffer> | u
 const kinds: readonly Kind[] = ['verification', 'sale', 'transfer']
 const anyCurrency = '*'
 
-/** Of each kind one endpoint, or one for each currency. */
-function endpointsIn(given: unknown, complain: (says: string) => void): Record<Kind, ReadonlyMap<string, string>> {
-  const read = (kind: Kind): ReadonlyMap<string, string> => {
+type ByCurrency = ReadonlyMap<string, readonly string[]>
+
+/** Of each kind one endpoint, or one for each currency; in the place of one several, of which the app may choose. */
+function endpointsIn(given: unknown, complain: (says: string) => void): Record<Kind, ByCurrency> {
+  const read = (kind: Kind): ByCurrency => {
     const one = isObject(given) ? given[kind] : undefined
-    const pairs = isObject(one) ? Object.entries(one) : [[anyCurrency, one] as const]
-    const isFit = ([currency, id]: readonly [string, unknown]) =>
-      (currency === anyCurrency || currencyOf(currency) !== undefined) && /^[1-9][0-9]{0,17}$/.test(String(id))
+    const pairs = (isObject(one) ? Object.entries(one) : [[anyCurrency, one] as const]).map(
+      ([currency, ids]) => [currency, [ids].flat().map(String)] as const,
+    )
+    const isFit = ([currency, ids]: (typeof pairs)[number]) =>
+      (currency === anyCurrency || currencyOf(currency) !== undefined) &&
+      ids.length > 0 &&
+      ids.every((id) => /^[1-9][0-9]{0,17}$/.test(id))
     if (pairs.length === 0 || !pairs.every(isFit))
       complain(`endpoints.${kind} is neither an endpoint id nor ids by currency, such as {"USD": 101}`)
-    return new Map(pairs.map(([currency, id]) => [currency, String(id)]))
+    return new Map(pairs)
   }
   const [verification, sale, transfer] = kinds.map(read)
   return { verification: verification!, sale: sale!, transfer: transfer! }

@@ -1,6 +1,6 @@
 import { currencyOf } from '../../src/base/money.ts'
 import { uuid } from '../../src/base/random.ts'
-import { maybeText, text, texts, whole, within, type Body } from './body.ts'
+import { maybeIdentifier, maybeText, text, texts, whole, within, type Body } from './body.ts'
 import type { Operation } from './call.ts'
 import type { Kind } from './kind.ts'
 import { invalid } from './refused.ts'
@@ -21,8 +21,10 @@ export function initiate(kind: Kind): Operation {
     const currency = currencyIn(body)
     const amountCentis = kind === 'verification' ? undefined : amountIn(body, currency.exponent)
     readOptional(body, kind)
-    const endpointId = merchant.endpointFor(kind, currency.code)
-    if (endpointId === undefined) throw invalid('transaction.currency is not taken here')
+    const asked = maybeIdentifier(body, 'endpointId', 18)
+    const endpointId = merchant.endpointFor(kind, currency.code, asked)
+    if (endpointId === undefined)
+      throw invalid(asked === undefined ? 'transaction.currency is not taken here' : 'endpointId takes no such payment here')
 
     const consumer = await consumerInitiating(merchant, accessToken, serialNumber)
     const nonce = random.bytes(32).toString('hex')

@@ -12,6 +12,7 @@ import {
   type Place,
 } from '../merchant-server/configuration.ts'
 import { openMerchant } from '../merchant-server/start.ts'
+import type { DemoAppOptions } from './app.ts'
 import { startMerchantServer } from './server.ts'
 import { startShop, type ShopOptions } from './shop.ts'
 
@@ -28,15 +29,21 @@ interface Configuration {
   shop: Pick<ShopOptions, 'endpoints' | 'journals'> | undefined
   /** As `npx tollgate merchant-server` takes it; login and key are those of the account. */
   mobile: (MobileConfiguration & Place) | undefined
+  /** Endpoints of the demo app by name. */
+  app: Readonly<Record<string, unknown>> | undefined
 }
 
 const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
 try {
   const { host, port, shopPort, dieWithParent } = readArguments()
-  const { shop: wanted, mobile: asked, ...account } = readConfiguration()
+  const { shop: wanted, mobile: asked, app: appAsked, ...account } = readConfiguration()
   const world = { host, clock: systemClock, random: systemRandom, log }
   const mobile = asked && (await openMerchant({ ...world, ...asked }))
-  const server = await startMerchantServer({ ...world, ...account, ...(mobile && { mobile: mobile.merchant }), port })
+  const app = appAsked && {
+    endpoints: Object.entries(appAsked).map(([name, id]) => ({ name, id: String(id) })),
+    links: linksOf(wanted),
+  }
+  const server = await startMerchantServer({ ...world, ...account, ...(mobile && { mobile: mobile.merchant, app }), port })
   const { login, controlKey, gatewayBaseUrl } = account
   const shop =
     wanted &&
@@ -95,6 +102,7 @@ function readConfiguration(): Configuration {
     gatewayBaseUrl: withoutSlash(given['gateway_base_url']),
     shop: readShop(given['shop']),
     mobile: given['mobile'] === undefined ? undefined : readMobile(given),
+    app: given['app'] === undefined ? undefined : { ...Object(Object(given['app']).endpoints) },
   }
 }
 
@@ -106,6 +114,18 @@ function readMobile({ mobile, login, control_key }: Record<string, unknown>): Mo
 
 function withoutSlash(url: unknown): string {
   return String(url).replace(/\/+$/, '')
+}
+
+/** What the app's page leads to. */
+function linksOf(shop: Configuration['shop']): DemoAppOptions['links'] {
+  const around =
+    shop === undefined
+      ? []
+      : ([
+          ['Test cards', `${shop.journals.acsUrl}/`],
+          ['Acquirer', `${shop.journals.acquirerAdminUrl}/`],
+        ] as const)
+  return [['Callbacks', '/'], ['Journal', '/log'], ...around]
 }
 
 function readShop(given: unknown): Configuration['shop'] {

@@ -5,6 +5,7 @@ import type { Random } from '../../src/base/random.ts'
 import type { Secret } from '../../src/base/secret.ts'
 import type { Merchant } from '../merchant-server/merchant.ts'
 import { addOperations, pathsOf } from '../merchant-server/server.ts'
+import { addDemoApp, type DemoAppOptions } from './app.ts'
 import { CallbackBook, type CallbackFilter } from './callbacks.ts'
 import { callbacksPage } from './page.ts'
 
@@ -18,6 +19,8 @@ interface MerchantServerOptions {
   gatewayBaseUrl: string
   /** With it the endpoints of the mobile API are served beside the callbacks. */
   mobile?: Merchant
+  /** Where the demo app may pay; with `mobile`, whose endpoints it calls. */
+  app?: Pick<DemoAppOptions, 'endpoints' | 'links'> | undefined
   clock: Clock
   random: Random
   log: Log
@@ -49,6 +52,8 @@ export async function startMerchantServer(options: MerchantServerOptions): Promi
     forceCloseConnections: true,
   })
   if (mobile) await app.register(async (scope) => addOperations(scope, mobile))
+  const demo = options.app
+  if (demo) await app.register(async (scope) => addDemoApp(scope, { ...options, ...demo }))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => done(null, body))
 

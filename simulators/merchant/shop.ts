@@ -76,6 +76,7 @@ export async function startShop(options: ShopOptions): Promise<Shop> {
 const linksOf = ({ journals, callbackUrl }: ShopOptions) =>
   [
     ['Callbacks', callbackUrl.replace(/\/callback$/, '/')],
+    ['Demo app', callbackUrl.replace(/\/callback$/, '/app')],
     ['Test cards', `${journals.acsUrl}/`],
     ['Directory server', `${journals.directoryServerUrl}/`],
     ['Acquirer', `${journals.acquirerAdminUrl}/`],

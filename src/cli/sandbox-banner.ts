@@ -47,6 +47,7 @@ export function banner(file: SandboxFile, directory: string, now: number): strin
 Tollgate is ready. Everything runs on this machine; no money moves.
 
   Open this first  ${forBrowsers(file.shop_url)}   a shop: buy something, watch every message
+  A payment app    ${file.merchant_server_url}/app   register a card, pay, send money: every call beside it
   Try the API      ${new URL('/docs', file.base_url).href}   every operation, with its control computed
 
   Base URL         ${file.base_url}

@@ -17,12 +17,14 @@ export function startMerchantServer(
   { login, controlKey, endpoints }: SandboxWorld,
   { databaseUrl, directory, baseUrl, simulators }: Around,
 ): Promise<Program> {
-  const byCurrency = { USD: endpoints.mobile, EUR: endpoints.euro }
+  const inDollars = Object.entries(endpoints).filter(([name]) => /^mobile(?:_|$)/.test(name))
+  const byCurrency = { USD: inDollars.map(([, id]) => id), EUR: endpoints.euro }
   const configuration = {
     login,
     control_key: controlKey.reveal(),
     gateway_base_url: baseUrl,
     shop: { ...endpoints, ...simulators },
+    app: { endpoints: Object.fromEntries(inDollars) },
     mobile: {
       endpoints: { verification: byCurrency, sale: byCurrency, transfer: byCurrency },
       rates: { min: '0.50', max: '3.00' },

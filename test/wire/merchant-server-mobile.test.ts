@@ -90,6 +90,7 @@ const unfit: [kind: 'verification' | 'sale' | 'transfer', change: (body: string)
   ['sale',         (b) => b.replace('1050', '"1050"'),                              /^transaction\.amountCentis must be a whole number/],
   ['sale',         (b) => b.replace('USD', 'JPY'),                                  /^transaction\.amountCentis is a part of a unit/],
   ['sale',         (b) => b.replace('USD', 'EUR'),                                  /^transaction\.currency is not taken here$/],
+  ['sale',         (b) => b.replace('{', '{"endpointId":"115",'),                    /^endpointId takes no such payment here$/],
   ['transfer',     (b) => b.replace('{', '{"fromBin":"41111",'),                    /^fromBin must have 6 characters$/],
   ['transfer',     (b) => b.replace('1050', '1050,"toBin":"4111111"'),              /^transaction\.toBin must have 6 characters$/],
 ]
@@ -101,6 +102,14 @@ test('an initiate that does not fit is refused by its first unfit field, without
     refused(await call(`${base}${initiatePaths[kind]}`, body), says)
   }
   refused(await call(`${base}${initiatePaths.sale}`, 'x'.repeat(70_000)), /^the body cannot be read$/)
+})
+
+test('where there are several endpoints the app may name one; the first serves if it does not', async () => {
+  const accessToken = await accessTokenOf(base, newConsumer())
+  const from = async (more: object) =>
+    (await call(`${base}${initiatePaths.transfer}`, { ...initiation('transfer', accessToken, 'device-1'), ...more })).json
+      .endpointId
+  assert.deepEqual([await from({}), await from({ endpointId: '114' }), await from({ endpointId: 115 })], ['114', '114', '115'])
 })
 
 test('an access token belongs to the first device that initiates with it, of two at once to one', async () => {

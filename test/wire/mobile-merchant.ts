@@ -48,7 +48,7 @@ export interface Said {
 export const configurationOf = (databaseUrl: string, more: object = {}): object => ({
   login: 'shop',
   control_key: controlKey,
-  endpoints: { verification: '111', sale: { USD: '112', JPY: 113 }, transfer: '114' },
+  endpoints: { verification: '111', sale: { USD: '112', JPY: 113 }, transfer: ['114', 115] },
   rates: { min: '1.00', max: '2.50' },
   consumers: { demo: { email: 'demo@example.com', birth_day: '31121980', billing: { phone: '+1 202 555 0100' } } },
   blocked_consumers: ['banned'],

@@ -15,7 +15,8 @@ Environment
 
     login              the merchant's
     control_key        32 hexadecimal digits, dashes not counted
-    endpoints          for verification, sale and transfer an endpoint id, or ids by currency: {"USD": 104, "EUR": 105}
+    endpoints          for verification, sale and transfer an endpoint id, or ids by currency: {"USD": 104, "EUR": 105};
+                       a list in the place of an id lets the app choose by endpointId at initiate, the first if it does not
     database_url       PostgreSQL; the tables are made in the schema merchant_server
     host, port         where to listen (127.0.0.1; 0, a free port)
     rates              min and max, texts: what a transfer may cost, for the app to show

@@ -1,0 +1,210 @@
+/**
+ * What a merchant's app does, from the log-in to the outcome. How it looks is in `app-look.ts`. The browser gets this file as it is compiled; it would run on a phone as well, since
+ * all it needs of the place comes as arguments.
+ */
+
+export type Kind = 'verification' | 'sale' | 'transfer'
+
+export interface Card {
+  number: string
+  month: number
+  year: number
+  securityCode: string
+  holder: string
+}
+
+/** A card as it was typed, or one that the merchant knows. */
+export type Source = { card: Card } | { clientCardId: string; securityCode: string }
+export type Destination = { number: string } | { clientCardId: string }
+
+export interface Wish {
+  kind: Kind
+  endpointId: string
+  currency: string
+  /** A verification has none: it charges nothing. */
+  amountCentis?: number
+  source: Source
+  /** Of a transfer. */
+  destination?: Destination
+}
+
+export interface Fee {
+  assignedId: string
+  commissionCentis: number
+  currency: string
+}
+
+export interface SavedCard {
+  clientCardId: string
+  masked?: string
+}
+
+/** Whoever looks on is told of each turn. */
+export interface Screen {
+  initiated(begun: { invoiceId: string; rates?: { min: string; max: string } }): void
+  state(state: string): void
+  /** The web view opens there, and the cardholder does what the page says. */
+  redirect(url: string): void
+  chooseFee(fees: readonly Fee[]): Promise<string>
+}
+
+export interface Told {
+  state: string
+  bankOrderId?: string
+  orderId?: string
+  errorCode?: number
+  errorMessage?: string
+  secure3DAuthStatus?: string
+  randomSumAuthStatus?: string
+  transaction?: { amountCentis: number; commissionCentis: number; currency: string }
+  redirectUrl?: string
+  transferFeeList?: Fee[]
+}
+
+export interface Place {
+  /** Of the merchant's server, and of the gateway. */
+  merchantUrl: string
+  gatewayUrl: string
+  consumer: string
+  serialNumber: string
+  /** Sends JSON and reads JSON. Without a body it is a GET. Refuses with the message of `error` where that is what came. */
+  send(url: string, body?: object): Promise<unknown>
+  pause(ms: number): Promise<void>
+  now(): number
+}
+
+const initiatePaths: Record<Kind, string> = {
+  verification: '/verification/initiate-verification',
+  sale: '/transfer/initiate-sale',
+  transfer: '/transfer/initiate-transfer',
+}
+
+/** The merchant gives it half an hour. */
+const tokenGoodMs = 25 * 60_000
+const askEveryMs = 800
+
+interface Begun {
+  endpointId: string
+  invoiceId: string
+  session: { nonce: string; signature: string }
+  rates?: { min: string; max: string }
+}
+
+export function openApp(place: Place) {
+  const { merchantUrl, gatewayUrl, consumer, serialNumber, send, pause, now } = place
+  const email = `${consumer}@example.com`
+  let granted: { accessToken: string; at: number } | undefined
+
+  /** A real app logs its consumer in here; what it gets is all that the other calls want to know of who asks. */
+  async function accessToken(): Promise<string> {
+    if (granted === undefined || now() - granted.at > tokenGoodMs) {
+      const at = now()
+      const told = (await send(`${merchantUrl}/auth/request-access-token`, { consumer, email })) as {
+        session: { accessToken: string }
+      }
+      granted = { accessToken: told.session.accessToken, at }
+    }
+    return granted.accessToken
+  }
+
+  async function savedCards(): Promise<SavedCard[]> {
+    return ((await send(`${merchantUrl}/cards?accessToken=${await accessToken()}`)) as { cards: SavedCard[] }).cards
+  }
+
+  /** From initiate to the outcome. */
+  async function run(wish: Wish, screen: Screen): Promise<Told> {
+    const token = await accessToken()
+    const { kind, endpointId, currency, amountCentis } = wish
+    const transaction = { currency, ...(amountCentis === undefined ? {} : { amountCentis }) }
+    const device = { device: { serialNumber } }
+
+    const bins = kind === 'transfer' ? binsOf(wish) : {}
+    const initiation = { endpointId, consumer: device, session: { accessToken: token }, transaction, ...bins }
+    const begun = (await send(merchantUrl + initiatePaths[kind], initiation)) as Begun
+    screen.initiated(begun)
+
+    const at = `${gatewayUrl}/${kind}/${begun.endpointId}/${begun.invoiceId}`
+    const performed = (await send(at, {
+      consumer: { ...device, email },
+      session: { accessToken: token, ...begun.session },
+      transaction,
+      ...fundsOf(wish),
+    })) as { session: { token: string } }
+    return follow(at, { accessToken: token, token: performed.session.token }, screen)
+  }
+
+  /** Asks until it is over; on the way the cardholder may have to look at a page, or to choose what a transfer costs. */
+  async function follow(at: string, session: object, screen: Screen): Promise<Told> {
+    let redirected = false
+    let choice: Promise<string> | undefined
+    let completed = false
+    for (;;) {
+      const told = (await send(`${at}/status`, { session })) as Told
+      screen.state(told.state)
+      if (told.state === 'APPROVED' || told.state === 'DECLINED') return told
+      if (told.state === 'REDIRECT_REQUEST' && !redirected) {
+        redirected = true
+        screen.redirect(told.redirectUrl!)
+      }
+      if (told.state === 'TRANSFER_FEE_REQUEST') choice ??= screen.chooseFee(told.transferFeeList!)
+      // The list does not wait for ever, so the app goes on asking while the consumer thinks.
+      const assignedId = await Promise.race([pause(askEveryMs), ...(choice === undefined || completed ? [] : [choice])])
+      if (assignedId === undefined) continue
+      completed = true
+      await send(`${at}/${encodeURIComponent(assignedId)}`, { session })
+    }
+  }
+
+  return { consumer, savedCards, run }
+}
+
+/** As perform wants it; a verification has another name for the card. */
+function fundsOf({ kind, source, destination }: Wish): object {
+  const from =
+    'card' in source
+      ? { card: cardOf(source.card) }
+      : {
+          reference: {
+            clientCardId: source.clientCardId,
+            ...(source.securityCode === '' ? {} : { securityCode: source.securityCode }),
+          },
+        }
+  if (kind === 'verification') return { sourceCard: from.card }
+  if (destination === undefined) return { sourceOfFunds: from }
+  const to =
+    'number' in destination
+      ? { card: { number: digitsOf(destination.number) } }
+      : { reference: { clientCardId: destination.clientCardId } }
+  return { sourceOfFunds: from, destinationOfFunds: to }
+}
+
+const cardOf = ({ number, month, year, securityCode, holder }: Card) => ({
+  number: digitsOf(number),
+  expiry: { month, year },
+  securityCode,
+  holder: { printedName: holder },
+})
+
+/** The first six digits, where the app has them: the merchant may tell from them what the transfer will cost. */
+function binsOf({ source, destination }: Wish): object {
+  const from = 'card' in source ? source.card.number : undefined
+  const to = destination !== undefined && 'number' in destination ? destination.number : undefined
+  return {
+    ...(from === undefined ? {} : { fromBin: digitsOf(from).slice(0, 6) }),
+    ...(to === undefined ? {} : { toBin: digitsOf(to).slice(0, 6) }),
+  }
+}
+
+const digitsOf = (typed: string): string => typed.replaceAll(/\D/g, '')
+
+/** Hundredths by moving the point: no amount passes through a fraction. Undefined when it is none. */
+export function centisOf(typed: string): number | undefined {
+  const [, units, parts = ''] = /^(\d{1,7})(?:[.,](\d{1,2}))?$/.exec(typed.trim()) ?? []
+  const centis = units === undefined ? 0 : Number(units + parts.padEnd(2, '0'))
+  return centis > 0 ? centis : undefined
+}
+
+export function textOfCentis(centis: number): string {
+  const digits = String(centis).padStart(3, '0')
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`
+}

@@ -1,0 +1,219 @@
+import { html, verbatim, type Markup } from '../../src/http/page.ts'
+import { appLook } from './app-look.ts'
+import { appStyle } from './app-style.ts'
+import { shopStyle } from './shop-style.ts'
+
+export interface AppEndpoint {
+  id: string
+  name: string
+}
+
+interface AppPage {
+  nonce: string
+  /** With its path. */
+  gatewayBaseUrl: string
+  endpoints: readonly AppEndpoint[]
+  links: readonly (readonly [text: string, href: string])[]
+}
+
+/** What each endpoint of the sandbox is for. */
+const about: Readonly<Record<string, string>> = {
+  mobile: '3-D Secure: the bank may ask on a page of its own.',
+  mobile_fee: 'A transfer has a price at each of two gates, and you choose.',
+  mobile_random_sum: 'No 3-D Secure: a small sum is held, and whoever reads the statement is the cardholder.',
+}
+
+/** Cards to try. Typing another number is as good: any with a valid check digit is a card here. */
+// oxfmt-ignore
+const cards: readonly { says: string; number: string; securityCode: string }[] = [
+  { says: 'No questions asked', number: '4111111111111111', securityCode: '111' },
+  { says: 'The bank asks',      number: '4000000000002164', securityCode: '123' },
+  { says: 'No money left',        number: '5555555555554444', securityCode: '116' },
+]
+
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='9' fill='%230b6e99'/%3E%3Cpath d='M8 11h16v11H8z' fill='white'/%3E%3Cpath d='M8 14h16' stroke='%230b6e99' stroke-width='3'/%3E%3C/svg%3E"
+
+/** The page of the demo app: what it is, the phone, and the calls. Everything that moves is the script's. */
+export function appPage({ nonce, gatewayBaseUrl, endpoints, links }: AppPage): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>Pocket, a payment app · Tollgate</title>
+        <link rel="icon" href="${icon}" />
+        <style nonce="${nonce}">
+          ${verbatim(shopStyle + appStyle)}
+        </style>
+      </head>
+      <body data-gateway="${gatewayBaseUrl}">
+        <main class="desk">
+          ${introduction(endpoints, links)} ${phone}
+          <section class="calls" aria-labelledby="calls-title">
+            <h2 id="calls-title">What was said</h2>
+            <ol class="legend" aria-label="Who speaks to whom">
+              <li><span class="who app-merchant">app ▸ merchant</span> may I?</li>
+              <li><span class="who app-gateway">app ▸ gateway</span> here is the card; is it over?</li>
+              <li><span class="who gateway-merchant">gateway ▸ merchant</span> is this yours? This is the card’s name.</li>
+            </ol>
+            <p id="calls-empty" class="quiet">
+              Nothing yet. Do something on the phone, and every call appears here: of the app to its merchant and to the gateway,
+              and of the gateway to the merchant.
+            </p>
+            <ol id="calls"></ol>
+          </section>
+        </main>
+        <noscript><p class="panel">The app is a script; this browser runs none. The shop works without.</p></noscript>
+        <script type="module" nonce="${nonce}">
+          ${verbatim(appLook)}
+        </script>
+      </body>
+    </html> `.text
+}
+
+const introduction = (endpoints: AppPage['endpoints'], links: AppPage['links']): Markup =>
+  html`<header class="about">
+    <h1>An app that pays. Watch it think.</h1>
+    <p>
+      Pocket is the app of a merchant. It registers cards, pays and sends money by the mobile API. The card number goes to the
+      gateway alone; the merchant only ever hears of
+      <em>a card</em>, and signs what the app may ask. No money moves; never use a real card.
+    </p>
+    <p>
+      <label for="endpoint">Endpoint</label>
+      <select id="endpoint">
+        ${endpoints.map(({ id, name }) => html`<option value="${id}" data-says="${about[name] ?? ''}">${name}</option>`)}
+      </select>
+    </p>
+    <p id="endpoint-says" class="quiet"></p>
+    <nav aria-label="The rest of the sandbox">${links.map(([text, href]) => html`<a href="${href}">${text}</a>`)}</nav>
+  </header>`
+
+const money = (id: string, value: string): Markup =>
+  html`<label for="${id}">Amount</label>
+    <p class="money">
+      <input id="${id}" name="amount" inputmode="decimal" autocomplete="off" value="${value}" required /> <span>USD</span>
+    </p>`
+
+/** The fields of a card; the sandbox's acquirer goes by the security code. */
+const cardFields = (of: string): Markup =>
+  html`<div class="chips" role="group" aria-label="Cards to try">
+      ${cards.map(({ says, number, securityCode }) => html`<button type="button" class="chip" data-number="${number}" data-code="${securityCode}">${says}</button>`)}
+    </div>
+    <label for="${of}-number">Card number</label>
+    <input id="${of}-number" name="number" inputmode="numeric" autocomplete="off" required value="4111 1111 1111 1111" />
+    <div class="pair">
+      <p>
+        <label for="${of}-expiry">Expires</label
+        ><input
+          id="${of}-expiry"
+          name="expiry"
+          inputmode="numeric"
+          autocomplete="off"
+          placeholder="12/30"
+          required
+          value="12/30"
+        />
+      </p>
+      <p>
+        <label for="${of}-code">Security code</label
+        ><input id="${of}-code" name="code" inputmode="numeric" autocomplete="off" required pattern="[0-9]{3,4}" value="111" />
+      </p>
+    </div>
+    <label for="${of}-holder">Name on the card</label>
+    <input id="${of}-holder" name="holder" autocomplete="off" required maxlength="50" value="ADA LOVELACE" />`
+
+/** Saved cards, filled in by the script, and one to type; the fields of the latter are shown when it is chosen. */
+const sourceFields = (of: string): Markup =>
+  html`<fieldset class="source">
+    <legend>Pay from</legend>
+    <div class="saved" data-name="source"></div>
+    <label class="option"><input type="radio" name="source" value="" checked /> Another card</label>
+    <div class="typed">${cardFields(of)}</div>
+    <p class="code-alone" hidden>
+      <label for="${of}-saved-code">Security code</label
+      ><input id="${of}-saved-code" name="savedCode" inputmode="numeric" autocomplete="off" pattern="[0-9]{3,4}" value="111" />
+    </p>
+  </fieldset>`
+
+const back = html`<button type="button" class="back" data-go="home">‹ Back</button>`
+
+const phone: Markup = html`<section class="phone" aria-label="The app on a phone">
+  <p class="bar" aria-hidden="true"><span id="clock"></span><span>▂▄▆ &nbsp;5G</span></p>
+  <div class="screen" data-screen="home">
+    <h2>Pocket</h2>
+    <p class="quiet">Hello, <span id="consumer"></span>. These are your cards.</p>
+    <ul id="wallet" aria-label="Saved cards"></ul>
+    <p id="wallet-empty" class="quiet">No card yet. Register one, which charges nothing; or just pay, and it is remembered.</p>
+    <div class="actions">
+      <button type="button" data-go="pay">Pay</button>
+      <button type="button" class="second" data-go="send">Send money</button>
+      <button type="button" class="second" data-go="register">Register a card</button>
+    </div>
+  </div>
+
+  <form class="screen" data-screen="register" hidden>
+    ${back}
+    <h2>Register a card</h2>
+    <p class="quiet">A verification: the bank says whether the card is good, and nothing is charged.</p>
+    ${cardFields('register')}
+    <button>Register</button>
+  </form>
+
+  <form class="screen" data-screen="pay" hidden>
+    ${back}
+    <h2>Café Idempotent</h2>
+    <p class="quiet">One flat white. Order it twice, pay for it once.</p>
+    ${money('pay-amount', '4.20')} ${sourceFields('pay')}
+    <button>Pay</button>
+  </form>
+
+  <form class="screen" data-screen="send" hidden>
+    ${back}
+    <h2>Send money</h2>
+    <p class="quiet">From card to card. The cost comes on top, and whoever receives it gets all of the amount.</p>
+    ${money('send-amount', '25.00')} ${sourceFields('send')}
+    <fieldset class="destination">
+      <legend>To</legend>
+      <div class="saved" data-name="destination"></div>
+      <label class="option"><input type="radio" name="destination" value="" checked /> A card number</label>
+      <p class="typed">
+        <label class="unseen" for="send-to">Number of the card that receives</label
+        ><input id="send-to" name="to" inputmode="numeric" autocomplete="off" required value="5555 5555 5555 4444" />
+      </p>
+    </fieldset>
+    <button>Send</button>
+  </form>
+
+  <div class="screen" data-screen="busy" tabindex="-1" hidden>
+    <h2 id="busy-title"></h2>
+    <p class="amount" id="busy-amount"></p>
+    <p role="status"><span class="spinner" aria-hidden="true"></span> <span id="busy-state"></span></p>
+    <p id="busy-rates" class="quiet" hidden></p>
+    <div id="redirect" class="sheet" hidden>
+      <h3>Your bank wants to hear from you</h3>
+      <p>The gateway has a page for that. An app opens it in a web view; here it is a window, which closes when it is over.</p>
+      <p id="redirect-hint" class="quiet"></p>
+      <button type="button" id="redirect-open">Open the page</button>
+    </div>
+    <form id="fees" class="sheet" hidden>
+      <fieldset>
+        <legend>What may it cost?</legend>
+        <div id="fee-list"></div>
+      </fieldset>
+      <button>Complete transfer</button>
+    </form>
+  </div>
+
+  <div class="screen" data-screen="over" tabindex="-1" hidden>
+    <p id="over-mark" aria-hidden="true"></p>
+    <h2 id="over-title"></h2>
+    <p class="amount" id="over-amount"></p>
+    <p id="over-why"></p>
+    <dl id="over-facts"></dl>
+    <button type="button" data-go="home">Done</button>
+  </div>
+</section>`

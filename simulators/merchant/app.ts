@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { reasonOf, type Log } from '../../src/base/log.ts'
+import type { Random } from '../../src/base/random.ts'
+import { appPage, type AppEndpoint } from './app-page.ts'
+
+export interface DemoAppOptions {
+  /** With its path, such as `http://127.0.0.1:8080/gateway`. */
+  gatewayBaseUrl: string
+  /** Where the app may pay; the first is chosen at first. */
+  endpoints: readonly AppEndpoint[]
+  links: readonly (readonly [text: string, href: string])[]
+  random: Random
+  log: Log
+}
+
+/** Names of this machine; any other could be a stranger's that was pointed here. */
+const hostNames = new Set(['127.0.0.1', 'localhost', 'shop.localhost'])
+const modules = ['app-flow.js', 'app-calls.js']
+const relayWithinMs = 20_000
+const bodyLimitBytes = 64 * 1024
+
+/** The demo app: a page in the place of a phone. It belongs to the merchant, and so its calls of the merchant's server are of one origin. */
+export function addDemoApp(app: FastifyInstance, options: DemoAppOptions): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  app.addHook('onRequest', async (request, reply) => {
+    if (!hostNames.has(request.hostname))
+      await plain(reply, 421, 'This is the demo app of the sandbox; open it as 127.0.0.1 or localhost.')
+  })
+  app.get('/app', (_request, reply) => {
+    const nonce = options.random.bytes(16).toString('base64')
+    return reply.headers(pageHeaders(nonce)).send(appPage({ ...options, nonce }))
+  })
+  for (const name of modules) {
+    const source = readFileSync(new URL(name, import.meta.url), 'utf8')
+    app.get(`/app/${name}`, (_request, reply) =>
+      reply
+        .headers({
+          'content-type': 'text/javascript; charset=utf-8',
+          'cache-control': 'no-cache',
+          'x-content-type-options': 'nosniff',
+        })
+        .send(source),
+    )
+  }
+  for (const url of ['/app/gateway/:kind/:endpointId/:invoiceId', '/app/gateway/:kind/:endpointId/:invoiceId/:last'])
+    app.post(url, { bodyLimit: bodyLimitBytes }, (request, reply) => relay(options, request, reply))
+}
+
+/**
+ * Passes a call of the app on to the gateway, and the answer back. An app on a phone calls the gateway itself; a page of another origin may not, and the gateway is not opened to pages for
+ * the sake of this one. A real merchant must never do this: it would have every card in its hands.
+ */
+async function relay(
+  { gatewayBaseUrl, log }: DemoAppOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  if (request.headers['sec-fetch-site'] === 'cross-site') return plain(reply, 403, 'Only the demo app calls here.')
+  const { kind = '', endpointId = '', invoiceId = '', last } = request.params as Record<string, string>
+  const isCall =
+    /^(?:verification|sale|transfer)$/.test(kind) &&
+    [endpointId, invoiceId, last ?? 'x'].every((one) => /^[\w.-]{1,128}$/.test(one))
+  if (!isCall) return plain(reply, 404, 'There is no such call of the gateway.')
+  const path = [kind, endpointId, invoiceId, ...(last === undefined ? [] : [last])].map(encodeURIComponent).join('/')
+  try {
+    const answer = await fetch(`${gatewayBaseUrl}/dapi/v1/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: typeof request.body === 'string' ? request.body : '',
+      redirect: 'error',
+      signal: AbortSignal.timeout(relayWithinMs),
+    })
+    return reply
+      .code(answer.status)
+      .headers({
+        'content-type': answer.headers.get('content-type') ?? 'text/plain',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      })
+      .send(await answer.text())
+  } catch (error) {
+    log.warn({ reason: reasonOf(error) }, 'The gateway did not answer the demo app.')
+    return plain(reply, 502, 'The gateway does not answer.')
+  }
+}
+
+const pageHeaders = (nonce: string) => ({
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy':
+    `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; ` +
+    `form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+})
+
+const plain = (reply: FastifyReply, status: number, text: string): FastifyReply =>
+  reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text)

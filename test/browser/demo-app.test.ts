@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { say } from './bank.ts'
+
+/** The demo app, by whoever tries it: each test is a consumer of its own. */
+
+let world: World
+let browser: TestBrowser
+before(async () => {
+  world = await startWorld()
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+async function open(page: Page, consumer: string, endpoint = 'mobile'): Promise<void> {
+  await page.goto(`${world.merchantServerUrl}/app?consumer=${consumer}`)
+  await page.getByLabel('Endpoint').selectOption(endpoint)
+  await screen(page).getByText(consumer).waitFor()
+}
+
+const phone = (page: Page) => page.getByLabel('The app on a phone')
+/** The one that is shown. */
+const screen = (page: Page) => phone(page).locator('[data-screen]:not([hidden])')
+const press = (page: Page, name: string) => screen(page).getByRole('button', { name, exact: true }).click()
+const reads = (page: Page, heading: string) => screen(page).getByRole('heading', { name: heading, exact: true }).waitFor()
+
+/** A row of the list of calls; opened, all of it is there to read. */
+const call = (page: Page, path: RegExp) => page.locator('#calls > li').filter({ has: page.locator('.path', { hasText: path }) })
+async function opened(page: Page, path: RegExp): Promise<string> {
+  const row = call(page, path)
+  await row.waitFor()
+  await row.locator('summary').click()
+  return row.innerText()
+}
+
+/** Every access token and session token that the page is given from now on. */
+function tokensOf(page: Page): Set<string> {
+  const secrets = new Set<string>()
+  page.on('response', (response) => {
+    if (response.request().method() !== 'POST') return
+    void response.json().then(({ session }: { session?: { accessToken?: string; token?: string } }) => {
+      for (const secret of [session?.accessToken, session?.token]) if (secret !== undefined) secrets.add(secret)
+    })
+  })
+  return secrets
+}
+
+test('a card is registered, pays by its name, and every call is beside it, with what was signed and no secret', () =>
+  browser.visit({}, async (page) => {
+    const secrets = tokensOf(page)
+    await open(page, 'registers')
+    await screen(page).getByText('No card yet').waitFor()
+    await press(page, 'Register a card')
+    await press(page, 'No questions asked')
+    await press(page, 'Register')
+    await reads(page, 'Registered')
+    await press(page, 'Done')
+    await call(page, /^POST \/verification\/notification$/).waitFor()
+    await press(page, 'Register a card')
+    await press(page, '‹ Back')
+    await screen(page).getByRole('list', { name: 'Saved cards' }).getByText('411111…').waitFor()
+
+    await press(page, 'Pay')
+    await screen(page).getByLabel('Amount').fill('12.5')
+    await press(page, 'Pay')
+    await reads(page, 'Paid')
+    await screen(page).getByText('12.50 USD').waitFor()
+    const [ initiate, perform, check ] = [ await opened(page, /initiate-sale$/), await opened(page, /\/gateway\/dapi\/v1\/sale\/\d+\/[^/]+$/), await opened(page, /\/check$/) ] // oxfmt-ignore
+    assert.match(initiate, /app ▸ merchant[^]*"amountCentis": 1250[^]*= session\.signature\s+[0-9A-F]{40}/)
+    assert.match(perform, /app ▸ gateway[^]*"signature": "[0-9A-F]{40}"[^]*"clientCardId"/)
+    assert.match(
+      check,
+      /gateway ▸ merchant[^]*sourceOfFunds\.reference\.serverCardId\s+\d+\s+= session\.checkSignature\s+[0-9A-F]{40}/,
+    )
+    const shown = await page.locator('#calls').innerText()
+    assert.doesNotMatch(shown, /4111 ?1111 ?1111|"securityCode": "\d/)
+    assert.ok(secrets.size >= 3)
+    for (const secret of secrets) assert.ok(!shown.includes(secret))
+  }))
+
+test("the bank's page opens in a window of its own, which the app closes when the payment is over", () =>
+  browser.visit({}, async (page) => {
+    await open(page, 'challenged')
+    await press(page, 'Pay')
+    await press(page, 'The bank asks')
+    await press(page, 'Pay')
+    const popup = page.waitForEvent('popup')
+    await press(page, 'Open the page')
+    const view = await popup
+    const closed = view.waitForEvent('close')
+    await say(view, 'hint')
+    await reads(page, 'Paid')
+    await screen(page).getByText('AUTHENTICATED', { exact: true }).waitFor()
+    await closed
+    const status = page.locator('#calls > li').filter({ hasText: 'REDIRECT_REQUEST' }).first()
+    await status.locator('summary').click()
+    assert.doesNotMatch(await status.innerText(), /"redirectUrl": "[^"]*\/[\w-]{20,}"/)
+  }))
+
+test('a decline says why, on a phone, and the calls are beneath it', () =>
+  browser.visit({ phone: true, dark: true, calm: true }, async (page) => {
+    await open(page, 'broke')
+    await press(page, 'Pay')
+    await press(page, 'No money left')
+    await press(page, 'Pay')
+    const popup = page.waitForEvent('popup')
+    await press(page, 'Open the page')
+    await popup
+    await reads(page, 'Declined')
+    await phone(page)
+      .getByText(/not sufficient funds/i)
+      .waitFor()
+    await call(page, /\/check$/).waitFor()
+    const under = await page.locator('#calls').boundingBox()
+    const above = await phone(page).boundingBox()
+    assert.ok(under!.y >= above!.y + above!.height)
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0)
+  }))
+
+test('what cannot be sent is said in the form, and what the merchant refuses is the outcome', () =>
+  browser.visit({ expects: [/status of 400/] }, async (page) => {
+    await open(page, 'mistaken')
+    await press(page, 'Pay')
+    await screen(page).getByLabel('Amount').fill('0')
+    await press(page, 'Pay')
+    assert.equal(await page.evaluate(`document.querySelector('#pay-amount').validationMessage`), 'An amount such as 4.20')
+    await screen(page).getByLabel('Amount').fill('1.00')
+    await screen(page).getByLabel('Card number', { exact: true }).fill('4111 1111 1111 1112')
+    await press(page, 'Pay')
+    await reads(page, 'Declined')
+    await screen(page).getByText('INVALID_REQUEST: sourceOfFunds.card.number').waitFor()
+  }))
+
+test('only its own page may use the way to the gateway, and only under names of this machine', async () => {
+  const url = `${world.merchantServerUrl}/app/gateway/sale/${world.endpoints.mobile}/one`
+  const post = async (to: string, headers: Record<string, string> = {}) =>
+    (await fetch(to, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' })).status
+  assert.equal(await post(url), 400)
+  assert.equal(await post(url, { 'sec-fetch-site': 'cross-site' }), 403)
+  assert.equal(await post(url.replace('/sale/', '/refund/')), 404)
+  assert.equal(await post(url.replace('/one', '/%2e%2e')), 404)
+  const page = await fetch(`${world.merchantServerUrl}/app`)
+  const policy = page.headers.get('content-security-policy') ?? ''
+  assert.match(
+    policy,
+    /^default-src 'none'; style-src 'nonce-[^']+'; script-src 'nonce-[^']+'; img-src data:; connect-src 'self'; form-action 'none'/,
+  )
+  assert.doesNotMatch(await page.text(), new RegExp(world.merchant.controlKey))
+})
