@@ -57,7 +57,8 @@ async function relay(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  if (request.headers['sec-fetch-site'] === 'cross-site') return plain(reply, 403, 'Only the demo app calls here.')
+  const site = request.headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin') return plain(reply, 403, 'Only the demo app calls here.')
   const { kind = '', endpointId = '', invoiceId = '', last } = request.params as Record<string, string>
   const isCall =
     /^(?:verification|sale|transfer)$/.test(kind) &&

@@ -142,7 +142,7 @@ test('only its own page may use the way to the gateway, and only under names of 
   const post = async (to: string, headers: Record<string, string> = {}) =>
     (await fetch(to, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' })).status
   assert.equal(await post(url), 400)
-  assert.equal(await post(url, { 'sec-fetch-site': 'cross-site' }), 403)
+  for (const site of ['cross-site', 'same-site']) assert.equal(await post(url, { 'sec-fetch-site': site }), 403)
   assert.equal(await post(url.replace('/sale/', '/refund/')), 404)
   assert.equal(await post(url.replace('/one', '/%2e%2e')), 404)
   const page = await fetch(`${world.merchantServerUrl}/app`)
