@@ -26,6 +26,8 @@ const afterwardsMs = 15000
 let own = []
 let journal = []
 let began = 0
+/** The invoice that the list is about. */
+let current
 
 async function send(url, body) {
   const isGateway = url.startsWith(relayPath)
@@ -58,7 +60,9 @@ function readJson(text) {
 /** The merchant notes each call with what was signed. The list asks for it beside the app, so it is no call of its own. */
 async function readJournal(invoiceId) {
   const answer = await fetch('/log?invoiceId=' + encodeURIComponent(invoiceId)).catch(() => undefined)
-  if (answer?.ok) journal = (await answer.json()).calls
+  const told = answer?.ok ? await answer.json() : undefined
+  if (told === undefined || current !== invoiceId) return
+  journal = told.calls
   drawCalls()
 }
 
@@ -182,6 +186,7 @@ let webView
 async function begin(wish) {
   own = own.filter(({ path }) => path.includes('request-access-token')).slice(-1)
   journal = []
+  current = undefined
   began = Date.now()
   const amount = wish.amountCentis === undefined ? '' : textOfCentis(wish.amountCentis) + ' USD'
   byId('busy-title').textContent = titles[wish.kind]
@@ -189,21 +194,20 @@ async function begin(wish) {
   byId('busy-state').textContent = 'The merchant is asked.'
   for (const id of ['busy-rates', 'redirect', 'fees']) byId(id).hidden = true
   show('busy')
-  let invoiceId
   let running = true
   const screen = {
     initiated(begun) {
-      invoiceId = begun.invoiceId
+      current = begun.invoiceId
       byId('busy-rates').hidden = begun.rates === undefined
       if (begun.rates) byId('busy-rates').textContent = 'The merchant expects it to cost ' + begun.rates.min + ' to ' + begun.rates.max + '.'
-      void followJournal(invoiceId, () => running)
+      void followJournal(begun.invoiceId, () => running)
     },
     state(state) {
       byId('busy-state').textContent = states[state] ?? state
       if (state !== 'REDIRECT_REQUEST') byId('redirect').hidden = true
       if (state !== 'TRANSFER_FEE_REQUEST') byId('fees').hidden = true
     },
-    redirect: offerPage,
+    redirect: (url) => void offerPage(url, wish),
     chooseFee,
   }
   const told = await app.run(wish, screen).catch((error) => ({ state: 'DECLINED', errorMessage: error.message }))
@@ -217,19 +221,33 @@ async function begin(wish) {
 async function followJournal(invoiceId, isRunning) {
   let until = Infinity
   const mapped = () => journal.some(({ path, status }) => path.endsWith('/notification') && status === 200)
-  while (Date.now() < until && !mapped()) {
+  while (current === invoiceId && Date.now() < until && !mapped()) {
     await pause(journalEveryMs)
-    if (journal.some((entry) => entry.invoiceId !== invoiceId)) return
     await readJournal(invoiceId)
     if (!isRunning() && until === Infinity) until = Date.now() + afterwardsMs
   }
+  const home = document.querySelector('[data-screen=home]')
+  if (current === invoiceId && mapped() && !home.hidden) await readWallet()
 }
 
-function offerPage(url) {
-  byId('redirect').hidden = false
-  byId('redirect-hint').textContent = endpointName() === 'mobile_random_sum' ? '' : 'If it asks for a password, it is “hint”.'
+async function offerPage(url, wish) {
   byId('redirect-open').onclick = () => { webView = window.open(url, 'web-view', 'popup,width=430,height=760') }
+  byId('redirect-hint').textContent = 'If it asks for a password, it is “hint”.'
+  byId('bank').hidden = true
+  byId('redirect').hidden = false
   byId('redirect-open').focus()
+  const held = await sumHeld(wish)
+  if (held === undefined) return
+  byId('bank-says').textContent = held + ' are held on your card for Sandbox Shop.'
+  byId('bank').hidden = false
+  byId('redirect-hint').textContent = ''
+}
+
+/** What the cardholder's bank would tell, played by the merchant program. */
+async function sumHeld({ source }) {
+  const digits = source.card?.number ?? saved.find(({ clientCardId }) => clientCardId === source.clientCardId)?.masked ?? ''
+  const answer = await fetch('/app/bank?bin=' + digits.replace(/\\D/g, '').slice(0, 6) + '&since=' + began).catch(() => undefined)
+  return answer?.ok ? (await answer.json()).held.at(-1) : undefined
 }
 
 function chooseFee(fees) {

@@ -20,7 +20,7 @@ interface AppPage {
 const about: Readonly<Record<string, string>> = {
   mobile: '3-D Secure: the bank may ask on a page of its own.',
   mobile_fee: 'A transfer has a price at each of two gates, and you choose.',
-  mobile_random_sum: 'No 3-D Secure: a small sum is held, and whoever reads the statement is the cardholder.',
+  mobile_random_sum: 'No 3-D Secure: a small sum is held on the card, and whoever can name it is the cardholder.',
 }
 
 /** Cards to try. Typing another number is as good: any with a valid check digit is a card here. */
@@ -194,8 +194,12 @@ const phone: Markup = html`<section class="phone" aria-label="The app on a phone
     <p role="status"><span class="spinner" aria-hidden="true"></span> <span id="busy-state"></span></p>
     <p id="busy-rates" class="quiet" hidden></p>
     <div id="redirect" class="sheet" hidden>
-      <h3>Your bank wants to hear from you</h3>
-      <p>The gateway has a page for that. An app opens it in a web view; here it is a window, which closes when it is over.</p>
+      <h3>Is it you?</h3>
+      <p id="bank" class="message" hidden><b>Your bank</b> <span id="bank-says"></span></p>
+      <p>
+        The gateway wants to be sure, on a page of its own. An app opens that in a web view; here it is a window, which closes
+        when it is over.
+      </p>
       <p id="redirect-hint" class="quiet"></p>
       <button type="button" id="redirect-open">Open the page</button>
     </div>

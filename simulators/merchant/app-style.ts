@@ -30,7 +30,7 @@ input, select { font: inherit; padding: .5rem .65rem; border: 1px solid var(--li
 .option { display: flex; align-items: center; gap: .6rem; padding: .55rem .7rem; border: 1px solid var(--line); border-radius: 10px; font-size: .95rem; color: var(--ink); cursor: pointer }
 .option:has(:checked) { border-color: var(--accent); background: var(--soft) }
 .option b { margin-left: auto; font-variant-numeric: tabular-nums }
-.saved { display: grid; gap: .45rem } .saved:empty { display: none }
+.saved, #fee-list { display: grid; gap: .45rem } .saved:empty { display: none }
 #wallet { list-style: none; display: grid; gap: .7rem } #wallet:empty { display: none }
 #wallet li { position: relative; padding: 2.6rem 1.1rem .9rem; border-radius: 14px; color: #fff; background: linear-gradient(120deg, #0b6e99, #123c58); font-family: var(--mono); letter-spacing: .06em }
 #wallet li:nth-child(even) { background: linear-gradient(120deg, #7a4a66, #3d2436) }
@@ -40,6 +40,7 @@ input, select { font: inherit; padding: .5rem .65rem; border: 1px solid var(--li
 .sheet { display: grid; gap: .6rem; margin-top: auto; padding: 1.1rem; border: 1px solid var(--line); border-radius: 18px; background: var(--soft); animation: rise .25s ease-out }
 .sheet h3 { font-size: 1.05rem }
 .sheet p { font-size: .92rem }
+.message { padding: .6rem .8rem; border-radius: 12px; background: var(--card); border: 1px solid var(--line) }
 @keyframes rise { from { transform: translateY(1.5rem); opacity: 0 } }
 .spinner { display: inline-block; width: .9rem; height: .9rem; margin-right: .3rem; vertical-align: -.1rem; border: 2px solid var(--line); border-top-color: var(--accent); border-radius: 50%; animation: turn 1s linear infinite }
 @keyframes turn { to { transform: rotate(1turn) } }
@@ -59,7 +60,7 @@ input, select { font: inherit; padding: .5rem .65rem; border: 1px solid var(--li
 #calls time { font-size: .8rem; white-space: nowrap; color: var(--quiet); font-variant-numeric: tabular-nums; text-align: right }
 .who { display: inline-block; padding: .05rem .55rem; border-radius: 99px; font-size: .78rem; font-weight: 600; white-space: nowrap; border: 1px solid currentColor; justify-self: start }
 .app-merchant { color: var(--accent) } .app-gateway { color: var(--good) } .gateway-merchant { color: var(--wait) }
-.path { font-family: var(--mono); font-size: .82rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.path { font-family: var(--mono); font-size: .82rem; overflow-wrap: anywhere }
 .result { font-size: .8rem; font-weight: 600; white-space: nowrap } .result.bad { color: var(--bad) }
 .inside { display: grid; gap: .8rem; padding: .2rem .9rem 1rem }
 .inside h3 { font-size: .8rem; font-weight: 600; color: var(--quiet) }
@@ -76,7 +77,7 @@ input, select { font: inherit; padding: .5rem .65rem; border: 1px solid var(--li
   .about p, .legend { font-size: .9rem }
   .phone { position: static; border-width: 1px; border-color: var(--line); border-radius: 22px; box-shadow: none; min-height: 34rem }
   .bar { display: none } .screen { padding-top: 1.2rem }
-  #calls summary { grid-template-columns: auto 1fr auto; } #calls time { text-align: left } .path { grid-column: 1 / -1; white-space: normal; overflow-wrap: anywhere }
+  #calls summary { grid-template-columns: auto 1fr auto; } #calls time { text-align: left } .path { grid-column: 1 / -1 }
   .result { justify-self: end; grid-column: 3; grid-row: 1 }
 }
 `

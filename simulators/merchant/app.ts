@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
+import { sumsHeld } from './app-bank.ts'
 import { appPage, type AppEndpoint } from './app-page.ts'
 
 export interface DemoAppOptions {
@@ -10,6 +11,7 @@ export interface DemoAppOptions {
   /** Where the app may pay; the first is chosen at first. */
   endpoints: readonly AppEndpoint[]
   links: readonly (readonly [text: string, href: string])[]
+  acquirerAdminUrl: string
   random: Random
   log: Log
 }
@@ -44,6 +46,11 @@ export function addDemoApp(app: FastifyInstance, options: DemoAppOptions): void 
         .send(source),
     )
   }
+  app.get('/app/bank', async (request, reply) => {
+    const { bin = '', since = '' } = request.query as Record<string, string>
+    if (!/^\d{6}$/.test(bin) || !/^\d{1,15}$/.test(since)) return plain(reply, 400, 'bin and since are needed.')
+    return reply.header('cache-control', 'no-store').send({ held: await sumsHeld(options.acquirerAdminUrl, bin, Number(since)) })
+  })
   for (const url of ['/app/gateway/:kind/:endpointId/:invoiceId', '/app/gateway/:kind/:endpointId/:invoiceId/:last'])
     app.post(url, { bodyLimit: bodyLimitBytes }, (request, reply) => relay(options, request, reply))
 }

@@ -12,8 +12,7 @@ import {
   type Place,
 } from '../merchant-server/configuration.ts'
 import { openMerchant } from '../merchant-server/start.ts'
-import type { DemoAppOptions } from './app.ts'
-import { startMerchantServer } from './server.ts'
+import { startMerchantServer, type AppOptions } from './server.ts'
 import { startShop, type ShopOptions } from './shop.ts'
 
 const variable = 'MERCHANT_SERVER_CONFIG'
@@ -29,7 +28,7 @@ interface Configuration {
   shop: Pick<ShopOptions, 'endpoints' | 'journals'> | undefined
   /** As `npx tollgate merchant-server` takes it; login and key are those of the account. */
   mobile: (MobileConfiguration & Place) | undefined
-  /** Endpoints of the demo app by name. */
+  /** Endpoints of the demo app by name; it needs the shop's surroundings too. */
   app: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -39,10 +38,7 @@ try {
   const { shop: wanted, mobile: asked, app: appAsked, ...account } = readConfiguration()
   const world = { host, clock: systemClock, random: systemRandom, log }
   const mobile = asked && (await openMerchant({ ...world, ...asked }))
-  const app = appAsked && {
-    endpoints: Object.entries(appAsked).map(([name, id]) => ({ name, id: String(id) })),
-    links: linksOf(wanted),
-  }
+  const app = wanted && appAsked && appOf(appAsked, wanted)
   const server = await startMerchantServer({ ...world, ...account, ...(mobile && { mobile: mobile.merchant, app }), port })
   const { login, controlKey, gatewayBaseUrl } = account
   const shop =
@@ -116,16 +112,17 @@ function withoutSlash(url: unknown): string {
   return String(url).replace(/\/+$/, '')
 }
 
-/** What the app's page leads to. */
-function linksOf(shop: Configuration['shop']): DemoAppOptions['links'] {
-  const around =
-    shop === undefined
-      ? []
-      : ([
-          ['Test cards', `${shop.journals.acsUrl}/`],
-          ['Acquirer', `${shop.journals.acquirerAdminUrl}/`],
-        ] as const)
-  return [['Callbacks', '/'], ['Journal', '/log'], ...around]
+function appOf(endpoints: object, { journals: { acsUrl, acquirerAdminUrl } }: NonNullable<Configuration['shop']>): AppOptions {
+  return {
+    endpoints: Object.entries(endpoints).map(([name, id]) => ({ name, id: String(id) })),
+    links: [
+      ['Callbacks', '/'],
+      ['Journal', '/log'],
+      ['Test cards', `${acsUrl}/`],
+      ['Acquirer', `${acquirerAdminUrl}/`],
+    ],
+    acquirerAdminUrl,
+  }
 }
 
 function readShop(given: unknown): Configuration['shop'] {

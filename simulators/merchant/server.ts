@@ -9,6 +9,8 @@ import { addDemoApp, type DemoAppOptions } from './app.ts'
 import { CallbackBook, type CallbackFilter } from './callbacks.ts'
 import { callbacksPage } from './page.ts'
 
+export type AppOptions = Pick<DemoAppOptions, 'endpoints' | 'links' | 'acquirerAdminUrl'>
+
 interface MerchantServerOptions {
   host: string
   /** 0 takes a free one. */
@@ -20,7 +22,7 @@ interface MerchantServerOptions {
   /** With it the endpoints of the mobile API are served beside the callbacks. */
   mobile?: Merchant
   /** Where the demo app may pay; with `mobile`, whose endpoints it calls. */
-  app?: Pick<DemoAppOptions, 'endpoints' | 'links'> | undefined
+  app?: AppOptions | undefined
   clock: Clock
   random: Random
   log: Log

@@ -123,6 +123,48 @@ test('a decline says why, on a phone, and the calls are beneath it', () =>
     assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0)
   }))
 
+test('a transfer waits for what the consumer chooses, and the cards it used are there to send again', () =>
+  browser.visit({}, async (page) => {
+    await open(page, 'sends', 'mobile_fee')
+    await press(page, 'Send money')
+    await press(page, 'Send')
+    await screen(page).getByText('express').click()
+    await press(page, 'Complete transfer')
+    await reads(page, 'Sent')
+    await screen(page).getByText('2.38 USD').waitFor()
+    await call(page, /\/express$/).waitFor()
+    await call(page, /^POST \/transfer\/notification$/).waitFor()
+    await press(page, 'Done')
+    await press(page, 'Send money')
+    const to = screen(page).getByRole('group', { name: 'To' }).getByRole('radio')
+    assert.equal(await to.count(), 3, 'two cards and another one')
+    await screen(page).getByRole('group', { name: 'To' }).getByText('555555…').click()
+    await press(page, 'Send')
+    await press(page, 'Complete transfer')
+    await reads(page, 'Sent')
+    await screen(page).getByText('0.75 USD').waitFor()
+    const check = await opened(page, /\/check$/)
+    assert.match(
+      check,
+      /destinationOfFunds\.reference\.serverCardId\s+\d+\s+endpointId[^]*sourceOfFunds\.reference\.serverCardId\s+\d+/,
+    )
+  }))
+
+test('the bank tells the sum that is held, and who names it has paid', () =>
+  browser.visit({ phone: true }, async (page) => {
+    await open(page, 'named', 'mobile_random_sum')
+    await press(page, 'Pay')
+    await press(page, 'Pay')
+    const says = await screen(page).getByText('are held on your card').innerText()
+    const popup = page.waitForEvent('popup')
+    await press(page, 'Open the page')
+    const view = await popup
+    await view.getByLabel('Sum that is held').fill(/\d\.\d\d/.exec(says)![0])
+    await view.getByRole('button', { name: 'Confirm' }).click()
+    await reads(page, 'Paid')
+    await screen(page).getByText('AUTHENTICATED', { exact: true }).waitFor()
+  }))
+
 test('what cannot be sent is said in the form, and what the merchant refuses is the outcome', () =>
   browser.visit({ expects: [/status of 400/] }, async (page) => {
     await open(page, 'mistaken')

@@ -1,0 +1,25 @@
+import { currencyOfNumeric, minorToDecimal } from '../../src/base/money.ts'
+
+/** As much of an entry of the simulated acquirer's books as is read. */
+interface Entry {
+  kind: string
+  card: string
+  amountMinor: string
+  currency: string
+  state: string
+}
+
+/**
+ * What the cardholder's bank would have said on the phone: the sums that are held on cards with these first digits. In life that is a text message or a line of the statement; here
+ * it is read from the books of the simulated acquirer.
+ */
+export async function sumsHeld(acquirerAdminUrl: string, bin: string, since: number): Promise<string[]> {
+  const answer = await fetch(`${acquirerAdminUrl}/ledger?since=${since}&limit=100`, { signal: AbortSignal.timeout(5_000) })
+  const { entries } = (await answer.json()) as { entries: Entry[] }
+  return entries
+    .filter(({ kind, card, state }) => kind === 'preauth' && state === 'approved' && card.startsWith(bin))
+    .map(({ amountMinor, currency }) => {
+      const { code, exponent } = currencyOfNumeric(currency)!
+      return `${minorToDecimal(BigInt(amountMinor), exponent)} ${code}`
+    })
+}
