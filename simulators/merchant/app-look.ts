@@ -95,7 +95,7 @@ function callRow(call, open) {
   const who = make('span', { className: 'who ' + call.from + '-' + call.to }, call.from + ' ▸ ' + call.to)
   const bad = call.status !== 200 || resultOf(call) === 'DECLINED'
   const result = make('span', { className: bad ? 'result bad' : 'result' }, resultOf(call) + (call.times > 1 ? ' ×' + call.times : ''))
-  const summary = make('summary', {}, time, who, make('span', { className: 'path', title: call.path }, call.method + ' ' + shortPath(call.path)), result)
+  const summary = make('summary', {}, time, who, result, make('span', { className: 'path', title: call.path }, call.method + ' ' + shortPath(call.path)))
   const inside = make('div', { className: 'inside' }, make('p', { className: 'quiet' }, meaningOf(call)), make('p', { className: 'whole' }, call.method + ' ' + call.path))
   const exchange = make('div', { className: 'exchange' })
   if (call.request !== undefined) exchange.append(part('Asked', call.request))

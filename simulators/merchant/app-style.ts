@@ -54,14 +54,14 @@ input, select { font: inherit; padding: .5rem .65rem; border: 1px solid var(--li
 .calls h2 { margin: .5rem 0 .5rem }
 #calls { list-style: none; display: grid; grid-template-columns: minmax(0, 1fr); gap: .5rem }
 #calls > li { background: var(--card); border: 1px solid var(--line); border-radius: 10px }
-#calls summary { display: grid; grid-template-columns: 3.6rem 10.5rem minmax(0, 1fr) auto; gap: .2rem .8rem; align-items: baseline; padding: .6rem .9rem; cursor: pointer; list-style: none }
+#calls summary { display: flex; flex-wrap: wrap; gap: .25rem .8rem; align-items: baseline; padding: .6rem .9rem; cursor: pointer; list-style: none }
 #calls summary::-webkit-details-marker { display: none }
 #calls summary:hover { background: var(--soft); border-radius: 10px }
-#calls time { font-size: .8rem; white-space: nowrap; color: var(--quiet); font-variant-numeric: tabular-nums; text-align: right }
-.who { display: inline-block; padding: .05rem .55rem; border-radius: 99px; font-size: .78rem; font-weight: 600; white-space: nowrap; border: 1px solid currentColor; justify-self: start }
+#calls time { font-size: .8rem; white-space: nowrap; color: var(--quiet); font-variant-numeric: tabular-nums }
+.who { display: inline-block; padding: .05rem .55rem; border-radius: 99px; font-size: .78rem; font-weight: 600; white-space: nowrap; border: 1px solid currentColor }
 .app-merchant { color: var(--accent) } .app-gateway { color: var(--good) } .gateway-merchant { color: var(--wait) }
-.path { font-family: var(--mono); font-size: .82rem; overflow-wrap: anywhere }
-.result { font-size: .8rem; font-weight: 600; white-space: nowrap } .result.bad { color: var(--bad) }
+.path { flex-basis: 100%; font-family: var(--mono); font-size: .82rem; overflow-wrap: anywhere }
+.result { margin-left: auto; font-size: .8rem; font-weight: 600 } .result.bad { color: var(--bad) }
 .inside { display: grid; gap: .8rem; padding: .2rem .9rem 1rem }
 .inside h3 { font-size: .8rem; font-weight: 600; color: var(--quiet) }
 .inside pre, .signed { margin: .25rem 0 0; padding: .7rem .85rem; border-radius: 8px; background: var(--paper); border: 1px solid var(--line); font: .8rem/1.55 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere }
@@ -71,13 +71,11 @@ input, select { font: inherit; padding: .5rem .65rem; border: 1px solid var(--li
 .parts { display: grid; grid-template-columns: fit-content(50%) minmax(0, 1fr); gap: .1rem .9rem; margin-top: .45rem; font-size: .8rem }
 .parts dt { color: var(--quiet); overflow-wrap: anywhere } .parts dd { font-family: var(--mono); overflow-wrap: anywhere }
 
-@media (max-width: 90rem) { .desk { grid-template-columns: 23.5rem minmax(0, 1fr); gap: 1.5rem 2.5rem } .about { grid-column: 1 / -1; position: static; max-width: 60rem } #calls summary { grid-template-columns: 3.2rem auto minmax(0, 1fr) auto } }
+@media (max-width: 90rem) { .desk { grid-template-columns: 23.5rem minmax(0, 1fr); gap: 1.5rem 2.5rem } .about { grid-column: 1 / -1; position: static; max-width: 60rem } }
 @media (max-width: 60rem) {
   .desk { display: flex; flex-direction: column; align-items: stretch; gap: 1.25rem }
   .about p, .legend { font-size: .9rem }
   .phone { position: static; border-width: 1px; border-color: var(--line); border-radius: 22px; box-shadow: none; min-height: 34rem }
   .bar { display: none } .screen { padding-top: 1.2rem }
-  #calls summary { grid-template-columns: auto 1fr auto; } #calls time { text-align: left } .path { grid-column: 1 / -1 }
-  .result { justify-self: end; grid-column: 3; grid-row: 1 }
 }
 `

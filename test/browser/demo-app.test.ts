@@ -124,7 +124,7 @@ test('a decline says why, on a phone, and the calls are beneath it', () =>
   }))
 
 test('a transfer waits for what the consumer chooses, and the cards it used are there to send again', () =>
-  browser.visit({}, async (page) => {
+  browser.visit({ phone: true }, async (page) => {
     await open(page, 'sends', 'mobile_fee')
     await press(page, 'Send money')
     await press(page, 'Send')
@@ -151,7 +151,7 @@ test('a transfer waits for what the consumer chooses, and the cards it used are 
   }))
 
 test('the bank tells the sum that is held, and who names it has paid', () =>
-  browser.visit({ phone: true }, async (page) => {
+  browser.visit({ dark: true }, async (page) => {
     await open(page, 'named', 'mobile_random_sum')
     await press(page, 'Pay')
     await press(page, 'Pay')
