@@ -128,7 +128,8 @@ test('of a transfer the consumer chooses the fee, and both cards are registered'
   const ending = await app.finish(reply)
   assert.ok(ending.is === 'final' && ending.state === 'APPROVED', JSON.stringify(ending))
   assert.deepEqual([ending.seen.transaction?.amountCentis, ending.seen.transaction?.commissionCentis], [1_042, 0])
-  assert.deepEqual((await ledger(world, ending.seen.orderId!)).map(({ kind }) => kind).toSorted(), ['credit', 'debit'])
+  const kinds = new Set((await ledger(world, ending.seen.orderId!)).map(({ kind }) => kind))
+  assert.deepEqual(kinds, new Set(['debit', 'credit']))
 })
 
 test('the merchant sees no card, whatever the app has', async () => {
