@@ -79,7 +79,7 @@ export interface Invoice {
   digest: Buffer
   request: MobileRequest
   state: InvoiceState
-  /** Kept where the order is made later than the answer comes. */
+  /** From the end of `checking` on. */
   confirmed?: Confirmed
   /** What a transfer may cost, where the consumer chooses. */
   fees?: readonly Fee[]
