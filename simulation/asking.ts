@@ -18,9 +18,13 @@ export interface Slot {
 
 export type PaymentOperation = 'sale' | 'preauth' | 'account-verification' | 'make-rebill-sale' | 'make-rebill-preauth'
 
-export interface Wanted {
+/** A payment by the name that its merchant gave it. */
+export interface Named {
   clientOrderid: string
   endpointId: bigint
+}
+
+export interface Wanted extends Named {
   operation: PaymentOperation
   values: SaleRequest | VerificationRequest | RebillRequest
   /** The merchant whose card reference it names. */
@@ -67,7 +71,7 @@ export const openAsking = (events: Events, chance: Chance, lostOdds: () => numbe
 })
 
 /** A request as it is when the checks have held. */
-export function askedOf(gateway: Gateway, operation: Operation, wanted: Wanted, random: Random) {
+export function askedOf(gateway: Gateway, operation: Operation, wanted: Named & Pick<Asked, 'values'>, random: Random) {
   const endpoint = configuration.endpoint(wanted.endpointId)!
   const entry = configuration.entry(wanted.endpointId, false)!
   return {
@@ -80,7 +84,7 @@ export function askedOf(gateway: Gateway, operation: Operation, wanted: Wanted, 
     registry: configuration,
     merchantOrderId: wanted.clientOrderid,
     entry,
-    values: wanted.values,
+    values: wanted.values ?? {},
     merchant: entry.merchant,
     endpoint,
   } satisfies Asked

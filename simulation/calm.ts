@@ -1,3 +1,4 @@
+import type { Apps } from './apps.ts'
 import type { Slot } from './asking.ts'
 import type { Events } from './clock.ts'
 import type { Shoppers } from './shoppers.ts'
@@ -18,26 +19,30 @@ export interface Calm {
 export interface CalmParts {
   events: Events
   model: StoreModel
-  shoppers: Shoppers
+  shoppers: Pick<Shoppers, 'waiting'>
+  apps: Pick<Apps, 'waiting'>
   slots: readonly Slot[]
   /** When the troubles were over. */
   began: number
   isBroken: () => boolean
 }
 
-export function openCalm({ events, model, shoppers, slots, began, isBroken }: CalmParts): Calm {
+export function openCalm({ events, model, shoppers, apps, slots, began, isBroken }: CalmParts): Calm {
   const isDelivered = () => [...model.dueDeliveries()].every((d) => d.dueAt! >= events.wall())
-  const untilLastLimit = () => Math.max(0, ...(model.timeLimits() ?? [])) - events.wall()
+  const limits = () => [model.timeLimits(), model.invoices.timeLimits()]
+  const isWaitingOnly = () => limits().every((some) => some !== undefined)
+  const untilLastLimit = () => Math.max(0, ...limits().flatMap((some) => some ?? [])) - events.wall()
+  const isQuiet = () => shoppers.waiting() === 0 && apps.waiting() === 0
   const hadItsTime = () => events.now - began > calmMs[0]
   return {
     isOver: () =>
       isBroken() ||
       events.now - began > calmMs[1] ||
-      (hadItsTime() && shoppers.waiting() === 0 && !model.hasSteps() && isDelivered()),
+      (hadItsTime() && isQuiet() && !model.hasSteps() && !model.invoices.hasDue() && isDelivered()),
     isAwaitingCardholders: () =>
       hadItsTime() &&
-      shoppers.waiting() === 0 &&
-      model.hasSteps() &&
+      isQuiet() &&
+      isWaitingOnly() &&
       untilLastLimit() > 30_000 &&
       isDelivered() &&
       slots.every(({ gateway }) => gateway),

@@ -6,7 +6,7 @@ import type { Refusal } from '../src/spec/refusals.ts'
 import { finalStatuses, type Status } from '../src/spec/words.ts'
 import type { Values } from '../src/spec/field.ts'
 import type { uploadMethodRequest } from '../src/spec/gateway/upload.ts'
-import { askedOf, type Asking, type Slot, type Wanted } from './asking.ts'
+import { askedOf, type Asking, type Named, type Slot } from './asking.ts'
 import type { Chance } from './chance.ts'
 import type { Events } from './clock.ts'
 import { configuration } from './configuration.ts'
@@ -28,7 +28,7 @@ export interface CardholderParts {
   slots: readonly Slot[]
   asking: Asking
   issuers: Issuers
-  onStatus(wanted: Wanted, orderId: bigint, status: string): void
+  onStatus(wanted: Named, orderId: bigint, status: string): void
   /** A gateway has answered an upload that reached it at that time. */
   onUploaded(upload: Upload, reply: Reply | Refusal, reachedAt: number): void
   trace(what: () => string): void
@@ -37,7 +37,7 @@ export interface CardholderParts {
 /** Cardholders who are authenticated, with the merchants whose pages they use. */
 export interface Cardholders {
   /** Carries a payment through its authentication, as far as this cardholder and this merchant do. */
-  pay(wanted: Wanted, orderId: bigint): Promise<void>
+  pay(wanted: Named, orderId: bigint): Promise<void>
 }
 
 /** How an upload is made: once; again after it was answered; to both processes at once; or not at all. */
@@ -88,7 +88,7 @@ export function openCardholders(parts: CardholderParts): Cardholders {
 
   type Ask = (gateway: Gateway, asked: Asked) => Promise<Reply | Refusal>
   /** A request about an order, to a process at random or to this one. */
-  function about(wanted: Wanted, orderId: bigint, kind: Asked['operation'], perform: Ask, slot = chance.pick(slots)) {
+  function about(wanted: Named, orderId: bigint, kind: Asked['operation'], perform: Ask, slot = chance.pick(slots)) {
     const { merchantId } = configuration.endpoint(wanted.endpointId)!
     return ask(slot, async (gateway) => {
       const asked: Asked = { ...askedOf(gateway, kind, wanted, random), values: {} }
@@ -98,7 +98,7 @@ export function openCardholders(parts: CardholderParts): Cardholders {
     })
   }
 
-  async function status(wanted: Wanted, orderId: bigint): Promise<Reply | undefined> {
+  async function status(wanted: Named, orderId: bigint): Promise<Reply | undefined> {
     const reply = await about(wanted, orderId, 'status', (_gateway, asked) => performStatus(asked))
     if (!reply || 'refused' in reply) return undefined
     // It shows the newest of what was asked, which may be about a capture or return by now.
@@ -106,7 +106,7 @@ export function openCardholders(parts: CardholderParts): Cardholders {
     return reply
   }
 
-  async function upload(wanted: Wanted, told: Upload, way: Way, kind: Asked['operation'], perform: Ask): Promise<void> {
+  async function upload(wanted: Named, told: Upload, way: Way, kind: Asked['operation'], perform: Ask): Promise<void> {
     const once = async (slot?: Slot) => {
       for (let n = 0; n < tries; n++) {
         trace(() => `shop     ${wanted.clientOrderid} uploads ${told.what}`)
@@ -127,7 +127,7 @@ export function openCardholders(parts: CardholderParts): Cardholders {
     await once()
   }
 
-  const uploadMethod = (wanted: Wanted, orderId: bigint, id: string, way: Way, isRight: boolean) => {
+  const uploadMethod = (wanted: Named, orderId: bigint, id: string, way: Way, isRight: boolean) => {
     const threeDSCompInd = chance.pick(['Y', 'Y', 'N', 'U'])
     const values = { ...browser, threeDSServerTransID: id, threeDSCompInd } as unknown as Values<typeof uploadMethodRequest>
     return upload(wanted, { orderId, what: `method of ${id}`, isRight }, way, 'upload-method-url-result', (gateway, asked) =>
@@ -135,7 +135,7 @@ export function openCardholders(parts: CardholderParts): Cardholders {
     )
   }
 
-  function uploadCres(wanted: Wanted, orderId: bigint, param: string, way: Way, isRight: boolean) {
+  function uploadCres(wanted: Named, orderId: bigint, param: string, way: Way, isRight: boolean) {
     const cres = readCres(param)
     if (cres.is === 'unreadable') throw new Error(`an issuer made a CRes that is ${cres.why}`)
     const what = `CRes ${String(cres.status)} of ${String(cres.threeDSServerTransId)}`
@@ -145,7 +145,7 @@ export function openCardholders(parts: CardholderParts): Cardholders {
   }
 
   /** The browser goes to the issuer with the CReq, and comes back or not. */
-  async function challenge(wanted: Wanted, orderId: bigint, creq: string, plan: Plan): Promise<void> {
+  async function challenge(wanted: Named, orderId: bigint, creq: string, plan: Plan): Promise<void> {
     const named: Json = outOfBrowser(creq)
     if (plan.before === 'forged') await uploadCres(wanted, orderId, cresOf(named, 'Y'), 'once', true)
     const foreign = handedOut[0]

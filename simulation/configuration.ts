@@ -6,7 +6,9 @@ import { filters } from './filters.ts'
 
 const answerTimeoutMs = 15_000
 
-const gateRow = (terminalId: string, recognisesRepeats: boolean): GateRow => ({
+type Commission = Pick<GateRow, 'commissionFixedMinor' | 'commissionBasisPoints'>
+
+const gateRow = (terminalId: string, recognisesRepeats: boolean, commission: Commission): GateRow => ({
   host: 'acquirer.test',
   port: 1,
   terminalId,
@@ -20,11 +22,17 @@ const gateRow = (terminalId: string, recognisesRepeats: boolean): GateRow => ({
   partialReversal: true,
   recognisesRepeats,
   maxOpen: 1_000,
+  ...commission,
 })
 
 const gates: Gate[] = [
-  { gateId: 1n, name: 'plain', enabled: true, settings: gateRow('TERM0001', false) },
-  { gateId: 2n, name: 'repeats', enabled: true, settings: gateRow('TERM0002', true) },
+  {
+    gateId: 1n,
+    name: 'plain',
+    enabled: true,
+    settings: gateRow('TERM0001', false, { commissionFixedMinor: 30, commissionBasisPoints: 50 }),
+  },
+  { gateId: 2n, name: 'repeats', enabled: true, settings: gateRow('TERM0002', true, { commissionBasisPoints: 175 }) },
 ]
 
 const endpoint = (
@@ -49,7 +57,14 @@ const endpoint = (
   },
 })
 
-/** Three merchants; endpoint 14 has no gate, 15 and 16 run 3-D Secure, the latter by a policy of its own. */
+/** Of the mobile API. */
+export const merchantServers = [
+  { merchantId: 1n, url: 'http://app1.test/mobile' },
+  { merchantId: 2n, url: 'http://app2.test/mobile' },
+  { merchantId: 3n, url: 'http://app3.test/mobile' },
+] as const
+
+/** Three merchants; endpoint 14 has no gate, 15 and 16 run 3-D Secure, the latter by a policy of its own; apps use 17 to 19, and 20 to 22 for transfers, of which 20 lets the consumer choose the fee. */
 export const configuration: Registry = registryOf({
   version: 1n,
   staleAt: Infinity,
@@ -58,7 +73,7 @@ export const configuration: Registry = registryOf({
     login: `shop${merchantId}`,
     name: `Shop ${merchantId}`,
     enabled: true,
-    controlKeys: [secret(`control ${merchantId}`)],
+    controlKeys: [secret(String(merchantId).padStart(32, '0'))],
     publicKeys: [],
   })),
   endpoints: [
@@ -72,14 +87,23 @@ export const configuration: Registry = registryOf({
       authenticationPolicy: { attempted: 'decline', unavailable: 'authorise', notEnrolled: 'authorise' },
       callbackUrl: 'http://shop2.test/endpoint',
     }),
+    endpoint(17n, 1n, [1n], { merchantServerUrl: merchantServers[0].url }),
+    endpoint(18n, 2n, [2n], { merchantServerUrl: merchantServers[1].url, callbackUrl: 'http://shop2.test/endpoint' }),
+    endpoint(19n, 2n, [2n], { merchantServerUrl: merchantServers[1].url, threeDSecure: true }),
+    endpoint(20n, 3n, [2n, 1n], { merchantServerUrl: merchantServers[2].url, consumerDefinedRate: true }),
+    endpoint(21n, 1n, [1n], { merchantServerUrl: merchantServers[0].url, threeDSecure: true }),
+    endpoint(22n, 3n, [1n, 2n], { merchantServerUrl: merchantServers[2].url }),
   ],
   groups: [],
   gates,
   filters,
 })
 
+export const transferEndpoints = [20n, 20n, 21n, 22n] as const
+
 /** Hosts of the merchants' receivers. */
 export const receivers = ['shop1.test', 'shop2.test', 'shop3.test', 'books.test'] as const
+export const servers = merchantServers.map(({ url }) => new URL(url).host)
 
 export const cards = ['4111111111111111', '5555555555554444', '4242424242424242'] as const
 

@@ -30,7 +30,10 @@ const slackMs = (windowMs: number) => 2 * Math.ceil(windowMs / 60)
 const isRefused = (order: Order) => ['declined', 'error', 'filtered'].includes(statusOf(order))
 const countedAt = (order: Order) => order.screening?.counted?.at ?? NaN
 const mostOf = ({ amountMinor, request }: Order) =>
-  [amountMinor, ...(request.recurrent?.amounts ?? []).map(([minor]) => BigInt(minor))].reduce((a, b) => (a > b ? a : b))
+  [
+    amountMinor + BigInt(request.transfer?.commissionMinor ?? 0),
+    ...(request.recurrent?.amounts ?? []).map(([minor]) => BigInt(minor)),
+  ].reduce((a, b) => (a > b ? a : b))
 
 const keyOf = { ip: (o: Order) => o.request.ipAddress, email: (o: Order) => o.request.email, card: (o: Order) => o.card.hashId }
 

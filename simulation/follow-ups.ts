@@ -28,7 +28,7 @@ const sumOf = (of: readonly { amountMinor: bigint | string }[]): bigint =>
 
 const failed: ReadonlySet<string> = new Set(['declined', 'error'])
 const ended: ReadonlySet<string> = new Set(['approved', 'declined', 'error'])
-const isPayment = ({ kind }: Booked) => kind !== 'capture' && kind !== 'return'
+const isPayment = ({ kind }: Booked) => kind !== 'capture' && kind !== 'return' && kind !== 'credit'
 
 /** What may have moved money, by kind; a capture or return whose answer was lost among them, until it is reversed. */
 function sumsOf({ transactions: [payment, ...later] }: Order) {
@@ -44,7 +44,9 @@ function sumsOf({ transactions: [payment, ...later] }: Order) {
 function owedOf(order: Order): string[] {
   const approved = order.transactions.filter((t) => t.state === 'approved')
   if (approved.some((t) => t.kind === 'void' || t.kind === 'cancel')) return []
-  return approved.filter((t) => t.kind !== 'reversal').map((t) => `${t.kind} of ${t.amountMinor}`)
+  return approved
+    .filter((t) => t.kind !== 'reversal')
+    .map((t) => `${t.kind === 'transfer' ? 'debit' : t.kind} of ${t.amountMinor}`)
 }
 
 const meant = { capture: ['capture'], return: ['return', 'cancel'], void: ['void'] } as const
@@ -157,7 +159,8 @@ export function watchFollowUps(
     paid({ orderId, request, amountMinor: asked, attempts, kind }, stan, amountMinor) {
       const tried = attempts.filter((a) => a.transactionNo === 1).findIndex((a) => a.stan === stan)
       const list = request.recurrent?.amounts
-      const due = kind === 'account-verification' ? 0n : list ? BigInt(list[tried]?.[0] ?? 0) : asked
+      const fee = BigInt(request.transfer?.commissionMinor ?? 0)
+      const due = kind === 'account-verification' ? 0n : list ? BigInt(list[tried]?.[0] ?? 0) : asked + fee
       if (amountMinor !== due)
         breaks('a list of amounts is charged once', `try ${tried + 1} of order ${orderId} is for ${amountMinor}, not ${due}`)
     },

@@ -18,7 +18,12 @@ import { hideBy } from '../src/risk/limits.ts'
 import { performUploadCres } from '../src/gateway-api/upload-cres.ts'
 import { performUploadMethod } from '../src/gateway-api/upload-method.ts'
 import type { Outgoing } from '../src/http/outgoing.ts'
+import type { Answer } from '../src/http/server.ts'
 import type { Registry } from '../src/merchant/merchant.ts'
+import { cardMapping } from '../src/mobile-api/mapping.ts'
+import type { MobileWorld } from '../src/mobile-api/mobile-world.ts'
+import { mobileRoutes } from '../src/mobile-api/serve.ts'
+import { openInvoiceWork } from '../src/mobile-api/work.ts'
 import { openDoor, type Door } from '../src/order/advance.ts'
 import type { Order } from '../src/order/order.ts'
 import { performersOf, type OutsideStep, type Performer } from '../src/order/perform.ts'
@@ -32,7 +37,9 @@ import type { Place } from '../src/order/store.ts'
 import { startHeartbeat, type Heartbeat } from '../src/storage/store-heartbeat.ts'
 import { drawIds } from '../src/storage/store-ids.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
+import { callRoute } from './call-route.ts'
 import { directories, enrolmentOf } from './configuration.ts'
+import type { Invoices } from './invoices.ts'
 import { answerResult, cardOf, sealedCardOf, type ResultParts } from './results.ts'
 import type { Stores } from './store-line.ts'
 
@@ -65,6 +72,10 @@ export interface Wraps {
   results?: (results: ResultParts, parts: GatewayParts) => ResultParts
   inbound?: (inbound: Gateway['result'], parts: GatewayParts) => Gateway['result']
   uploads?: (uploads: Uploads) => Uploads
+  /** What merchants' servers are asked and told. */
+  merchantCalls?: (outgoing: Outgoing, parts: GatewayParts) => Outgoing
+  /** The table of invoices. */
+  invoices?: (invoices: Invoices) => Invoices
   /** The books of the other end: a bug of the acquirer. */
   ledger?: (ledger: Ledger) => Ledger
 }
@@ -78,6 +89,8 @@ export interface Gateway {
   processId: bigint
   served: Served
   uploads: Uploads
+  /** A request of an app. */
+  apps(path: string, body: object): Promise<Answer>
   /** A result that this directory server posts: the text to answer with, or nothing where it could not be stored. */
   result(text: string, directory: string): Promise<string | undefined>
   lost: Promise<void>
@@ -126,14 +139,18 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     const merchant = registry.merchant(order.merchantId)!
     return transaction && renderCallback(delivery.url, callbackPairs(order, transaction, merchant), policy)
   }
+  const orderOf = async (delivery: Delivery) => (await orders.load([delivery]))[0]
+  const mapping = cardMapping(() => served, orderOf)
+  const renderAny = (delivery: Delivery, order: Order) =>
+    delivery.kind === 'callback' ? Promise.resolve(renderFor(delivery, order)) : mapping.render(delivery)
   const sender = openSender({
     store: deliveries,
     outgoing: parts.outgoing,
     kinds: {
-      'card mapping': { render: () => Promise.resolve(undefined), judge: () => 'never' },
+      'card mapping': mapping,
       callback: {
         async render(delivery) {
-          const [order] = await orders.load([delivery])
+          const order = await orderOf(delivery)
           return order && renderFor(delivery, order)
         },
         judge: (reply) => (reply.is === 'answered' && reply.status === 200 ? 'received' : 'again'),
@@ -176,6 +193,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     sweepMs: parts.sweepMs,
     sweepLimit: 200,
   })
+  const planner = { enrolment: enrolmentOf, random, steering: false }
   const opened = openDoor({
     store: orders,
     attempts: ids('attempt', blockOfIds),
@@ -187,13 +205,12 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     handOver: true,
     maxBatch: 256,
     lanes: 1,
-    planner: { enrolment: enrolmentOf, random, steering: false },
+    planner,
     hide: hideBy(parts.keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, parts.keys, random),
     onStep: steps.start,
     deliveryRoom: () => sender.room(),
-    onDeliveries: (made, order) =>
-      sender.take(made.map((delivery) => ({ delivery, render: () => Promise.resolve(renderFor(delivery, order)) }))),
+    onDeliveries: (made, order) => sender.take(made.map((delivery) => ({ delivery, render: () => renderAny(delivery, order) }))),
   })
   const door = wrap.door?.(opened, performers, parts) ?? opened
   const reader = openReader(orders, clock, log)
@@ -213,43 +230,66 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   }
   const results = { ...(wrap.results?.(taking, parts) ?? taking), peers }
   const inbound: Gateway['result'] = (text, peer) => answerResult(text, results, peer)
+  const served: MobileWorld = {
+    registry: () => registry,
+    door,
+    orders: reader,
+    cardOf: surroundings.cardOf,
+    processId,
+    pages: server.pages,
+    usable,
+    registerCard: async (made) =>
+      parts.stores.references.register({ ...made, sealed: await sealedCardOf(orders, made.place) }, parts.keys, random),
+    findReference: parts.stores.references.find,
+    registerDestination: async (made) =>
+      parts.stores.references.registerDestination(
+        { ...made, sealed: await sealedCardOf(orders, made.place) },
+        parts.keys,
+        random,
+      ),
+    async findDestination(merchantId, id) {
+      const found = await parts.stores.references.findDestination(merchantId, id)
+      return found && { ...openReference(found, parts.keys), card: found.card }
+    },
+    openReference: (reference) => openReference(reference, parts.keys),
+    useNonce: () => Promise.resolve(false),
+    publicUrls: () => [],
+    denied: () => ({ status: 403, type: 'text/html', body: '' }),
+    pareqParts: () => ({ merchantName: '', country: '840', site: '' }),
+    paresRoots: () => [],
+    keys: parts.keys,
+    orderIds: ids('order', blockOfIds),
+    issuerOf: () => undefined,
+    clock,
+    random,
+    log,
+    limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
+    callbackPolicy: policy,
+    answered: () => {},
+    explains: false,
+    decoyKey: secret('decoy'),
+    outgoing: wrap.merchantCalls?.(parts.outgoing, parts) ?? parts.outgoing,
+    invoices: parts.stores.invoices,
+    wrongSums: { count: () => Promise.resolve(0), answer: () => Promise.resolve(undefined) },
+    planner,
+    sumPage: (token) => `https://gateway.test/sum/${token}`,
+    holding: heartbeat.holding,
+    policyOf: () => policy,
+  }
+  const invoiceWork = openInvoiceWork(() => served, parts.sweepMs * 4)
   steps.sweep()
   sender.sweep()
+  invoiceWork.sweep()
+  const routes = mobileRoutes('', served, invoiceWork.begin)
   return {
     processId,
-    served: {
-      registry: () => registry,
-      door,
-      orders: reader,
-      cardOf: surroundings.cardOf,
-      processId,
-      pages: server.pages,
-      usable,
-      registerCard: async (made) =>
-        parts.stores.references.register({ ...made, sealed: await sealedCardOf(orders, made.place) }, parts.keys, random),
-      findReference: parts.stores.references.find,
-      openReference: (reference) => openReference(reference, parts.keys),
-      useNonce: () => Promise.resolve(false),
-      publicUrls: () => [],
-      denied: () => ({ status: 403, type: 'text/html', body: '' }),
-      pareqParts: () => ({ merchantName: '', country: '840', site: '' }),
-      paresRoots: () => [],
-      keys: parts.keys,
-      orderIds: ids('order', blockOfIds),
-      issuerOf: () => undefined,
-      clock,
-      random,
-      log,
-      limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
-      callbackPolicy: policy,
-      answered: () => {},
-      explains: false,
-      decoyKey: secret('decoy'),
-    },
+    served,
+    apps: (path, body) => callRoute(routes, path, body),
     uploads: wrap.uploads?.(uploads) ?? uploads,
     result: wrap.inbound?.(inbound, parts) ?? inbound,
     lost: heartbeat.lost,
     async stop() {
+      await invoiceWork.stop(6_000)
       await steps.stop(6_000)
       await directory.close()
       await door.close()

@@ -38,6 +38,17 @@ export type Invariant =
   | 'limits are never exceeded'
   | 'a limit refuses only what it must'
   | 'what is filtered is never charged'
+  | 'an invoice ends once'
+  | 'one order an invoice'
+  | 'nothing is ordered that the merchant did not confirm'
+  | 'what is declined is not charged'
+  | 'a nonce makes one invoice'
+  | 'a stranger is told nothing'
+  | 'a card is told where it is due'
+  | 'a transfer moves money once and whole'
+  | 'nothing is paid out that was not debited'
+  | 'the debit stays while the credit may stand'
+  | 'the fee is the one that was chosen'
 
 export interface Broken {
   invariant: Invariant

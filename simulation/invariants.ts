@@ -14,6 +14,9 @@ import { watchFilters } from './filters.ts'
 import { watchFollowUps, type FollowUps } from './follow-ups.ts'
 import type { Said } from './issuer-messages.ts'
 import type { Told } from './merchants.ts'
+import type { MerchantServers } from './merchant-servers.ts'
+import { watchMobile, type MobileInvariants } from './mobile-invariants.ts'
+import { watchTransfers, type TransferInvariants } from './transfer-invariants.ts'
 import { watchOvertaking } from './overtaking.ts'
 import type { StoreModel } from './store-model.ts'
 
@@ -22,10 +25,14 @@ export interface Invariants {
   breaks: Breaks
   authentications: Authentications
   followUps: FollowUps
+  mobile: MobileInvariants
+  transfers: TransferInvariants
   answered(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
   status(orderId: bigint, status: string): void
   committed(change: Change, stored: Order | undefined): void
   sent(processId: bigint | undefined, message: Message): void
+  /** The acquirer booked or took back something of this order. */
+  booked(orderId: string): void
   /** A message of the acquirer reached a gateway. */
   reached(message: Message): void
   /** The wall clock of the process in this place is off by that much from now on. */
@@ -62,6 +69,7 @@ export function watchInvariants(
   model: StoreModel,
   ledger: Ledger,
   saidOf: (id: string) => readonly Said[] | undefined,
+  servers: MerchantServers,
   now: () => number,
 ): Invariants {
   let broken: Broken | undefined
@@ -82,6 +90,8 @@ export function watchInvariants(
   }
   const filtered = watchFilters(model, breaks, now)
   const followUps = watchFollowUps(model, ledger, orderOf, (...broke) => void breaks(...broke))
+  const transfers = watchTransfers(ledger, servers.initiated, (...broke) => void breaks(...broke))
+  const mobile = watchMobile(model, servers, transfers, (...broke) => void breaks(...broke))
   const authentications = watchAuthentications(saidOf, byAuthentication, breaks, now)
 
   /** How long an answer to an attempt is waited for once it is sent. */
@@ -131,6 +141,8 @@ export function watchInvariants(
     breaks,
     authentications,
     followUps,
+    mobile,
+    transfers,
     acknowledged: () => acknowledged,
     answered(wanted, answer) {
       const { merchantId } = configuration.endpoint(wanted.endpointId)!
@@ -167,6 +179,8 @@ export function watchInvariants(
       if (finalStatuses.has(status) || statuses.has(orderId)) seen(orderId, status, 'the store')
       authentications.committed(after)
       followUps.committed(after, before)
+      mobile.committed(after, before)
+      if (after.kind === 'transfer') transfers.committed(after)
       if (!mayNeedCvv2(after) && model.cards.get(key)?.cvv2Sealed)
         breaks(
           'a CVV2 is gone when it is not needed',
@@ -187,6 +201,11 @@ export function watchInvariants(
         if (same.length > 1)
           breaks('an outcome is told once to each', `order ${orderId} has ${same.length} messages for ${d.url}`)
       }
+    },
+    booked(orderId) {
+      followUps.booked(orderId)
+      const order = orderOf(BigInt(orderId || '0'))
+      if (order?.kind === 'transfer') transfers.booked(order)
     },
     reached(message) {
       overtaking.answered(message)
@@ -210,13 +229,15 @@ export function watchInvariants(
       owners.set(names, owner)
       const overtakes = overtaking.sent({ type, fields }, (original) => patienceOf(orderId, original, terminal))
       if (overtakes !== undefined) breaks('a reversal never overtakes its original', `order ${orderId}: ${overtakes}`)
+      const order = orderOf(orderId)!
+      if (order.kind === 'transfer') transfers.sent(order, { type, fields })
       if (type.startsWith('14')) return
       const again = isRepeat(type) ? !recognisesRepeats.has(terminal) : sentOnce.has(names)
       if (again) breaks('an attempt is sent once', `${what} was sent again`)
       sentOnce.add(names)
       if (attempt.transactionNo !== 1) return
-      followUps.paid(orderOf(orderId)!, stan, BigInt(fields[4] ?? '0'))
-      authentications.authorised(orderOf(orderId)!, names, readTags(fields[48] ?? '') ?? new Map())
+      followUps.paid(order, stan, BigInt(fields[4] ?? '0'))
+      authentications.authorised(order, names, readTags(fields[48] ?? '') ?? new Map())
     },
     told({ orderId, status, url, type }) {
       const order = orderOf(BigInt(orderId || '0'))

@@ -7,6 +7,8 @@ import type { Wraps } from './gateway.ts'
 import { plantedInFilters } from './planted-filters.ts'
 import { plantedInFollowUps } from './planted-follow-ups.ts'
 import { plantedInThreeDSecure } from './planted-three-d-secure.ts'
+import { plantedInMobile } from './planted-mobile.ts'
+import { plantedInTransfers } from './planted-transfers.ts'
 import type { Stores } from './store-line.ts'
 import { inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
 
@@ -253,4 +255,6 @@ export const planted: readonly Planted[] = [
   ...plantedInThreeDSecure,
   ...plantedInFollowUps,
   ...plantedInFilters,
+  ...plantedInMobile,
+  ...plantedInTransfers,
 ]

@@ -1,26 +1,57 @@
 import type { Random } from '../src/base/random.ts'
-import { drawIds, drawUnique, sealForReference, type CardReference, type NewReference } from '../src/card/reference.ts'
+import {
+  drawIds,
+  drawUnique,
+  sealDestination,
+  sealForReference,
+  type CardReference,
+  type NewDestination,
+  type NewReference,
+} from '../src/card/reference.ts'
+import type { Destination } from '../src/card/store-references.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
 
 /** What src/card/store-references.ts answers, over the model. */
 export interface ReferenceStore {
   register(fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference>
   find(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
+  registerDestination(
+    fresh: NewDestination,
+    keys: KeyRing,
+    random: Random,
+  ): Promise<{ dstCardRefId: bigint; uniqueReference: number }>
+  findDestination(merchantId: bigint, id: bigint): Promise<Destination | undefined>
 }
 
-/** The tables of card references: one for each first payment, and one unique number for each card of a merchant. */
+type Row = Destination & { uniqueReference: number; whole: CardReference | undefined }
+
+/** The tables of card references: one for each first payment, one for each card that a transfer credited, and one unique number for each card of a merchant. */
 export class References {
-  readonly #byOrder = new Map<string, CardReference>()
-  readonly #byId = new Map<bigint, CardReference>()
+  readonly #byOrder = new Map<string, Row>()
+  readonly #byId = new Map<bigint, Row>()
   readonly #numbers = new Map<string, number>()
 
   ofOrder(merchantId: bigint, orderId: bigint): CardReference | undefined {
-    return this.#byOrder.get(`${merchantId}/${orderId}`)
+    return this.#byOrder.get(`${merchantId}/${orderId}`)?.whole
+  }
+
+  ofDestination(merchantId: bigint, orderId: bigint): Row | undefined {
+    return this.#byOrder.get(`${merchantId}/${orderId}/destination`)
   }
 
   find(merchantId: bigint, cardRefId: bigint): CardReference | undefined {
-    const found = this.#byId.get(cardRefId)
-    return found?.place.merchantId === merchantId ? found : undefined
+    const found = this.#byId.get(cardRefId)?.whole
+    return found?.place.merchantId === merchantId && found.ids.cardRefId === cardRefId ? found : undefined
+  }
+
+  /** What may be credited: by the id of a card that paid, or by an id of which that is all the use. */
+  findDestination(merchantId: bigint, id: bigint): Destination | undefined {
+    const found = this.#byId.get(id)
+    if (found?.place.merchantId !== merchantId) return undefined
+    const { cardRefId, dstCardRefId, dstRecurringPaymentId } = found.ids
+    if (id !== dstCardRefId && id !== dstRecurringPaymentId && (id !== cardRefId || !found.whole)) return undefined
+    const { place, ids, sealed, card } = found
+    return { place, ids, sealed, card }
   }
 
   /** Leaves alone what is there, and answers the number that counts. */
@@ -30,11 +61,12 @@ export class References {
     return this.#numbers.get(key)!
   }
 
-  insert(fresh: CardReference): void {
-    const key = `${fresh.place.merchantId}/${fresh.place.orderId}`
-    if (this.#byOrder.has(key) || this.#byId.has(fresh.ids.cardRefId)) return
-    this.#byOrder.set(key, fresh)
-    this.#byId.set(fresh.ids.cardRefId, fresh)
+  insert(row: Row): void {
+    const { merchantId, orderId } = row.place
+    const key = `${merchantId}/${orderId}${row.whole ? '' : '/destination'}`
+    if (this.#byOrder.has(key) || this.#byId.has(row.ids.cardRefId)) return
+    this.#byOrder.set(key, row)
+    for (const id of Object.values(row.ids)) this.#byId.set(id as bigint, row)
   }
 }
 
@@ -54,8 +86,24 @@ export const openReferenceStore = (
       const place = { merchantId, orderId }
       const uniqueReference = await run(() => references.insertNumber(merchantId, sealed.fingerprint, drawn))
       const { card, first, at: createdAt } = fresh
-      await run(() => references.insert({ place, ids, uniqueReference, sealed, card, first, createdAt }))
+      const whole = { place, ids, uniqueReference, sealed, card, first, createdAt }
+      await run(() => references.insert({ ...whole, whole }))
     }
   },
   find: (merchantId, cardRefId) => run(() => references.find(merchantId, cardRefId)),
+  async registerDestination(fresh, keys, random) {
+    const { merchantId, orderId } = fresh.place
+    for (;;) {
+      const known = await run(() => references.ofDestination(merchantId, orderId))
+      if (known) return { dstCardRefId: known.ids.dstCardRefId, uniqueReference: known.uniqueReference }
+      const ids = drawIds(random)
+      const sealed = sealDestination(fresh, ids, keys, random)
+      const drawn = drawUnique(random)
+      const uniqueReference = await run(() => references.insertNumber(merchantId, sealed.fingerprint, drawn))
+      const { place, card } = fresh
+      const row = { place: { merchantId: place.merchantId, orderId }, ids, uniqueReference, sealed, card, whole: undefined }
+      await run(() => references.insert(row))
+    }
+  },
+  findDestination: (merchantId, id) => run(() => references.findDestination(merchantId, id)),
 })

@@ -25,7 +25,9 @@ export function checkSettled(
     checkEnded(order, model, invariants)
     invariants.authentications.settled(order)
     invariants.followUps.settled(order)
+    if (order.kind === 'transfer') invariants.transfers.settled(order)
   }
+  invariants.mobile.settled(wall)
   checkBooks(model, ledger, invariants)
   const accepted = new Map<string, number>()
   for (const t of told)

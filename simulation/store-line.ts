@@ -1,8 +1,10 @@
 import type { DeliveryStore } from '../src/delivery/store.ts'
 import type { OrderStore, OrderTables } from '../src/order/store.ts'
+import type { InvoiceStore } from '../src/mobile-api/store-invoices.ts'
 import type { HeartbeatStore } from '../src/storage/store-heartbeat.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
+import { openInvoices } from './invoices.ts'
 import { openReferenceStore, type ReferenceStore } from './references.ts'
 import { newUnit, type Unit } from './store-locks.ts'
 import { databaseError, type StoreModel } from './store-model.ts'
@@ -24,6 +26,7 @@ export interface Stores {
   deliveries: DeliveryStore
   heartbeat: HeartbeatStore
   references: ReferenceStore
+  invoices: InvoiceStore
   reserve(name: string, count: number): Promise<bigint>
 }
 
@@ -134,9 +137,11 @@ export function openStoreLine({ model, events, actor, chance, weather }: LinePar
         await commit(unit)
         return result
       } catch (error) {
-        await call(() => unit.ended || open.get(unit) === undefined || end(unit, 'rollback')).catch(() => {
-          // The connection is gone, and with it the transaction.
-        })
+        // After a loss at the commit there is no connection to roll back on.
+        if (open.get(unit) === 'open')
+          await call(() => end(unit, 'rollback'), unit).catch(() => {
+            // The connection is gone, and with it the transaction.
+          })
         throw error
       }
     },
@@ -167,6 +172,7 @@ export function openStoreLine({ model, events, actor, chance, weather }: LinePar
       leave: (processId) => alone(() => model.leave(processId)),
     },
     references: openReferenceStore(model.references, (body) => call(body)),
+    invoices: openInvoices(model.invoices, (body) => alone(body)),
     reserve: (name, count) => alone(() => model.reserve(name, count)),
     cut() {
       for (const [unit, state] of open)

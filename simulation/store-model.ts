@@ -15,6 +15,7 @@ import {
 } from '../src/order/store.ts'
 import { deadAfterMs, leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import { Counts } from './counts.ts'
+import { Invoices } from './invoices.ts'
 import { References } from './references.ts'
 import { Locks, type Unit } from './store-locks.ts'
 
@@ -48,6 +49,7 @@ export class StoreModel {
   readonly heartbeats = new Map<bigint, { instance: string; beatAt: number }>()
   readonly locks = new Locks()
   readonly references = new References()
+  readonly invoices = new Invoices((lease, processId) => this.#isFree(lease, processId))
   readonly counts: Counts
   /** Told of every change that was committed, with what was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}

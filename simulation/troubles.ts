@@ -1,7 +1,8 @@
 import type { Chance } from './chance.ts'
 import type { Events } from './clock.ts'
-import { receivers } from './configuration.ts'
+import { receivers, servers } from './configuration.ts'
 import { calmIssuers, type IssuerWeather } from './issuer-weather.ts'
+import { calmServers, type ServerWeather } from './merchant-servers.ts'
 import type { Mood } from './merchants.ts'
 import type { LineWeather, Network } from './network.ts'
 import type { DatabaseWeather } from './store-line.ts'
@@ -14,6 +15,7 @@ export interface Troubled {
   network: Network
   moods: Map<string, Mood>
   issuers: IssuerWeather
+  servers: ServerWeather
   shop: { lostOdds: number }
   slots: number
   crash(slot: number): void
@@ -67,6 +69,19 @@ const line = (change: (chance: Chance) => Partial<LineWeather>, ms: [number, num
 const issuers = (change: (chance: Chance) => Partial<IssuerWeather>) =>
   during('issuers', (w) => w.issuers, calmIssuers, change, [5_000, 45_000])
 
+const asked = (change: (chance: Chance) => Partial<ServerWeather>) =>
+  during('merchant servers', (w) => w.servers, calmServers, change, [5_000, 45_000])
+
+/** One of these hosts does not do well for a while. */
+const mood =
+  (hosts: readonly string[]): Trouble =>
+  ({ moods }, chance) => {
+    const host = chance.pick(hosts)
+    const now = chance.pick(['failing', 'hanging', 'late', 'away'] as const)
+    moods.set(host, now)
+    return { is: `${host} is ${now}`, endsAfterMs: chance.between(2_000, 90_000), end: () => moods.delete(host) }
+  }
+
 /** The acquirer does this to some of the messages, for a while. */
 const script =
   (name: string, effect: (chance: Chance) => object, message: 'authorisation' | 'reversal' | 'any'): Trouble =>
@@ -116,16 +131,12 @@ const troubles: readonly Trouble[] = [
   issuers((c) => ({ spoiltOdds: c.between(0.1, 0.6) })),
   issuers((c) => ({ lateResultOdds: c.between(0.2, 0.9) })),
   issuers(() => ({ directories: 'away' })),
-  (w, c) => mood(w, c), (w, c) => mood(w, c), (w, c) => mood(w, c),
+  mood(receivers), mood(receivers), mood(receivers), mood(servers), mood(servers),
+  asked((c) => ({ refusedOdds: c.between(0.2, 0.9) })),
+  asked((c) => ({ falseOdds: c.between(0.2, 0.9) })),
+  asked((c) => ({ failedOdds: c.between(0.2, 0.9), slowOdds: c.between(0.2, 0.9) })),
   (w, c) => { w.shop.lostOdds = c.between(0.05, 0.5); return { is: 'requests of shops are lost', endsAfterMs: c.between(2_000, 40_000), end: () => (w.shop.lostOdds = 0) } },
 ]
-
-const mood: Trouble = ({ moods }, chance) => {
-  const host = chance.pick(receivers)
-  const now = chance.pick(['failing', 'hanging', 'late', 'away'] as const)
-  moods.set(host, now)
-  return { is: `${host} is ${now}`, endsAfterMs: chance.between(2_000, 90_000), end: () => moods.delete(host) }
-}
 
 /** Troubles one after the other and over each other, until `until`; all of them are over then. */
 export function beginTroubles(world: Troubled, chance: Chance, until: number): void {

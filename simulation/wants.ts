@@ -9,9 +9,9 @@ import type { Chance } from './chance.ts'
 import { mallory } from './filters.ts'
 import { cards, configuration, secureCards } from './configuration.ts'
 
-const cvv2s = ['123', '123', '123', '123', '111', '321', '116', '101', '209', '217'] as const
+export const cvv2s = ['123', '123', '123', '123', '111', '321', '116', '101', '209', '217'] as const
 /** 165: the acquirer wants a challenge. */
-const secureCvv2s = [...cvv2s.slice(0, 5), '165', '165', '116', '217'] as const
+export const secureCvv2s = [...cvv2s.slice(0, 5), '165', '165', '116', '217'] as const
 
 const usd = currencyOf('USD')!
 const dollars = (cents: number) => ({

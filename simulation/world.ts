@@ -7,6 +7,7 @@ import { openFixedKeys, startGateway, type Wraps } from './gateway.ts'
 import type { Broken } from './invariant.ts'
 import { watchInvariants } from './invariants.ts'
 import { openMerchants } from './merchants.ts'
+import { openMobile } from './mobile.ts'
 import { openNetwork } from './network.ts'
 import { checkSettled } from './settled.ts'
 import { openAsking, type Slot } from './asking.ts'
@@ -15,9 +16,11 @@ import { openCalm } from './calm.ts'
 import { openCardholders } from './cardholders.ts'
 import { calmIssuers } from './issuer-weather.ts'
 import { openIssuers } from './issuers.ts'
+import { calmServers, openMerchantServers } from './merchant-servers.ts'
 import { openShoppers } from './shoppers.ts'
 import { openStoreLine, type StoreLine } from './store-line.ts'
 import { StoreModel } from './store-model.ts'
+import { refuseCredits } from './transfers.ts'
 import { wantedPayment } from './wants.ts'
 import { beginTroubles, calmDatabase, calmLine, type Troubled } from './troubles.ts'
 
@@ -41,6 +44,8 @@ export interface Ended {
 }
 
 export const usualOrders = 300
+/** Of so many orders that shops make, apps perform one more. */
+const appShare = 6
 
 /** A new order comes this often on the average. */
 const orderEveryMs = 2_400
@@ -59,6 +64,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   const trace = (what: () => string) => options.trace?.(`${clockText(events.now)}  ${what()}`)
   const log = logFor(options.trace && ((text) => trace(() => text)))
   const model = new StoreModel(() => events.wall())
+  options.wrap?.invoices?.(model.invoices)
   const database = calmDatabase()
   const line = calmLine()
   const shop = { lostOdds: 0 }
@@ -85,10 +91,14 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   const slots: Process[] = ['A', 'B'].map((name) => ({ name, actor: actorOf(name), gateway: undefined, stores: undefined }))
 
   const issuers = openIssuers({ events, chance: chance.fork(), weather, slots, trace })
+  const serverWeather = calmServers()
+  const servers = openMerchantServers(chance.fork(), serverWeather)
+  merchants.serve = servers.serve
   const invariants = watchInvariants(
     model,
     network.ledger,
     (id) => issuers.said.get(id),
+    servers,
     () => events.now,
   )
   let sleepUntil = 0
@@ -187,6 +197,8 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
       trace,
     },
   })
+  const apps = openMobile({ chance: chance.fork(), model, slots, asking, servers, cardholders, watch: invariants.mobile, trace })
+  refuseCredits(network.faults)
   model.onCommit = (change, stored) => {
     for (const r of change.rows)
       trace(
@@ -200,7 +212,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
       trace(() => `line     ${actor.name} sends ${message.type} ${message.fields[11]} of order ${message.fields[48]}`)
     invariants.sent(processIds.get(actor), message)
   }
-  network.onBooked = invariants.followUps.booked
+  network.onBooked = invariants.booked
   network.onReached = (message) => invariants.reached(message)
   merchants.onTold = (told) => {
     trace(() => `merchant ${told.url} is told ${told.status} of order ${told.orderId}${told.accepted ? '' : ', and refuses'}`)
@@ -213,6 +225,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
     network,
     moods: merchants.moods,
     issuers: weather,
+    servers: serverWeather,
     shop,
     slots: slots.length,
     crash: (n) => die(slots[n]!, 'crash'),
@@ -230,9 +243,20 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   beginTroubles(world, chances.troubles, troubledMs)
   beginTraffic(events, chances.traffic, options.orders, troubledMs, (n) => shoppers.begin(wantedPayment(n, chances.traffic)))
 
+  const performs = Math.ceil(options.orders / appShare)
+  beginTraffic(events, chance.fork(), performs, troubledMs, apps.begin)
+
   await events.run(() => invariants.broken() !== undefined || events.now > troubledMs)
   trace(() => 'trouble  all are over')
-  const calm = openCalm({ events, model, shoppers, slots, began: troubledMs, isBroken: () => invariants.broken() !== undefined })
+  const calm = openCalm({
+    events,
+    model,
+    shoppers,
+    apps,
+    slots,
+    began: troubledMs,
+    isBroken: () => invariants.broken() !== undefined,
+  })
   await events.run(() => calm.isOver() || calm.isAwaitingCardholders())
   if (!calm.isOver() && chances.night.happens(nightOdds)) {
     sleepUntil = calm.morning()

@@ -11,11 +11,12 @@ export const processes = [1n, 2n, 3n] as const
 
 export const serial = (orderId: bigint) => `00000000-0000-4000-8000-${String(orderId).padStart(12, '0')}`
 
-export function eventFor(transactionNo: number, attemptNo: number, chance: Chance, now: number): Event {
+export function eventFor({ no: transactionNo, kind }: Transaction, attemptNo: number, chance: Chance, now: number): Event {
   const about = { transactionNo, attemptNo }
   const gate = { descriptor: 'SHOP', partialReversal: true, partialCapture: true }
+  const approval = { ...about, actionCode: '000', data: { rrn: '1' }, receiptId: serial(BigInt(attemptNo)), gate }
   const events: Event[] = [
-    { is: 'approved', ...about, actionCode: '000', data: { rrn: '1' }, receiptId: serial(BigInt(attemptNo)), gate },
+    kind === 'transfer' ? { is: 'debited', ...approval } : { is: 'approved', ...approval },
     { is: 'declined', ...about, actionCode: '116', text: 'no', data: {}, gate },
     { is: 'not sent', ...about, why: 'no line' },
     { is: 'answer lost', ...about, why: 'no answer', reverseAt: now + 5_000 },
@@ -77,7 +78,7 @@ export function authenticationEventFor({ no, state }: Transaction, now: Authenti
 
 export function newOrder(orderId: bigint, clientOrderid: string, now: number, chance: Chance): Order {
   const amount = { amountMinor: 1_050n, amountText: '10.50' }
-  const kind = chance.pick(['sale', 'sale', 'preauth', 'preauth', 'account-verification'] as const)
+  const kind = chance.pick(['sale', 'sale', 'preauth', 'preauth', 'account-verification', 'transfer', 'transfer'] as const)
   const transaction = { no: 1, kind, origin: 'request', serialNumber: serial(orderId), state: 'new', ...amount } as const
   return {
     merchantId: 1n,
@@ -95,7 +96,8 @@ export function newOrder(orderId: bigint, clientOrderid: string, now: number, ch
       email: 'a@example.com',
       serverCallbackUrl: 'http://shop1.test/a',
       ...(chance.happens(0.5) ? { notifyUrl: 'http://books.test/b' } : {}),
-      ...(chance.happens(0.2)
+      ...(kind === 'transfer' ? { transfer: { commissionMinor: '0', destination: { bin: '601111', lastFour: '1117' } } } : {}),
+      ...(kind !== 'transfer' && chance.happens(0.2)
         ? {
             recurrent: {
               initiator: 'MERCHANT',

@@ -12,7 +12,8 @@ import { calmDatabase } from '../../simulation/troubles.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { CardReference } from '../../src/card/reference.ts'
-import { findReference, registerCard } from '../../src/card/store-references.ts'
+import { findDestination, findReference, registerCard, registerDestination } from '../../src/card/store-references.ts'
+import { openInvoiceStore, type InvoiceStore } from '../../src/mobile-api/store-invoices.ts'
 import { sealCard, withCvv2, type Card } from '../../src/card/vault.ts'
 import { openDeliveryStore, type DeliveryStore } from '../../src/delivery/store.ts'
 import { capturedMinor, returnedMinor } from '../../src/order/amounts.ts'
@@ -31,12 +32,14 @@ import { acceptWork, drive, follow, resume, type Deciding, type Work } from '../
 import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
+import { invoiceCalls } from './model-invoices.ts'
 import { askFor, authenticationEventFor, eventFor, newOrder, processes, serial } from './model-events.ts'
 
 interface Both {
   orders: OrderStore
   deliveries: DeliveryStore
   references: ReferenceStore
+  invoices: InvoiceStore
 }
 
 const log = pino({ level: 'silent' })
@@ -63,7 +66,7 @@ test('the model of the store answers as PostgreSQL does, whatever is asked in wh
   for (let seed = 1; seed <= 20; seed++) {
     const modelled = await onModel(seed)
     await forgetAll()
-    const real = await history(seed, stored())
+    const real = await history(seed, stored(seed))
     followed += await checkSums()
     for (const [i, answer] of real.entries()) assert.deepEqual(modelled[i], answer, `answer ${i} of history ${seed}`)
     assert.equal(modelled.length, real.length)
@@ -73,13 +76,16 @@ test('the model of the store answers as PostgreSQL does, whatever is asked in wh
   assert.ok(followed > 15, `only ${followed} orders were captured or returned`)
 })
 
-const stored = (): Both => ({
+const stored = (seed: number): Both => ({
   orders: openOrderStore(pool),
   deliveries: openDeliveryStore(pool),
   references: {
     register: (fresh, keys, random) => registerCard(pool, fresh, keys, random),
     find: (merchantId, cardRefId) => findReference(pool, merchantId, cardRefId),
+    registerDestination: (fresh, keys, random) => registerDestination(pool, fresh, keys, random),
+    findDestination: (merchantId, id) => findDestination(pool, merchantId, id),
   },
+  invoices: openInvoiceStore(pool, openFixedKeys(new Chance(seed).random()), new Chance(seed).random()),
 })
 
 /** The sums that an order has as columns are those of its transactions. Answers how many orders have any. */
@@ -133,6 +139,7 @@ async function forgetAll() {
     'card_reference',
     'card_number_ref',
     'filter_count',
+    'mobile_invoice',
   ]
   for (const table of [...tables, 'delivery_attempt', 'heartbeat']) await pool.run(statement(`delete from ${table}`))
   for (const id of processes.slice(0, 2))
@@ -166,7 +173,8 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
 
   const accept = async () => {
     const order = newOrder(BigInt(made.length + 1), `name ${chance.whole(1, 6)}`, now, chance)
-    const card: Card = { pan: secret<string>(chance.pick(secureCards)), cvv2: secret('123') }
+    const paid = { pan: secret<string>(chance.pick(secureCards)), cvv2: secret('123') }
+    const card: Card = order.kind === 'transfer' ? { ...paid, destination: secret('6011111111111117') } : paid
     const sealed = withCvv2(sealCard(card, order, keys, random), card, order, keys, random)
     const work = acceptWork(order, card, sealed, () => sealed, 0, deciding())
     made.push(order)
@@ -210,7 +218,7 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
           ? drive(work, authenticationEventFor(transaction, authentication, chance, now), deciding())
           : chance.happens(0.3) || !attempt
             ? transaction.state !== 'new' && resume(work, transaction.no, deciding())
-            : drive(work, eventFor(transaction.no, attempt.no, chance, now), deciding())
+            : drive(work, eventFor(transaction, attempt.no, chance, now), deciding())
     if (refused || work.rows.length === 0) return
     note(await store.orders.transaction((tables) => tables.save([work], chance.pick([undefined, ...processes]))))
   }
@@ -259,11 +267,20 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
       const reference = await store.references.register({ place: order, sealed, card: order.card, first, at: now }, keys, random)
       references.push(reference)
       note(reference)
+      if (order.kind !== 'transfer') return
+      const { destination } = order.request.transfer!
+      const credited = await store.references.registerDestination(
+        { place: order, sealed, card: destination, at: now },
+        keys,
+        random,
+      )
+      note([credited, await store.references.findDestination(order.merchantId, credited.dstCardRefId)])
     },
     async () => {
       const { place, ids } =
         references.length > 0 ? chance.pick(references) : { place: { merchantId: 1n }, ids: { cardRefId: 4n } }
       note(await store.references.find(chance.pick([place.merchantId, 2n]), ids.cardRefId))
+      for (const id of Object.values(ids) as bigint[]) note(await store.references.findDestination(place.merchantId, id))
     },
     async () => {
       const blocked = chance.happens(0.3) ? ['http://shop1.test'] : []
@@ -291,7 +308,8 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
       await store.deliveries.saveTries([noted], chance.pick(processes))
     },
   ]
-  for (let step = 0; step < 240; step++) {
+  calls.push(...invoiceCalls({ store: store.invoices, chance: chance.fork(), now: () => now, note }))
+  for (let step = 0; step < 360; step++) {
     now += chance.whole(0, 3_000)
     await chance.pick(calls)()
   }

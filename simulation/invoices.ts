@@ -1,0 +1,111 @@
+import type { Invoice } from '../src/mobile-api/invoice.ts'
+import type { InvoiceStore, Move, OpenInvoice } from '../src/mobile-api/store-invoices.ts'
+import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
+
+/** A row of invoices as it is stored: never changed in place. */
+export interface InvoiceRow extends OpenInvoice {
+  dueAt: number | undefined
+  lease: bigint | undefined
+}
+
+const ended: ReadonlySet<Invoice['state']> = new Set(['ordered', 'declined'])
+/** Nothing is authorised any more. */
+const withoutCvv2: ReadonlySet<Invoice['state']> = new Set(['releasing', 'ordered', 'declined'])
+
+/** The table of invoices. Each statement is a transaction of its own, so no lock outlives one. */
+export class Invoices {
+  readonly rows = new Map<string, InvoiceRow>()
+  /** Told of every row that is written, with what was there before it. */
+  onWrite: (after: InvoiceRow, before: InvoiceRow | undefined) => void = () => {}
+  readonly nonces = new Set<string>()
+  /** Those with something due, so that a sweep does not look at all there are. */
+  readonly #due = new Set<string>()
+  readonly #isFree: (lease: bigint | undefined, processId: bigint) => boolean
+
+  constructor(isFree: (lease: bigint | undefined, processId: bigint) => boolean) {
+    this.#isFree = isFree
+  }
+
+  hasDue(): boolean {
+    return this.#due.size > 0
+  }
+
+  /** When those that wait for a choice end, if nothing else is left to do. */
+  timeLimits(): number[] | undefined {
+    const due = [...this.#due].map((key) => this.rows.get(key)!)
+    return due.every(({ invoice }) => invoice.state === 'choosing') ? due.map((row) => row.dueAt!) : undefined
+  }
+
+  add({ invoice, secrets }: OpenInvoice, processId: bigint): boolean {
+    const key = invoiceKey(invoice)
+    const nonce = `${invoice.merchantId}/${invoice.nonce}`
+    if (this.rows.has(key) || this.nonces.has(nonce)) return false
+    this.nonces.add(nonce)
+    this.#write(key, { invoice, secrets, dueAt: invoice.createdAt + leaseLookMs, lease: processId })
+    return true
+  }
+
+  find(merchantId: bigint, invoiceId: string): OpenInvoice | undefined {
+    const row = this.rows.get(invoiceKey({ merchantId, invoiceId }))
+    return row && { invoice: row.invoice, secrets: row.secrets }
+  }
+
+  claimDue(processId: bigint, now: number, limit: number): OpenInvoice[] {
+    return [...this.#due]
+      .map((key) => [key, this.rows.get(key)!] as const)
+      .filter(([, row]) => row.dueAt! <= now && this.#isFree(row.lease, processId))
+      .sort(([, a], [, b]) => a.dueAt! - b.dueAt!)
+      .slice(0, limit)
+      .map(([key, { invoice: was, secrets }]) => {
+        const invoice = { ...was, tries: was.tries + 1 }
+        this.#write(key, { invoice, secrets, dueAt: now + leaseLookMs, lease: processId })
+        return { invoice, secrets }
+      })
+  }
+
+  findByPage(pageToken: string): OpenInvoice | undefined {
+    for (const { invoice, secrets } of this.rows.values()) if (invoice.hold?.pageToken === pageToken) return { invoice, secrets }
+    return undefined
+  }
+
+  /** What is not said stays as it was, but for the time it rests and for why it is declined. */
+  move(of: Invoice, { lease, ...to }: Move & { lease?: bigint }, now: number): OpenInvoice | undefined {
+    const key = invoiceKey(of)
+    const row = this.rows.get(key)
+    if (row?.invoice.state !== of.state) return undefined
+    const { restsUntil: _rested, errorCode: _code, errorMessage: _message, ...was } = row.invoice
+    const { cvv2, ...others } = row.secrets
+    const secrets = cvv2 === undefined || withoutCvv2.has(to.state) ? others : row.secrets
+    const invoice: Invoice = { ...was, ...to, tries: 0 }
+    const dueAt = ended.has(to.state) ? undefined : lease === undefined ? invoice.restsUntil : now + leaseLookMs
+    this.#write(key, { invoice, secrets, dueAt, lease })
+    return { invoice, secrets }
+  }
+
+  putBack(of: Invoice, processId: bigint, dueAt: number): void {
+    const key = invoiceKey(of)
+    const row = this.rows.get(key)
+    if (row?.dueAt !== undefined && row.lease === processId) this.#write(key, { ...row, dueAt, lease: undefined })
+  }
+
+  #write(key: string, row: InvoiceRow): void {
+    const before = this.rows.get(key)
+    this.rows.set(key, row)
+    if (row.dueAt === undefined) this.#due.delete(key)
+    else this.#due.add(key)
+    this.onWrite(row, before)
+  }
+}
+
+export const invoiceKey = ({ merchantId, invoiceId }: Pick<Invoice, 'merchantId' | 'invoiceId'>): string =>
+  `${merchantId}/${invoiceId}`
+
+/** The calls of a process, each statement by way of `run`. */
+export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise<T>): InvoiceStore => ({
+  add: (invoice, secrets, processId) => run(() => table.add({ invoice, secrets }, processId)),
+  find: (merchantId, invoiceId) => run(() => table.find(merchantId, invoiceId)),
+  claimDue: (processId, now, limit) => run(() => table.claimDue(processId, now, limit)),
+  findByPage: (pageToken) => run(() => table.findByPage(pageToken)),
+  move: (invoice, to, now) => run(() => table.move(invoice, to, now)),
+  putBack: (invoice, processId, dueAt) => run(() => table.putBack(invoice, processId, dueAt)),
+})

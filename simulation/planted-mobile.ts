@@ -1,0 +1,165 @@
+import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
+import { checkParts, sessionSignature } from '../src/merchant/session.ts'
+import type { OpenInvoice, InvoiceStore } from '../src/mobile-api/store-invoices.ts'
+import type { Accept } from '../src/order/submission.ts'
+import { merchantServers } from './configuration.ts'
+import type { GatewayParts, Wraps } from './gateway.ts'
+import type { Invoices } from './invoices.ts'
+import { inDeliveries, inTables, type Planted } from './planting.ts'
+
+const inInvoices = (change: (invoices: InvoiceStore) => Partial<InvoiceStore>): Wraps => ({
+  stores: (stores) => ({ ...stores, invoices: { ...stores.invoices, ...change(stores.invoices) } }),
+})
+
+/** Changes what is stored: a bug of the statements themselves. */
+const inRows = (change: (invoices: Invoices) => Partial<Invoices>): Wraps => ({
+  invoices: (invoices) => Object.assign(invoices, change(invoices)),
+})
+
+/** Changes what merchants' servers say of an invoice. */
+const inChecks = (change: (ask: () => Promise<Reply>, invoice: OpenInvoice, parts: GatewayParts) => Promise<Reply>): Wraps => ({
+  merchantCalls: (outgoing: Outgoing, parts) => ({
+    ...outgoing,
+    async send(request) {
+      const invoice = request.url.endsWith('/check') ? await askedAbout(request, parts) : undefined
+      return invoice ? change(() => outgoing.send(request), invoice, parts) : outgoing.send(request)
+    },
+  }),
+})
+
+async function askedAbout({ url }: OutgoingRequest, { stores }: GatewayParts): Promise<OpenInvoice | undefined> {
+  const server = merchantServers.find((s) => url.startsWith(s.url))
+  return server && stores.invoices.find(server.merchantId, decodeURIComponent(url.split('/').at(-2)!))
+}
+
+interface Named {
+  sourceOfFunds?: { reference: { serverCardId: string } }
+  destinationOfFunds?: { reference: { serverCardId: string } }
+}
+
+/** As the merchant's server would confirm this invoice, with the cards that it named. */
+function confirmation({ invoice }: OpenInvoice, { sourceOfFunds, destinationOfFunds }: Named, { registry }: GatewayParts): Reply {
+  const { merchantId, nonce, sessionToken: token, invoiceId, endpointId, request } = invoice
+  const parts = checkParts({
+    serialNumber: request.serialNumber,
+    nonce,
+    endpointId: String(endpointId),
+    invoiceId,
+    ...(sourceOfFunds && { serverCardId: sourceOfFunds.reference.serverCardId }),
+    ...(destinationOfFunds && { destinationServerCardId: destinationOfFunds.reference.serverCardId }),
+  })
+  const checkSignature = sessionSignature(parts, registry.merchant(merchantId)!.controlKeys[0]!)
+  const said = { invoiceId, session: { checkSignature, nonce, token }, sourceOfFunds, destinationOfFunds }
+  const body = Buffer.from(JSON.stringify(said))
+  return { is: 'answered', status: 200, headers: {}, body, truncated: false, durationMs: 1 }
+}
+
+const orderWithoutAsking = inChecks(async (ask, open, parts) => {
+  const { clientCardId, toClientCardId } = open.invoice.request
+  return clientCardId === undefined && toClientCardId === undefined ? confirmation(open, {}, parts) : ask()
+})
+
+const believeAnyAnswer = inChecks(async (ask, open, parts) => {
+  const reply = await ask()
+  const text = reply.is === 'answered' && reply.status === 200 ? reply.body.toString() : ''
+  return text.endsWith('}') ? confirmation(open, JSON.parse(text) as Named, parts) : reply
+})
+
+/** What was confirmed is asked about once more by who takes it over, and what is said then counts. */
+const askAgain = inRows((invoices) => {
+  const claimDue = invoices.claimDue.bind(invoices)
+  const move = invoices.move.bind(invoices)
+  return {
+    claimDue: (...asked) =>
+      claimDue(...asked).map((open) =>
+        open.invoice.state === 'ordering' ? { ...open, invoice: { ...open.invoice, state: 'checking' } } : open,
+      ),
+    move(of, to, now) {
+      const stored = invoices.find(of.merchantId, of.invoiceId)!.invoice.state
+      return move(of.state === 'checking' && stored === 'ordering' ? { ...of, state: stored } : of, to, now)
+    },
+  }
+})
+
+const forgetNonces = inRows((invoices) => {
+  const add = invoices.add.bind(invoices)
+  return {
+    add(...asked) {
+      invoices.nonces.clear()
+      return add(...asked)
+    },
+  }
+})
+
+const keepCvv2 = inRows((invoices) => {
+  const move = invoices.move.bind(invoices)
+  return {
+    move(of, to, now) {
+      const { cvv2 } = invoices.find(of.merchantId, of.invoiceId)?.secrets ?? {}
+      const moved = move(of, to, now)
+      const row = moved && invoices.rows.get(`${of.merchantId}/${of.invoiceId}`)
+      if (row && cvv2) {
+        row.secrets = { ...row.secrets, cvv2 }
+        invoices.onWrite(row, undefined)
+      }
+      return moved
+    },
+  }
+})
+
+/** Two who choose at once are both believed. */
+const chooseAgain = inRows((invoices) => {
+  const move = invoices.move.bind(invoices)
+  return {
+    move(of, to, now) {
+      const stored = invoices.find(of.merchantId, of.invoiceId)!.invoice.state
+      return move(of.state === 'choosing' && stored === 'ordering' ? { ...of, state: stored } : of, to, now)
+    },
+  }
+})
+
+const again = 10n ** 12n
+
+/** Who takes an invoice over makes an order of his own for it, under a number and a name of its own. */
+const orderAgain: Wraps = {
+  ...inInvoices((invoices) => ({
+    claimDue: async (...asked) =>
+      (await invoices.claimDue(...asked)).map(({ invoice, secrets }) => ({
+        invoice: { ...invoice, orderId: invoice.orderId + again },
+        secrets,
+      })),
+  })),
+  door: (door) => ({
+    ...door,
+    submit(submission) {
+      if (submission.is !== 'accept' || submission.order.orderId < again) return door.submit(submission)
+      const { order } = submission
+      return door.submit({ ...submission, order: { ...order, clientOrderid: `${order.clientOrderid}~` } } satisfies Accept)
+    },
+  }),
+}
+
+const confirmed = 'nothing is ordered that the merchant did not confirm'
+const mapped = 'a card is told where it is due'
+const ends = 'every order ends'
+const fee = 'the fee is the one that was chosen'
+
+// oxfmt-ignore
+export const plantedInMobile: readonly Planted[] = [
+  { name: "order before the merchant's server has answered", breaks: [confirmed], wrap: orderWithoutAsking },
+  { name: 'believe an answer about another invoice', breaks: [confirmed], wrap: believeAnyAnswer },
+  { name: "ask the merchant's server again about what it confirmed", breaks: ['what is declined is not charged'], wrap: askAgain },
+  { name: 'never look for invoices that a dead process left', breaks: [ends, 'nothing is leased forever'], wrap: inInvoices(() => ({ claimDue: () => Promise.resolve([]) })) },
+  { name: 'keep the CVV2 of an invoice that ended', breaks: ['a CVV2 is gone when it is not needed'], wrap: keepCvv2 },
+  { name: 'make another order for an invoice that is taken over', breaks: ['one order an invoice', 'an invoice ends once', confirmed], wrap: orderAgain },
+  { name: 'take a nonce again', breaks: ['a nonce makes one invoice'], wrap: forgetNonces },
+  { name: 'take an invoice that is there for a new one', breaks: ['the same request has the same answer', 'an acknowledged order exists', 'a stranger is told nothing'], wrap: inInvoices((i) => ({ add: async (...asked) => { await i.add(...asked); return true } })) },
+  { name: "tell no merchant's server of a card", breaks: [mapped], wrap:
+    inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, deliveries: c.deliveries.filter((d) => d.kind !== 'card mapping') })), lease) })) },
+  { name: 'take any answer to a card for its receipt', breaks: [mapped], wrap:
+    inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt, ...t }) => t.delivery.kind === 'card mapping' ? { ...t, state: 'delivered' } : { ...t, ...(dueAt === undefined ? {} : { dueAt }) }), id) })) },
+  { name: 'never expire a choice of fee', breaks: [ends], wrap: inInvoices((i) => ({ claimDue: async (...asked) => (await i.claimDue(...asked)).filter(({ invoice }) => invoice.state !== 'choosing') })) },
+  { name: 'take the first fee for the one that was chosen', breaks: [fee], wrap: inInvoices((i) => ({
+    move: (invoice, to, now) => i.move(invoice, to.fee && invoice.fees ? { ...to, fee: invoice.fees[0]! } : to, now) })) },
+  { name: 'let a second choice of fee count', breaks: [fee], wrap: chooseAgain },
+]

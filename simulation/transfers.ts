@@ -1,0 +1,23 @@
+import { maskCard } from '../simulators/acquirer/cards.ts'
+import type { FaultScripts } from '../simulators/acquirer/faults.ts'
+import { configuration } from './configuration.ts'
+
+/** Cards that transfers credit: by their digits the acquirer's scripts find those that seldom get it. */
+export const destinations = {
+  well: '6011111111111117',
+  refused: '6011000990139424',
+  silent: '6011601160116611',
+} as const
+
+/** What a gate takes for a transfer: written apart from the gateway's own sum, halves rounded up. */
+export function commissionAt(gateId: bigint, amountMinor: bigint): bigint {
+  const { commissionFixedMinor = 0, commissionBasisPoints = 0 } = configuration.gate(gateId)!.settings
+  return BigInt(commissionFixedMinor) + (amountMinor * BigInt(commissionBasisPoints) * 2n + 10_000n) / 20_000n
+}
+
+/** One issuer takes no credit, and one seldom answers one. */
+export function refuseCredits(faults: FaultScripts): void {
+  const message = 'authorisation'
+  faults.add({ match: { message, card: maskCard(destinations.refused) }, do: { decline: '119' } })
+  faults.add({ match: { message, card: maskCard(destinations.silent), probability: 0.5, seed: 1 }, do: { no_answer: true } })
+}

@@ -1,0 +1,111 @@
+/** What processes ask the store about invoices, drawn by chance. */
+import type { Chance } from '../../simulation/chance.ts'
+import { secret } from '../../src/base/secret.ts'
+import { declines, type Confirmed, type Fee, type Hold, type Invoice, type InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
+import type { InvoiceStore, Move, OpenInvoice } from '../../src/mobile-api/store-invoices.ts'
+import { processes } from './model-events.ts'
+
+export interface Asking {
+  store: InvoiceStore
+  chance: Chance
+  now: () => number
+  note: (answer: unknown) => void
+}
+
+/** Few names and few nonces, so that they meet. */
+function newInvoice(number: number, chance: Chance, now: number): Invoice {
+  const kind = chance.pick(['sale', 'verification'] as const)
+  return {
+    merchantId: chance.pick([1n, 1n, 2n]),
+    invoiceId: `invoice ${chance.whole(1, 12)}`,
+    endpointId: 17n,
+    kind,
+    nonce: `nonce ${chance.whole(1, 14)}`,
+    sessionToken: `token ${number}`,
+    orderId: BigInt(1_000 + number),
+    digest: Buffer.alloc(32, number),
+    request: {
+      serialNumber: 'device 1',
+      currency: 'USD',
+      ipAddress: '192.0.2.1',
+      billing: { city: 'Town' },
+      ...(kind === 'sale' ? { amountCentis: 1_050, amountMinor: '1050' } : {}),
+      ...(chance.happens(0.5) ? { email: 'a@example.com' } : { clientCardId: 'card 1' }),
+    },
+    state: 'checking',
+    wrongAnswers: 0,
+    tries: 0,
+    createdAt: now,
+  }
+}
+
+const newSecrets = (chance: Chance): InvoiceSecrets => ({
+  accessToken: secret('an access token'),
+  signature: secret('a signature'),
+  ...(chance.happens(0.7) ? { pan: secret('4111111111111111') } : {}),
+  ...(chance.happens(0.3) ? { toPan: secret('6011111111111117') } : {}),
+  ...(chance.happens(0.5) ? { cvv2: secret('123') } : {}),
+})
+
+const confirmed: Confirmed = { billing: { city: 'Town' }, email: 'b@example.com', serverCardId: '7' }
+
+const fee: Fee = { assignedId: 'plain', gateId: '1', commissionMinor: '30' }
+
+function newMove(chance: Chance, now: number, number: number): Move {
+  const lease = chance.pick(processes)
+  const hold: Hold = { orderId: BigInt(2_000 + number), sumMinor: 345n, pageToken: `page ${chance.whole(1, 1e9)}` }
+  const moves: Move[] = [
+    { state: 'holding', lease, confirmed, hold },
+    { state: 'ordering', lease, confirmed },
+    { state: 'choosing', restsUntil: now + 60_000, confirmed, fees: [fee, { ...fee, assignedId: 'other' }] },
+    { state: 'ordering', lease, fee },
+    { state: 'ordered' },
+    { state: 'declined', ...declines.refused },
+  ]
+  const held: Move[] = [
+    { state: 'answering', restsUntil: now + 60_000, wrongAnswers: chance.whole(0, 2) },
+    { state: 'ordering', lease, sumStatus: 'AUTHENTICATED' },
+    { state: 'releasing', lease, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum },
+  ]
+  return chance.pick([...moves, ...held.map((move) => ({ ...move, hold }))])
+}
+
+const revealed = (open: OpenInvoice | undefined) =>
+  open && {
+    ...open.invoice,
+    ...Object.fromEntries(Object.entries(open.secrets).map(([name, value]) => [name, (value as { reveal(): string }).reveal()])),
+  }
+
+export function invoiceCalls({ store, chance, now, note }: Asking): (() => Promise<void>)[] {
+  const asked: Invoice[] = []
+  const some = () => (asked.length > 0 ? chance.pick(asked) : undefined)
+  const add = async () => {
+    const invoice = newInvoice(asked.length + 1, chance, now())
+    asked.push(invoice)
+    note(await store.add(invoice, newSecrets(chance), chance.pick(processes)))
+  }
+  return [
+    add,
+    add,
+    async () => {
+      for (const { merchantId, invoiceId } of asked) note(revealed(await store.find(merchantId, invoiceId)))
+    },
+    async () => {
+      const claimed = await store.claimDue(chance.pick(processes), now() + chance.whole(-2_000, 20_000), 1_000)
+      note(claimed.map(revealed).sort((a, b) => Number(a!.orderId - b!.orderId)))
+    },
+    async () => {
+      const invoice = some()
+      if (!invoice) return
+      // From the state that is stored, or from one that it had before.
+      const read = chance.happens(0.8) ? await store.find(invoice.merchantId, invoice.invoiceId) : undefined
+      const moved = await store.move(read?.invoice ?? invoice, newMove(chance, now(), asked.length), now())
+      note(revealed(moved))
+      if (moved?.invoice.hold) note(revealed(await store.findByPage(moved.invoice.hold.pageToken)))
+    },
+    async () => {
+      const invoice = some()
+      if (invoice) await store.putBack(invoice, chance.pick(processes), now() + 500)
+    },
+  ]
+}
