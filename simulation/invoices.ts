@@ -69,10 +69,10 @@ export class Invoices {
   }
 
   /** What is not said stays as it was, but for the time it rests and for why it is declined. */
-  move(of: Invoice, { lease, ...to }: Move & { lease?: bigint }, now: number): OpenInvoice | undefined {
+  move(of: Invoice, { lease, ...to }: Move & { lease?: bigint }, processId: bigint, now: number): OpenInvoice | undefined {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
-    if (row?.invoice.state !== of.state) return undefined
+    if (row?.invoice.state !== of.state || (row.lease !== undefined && row.lease !== processId)) return undefined
     const { restsUntil: _rested, errorCode: _code, errorMessage: _message, ...was } = row.invoice
     const { cvv2, ...others } = row.secrets
     const secrets = cvv2 === undefined || withoutCvv2.has(to.state) ? others : row.secrets
@@ -106,6 +106,6 @@ export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise
   find: (merchantId, invoiceId) => run(() => table.find(merchantId, invoiceId)),
   claimDue: (processId, now, limit) => run(() => table.claimDue(processId, now, limit)),
   findByPage: (pageToken) => run(() => table.findByPage(pageToken)),
-  move: (invoice, to, now) => run(() => table.move(invoice, to, now)),
+  move: (invoice, to, processId, now) => run(() => table.move(invoice, to, processId, now)),
   putBack: (invoice, processId, dueAt) => run(() => table.putBack(invoice, processId, dueAt)),
 })

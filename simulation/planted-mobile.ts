@@ -4,7 +4,7 @@ import type { OpenInvoice, InvoiceStore } from '../src/mobile-api/store-invoices
 import type { Accept } from '../src/order/submission.ts'
 import { merchantServers } from './configuration.ts'
 import type { GatewayParts, Wraps } from './gateway.ts'
-import type { Invoices } from './invoices.ts'
+import { invoiceKey, type Invoices } from './invoices.ts'
 import { inDeliveries, inTables, type Planted } from './planting.ts'
 
 const inInvoices = (change: (invoices: InvoiceStore) => Partial<InvoiceStore>): Wraps => ({
@@ -74,9 +74,9 @@ const askAgain = inRows((invoices) => {
       claimDue(...asked).map((open) =>
         open.invoice.state === 'ordering' ? { ...open, invoice: { ...open.invoice, state: 'checking' } } : open,
       ),
-    move(of, to, now) {
+    move(of, to, processId, now) {
       const stored = invoices.find(of.merchantId, of.invoiceId)!.invoice.state
-      return move(of.state === 'checking' && stored === 'ordering' ? { ...of, state: stored } : of, to, now)
+      return move(of.state === 'checking' && stored === 'ordering' ? { ...of, state: stored } : of, to, processId, now)
     },
   }
 })
@@ -94,10 +94,10 @@ const forgetNonces = inRows((invoices) => {
 const keepCvv2 = inRows((invoices) => {
   const move = invoices.move.bind(invoices)
   return {
-    move(of, to, now) {
+    move(of, to, processId, now) {
       const { cvv2 } = invoices.find(of.merchantId, of.invoiceId)?.secrets ?? {}
-      const moved = move(of, to, now)
-      const row = moved && invoices.rows.get(`${of.merchantId}/${of.invoiceId}`)
+      const moved = move(of, to, processId, now)
+      const row = moved && invoices.rows.get(invoiceKey(of))
       if (row && cvv2) {
         row.secrets = { ...row.secrets, cvv2 }
         invoices.onWrite(row, undefined)
@@ -111,9 +111,10 @@ const keepCvv2 = inRows((invoices) => {
 const chooseAgain = inRows((invoices) => {
   const move = invoices.move.bind(invoices)
   return {
-    move(of, to, now) {
-      const stored = invoices.find(of.merchantId, of.invoiceId)!.invoice.state
-      return move(of.state === 'choosing' && stored === 'ordering' ? { ...of, state: stored } : of, to, now)
+    move(of, to, processId, now) {
+      const { invoice, lease = processId } = invoices.rows.get(invoiceKey(of))!
+      const isChosen = of.state === 'choosing' && invoice.state === 'ordering'
+      return isChosen ? move({ ...of, state: 'ordering' }, to, lease, now) : move(of, to, processId, now)
     },
   }
 })
@@ -160,6 +161,6 @@ export const plantedInMobile: readonly Planted[] = [
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt, ...t }) => t.delivery.kind === 'card mapping' ? { ...t, state: 'delivered' } : { ...t, ...(dueAt === undefined ? {} : { dueAt }) }), id) })) },
   { name: 'never expire a choice of fee', breaks: [ends], wrap: inInvoices((i) => ({ claimDue: async (...asked) => (await i.claimDue(...asked)).filter(({ invoice }) => invoice.state !== 'choosing') })) },
   { name: 'take the first fee for the one that was chosen', breaks: [fee], wrap: inInvoices((i) => ({
-    move: (invoice, to, now) => i.move(invoice, to.fee && invoice.fees ? { ...to, fee: invoice.fees[0]! } : to, now) })) },
+    move: (invoice, to, ...rest) => i.move(invoice, to.fee && invoice.fees ? { ...to, fee: invoice.fees[0]! } : to, ...rest) })) },
   { name: 'let a second choice of fee count', breaks: [fee], wrap: chooseAgain },
 ]

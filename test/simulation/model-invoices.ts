@@ -99,7 +99,12 @@ export function invoiceCalls({ store, chance, now, note }: Asking): (() => Promi
       if (!invoice) return
       // From the state that is stored, or from one that it had before.
       const read = chance.happens(0.8) ? await store.find(invoice.merchantId, invoice.invoiceId) : undefined
-      const moved = await store.move(read?.invoice ?? invoice, newMove(chance, now(), asked.length), now())
+      const moved = await store.move(
+        read?.invoice ?? invoice,
+        newMove(chance, now(), asked.length),
+        chance.pick(processes),
+        now(),
+      )
       note(revealed(moved))
       if (moved?.invoice.hold) note(revealed(await store.findByPage(moved.invoice.hold.pageToken)))
     },
