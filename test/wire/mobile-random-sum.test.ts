@@ -46,6 +46,8 @@ describe('the right sum', () => {
     const [hold] = await ledger(world, asked.holdId)
     assert.deepEqual([hold!['state'], hold!['amountMinor']], ['approved', asked.sum.replace('.', '')])
     assert.deepEqual(await ledger(world, (await sums.rowOf(asked.one)).order_id), [], 'nothing is charged before')
+    const shown = await cliOf(() => world).tell(['acquirer', 'entries', '--card', hold!['card']!.slice(-4), '--limit', '1'])
+    assert.match(shown, new RegExp(` ${asked.sum} +USD +preauth +approved +${asked.holdId}$`, 'm'))
     assert.match(await sums.page(asked.url), /Payment to Sandbox Shop/)
     const { httpStatus, location } = await sums.answer(asked.url, asked.sum.replace('.', ','), 1)
     assert.deepEqual([httpStatus, location], [303, new URL(asked.url).pathname])

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { reasonOf } from '../../base/log.ts'
-import { Refused, WrongUsage } from '../../operator/refused.ts'
-import { findInstallation } from './installation.ts'
+import { WrongUsage } from '../../operator/refused.ts'
+import { askAcquirer } from './acquirer-admin.ts'
+import { addEntries } from './acquirer-entries.ts'
 import { aNumber, aSpan, fitting, jsonOption, oneOf } from './options.ts'
 import { facts, onOff, printJson, table } from './present.ts'
 
@@ -42,11 +42,9 @@ interface AddOptions {
 }
 
 export function addAcquirerCommands(program: Command): void {
-  const fault = program
-    .command('acquirer')
-    .description("play with the sandbox's simulated acquirer")
-    .command('fault')
-    .description('lost, late, wrong and broken answers, on purpose')
+  const acquirer = program.command('acquirer').description("play with the sandbox's simulated acquirer")
+  addEntries(acquirer)
+  const fault = acquirer.command('fault').description('lost, late, wrong and broken answers, on purpose')
   addAdd(fault)
   fault
     .command('list')
@@ -142,7 +140,7 @@ async function add(o: AddOptions): Promise<void> {
     ...(o.seed === undefined ? {} : { seed: o.seed }),
     ...(o.times === undefined ? {} : { times: o.times }),
   }
-  const fault = (await ask('POST', '/faults', { match, do: effects })) as Fault
+  const fault = (await askAcquirer('POST', '/faults', { match, do: effects })) as Fault
   if (o.json) return printJson(fault)
   console.log(
     `Fault ${fault.id}: ${effectOf(fault)} for ${matchOf(fault)}.\nTo forget it: npx tollgate acquirer fault clear ${fault.id}`,
@@ -150,7 +148,7 @@ async function add(o: AddOptions): Promise<void> {
 }
 
 async function list(options: { json?: true }): Promise<void> {
-  const { faults } = (await ask('GET', '/faults')) as { faults: Fault[] }
+  const { faults } = (await askAcquirer('GET', '/faults')) as { faults: Fault[] }
   if (options.json) return printJson({ faults })
   if (faults.length === 0)
     return console.log(
@@ -188,7 +186,7 @@ function matchOf({ match }: Fault): string {
 }
 
 async function clear(id: number | undefined, options: { json?: true }): Promise<void> {
-  const { removed } = (await ask('DELETE', id === undefined ? '/faults' : `/faults/${id}`)) as { removed: number }
+  const { removed } = (await askAcquirer('DELETE', id === undefined ? '/faults' : `/faults/${id}`)) as { removed: number }
   if (options.json) printJson({ removed })
   else console.log(removed === 0 ? 'There were no faults.' : `${removed} forgotten.`)
 }
@@ -206,7 +204,7 @@ async function line(o: {
     ...(o.slowReversal === undefined ? {} : { slow_reversal_ms: o.slowReversal }),
     ...(o.close ? { close_now: true } : {}),
   }
-  const now = (await (Object.keys(wish).length === 0 ? ask('GET', '/line') : ask('POST', '/line', wish))) as Line
+  const now = (await (Object.keys(wish).length === 0 ? askAcquirer('GET', '/line') : askAcquirer('POST', '/line', wish))) as Line
   if (o.json) return printJson(now)
   console.log(
     facts([
@@ -216,26 +214,4 @@ async function line(o: {
       ['Connections', String(now.connections)],
     ]),
   )
-}
-
-const patienceMs = 5_000
-
-/** Asks the admin port of the running sandbox's acquirer. */
-async function ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
-  const { sandbox } = findInstallation(process.env)
-  if (!sandbox) throw new Refused('Only a sandbox has a simulated acquirer. Start one (npm start), or name it with TOLLGATE_DIR.')
-  const content = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-  const reply = await fetch(`${sandbox.acquirerAdminUrl}${path}`, {
-    method,
-    ...content,
-    signal: AbortSignal.timeout(patienceMs),
-  }).catch((error: Error) => {
-    throw new Refused(
-      `The simulated acquirer of ${sandbox.directory} does not answer (${reasonOf(error.cause ?? error)}). Is the sandbox running?`,
-    )
-  })
-  const said: unknown = await reply.json()
-  if (reply.ok) return said
-  const why = typeof said === 'object' && said !== null && 'error' in said ? String(said.error) : `status ${reply.status}`
-  throw reply.status === 404 ? new Refused(`${why} See: npx tollgate acquirer fault list`) : new WrongUsage(why)
 }
