@@ -22,7 +22,7 @@ after(async () => {
 })
 
 const nowhere = 999_999_999
-const kinds: Kind[] = ['verification', 'sale']
+const kinds: Kind[] = ['verification', 'sale', 'transfer']
 
 describe('a body that is no JSON object is INVALID_REQUEST, in the body of a failure', { concurrency: 4 }, () => {
   // oxfmt-ignore

@@ -41,7 +41,7 @@ async function declined(made: Accepted): Promise<Json> {
 }
 
 describe('no answer, or a 5xx, is asked again', { concurrency: 30 }, () => {
-  const kinds: Kind[] = ['verification', 'sale']
+  const kinds: Kind[] = ['verification', 'sale', 'transfer']
   for (const kind of kinds) {
     it(`${kind}: a server that never answers is asked three times, each time for ten seconds, and the order is declined within about 30`, async () => {
       const began = Date.now()

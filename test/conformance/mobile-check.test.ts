@@ -18,7 +18,7 @@ after(async () => {
   await mobile?.shop.close()
 })
 
-const kinds: Kind[] = ['verification', 'sale']
+const kinds: Kind[] = ['verification', 'sale', 'transfer']
 const gatewayOrder = (told: Json): Promise<Fields> =>
   orderStatus(world, { orderid: orderOf(told), client_orderid: textAt(told, 'invoiceId'), serial: '' })
 

@@ -30,7 +30,7 @@ after(async () => {
   await shop?.close()
 })
 
-const kinds: Kind[] = ['verification', 'sale']
+const kinds: Kind[] = ['verification', 'sale', 'transfer']
 
 async function callback(told: Json): Promise<Fields> {
   const orderid = orderOf(told)

@@ -18,7 +18,7 @@ after(async () => {
   await mobile?.shop.close()
 })
 
-const kinds: Kind[] = ['verification', 'sale']
+const kinds: Kind[] = ['verification', 'sale', 'transfer']
 
 describe('what does not fit its field is refused, and the message names it', { concurrency: 8 }, () => {
   for (const kind of kinds) refusalCases(() => mobile, kind)
@@ -104,6 +104,36 @@ describe('the source of funds of a sale', { concurrency: 4 }, () => {
   for (const [what, changes, path] of bad) {
     it(`${what}: refused`, async () => {
       const made = initiate(mobile, 'sale', changes)
+      refused(await perform(mobile, made), 'INVALID_REQUEST', about(path), made.invoiceId)
+    })
+  }
+})
+
+describe('the destination of funds of a transfer', { concurrency: 4 }, () => {
+  for (const length of [1, 128]) {
+    it(`a reference with a clientCardId of ${length}: accepted`, async () => {
+      await begin(mobile, 'transfer', { destinationOfFunds: { reference: { clientCardId: 'c'.repeat(length) } } })
+    })
+  }
+  const card = { number: '5555555555554444' }
+  // oxfmt-ignore
+  const bad: [string, unknown, string][] = [
+    ['none',                               undefined,                                        'destinationOfFunds'],
+    ['null',                               null,                                             'destinationOfFunds'],
+    ['a text',                             'card',                                           'destinationOfFunds'],
+    ['a list',                             [card],                                           'destinationOfFunds'],
+    ['neither card nor reference',         {},                                               'destinationOfFunds'],
+    ['card and reference together',        { card, reference: { clientCardId: 'c' } },       'destinationOfFunds'],
+    ['a card without a number',            { card: {} },                                     'destinationOfFunds.card.number'],
+    ['a card that is a text',              { card: '5555555555554444' },                     'destinationOfFunds.card'],
+    ['a reference without a clientCardId', { reference: {} },                                'destinationOfFunds.reference.clientCardId'],
+    ['an empty clientCardId',              { reference: { clientCardId: '' } },              'destinationOfFunds.reference.clientCardId'],
+    ['a clientCardId of 129 letters',      { reference: { clientCardId: 'c'.repeat(129) } }, 'destinationOfFunds.reference.clientCardId'],
+    ['a clientCardId that is a number',    { reference: { clientCardId: 7 } },               'destinationOfFunds.reference.clientCardId'],
+  ]
+  for (const [what, destinationOfFunds, path] of bad) {
+    it(`${what}: refused`, async () => {
+      const made = initiate(mobile, 'transfer', { destinationOfFunds })
       refused(await perform(mobile, made), 'INVALID_REQUEST', about(path), made.invoiceId)
     })
   }

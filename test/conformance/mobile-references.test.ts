@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
-import { rebill, refOf, register, registered } from './card.ts'
+import { rebill, register, registered } from './card.ts'
 import { accepted as acceptedOrder, ledger, settled, statusOf as orderStatus, until } from './client.ts'
 import { at, changed, checkSignature, ok, textAt, type Behaviour, type Json } from './mobile-merchant.ts'
 import { ends, openMobile, orderOf, type Mobile, type Way } from './mobile.ts'
+import { v4 } from './oauth.ts'
 
 /** Repeat sale: a clientCardId from the app, and the serverCardId that the merchant's server gives for it. Choices.md section 8. */
 
@@ -141,12 +142,15 @@ describe('a serverCardId that does not fit declines', { concurrency: 8 }, () => 
       await declines(byReference(), { check, source: mine })
     })
   }
-  it('an id that serves as a destination alone', async () => {
-    const made = await registered(world)
-    const reply = await register(world, made.made)
-    assert.equal(refOf(reply), made.ref)
-    for (const name of ['dst-card-ref-id', 'unq-card-ref-id'])
-      if (reply[name]) await declines(byReference(), { source: reply[name] })
+  it('an id that serves as a destination alone, and one that names no card', async () => {
+    const { client_orderid, orderid } = (await registered(world)).made
+    const reply = await v4(world, 'create-card-ref', { client_orderid, orderid })
+    const { 'unq-card-ref-id': unique } = await register(world, { client_orderid, orderid })
+    const ids = [reply['dst-card-ref-id'], reply['dst-recurring-payment-id'], unique]
+    for (const source of ids) {
+      assert.ok(source, JSON.stringify(reply))
+      await declines(byReference(), { source })
+    }
   })
 })
 

@@ -19,7 +19,7 @@ after(async () => {
   await mobile?.shop.close()
 })
 
-const kinds: Kind[] = ['verification', 'sale']
+const kinds: Kind[] = ['verification', 'sale', 'transfer']
 const code = (kind: Kind, securityCode: string): Json => ({ [`${cardAt(kind)}.securityCode`]: securityCode })
 const filters: Behaviour = (honest) => {
   const error = { cause: 'FILTERED', code: 'f-1', message: 'not this one' }
