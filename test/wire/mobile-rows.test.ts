@@ -47,6 +47,8 @@ function listed(what: string, table: MobileTable, body: unknown, masked: readonl
 
 const answered = (operation: MobileOperation, body: unknown) => listed(operation, mobileRow(operation).answer, body)
 
+const refusal: MobileTable = { ...refusalBody, invoiceId: mobileRow('perform-sale').answer['invoiceId']! }
+
 /** Everything that an app may say of the consumer. */
 const talkative = (body: Json) => {
   const consumer = { birthDay: '10121815', ipAddresses: ['203.0.113.7'] }
@@ -140,7 +142,7 @@ test('what is refused has the cause and the status that its operation has in the
   ]
   for (const [operation, asks, says] of refusing) {
     const { status, body } = await asks()
-    listed(operation, { ...refusalBody, invoiceId: mobileRow('perform-sale').answer['invoiceId']! }, body)
+    listed(operation, refusal, body)
     assert.match(String(valueAt(body, 'error.message')), says)
     const cause = valueAt(body, 'error.cause')
     assert.ok(
@@ -181,10 +183,14 @@ test('the reference server of the merchant: what its app and the service ask, an
       },
     ({ calls: all }) => kinds.every((kind) => all.some(({ path }) => path === `/${kind}/notification`)),
   )
-  assert.ok(calls.length >= 10)
+  assert.ok(calls.filter(({ status }) => status === 200).length >= 10)
   for (const { path, status, request, reply } of calls) {
-    assert.equal(status, 200, JSON.stringify(reply))
     const operation = operationAt(path)
+    // The gateway asked it about invoices of the other server, until it had read which server is whose.
+    if (status !== 200) {
+      listed(operation, refusal, reply)
+      continue
+    }
     // The journal shows an access token by its ends.
     listed(operation, mobileRow(operation).request, request, ['session.accessToken'])
     listed(operation, mobileRow(operation).answer, reply, ['session.accessToken'])
