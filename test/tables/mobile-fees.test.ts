@@ -6,7 +6,8 @@ import { centisOfMinor, minorOfCentis } from '../../src/mobile-api/centis.ts'
 import { assignedIds } from '../../src/mobile-api/fees.ts'
 
 describe('a commission is the fixed sum and the share of the amount, a half rounded up', () => {
-  const [{ settings } = { settings: undefined }] = [...configuration.gates()]
+  const [gate] = [...configuration.gates()]
+  const { commissionFixedMinor: _fixed, commissionBasisPoints: _points, ...free } = gate!.settings
   // oxfmt-ignore
   const cases: readonly (readonly [fixed: number | undefined, basisPoints: number | undefined, amount: bigint, commission: bigint])[] = [
     [undefined, undefined, 1_000n, 0n],
@@ -20,12 +21,12 @@ describe('a commission is the fixed sum and the share of the amount, a half roun
   ]
   for (const [fixed, basisPoints, amount, commission] of cases)
     test(`${fixed} and ${basisPoints} of ${amount}`, () => {
-      const gate = {
-        ...settings!,
+      const settings = {
+        ...free,
         ...(fixed === undefined ? {} : { commissionFixedMinor: fixed }),
         ...(basisPoints === undefined ? {} : { commissionBasisPoints: basisPoints }),
       }
-      assert.equal(commissionOf(gate, amount), commission)
+      assert.equal(commissionOf(settings, amount), commission)
     })
 })
 
