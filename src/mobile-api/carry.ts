@@ -36,8 +36,10 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
     case 'choosing':
       return declined(declines.fee)
     case 'ordering':
+      if (invoice.hold) await releaseHold(world, invoice, invoice.hold)
+      // Made by whoever had it before: nothing that changed since may decline it.
+      if (await world.orders.byId(invoice)) return { state: 'ordered' }
       if (!invoice.hold) return goOn(world, place, open)
-      await releaseHold(world, invoice, invoice.hold)
       return orderMove(world, place, invoice, invoice.confirmed!, await fundsOf(world, invoice, open.secrets, invoice.confirmed!))
     case 'releasing': {
       await releaseHold(world, invoice, invoice.hold!)
@@ -95,9 +97,12 @@ async function holdMove(
 ): Promise<Move | undefined> {
   const hold = invoice.hold!
   const confirmed = invoice.confirmed!
-  const funds = await fundsOf(world, invoice, secrets, confirmed)
-  if (!funds) return declined(declines.card)
-  if (!(await holdSum(world, place, invoice, hold, confirmed, funds))) return declined(declines.hold)
+  const { merchantId } = invoice
+  if (!(await world.orders.byId({ merchantId, orderId: hold.orderId }))) {
+    const funds = await fundsOf(world, invoice, secrets, confirmed)
+    if (!funds) return declined(declines.card)
+    if (!(await holdSum(world, place, invoice, hold, confirmed, funds))) return declined(declines.hold)
+  }
   const order = await outcomeOfHold(world, invoice, hold, isStopped)
   if (!order) return undefined
   if (statusOf(order) !== 'approved') return declined(declines.hold)

@@ -65,16 +65,13 @@ const transferFacts = ({ fee }: Invoice, destination: DestinationCard): Transfer
   destination,
 })
 
-/** Makes an order under its own number, once: whoever takes the invoice over finds it, whatever became of it. False where its name is another's. */
+/** Makes an order under its own number; the caller has looked that it is not there. False where its name is another's. */
 export async function makeOrder(
   world: MobileWorld,
   { merchant, endpoint }: Place,
   { digest }: Invoice,
   made: Omit<NewOrder, 'digest'> & { orderId: bigint },
 ): Promise<boolean> {
-  const { merchantId } = merchant
-  const { orderId } = made
-  if (await world.orders.byId({ merchantId, orderId })) return true
   const pathId = endpoint.endpointId
   const asked: Asked = {
     world,
