@@ -55,7 +55,16 @@ describe('the service signs as these do', () => {
   it('a merchant with the published key, token, device, nonce and invoice, in roubles', async () => {
     const { tell } = cliOf(() => world)
     await tell(['merchant', 'add', '--login', 'published', '--control-key', '-'], sampleKey)
-    const settings = ['--currency', 'RUB', '--plain-http-callbacks', 'on', '--merchant-server-url', mobile.shop.url]
+    const settings = [
+      '--currency',
+      'RUB',
+      '--gate',
+      'sandbox acquirer',
+      '--plain-http-callbacks',
+      'on',
+      '--merchant-server-url',
+      mobile.shop.url,
+    ]
     const added = await tell(['endpoint', 'add', '--merchant', 'published', ...settings])
     const endpoint = Number(/^Endpoint (\d+) /.exec(added)?.[1])
     const changes = {
