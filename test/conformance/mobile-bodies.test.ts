@@ -3,10 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
+import { cliOf } from '../wire/cli-run.ts'
 import { ledger, nextYear, send, until } from './client.ts'
-import type { Json, Kind } from './mobile-merchant.ts'
+import { at, type Json, type Kind } from './mobile-merchant.ts'
 import { about, accepted, begin, ends, initiate, json, newInvoiceId, newToken, openMobile, orderOf } from './mobile.ts'
-import { perform, post, read, refused, urlOf, type Mobile, type Told } from './mobile.ts'
+import { perform, post, read, refused, rested, urlOf, type Mobile, type Told } from './mobile.ts'
 
 /** Bodies, paths, invoices, endpoints and amounts of the mobile API: choices.md section 8. */
 
@@ -74,6 +75,19 @@ describe('a body that is no JSON object is INVALID_REQUEST, in the body of a fai
     const made = initiate(mobile, 'sale')
     const body = `{"__proto__":{"session":{}},"constructor":1,${JSON.stringify(made.body).slice(1)}`
     accepted(await post(urlOf(mobile, made), body), made)
+  })
+})
+
+describe('a body may have 2 MiB', { concurrency: 2 }, () => {
+  const filled = (bytes: number): string => `{"filling":"${'x'.repeat(bytes)}",`
+  it('a little less is read', async () => {
+    const made = initiate(mobile, 'sale')
+    accepted(await post(urlOf(mobile, made), filled(2_090_000) + JSON.stringify(made.body).slice(1)), made)
+  })
+  it('more is INVALID_REQUEST', async () => {
+    const made = initiate(mobile, 'sale')
+    const told = await post(urlOf(mobile, made), filled(2_200_000) + JSON.stringify(made.body).slice(1))
+    refused(told, 'INVALID_REQUEST', /\S/, made.invoiceId)
   })
 })
 
@@ -162,6 +176,23 @@ describe('centis are hundredths of the unit, whatever the exponent of the curren
       refused(await perform(mobile, made), 'INVALID_REQUEST', about('transaction.amountCentis'), made.invoiceId)
     })
   }
+  it('every number of centis can be expressed in KWD, which has three decimals', async () => {
+    const { tell } = cliOf(() => world)
+    const settings = '--merchant sandbox --currency KWD --plain-http-callbacks on --merchant-server-url'.split(' ')
+    const added = await tell(['endpoint', 'add', '--gate', 'sandbox acquirer', ...settings, mobile.shop.url])
+    const endpoint = Number(/^Endpoint (\d+) /.exec(added)?.[1])
+    const made = await until(
+      async () => {
+        const changes = { 'transaction.currency': 'KWD', 'transaction.amountCentis': 1051 }
+        const one = initiate(mobile, 'sale', changes, { endpoint })
+        return { one, told: await perform(mobile, one) }
+      },
+      ({ told }) => at(told.json, 'error.cause') !== 'INVALID_CONFIGURATION',
+    )
+    const token = accepted(made.told, made.one)
+    const told = await rested(mobile, { ...made.one, session: { accessToken: at(made.one.body, 'session.accessToken'), token } })
+    assert.deepEqual([told.state, await charged(told)], ['APPROVED', ['10510 approved']])
+  })
   for (const kind of kinds) {
     it(`${kind}: a currency that the endpoint does not have is refused`, async () => {
       const made = initiate(mobile, kind, { 'transaction.currency': 'EUR' })

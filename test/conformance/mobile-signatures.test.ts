@@ -4,9 +4,9 @@ import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { until } from './client.ts'
-import { at, changed, checkSignature, hmac, textAt, type Invoice, type Json, type Kind } from './mobile-merchant.ts'
+import { at, changed, checkSignature, hmac, textAt, type Call, type Invoice, type Json, type Kind } from './mobile-merchant.ts'
 import { about, accepted, begin, initiate, newInvoiceId, newToken, openMobile, perform, refused, signature } from './mobile.ts'
-import { urlOf, post, type Made, type Mobile } from './mobile.ts'
+import { urlOf, post, type Made, type Mobile, type Way } from './mobile.ts'
 
 /** Signatures of the mobile API: the published ones, and session.signature as the service takes it. Choices.md section 8; "Mobile API" of Authentication. */
 
@@ -52,29 +52,17 @@ describe('published signatures', () => {
 })
 
 describe('the service signs as these do', () => {
-  it('a merchant with the published key, token, device, nonce and invoice, in roubles', async () => {
+  /** A merchant of its own with this key, and its endpoint in roubles. */
+  async function newMerchant(login: string, controlKey: string): Promise<Required<Pick<Way, 'endpoint' | 'as'>>> {
     const { tell } = cliOf(() => world)
-    await tell(['merchant', 'add', '--login', 'published', '--control-key', '-'], sampleKey)
-    const settings = [
-      '--currency',
-      'RUB',
-      '--gate',
-      'sandbox acquirer',
-      '--plain-http-callbacks',
-      'on',
-      '--merchant-server-url',
-      mobile.shop.url,
-    ]
-    const added = await tell(['endpoint', 'add', '--merchant', 'published', ...settings])
-    const endpoint = Number(/^Endpoint (\d+) /.exec(added)?.[1])
-    const changes = {
-      'session.accessToken': sample.accessToken,
-      'session.nonce': sample.nonce,
-      'consumer.device.serialNumber': sample.device,
-      transaction: { amountCentis: 1000, currency: 'RUB' },
-    }
-    const way = { endpoint, invoiceId: sample.invoiceId, as: { login: 'published', controlKey: sampleKey } }
-    const made = initiate(mobile, 'sale', changes, way)
+    await tell(['merchant', 'add', '--login', login, '--control-key', '-'], controlKey)
+    const settings = '--currency RUB --plain-http-callbacks on --merchant-server-url'.split(' ')
+    const added = await tell(['endpoint', 'add', '--merchant', login, '--gate', 'sandbox acquirer', ...settings, mobile.shop.url])
+    return { endpoint: Number(/^Endpoint (\d+) /.exec(added)?.[1]), as: { login, controlKey } }
+  }
+  const roubles = { transaction: { amountCentis: 1000, currency: 'RUB' } }
+  /** Performs what must be accepted as soon as the endpoint is known; what check was told. */
+  async function checked(made: Made): Promise<Call> {
     const told = await until(
       () => perform(mobile, made),
       ({ json }) => at(json, 'error.cause') !== 'INVALID_CONFIGURATION',
@@ -84,7 +72,34 @@ describe('the service signs as these do', () => {
       () => mobile.shop.checks(made.invoiceId),
       ({ length }) => length > 0,
     )
-    assert.equal(at(check?.body, 'session.signature'), at(made.body, 'session.signature'))
+    assert.ok(check)
+    return check
+  }
+  it('a merchant with the published key, token, device, nonce and invoice, in roubles', async () => {
+    const changes = {
+      'session.accessToken': sample.accessToken,
+      'session.nonce': sample.nonce,
+      'consumer.device.serialNumber': sample.device,
+      ...roubles,
+    }
+    const way = { ...(await newMerchant('published', sampleKey)), invoiceId: sample.invoiceId }
+    const made = initiate(mobile, 'sale', changes, way)
+    assert.equal(at((await checked(made)).body, 'session.signature'), at(made.body, 'session.signature'))
+  })
+  it('a key without dashes, in small letters, is the same key', async () => {
+    const controlKey = sampleKey.replaceAll('-', '').toLowerCase()
+    const way = await newMerchant('small-letters', controlKey)
+    const made = initiate(mobile, 'sale', roubles, { ...way, as: { ...way.as, controlKey: sampleKey } })
+    await checked(made)
+  })
+  it('a merchant whose key is no 32 hexadecimal digits has no mobile API: the operator is told, or the app', async () => {
+    const way = await newMerchant('any-text', 'a-key-of-another-kind-32-long...').catch((thrown: unknown) => {
+      assert.match(String(thrown), /hexadecimal/)
+      return undefined
+    })
+    if (!way) return
+    const made = initiate(mobile, 'sale', roubles, { ...way, as: world.merchant })
+    refused(await perform(mobile, made), 'INVALID_CONFIGURATION', /\S/, made.invoiceId)
   })
 })
 
