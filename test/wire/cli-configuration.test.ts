@@ -33,7 +33,16 @@ interface Audit {
 /** A merchant with an endpoint in USD, both made by the commands. */
 async function shop(login: string) {
   const added = await json<Added>('merchant', 'add', '--login', login)
-  const { endpoint_id: endpoint } = await json<Endpoint>('endpoint', 'add', '--merchant', login, '--currency', 'usd')
+  const { endpoint_id: endpoint } = await json<Endpoint>(
+    'endpoint',
+    'add',
+    '--merchant',
+    login,
+    '--currency',
+    'usd',
+    '--gate',
+    '1',
+  )
   const as = { login, controlKey: added.control_key }
   return { as, endpoint, pay: (controlKey = as.controlKey) => sale(world, {}, { path: endpoint, as: { login, controlKey } }) }
 }
@@ -82,6 +91,8 @@ test('a key of one’s own is taken from standard input, and a weak or short one
     'own-key',
     '--currency',
     'EUR',
+    '--gate',
+    '1',
     '--merchant-server-url',
     'https://own.example/',
   ]
@@ -164,7 +175,7 @@ test('settings of an endpoint hold for the next payment, and taking them away to
 
 test('a group takes payments in the currencies of its members', async () => {
   const { as, endpoint } = await shop('grouped')
-  const euro = await json<Endpoint>('endpoint', 'add', '--merchant', 'grouped', '--currency', 'EUR')
+  const euro = await json<Endpoint>('endpoint', 'add', '--merchant', 'grouped', '--currency', 'EUR', '--gate', '1')
   const group = await json<{ group_id: number }>(
     'group',
     'add',
@@ -295,4 +306,6 @@ test('every command has a help with examples, and wrong usage ends with 2', asyn
   await refuse(2, 'order', 'show', 'abc')
   await refuse(2, 'merchant', 'frobnicate')
   await refuse(2, 'endpoint', 'add', '--merchant', 'sandbox', '--currency', 'XXQ')
+  const several = await refuse(1, 'endpoint', 'add', '--merchant', 'sandbox', '--currency', 'USD')
+  assert.match(several, /Choose a gate with --gate: 1 \(sandbox acquirer\), 2 \(economy\), 3 \(express\)/)
 })
