@@ -134,10 +134,10 @@ const returned = 'no more is returned than was settled'
 
 // oxfmt-ignore
 export const plantedInFollowUps: readonly Planted[] = [
-  { name: 'forget that what is unknown counts as used', breaks: [captured, returned, 'what is released is not charged'], wrap: judgedBy(forgetUnknown) },
-  { name: 'give back of a capture that is unknown', breaks: [returned], wrap: judgedBy(trustUnknown) },
+  { name: 'forget that what is unknown counts as used', breaks: [captured, returned, 'what is released is not charged', 'a request is done once'], wrap: judgedBy(forgetUnknown) },
+  { name: 'give back of a capture that is unknown', breaks: [returned, 'a request is done once'], wrap: judgedBy(trustUnknown) },
   { name: 'judge amounts outside the commit', breaks: [captured, returned, 'what is released is not charged', 'a request is done once'], wrap: judgedBy((order) => order, true) },
-  { name: 'forget the name that a client gave its request', breaks: ['a request is done once'], wrap: judgedBy(forgetKeys) },
+  { name: 'forget the name that a client gave its request', breaks: ['a request is done once', 'the same request has the same answer'], wrap: judgedBy(forgetKeys) },
   { name: 'forget to reverse a lost capture', breaks: ['the books are equal', captured, 'what is released is not charged'], wrap: takenForReversed(takesBackA('capture'), false) },
   { name: 'forget to reverse a lost return', breaks: ['the books are equal', returned, 'what is released is not charged'], wrap: takenForReversed(takesBackA('return'), false) },
   { name: 'take a lost void for an acknowledged one', breaks: ['what is released is not charged'], wrap: takenForReversed((_order, { kind }) => kind === 'void', true) },

@@ -179,29 +179,29 @@ const reverseAt = (when: (deadlineAt: number, startedAt: number) => number): Wra
 // oxfmt-ignore
 export const planted: readonly Planted[] = [
   { name: 'forget the fence', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once'], wrap: forgetTheFence },
-  { name: 'take a lost answer for a decline', breaks: ['a list of amounts is charged once', 'the books are equal'], wrap: {
+  { name: 'take a lost answer for a decline', breaks: ['a list of amounts is charged once', 'the books are equal', 'a transfer moves money once and whole'], wrap: {
     connector: (c) => ({ ...c, authorise: async (...ask) => {
       const outcome = await c.authorise(...ask)
       return outcome.is === 'unknown' ? { is: 'declined', actionCode: '911', data: {} } : outcome
     } }) } },
-  { name: 'take a lost answer for not sent', breaks: ['the books are equal'], wrap: {
+  { name: 'take a lost answer for not sent', breaks: ['the books are equal', 'a transfer moves money once and whole'], wrap: {
     connector: (c) => ({ ...c, authorise: async (...ask) => {
       const outcome = await c.authorise(...ask)
       return outcome.is === 'unknown' ? { is: 'not sent', why: outcome.why } : outcome
     } }) } },
-  { name: 'take a lost reversal for an acknowledged one', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
+  { name: 'take a lost reversal for an acknowledged one', breaks: ['the books are equal', 'what is released is not charged', 'a transfer moves money once and whole'], wrap: {
     connector: (c) => ({ ...c, reverse: async (...ask) => {
       const outcome = await c.reverse(...ask)
       return outcome.is === 'unknown' ? { is: 'acknowledged', actionCode: '400' } : outcome
     } }) } },
   { name: 'reverse another amount', breaks: ['every order ends', 'the books are equal', 'what is released is not charged'], wrap: {
     connector: (c) => ({ ...c, reverse: (ask, ...rest) => c.reverse({ ...ask, amountMinor: ask.amountMinor + 1n }, ...rest) }) } },
-  { name: 'drop a delivery row', breaks: ['every outcome is told'], wrap:
+  { name: 'drop a delivery row', breaks: ['every outcome is told', 'a card is told where it is due'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, deliveries: c.deliveries.slice(1) })), lease) })) },
   { name: 'tell a final status twice', breaks: ['an outcome is told once to each'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({
       ...c, deliveries: c.deliveries.flatMap((d) => [d, { ...d, deliveryNo: d.deliveryNo + c.deliveries.length }]) })), lease) })) },
-  { name: 'answer before the commit', breaks: ['an acknowledged order exists'], wrap: answerBeforeTheCommit },
+  { name: 'answer before the commit', breaks: ['an acknowledged order exists', 'an invoice ends once'], wrap: answerBeforeTheCommit },
   { name: 'believe a commit whose connection was lost', breaks: ['an acknowledged order exists', 'an attempt is recorded before it is sent', 'every order ends', 'the books are equal', 'nothing is leased forever', 'the same request has the same answer', 'a final status stays', 'every outcome is told'], wrap: believeTheCommit },
   { name: 'send again on recovery', breaks: ['an attempt is sent once'], wrap: resendOnRecovery },
   { name: 'give a block of STANs out twice', breaks: ['names are used once'], wrap: {
@@ -217,9 +217,9 @@ export const planted: readonly Planted[] = [
       claims.some((c) => c.orderId === row.orderId) ? row : { ...row, digest: Buffer.alloc(32) }) })) },
   { name: 'never look for what a dead process left', breaks: ['every order ends', 'nothing is leased forever'], wrap:
     inOrders((o) => ({ claimDue: async (...asked) => (await o.claimDue(...asked)).filter((d) => d.hadLease === undefined) })) },
-  { name: 'give a message up after the first failure', breaks: ['every outcome is told'], wrap:
+  { name: 'give a message up after the first failure', breaks: ['every outcome is told', 'a card is told where it is due'], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: t.state === 'due' ? 'given up' : t.state })), id) })) },
-  { name: 'take a failed message for delivered', breaks: ['delivered means accepted'], wrap:
+  { name: 'take a failed message for delivered', breaks: ['delivered means accepted', 'a card is told where it is due'], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: 'delivered' })), id) })) },
   { name: 'reverse at once when an answer is lost', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((_deadlineAt, startedAt) => startedAt) },
   { name: 'count the time of an original from its record', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((deadlineAt) => deadlineAt) },
