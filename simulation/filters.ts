@@ -28,6 +28,8 @@ type Limit = (typeof limits)[keyof typeof limits]
 const slackMs = (windowMs: number) => 2 * Math.ceil(windowMs / 60)
 
 const isRefused = (order: Order) => ['declined', 'error', 'filtered'].includes(statusOf(order))
+/** What the merchant's server or the cardholder did not confirm was never a payment. */
+const isJudged = ({ request }: Order) => request.mobile?.refusal === undefined
 const countedAt = (order: Order) => order.screening?.counted?.at ?? NaN
 const mostOf = ({ amountMinor, request }: Order) =>
   [
@@ -56,7 +58,7 @@ export function watchFilters(
     let used = 0n
     for (const other of model.orders.values()) {
       const made = madeAt.get(other.orderId)!
-      if (other.merchantId !== order.merchantId || other.orderId === order.orderId) continue
+      if (other.merchantId !== order.merchantId || other.orderId === order.orderId || !isJudged(other)) continue
       if (made > at || countedAt(other) <= since || keyOf[limit.per](other) !== keyOf[limit.per](order)) continue
       const refused = refusedAt.get(other.orderId) ?? Infinity
       const wasRefused = refused < at || (refused === at && (bound === 'most') === (limit.counts === 'refused'))
@@ -100,6 +102,6 @@ export function watchFilters(
       fresh = []
       due.forEach(judge)
     }
-    if (!before) fresh.push(order)
+    if (!before && isJudged(order)) fresh.push(order)
   }
 }

@@ -32,6 +32,10 @@ const cardsDueOf = ({ kind, clientCardId, toClientCardId }: Initiated) => ({
   destination: kind === 'transfer' && toClientCardId === undefined,
 })
 
+/** An order that tells that nothing was asked of anybody, so that it can be called back about. */
+const isRefused = (order: Order) =>
+  order.request.mobile?.refusal !== undefined && statusOf(order) === 'declined' && order.attempts.length === 0
+
 const isEnded = ({ invoice }: InvoiceRow) => invoice.state === 'ordered' || invoice.state === 'declined'
 const finalStates: ReadonlySet<string> = new Set(['APPROVED', 'DECLINED'])
 
@@ -144,9 +148,10 @@ export function watchMobile(
       }
       if (isEnded(after) && after.secrets.cvv2)
         breaks('a CVV2 is gone when it is not needed', `invoice ${invoiceId} is ${state} and still has its CVV2`)
-      if (state === 'declined' && orderOf(after))
+      const order = orderOf(after)
+      if (state === 'declined' && order && !isRefused(order))
         breaks('what is declined is not charged', `invoice ${invoiceId} is declined, and there is an order for it`)
-      if (state === 'ordered' && !orderOf(after))
+      if (state === 'ordered' && !order)
         breaks('an invoice ends once', `invoice ${invoiceId} is ordered, and there is no order for it`)
     },
     committed(order, before) {
@@ -157,6 +162,7 @@ export function watchMobile(
       const initiated = servers.initiated.get(invoiceId)
       if (row?.invoice.orderId !== orderId)
         breaks('one order an invoice', `order ${orderId} is for invoice ${invoiceId}, which has order ${row?.invoice.orderId}`)
+      if (isRefused(order)) return
       if (row?.invoice.state === 'declined')
         breaks('what is declined is not charged', `order ${orderId} is for invoice ${invoiceId}, which is declined`)
       const fault = initiated ? faultOf(order, initiated) : 'nobody initiated it'

@@ -27,14 +27,14 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
       if (isStopped() || !world.holding()) return undefined
       if (verdict.is === 'confirmed') return confirmedMove(world, place, invoice, verdict.confirmed)
       world.log.info({ invoice: invoiceId, why: verdict.why }, 'a mobile transaction is declined')
-      return declined(verdict.decline)
+      return declinedOrder(world, place, open, verdict.decline)
     }
     case 'holding':
       return holdMove(world, place, open, isStopped)
     case 'answering':
       return { state: 'releasing', lease: world.processId, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum }
     case 'choosing':
-      return declined(declines.fee)
+      return declinedOrder(world, place, open, declines.fee)
     case 'ordering':
       if (invoice.hold) await releaseHold(world, invoice, invoice.hold)
       // Made by whoever had it before: nothing that changed since may decline it.
@@ -44,7 +44,7 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
     case 'releasing': {
       await releaseHold(world, invoice, invoice.hold!)
       const { errorCode, errorMessage } = invoice
-      return declined({ errorCode, errorMessage } as Decline)
+      return declinedOrder(world, place, open, { errorCode, errorMessage } as Decline)
     }
     default:
       return undefined
@@ -52,6 +52,21 @@ export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped:
 }
 
 const declined = (decline: Decline): Move => ({ state: 'declined', ...decline })
+
+/** Who is called back about an approval is called back about a decline as well, so there is an order of it where a card is known. */
+async function declinedOrder(
+  world: MobileWorld,
+  place: Place,
+  { invoice, secrets }: OpenInvoice,
+  decline: Decline,
+): Promise<Move> {
+  if (!(await world.orders.byId(invoice))) {
+    const confirmed = invoice.confirmed ?? { billing: {} }
+    const funds = await fundsOf(world, invoice, secrets, confirmed)
+    if (funds) await orderInvoice(world, place, invoice, confirmed, funds, decline)
+  }
+  return declined(decline)
+}
 
 /**
  * The merchant knows it, which is written down before anything follows: whoever takes the invoice over asks the merchant again, may be refused, and must not decline what is ordered.
@@ -67,7 +82,8 @@ function confirmedMove(world: MobileWorld, { endpoint }: Place, { kind, request 
 }
 
 /** Where 3-D Secure does not ask the cardholder a sum may: then it is held first. */
-async function goOn(world: MobileWorld, place: Place, { invoice, secrets }: OpenInvoice): Promise<Move> {
+async function goOn(world: MobileWorld, place: Place, open: OpenInvoice): Promise<Move> {
+  const { invoice, secrets } = open
   const confirmed = invoice.confirmed!
   const funds = await fundsOf(world, invoice, secrets, confirmed)
   if (!funds) return declined(declines.card)
@@ -76,7 +92,7 @@ async function goOn(world: MobileWorld, place: Place, { invoice, secrets }: Open
   const { merchantId, request } = invoice
   const hash = hashIdOfNumber(funds.card.pan, merchantId, world.keys)
   if ((await world.wrongSums.count(merchantId, hash, world.clock.now())) >= mostWrong)
-    return { ...declined(declines.sum), sumStatus: 'NOT_AUTHENTICATED' }
+    return { ...(await declinedOrder(world, place, open, declines.sum)), sumStatus: 'NOT_AUTHENTICATED' }
   const { randomSumCentis } = confirmed
   const hold: Hold = {
     orderId: await world.orderIds.take(),
@@ -92,20 +108,21 @@ async function goOn(world: MobileWorld, place: Place, { invoice, secrets }: Open
 async function holdMove(
   world: MobileWorld,
   place: Place,
-  { invoice, secrets }: OpenInvoice,
+  open: OpenInvoice,
   isStopped: () => boolean,
 ): Promise<Move | undefined> {
+  const { invoice, secrets } = open
   const hold = invoice.hold!
   const confirmed = invoice.confirmed!
   const { merchantId } = invoice
   if (!(await world.orders.byId({ merchantId, orderId: hold.orderId }))) {
     const funds = await fundsOf(world, invoice, secrets, confirmed)
     if (!funds) return declined(declines.card)
-    if (!(await holdSum(world, place, invoice, hold, confirmed, funds))) return declined(declines.hold)
+    if (!(await holdSum(world, place, invoice, hold, confirmed, funds))) return declinedOrder(world, place, open, declines.hold)
   }
   const order = await outcomeOfHold(world, invoice, hold, isStopped)
   if (!order) return undefined
-  if (statusOf(order) !== 'approved') return declined(declines.hold)
+  if (statusOf(order) !== 'approved') return declinedOrder(world, place, open, declines.hold)
   return { state: 'answering', restsUntil: world.clock.now() + answerMs }
 }
 

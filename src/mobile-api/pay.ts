@@ -12,13 +12,14 @@ import { mappingUrl } from './merchant-wire.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import type { Place } from './perform.ts'
 
-/** Makes the order of a confirmed invoice; undefined once it is there. */
+/** Makes the order of a confirmed invoice, or of one that is declined: its outcome is told as any order's. Undefined once it is there. */
 export async function orderInvoice(
   world: MobileWorld,
   place: Place,
   invoice: Invoice,
   confirmed: Confirmed,
   funds: Funds,
+  decline?: Decline,
 ): Promise<Decline | undefined> {
   const { request, kind, invoiceId, orderId, sumStatus } = invoice
   const { destination, ...source } = funds
@@ -45,7 +46,8 @@ export async function orderInvoice(
       mobile: {
         invoiceId,
         ...(maps ? { mappingUrl: mappingUrl(merchantServerUrl!, kind) } : {}),
-        ...(sumStatus === undefined ? {} : { randomSum: 'named' }),
+        ...(sumStatus === 'AUTHENTICATED' ? { randomSum: 'named' } : {}),
+        ...(decline && { refusal: { code: String(decline.errorCode), message: decline.errorMessage } }),
       },
     },
   })

@@ -182,6 +182,7 @@ function resultOf(event: Event, now: number): Transaction['result'] | undefined 
     case 'card expired':
       return expiredCard
     case 'filtered':
+    case 'refused':
     case 'credit refused':
       return { errorCode: event.code, errorMessage: event.message }
     case 'not sent':
@@ -220,6 +221,7 @@ function factsOf(event: Event): object | undefined {
     case 'declined':
     case 'reversal acknowledged':
       return { action_code: event.actionCode }
+    case 'refused':
     case 'credit refused':
       return { error_code: event.code }
     case 'not sent':

@@ -14,6 +14,7 @@ export type Event = { transactionNo: number } & (
   | { is: 'requested' }
   | { is: 'screened clean' }
   | { is: 'filtered'; code: string; message: string; score: number; rules: number[] }
+  | { is: 'refused'; code: string; message: string }
   | { is: 'card expired' }
   | { is: 'authentication begun'; authentication: Authentication; dueAt: number }
   | { is: 'enrolment unknown'; authentication: Authentication; lease: bigint; leaseDueAt: number }

@@ -20,6 +20,7 @@ export const machine: readonly Move[] = [
   row('filtering',   'screened clean',   'ready',       'record attempt'),
   row('filtering',   'filtered',         'filtered'),
   row('filtering',   'card expired',     'declined'),
+  row('filtering',   'refused',          'declined'),
   //  3-D Secure: the method of the issuer, the request to it, perhaps a challenge; nothing is authorised before its result
   row('filtering',          'authentication begun',  'awaiting method',    'await method'),
   row('filtering',          'authentication waived', 'ready',              'record attempt'),

@@ -70,6 +70,8 @@ export interface OrderRequest {
 /** Of the mobile API. */
 export interface MobileFacts {
   invoiceId: string
+  /** Why it was declined before anything was asked of an acquirer. */
+  refusal?: { code: string; message: string }
   /** Where the card is told to the merchant once the payment is approved; absent where it paid by a reference. */
   mappingUrl?: string
   /** The cardholder is asked for a sum instead of by 3-D Secure: the hold of that sum, or the payment once it was named. */

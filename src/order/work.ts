@@ -79,6 +79,8 @@ export function drive(work: Work, event: Event, deciding: Deciding): Refused | u
 
 /** What the gateway itself has to say before anybody outside is asked; then 3-D Secure, where it runs. */
 function screened(work: Work, transaction: Transaction, deciding: Deciding): Event {
+  const { refusal } = work.after.request.mobile ?? {}
+  if (refusal) return { is: 'refused', transactionNo: transaction.no, ...refusal }
   const screening = deciding.filter?.(work.after, work.card)
   if (screening) work.after = { ...work.after, screening }
   const event = screen(work.after, transaction, deciding.now)

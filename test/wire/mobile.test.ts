@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
 import { ledger, until } from '../conformance/client.ts'
+import { openReceiver } from '../harness/receiver.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { openApp, type App, type Json } from './mobile-app.ts'
 import { hmac, type MerchantServer } from './mobile-peer.ts'
@@ -164,6 +165,41 @@ describe('a merchant server that lies, or fails', () => {
     assert.ok((await until(state, ({ rows }) => rows.length === 1)).rows.length === 1)
     merchant.lie = undefined
   })
+})
+
+test('what is declined before anybody was charged is an order too, and called back; without a known card it is neither', async () => {
+  const receiver = await openReceiver(() => 200)
+  try {
+    const set = (url: string) =>
+      database.query(`update endpoint set settings = settings || $1::jsonb where endpoint_id = $2`, [JSON.stringify({ callbackUrl: url }), world.endpoints.plain]) // oxfmt-ignore
+    await set(`${receiver.origin}/told`)
+    await database.query('update config_version set version = version + 1')
+    await until(async () => {
+      await app.ended(app.begin('sale'))
+      return receiver.calls('/told').length
+    }, (calls) => calls > 0) // oxfmt-ignore
+    merchant.lie = (path) => (path.endsWith('/check') ? { status: 403, body: '' } : {})
+    const one = app.begin('sale')
+    const seen = await app.ended(one)
+    assert.deepEqual([seen.state, seen.errorCode], ['DECLINED', 4001])
+    const told = await until(
+      () => receiver.calls('/told').find(({ query }) => query.get('client_orderid') === one.invoiceId),
+      (call) => call !== undefined,
+    )
+    const { query } = told!
+    assert.deepEqual(
+      ['status', 'type', 'orderid', 'error_code', 'amount'].map((name) => query.get(name)),
+      ['declined', 'sale', seen.orderId, '4001', '10.50'],
+    )
+    const kept = await database.query(`select cvv2_sealed from sealed_card where order_id = $1`, [seen.orderId])
+    assert.deepEqual(kept.rows, [{ cvv2_sealed: null }])
+    const without = await app.ended(app.begin('sale', { reference: { clientCardId: 'nobody' } }))
+    assert.equal(without.state, 'DECLINED')
+    assert.equal((await database.query(`select from orders where order_id = $1`, [without.orderId])).rowCount, 0)
+  } finally {
+    merchant.lie = undefined
+    await receiver.close()
+  }
 })
 
 test('a card with 3-D Secure sends the consumer to a short address; the next status is final', async () => {
