@@ -5,7 +5,7 @@ import type { Secret } from '../base/secret.ts'
 import { defined } from '../gateway-api/accept.ts'
 import type { Reply } from '../http/outgoing.ts'
 import { checkParts, mappingParts, signatureHolds } from '../merchant/session.ts'
-import { readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
+import { isPlainText, readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
 import { checkReply, mappingReply } from '../spec/mobile/requests.ts'
 import { minorOfCentis } from './centis.ts'
 import { declines, type Billing, type Confirmed, type Decline, type Invoice, type InvoiceSecrets } from './invoice.ts'
@@ -108,7 +108,7 @@ function cardIdOf(body: unknown, of: 'sourceOfFunds' | 'destinationOfFunds'): st
   const value = valueAt(body, `${of}.reference.serverCardId`)
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null
-  return typeof value === 'string' && value.length <= 64 ? value : null
+  return typeof value === 'string' && value.length <= 64 && isPlainText(value) ? value : null
 }
 
 export function billingOf(values: JsonValues): Billing {

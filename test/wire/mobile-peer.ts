@@ -8,11 +8,18 @@ export interface Call {
   path: string
   body: Json
 }
+export interface Lie {
+  status?: number
+  body?: Json | string
+  hang?: true
+  /** Answers in its own way. */
+  raw?: (response: ServerResponse) => void
+}
 export interface MerchantServer {
   url: string
   calls: Call[]
   /** Changes an answer, or is one: what it returns is sent. By the last word of the path. */
-  lie: ((path: string, answer: Json) => { status?: number; body?: Json | string; hang?: true }) | undefined
+  lie: ((path: string, answer: Json) => Lie) | undefined
   /** serverCardId by clientCardId. */
   cards: Map<string, string>
   close(): void
@@ -66,8 +73,9 @@ export async function startMerchant(
     const path = request.url!
     merchant.calls.push({ path, body })
     const made = answer(path, body)
-    const { status = 200, body: told = made, hang } = merchant.lie?.(path, made) ?? {}
+    const { status = 200, body: told = made, hang, raw } = merchant.lie?.(path, made) ?? {}
     if (hang) return
+    if (raw) return raw(response)
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(typeof told === 'string' ? told : JSON.stringify(told))
   }

@@ -55,7 +55,7 @@ describe('what is refused', () => {
     ['transaction.amountCentis', '1050'], ['transaction.amountCentis', 10.5], ['transaction.amountCentis', 0], ['transaction.amountCentis', -1], ['transaction.currency', 'usd'], ['transaction.currency', 'XXQ'],
     ['sourceOfFunds.card.number', '4111111111111112'], ['sourceOfFunds.card.number', 4111111111111111], ['sourceOfFunds.card.expiry.month', 13], ['sourceOfFunds.card.expiry.month', '12'], ['sourceOfFunds.card.expiry.year', 99],
     ['sourceOfFunds.card.securityCode', '12'], ['billing.phone', ''.padEnd(21, '1')], ['billing.address.country', 'DE'], ['billing.address.postcodeZip', '12345678901'], ['billing.address.street', 'x'.repeat(51)], ['order.description', 'x'.repeat(129)],
-    ['order.siteUrl', 7],
+    ['order.siteUrl', 7], ['order.purpose', 'a\0b'], ['order.purpose', 'a\ud800b'], ['consumer.email', 'ada\0@example.com'], ['consumer.email', 'ada\ud800@example.com'], ['billing.address.city', '\udc00'],
   ]
   for (const [path, value] of unfit)
     test(`${path} ${JSON.stringify(value).slice(0, 30)}`, () =>

@@ -23,17 +23,19 @@ export type JsonTable = Readonly<Record<string, JsonField>>
 const codePoints = (given: string): number => Array.from(given).length
 const between = (least: number, most: number) => (least === most ? `${least}` : `${least} to ${most}`)
 
-/** No control characters: they mean nothing in any of these fields, and a NUL cannot be stored. */
+/** No control characters, which mean nothing in any of these fields, and no half of a surrogate pair. Neither a NUL nor such a half can be stored. */
+export const isPlainText = (given: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(given)
+
 export const text = (least: number, most: number): JsonKind => ({
   must: `a string of ${between(least, most)} characters`,
   schema: { type: 'string', minLength: least, maxLength: most },
-  fits: (value) => typeof value === 'string' && codePoints(value) >= least && codePoints(value) <= most && !/\p{Cc}/u.test(value),
+  fits: (value) => typeof value === 'string' && codePoints(value) >= least && codePoints(value) <= most && isPlainText(value),
 })
 
 export const matching = (pattern: RegExp, must: string): JsonKind => ({
   must,
   schema: { type: 'string', pattern: pattern.source },
-  fits: (value) => typeof value === 'string' && pattern.test(value),
+  fits: (value) => typeof value === 'string' && pattern.test(value) && isPlainText(value),
 })
 
 export const integer = (least: number, most: number): JsonKind => ({

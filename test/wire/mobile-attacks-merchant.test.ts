@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { Client } from 'pg'
+import { ledger, send, settled, until } from '../conformance/client.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { openApp, type App, type Json } from './mobile-app.ts'
+import type { Lie } from './mobile-peer.ts'
+
+/** The merchant's server as an enemy: whatever it answers, each transaction ends, nothing is charged that was not confirmed, and the gateway goes on. */
+
+let world: World
+let app: App
+let database: Client
+let pid = 0
+/** Where redirects lead: nobody comes. */
+let trap: { url: string; hits: string[]; close(): void }
+const lies = new Map<string, (answer: Json) => Lie>()
+before(async () => {
+  world = await startWorld({ env: { LOG_LEVEL: 'debug' } })
+  pid = world.pid
+  database = new Client({ connectionString: world.databaseUrl })
+  await database.connect()
+  app = await openApp(world)
+  trap = await startTrap()
+  app.merchant.lie = (path, answer) => lies.get(/\/([^/]+)\/check$/.exec(path)?.[1] ?? '')?.(answer) ?? {}
+})
+after(async () => {
+  app?.merchant.close()
+  trap?.close()
+  await database?.end()
+  await world?.stop()
+})
+
+async function startTrap() {
+  const hits: string[] = []
+  const server = createServer((request, response) => {
+    hits.push(request.url!)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, hits, close: () => void server.close() }
+}
+
+/** A sale whose check is answered so, to its end. */
+async function saleWith(lie: (answer: Json) => Lie, wish: object = {}): Promise<Json> {
+  const one = app.begin('sale', wish)
+  lies.set(one.invoiceId, lie)
+  return app.ended(one)
+}
+async function declines(lie: (answer: Json) => Lie, errorCode: number): Promise<void> {
+  const seen = await saleWith(lie)
+  assert.deepEqual([seen.state, seen.errorCode], ['DECLINED', errorCode], JSON.stringify(seen))
+  assert.deepEqual(await ledger(world, seen.orderId as string), [])
+}
+const raw = (answer: (response: ServerResponse, text: string) => void) => (told: Json) => ({
+  raw: (response: ServerResponse) => answer(response, JSON.stringify(told)),
+})
+/** Writes the same again and again until the other side hangs up. */
+function without(end: ServerResponse, piece: string, everyMs: number): void {
+  const socket = end.socket!
+  const timer = setInterval(() => socket.write(piece), everyMs)
+  socket.on('error', () => {}).once('close', () => clearInterval(timer))
+}
+
+describe('bytes', { concurrency: 8 }, () => {
+  const mebi = 1024 * 1024
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'
+  // oxfmt-ignore
+  const cases: readonly (readonly [string, (told: Json) => Lie, number])[] = [
+    ['10 MB of blanks around the right answer', raw((r, text) => void r.end(' '.repeat(10 * mebi) + text)),                                   4003],
+    ['the right answer, and 10 MB after it',    raw((r, text) => void r.end(text + ' '.repeat(10 * mebi))),                                   4003],
+    ['the right answer packed, with 10 MB',     raw((r, text) => void r.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text + ' '.repeat(10 * mebi)))), 4003],
+    ['headers without an end',                  raw((r) => { r.socket!.write(head); without(r, `x-more: ${'y'.repeat(1_000)}\r\n`, 1) }),     4002],
+    ['a header of 64 KiB',                      raw((r, text) => void r.socket!.end(`${head}x: ${'y'.repeat(65_536)}\r\n\r\n${text}`)),       4002],
+    ['interim answers without an end',          raw((r) => without(r, 'HTTP/1.1 103 Early Hints\r\n\r\n', 20)),                               4002],
+    ['a byte now and then',                     raw((r) => { r.socket!.write(`${head}content-length: 1000\r\n\r\n`); without(r, ' ', 250) }), 4002],
+    ['no HTTP',                                 raw((r) => void r.socket!.end('\0\0\0\0garbage\r\n\r\n')),                                    4002],
+    ['a body that is cut off',                  raw((r, text) => void r.socket!.end(`${head}content-length: 9000\r\n\r\n${text}`)),           4002],
+    ['two lengths',                             raw((r, text) => void r.socket!.end(`${head}content-length: 2\r\ncontent-length: ${text.length}\r\n\r\n${text}`)), 4002],
+    ['bytes that are no UTF-8',                 raw((r, text) => void r.end(Buffer.concat([Buffer.of(0xff, 0xfe), Buffer.from(text)]))),      4003],
+    ['the right answer in UTF-16',              raw((r, text) => void r.end(Buffer.from(text, 'utf16le'))),                                   4003],
+  ]
+  for (const [what, lie, errorCode] of cases)
+    test(`${what}: declined ${errorCode}, nothing charged`, async () => {
+      await declines(lie, errorCode)
+    })
+  for (const status of [301, 302, 303, 307, 308])
+    test(`a redirect ${status} within the machine is not followed`, async () => {
+      await declines(raw((r) => void r.writeHead(status, { location: `${trap.url}/${status}` }).end()), 4001) // oxfmt-ignore
+      assert.deepEqual(trap.hits, [])
+    })
+})
+
+describe('JSON', { concurrency: 8 }, () => {
+  const session = (answer: Json) => answer['session'] as Json
+  const text = (make: (told: string, answer: Json) => string) => (answer: Json) => ({
+    body: make(JSON.stringify(answer), answer),
+  })
+  // oxfmt-ignore
+  const cases: readonly (readonly [string, (told: Json) => Lie, number])[] = [
+    ['all of it beneath __proto__',      text((told) => `{"__proto__":${told}}`),                                                          4003],
+    ['the session beneath __proto__',    text((_told, a) => `{"invoiceId":"${a['invoiceId'] as string}","__proto__":{"session":${JSON.stringify(session(a))}}}`), 4003],
+    ['members of the prototype',         text((_told, a) => `{"invoiceId":"${a['invoiceId'] as string}","session":"constructor"}`),        4003],
+    ['a signature first right, then not', text((told) => told.replace('"checkSignature":', '"checkSignature":"x","checkSignature2":')),    4003],
+    ['the right one, then a second nonce', text((told) => told.replace(/}}$/, `,"nonce":"${'n'.repeat(32)}"}}`).replace(/}$/, `,"session":{"nonce":"${'n'.repeat(32)}"}}`)), 4003],
+    ['30,000 lists in each other',       text((told) => `{"x":${'['.repeat(30_000)}${']'.repeat(30_000)},${told.slice(1)}`),                -1],
+    ['60,000 lists without an end',      text(() => '['.repeat(60_000)),                                                                   4003],
+    ['a list around it',                 text((told) => `[${told}]`),                                                                      4003],
+    ['two answers',                      text((told) => told + told),                                                                      4003],
+    ['a comment',                        text((told) => `/**/${told}`),                                                                    4003],
+    ['a sum of 345.5',                   (a) => ({ body: { ...a, transaction: { randomSumCentis: 345.5 } } }),                             4003],
+    ['a sum beyond every number',        text((told) => told.replace(/}$/, ',"transaction":{"randomSumCentis":1e999}}')),                   4003],
+    ['an error, and all else right',     (a) => ({ body: { ...a, error: { cause: 'FILTERED' } } }),                                        4001],
+    ['a card named beyond 2^53',         text((told) => told.replace(/}$/, ',"sourceOfFunds":{"reference":{"serverCardId":9007199254740993}}}')), 4003],
+  ]
+  for (const [what, lie, errorCode] of cases)
+    test(what, async () => {
+      if (errorCode > 0) return declines(lie, errorCode)
+      assert.equal((await saleWith(lie)).state, 'APPROVED', 'what nobody asked for is not looked at')
+    })
+})
+
+describe('texts', { concurrency: 8 }, () => {
+  const billing = (value: object) => (answer: Json) => ({ body: { ...answer, billing: value } })
+  const consumer = (value: object) => (answer: Json) => ({ body: { ...answer, consumer: value } })
+  // oxfmt-ignore
+  const cases: readonly (readonly [string, (told: Json) => Lie])[] = [
+    ['a line break in the city',                billing({ address: { city: 'Paris\r\nX-Evil: 1' } })],
+    ['a NUL in the street',                     billing({ address: { street: 'a\0b' } })],
+    ['an escape in the phone number',           billing({ phone: '+1\u001b[2J' })],
+    ['half a character in the city',            billing({ address: { city: 'a\ud800b' } })],
+    ['the other half in the street',            billing({ address: { street: '\udc00' } })],
+    ['a NUL in the e-mail address',             consumer({ email: 'ada\0@example.com' })],
+    ['a control character in the e-mail address', consumer({ email: 'ada\u0007@example.com' })],
+    ['half a character in the e-mail address',  consumer({ email: 'ada\ud800@example.com' })],
+    ['half a character in an IP address',       consumer({ ipAddresses: ['192.0.2.\udfff'] })],
+    ['an object in place of the city',          billing({ address: { city: { toString: 'x' } } })],
+  ]
+  for (const [what, lie] of cases) test(`${what}: declined, nothing charged`, () => declines(lie, 4003))
+
+  // oxfmt-ignore
+  const cardIds: readonly (readonly [string, number])[] = [
+    ['7\0', 4003], ['\ud800', 4003], ['9'.repeat(19), 4004], ['0'.repeat(19), 4004], ['-1', 4004], ['1e3', 4004], ['0x10', 4004], [' 7', 4004], ['٧', 4004], ['9'.repeat(64), 4004],
+  ]
+  for (const [id, errorCode] of cardIds)
+    test(`the card ${JSON.stringify(id)}: declined ${errorCode}`, async () => {
+      const clientCardId = `card ${cardIds.findIndex(([other]) => other === id)}`
+      app.merchant.cards.set(clientCardId, id)
+      const seen = await app.ended(app.begin('sale', { reference: { clientCardId } }))
+      assert.deepEqual([seen.state, seen.errorCode], ['DECLINED', errorCode], JSON.stringify(seen))
+    })
+
+  test('markup in what is believed comes out of callbacks, pages and logs as text', async () => {
+    const email = '"><img/src=x/onerror=alert(1)>@evil.example'
+    const city = `</script><script>alert(1)</script>`
+    const callback = `${world.merchantServerUrl}/callback`
+    await database.query(`update endpoint set settings = settings || jsonb_build_object('callbackUrl', $1::text) where endpoint_id = $2`, [callback, world.endpoints.plain]) // oxfmt-ignore
+    await database.query('update config_version set version = version + 1')
+    const body = (answer: Json) => ({ body: { ...answer, consumer: { email }, billing: { phone: '<b>1</b>', address: { city, street: `'; drop table orders; --` } } } }) // oxfmt-ignore
+    const called = async () => {
+      const one = app.begin('sale')
+      lies.set(one.invoiceId, body)
+      const seen = await app.ended(one)
+      assert.equal(seen.state, 'APPROVED')
+      const { rowCount } = await database.query('select from delivery where order_id = $1 and url = $2', [seen.orderId, callback])
+      return { one, seen, callbacks: rowCount }
+    }
+    const { one, seen } = await until(called, ({ callbacks }) => callbacks === 1)
+    const told = await settled(world, { orderid: seen.orderId as string, client_orderid: one.invoiceId, serial: '' })
+    assert.deepEqual([told['email'], told['city']], [email, city])
+    const receipt = await send('GET', `${world.baseUrl}/view-receipt/${told['end-point-id']}/${told['receipt-id']}/`)
+    const isHere = async () =>
+      (await send('GET', `${world.merchantServerUrl}/callbacks.json?client_orderid=${one.invoiceId}`)).body
+    assert.match(await until(isHere, (text) => text.includes('onerror')), /"valid":true/)
+    const page = await send('GET', `${world.merchantServerUrl}/?client_orderid=${one.invoiceId}`)
+    for (const { httpStatus, body: text } of [receipt, page]) {
+      assert.equal(httpStatus, 200)
+      assert.doesNotMatch(text, /<img|<script>alert|<b>1/)
+    }
+  })
+})
+
+test('whatever it said, the gateway is the same process, its log has no line that it did not write, and it sells', async () => {
+  const log = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
+  for (const line of log.split('\n').filter((text) => text !== '')) assert.equal(typeof JSON.parse(line), 'object')
+  // eslint-disable-next-line no-control-regex
+  assert.doesNotMatch(log, /[\u0000-\u0009\u000b-\u001f]|drop table orders|onerror/)
+  assert.equal((await app.ended(app.begin('sale'))).state, 'APPROVED')
+  assert.equal(world.pid, pid)
+  const { rows } = await database.query(`select invoice_id, state from mobile_invoice where state in ('checking', 'ordering')`)
+  assert.deepEqual(rows, [], 'none is left behind')
+})
