@@ -69,7 +69,7 @@ async function relay(
   const { kind = '', endpointId = '', invoiceId = '', last } = request.params as Record<string, string>
   const isCall =
     /^(?:verification|sale|transfer)$/.test(kind) &&
-    [endpointId, invoiceId, last ?? 'x'].every((one) => /^[\w.-]{1,128}$/.test(one))
+    [endpointId, invoiceId, last ?? 'x'].every((one) => /^[\w.-]{1,128}$/.test(one) && !isStep(one))
   if (!isCall) return plain(reply, 404, 'There is no such call of the gateway.')
   const path = [kind, endpointId, invoiceId, ...(last === undefined ? [] : [last])].map(encodeURIComponent).join('/')
   try {
@@ -93,6 +93,9 @@ async function relay(
     return plain(reply, 502, 'The gateway does not answer.')
   }
 }
+
+/** In a path these lead elsewhere, encoded or not. */
+const isStep = (name: string): boolean => name === '.' || name === '..'
 
 const pageHeaders = (nonce: string) => ({
   'content-type': 'text/html; charset=utf-8',
