@@ -36,21 +36,28 @@ interface Wish {
   amountCentis?: number
   currency?: string
   email?: string
+  /** Instead of new ones. */
+  invoiceId?: string
+  nonce?: string
+  accessToken?: string
   /** Into the body, after it was signed. */
   change?: (body: Json) => void
 }
 
-/** An app at a world whose endpoints plain, secure, yen, mobile_fee and mobile_random_sum call the merchant's server of this test. */
-export async function openApp(world: World) {
+const usuallyServed = ({ endpoints }: World) => {
+  const { plain, secure, yen, mobile_fee: fee, mobile_random_sum: randomSum } = endpoints
+  return [plain, secure, yen, fee, randomSum]
+}
+
+/** An app at a world whose endpoints plain, secure, yen, mobile_fee and mobile_random_sum call the merchant's server of this test; or the endpoints that are given. */
+export async function openApp(world: World, served = usuallyServed(world)) {
   const began = new Map<string, { nonce: string; invoiceId: string; endpointId: string }>()
   const merchant = await startMerchant(world.merchant.controlKey, began)
   /** What the merchant's server hands to its app, and what the app then sends. */
   function begin(kind: Begun['kind'], wish: Wish = {}): Begun {
     const { endpoint = world.endpoints.plain, number = '4111111111111111', securityCode, reference, amountCentis = 1_050, email = 'ada@example.com' } = wish // oxfmt-ignore
     const currency = wish.currency ?? (endpoint === world.endpoints.yen ? 'JPY' : 'USD')
-    const invoiceId = randomUUID()
-    const nonce = randomUUID().replaceAll('-', '')
-    const accessToken = randomUUID() + randomUUID()
+    const { invoiceId = randomUUID(), nonce = randomUUID().replaceAll('-', ''), accessToken = randomUUID() + randomUUID() } = wish
     const serialNumber = 'device-1'
     const amount = kind === 'verification' ? [] : [String(amountCentis)]
     const signature = hmac(
@@ -118,8 +125,6 @@ export async function openApp(world: World) {
     assert.match(String(error['code']), /^[0-9a-f-]{36}$/)
   }
 
-  const { plain, secure, yen, mobile_fee: fee, mobile_random_sum: randomSum } = world.endpoints
-  const served = [plain, secure, yen, fee, randomSum]
   const { tell } = cliOf(() => world)
   for (const id of served) await tell(['endpoint', 'set', String(id), '--merchant-server-url', merchant.url])
   // The gateway reads the configuration now and then: until this server is the one that is asked.
