@@ -2,41 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { systemRandom } from '../../src/base/random.ts'
-import { registryOf, type GateRow } from '../../src/merchant/merchant.ts'
 import { capturedMinor, returnedMinor, type FollowAsk } from '../../src/order/amounts.ts'
 import type { Event } from '../../src/order/event.ts'
 import { statusOfState, type Attempt, type Order, type Transaction } from '../../src/order/order.ts'
 import { drive, follow, resume, type Deciding, type Work } from '../../src/order/work.ts'
 import { finalStatuses, type OrderKind } from '../../src/spec/words.ts'
-import { eventOf, frozen, now, openAttempt, orderIn } from './decide-orders.ts'
+import { eventOf, frozen, now, openAttempt, orderIn, registryWithGate } from './decide-orders.ts'
 
 /** Random lives of an approved order, through everything that decides about it, beside an acquirer that knows what really moved. */
 
 const authorised = 1000n
 const me = 1n
-const gateRow: GateRow = {
-  host: 'acquirer.test',
-  port: 1,
-  terminalId: openAttempt.terminalId,
-  cardAcceptorId: 'A',
-  cardAcceptorName: 'A',
-  acquirerId: '1',
-  mcc: '5999',
-  descriptor: 'D',
-  answerTimeoutMs: 5_000,
-  partialCapture: true,
-  partialReversal: true,
-  recognisesRepeats: false,
-  maxOpen: 10,
-}
-const registry = registryOf({
-  version: 1n,
-  staleAt: Infinity,
-  merchants: [],
-  endpoints: [],
-  groups: [],
-  gates: [{ gateId: openAttempt.gateId, name: 'g', enabled: true, settings: gateRow }],
-})
+const registry = registryWithGate(true)
 
 type Command =
   | { do: 'ask'; operation: FollowAsk['operation']; minor: bigint | undefined; key: string | undefined }

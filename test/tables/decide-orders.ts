@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { decide, type Decided } from '../../src/order/decide.ts'
+import { registryOf, type GateRow, type Registry } from '../../src/merchant/merchant.ts'
 import type { Event, EventName } from '../../src/order/event.ts'
 import { machine, moveFor, type Move } from '../../src/order/machine.ts'
 import { statusOfState, type Attempt, type Order, type State, type Transaction } from '../../src/order/order.ts'
@@ -65,6 +66,32 @@ const names = {
   deadlineAt: now + 5_000,
 }
 export const openAttempt: Attempt = { ...names, no: 1, transactionNo: 1 }
+
+const gateRow: GateRow = {
+  host: 'acquirer.test',
+  port: 1,
+  terminalId: names.terminalId,
+  cardAcceptorId: 'A',
+  cardAcceptorName: 'A',
+  acquirerId: '1',
+  mcc: '5999',
+  descriptor: 'D',
+  answerTimeoutMs: 5_000,
+  partialCapture: true,
+  partialReversal: true,
+  recognisesRepeats: false,
+  maxOpen: 10,
+}
+/** The gate of the open attempt, and nothing else. */
+export const registryWithGate = (enabled: boolean): Registry =>
+  registryOf({
+    version: 1n,
+    staleAt: Infinity,
+    merchants: [],
+    endpoints: [],
+    groups: [],
+    gates: [{ gateId: names.gateId, name: 'g', enabled, settings: gateRow }],
+  })
 const authentication: Authentication = {
   round: 1,
   directory: 'a directory',

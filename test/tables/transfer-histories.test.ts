@@ -2,43 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { systemRandom } from '../../src/base/random.ts'
-import { registryOf } from '../../src/merchant/merchant.ts'
 import type { Event } from '../../src/order/event.ts'
 import { head, statusOf, statusOfState, type Order, type Transaction } from '../../src/order/order.ts'
 import { drive, follow, resume, type Deciding, type Work } from '../../src/order/work.ts'
 import { finalStatuses } from '../../src/spec/words.ts'
-import { eventOf, frozen, now, openAttempt, orderIn } from './decide-orders.ts'
+import { eventOf, frozen, now, openAttempt, orderIn, registryWithGate } from './decide-orders.ts'
 
 /** Random lives of a transfer, through everything that decides about it, beside an acquirer that knows what really moved. */
 
 const amount = 1000n
 const commission = 35n
 const me = 1n
-const settings = {
-  host: 'acquirer.test',
-  port: 1,
-  terminalId: openAttempt.terminalId,
-  cardAcceptorId: 'A',
-  cardAcceptorName: 'A',
-  acquirerId: '1',
-  mcc: '5999',
-  descriptor: 'D',
-  answerTimeoutMs: 5_000,
-  partialCapture: true,
-  partialReversal: true,
-  recognisesRepeats: false,
-  maxOpen: 10,
-}
-const registry = (gateOn: boolean) =>
-  registryOf({
-    version: 1n,
-    staleAt: Infinity,
-    merchants: [],
-    endpoints: [],
-    groups: [],
-    gates: [{ gateId: openAttempt.gateId, name: 'g', enabled: gateOn, settings }],
-  })
-
 type Command =
   /** What the acquirer did with a debit or credit, and whether its answer came. */
   | { do: 'answer'; booked: boolean; outcome: 'told' | 'lost' | 'awaited' | 'not sent' }
@@ -106,7 +80,14 @@ class Life {
 
   #deciding(): Deciding {
     const planner = { enrolment: () => ({ is: 'unknown' as const }), random: systemRandom, steering: false }
-    return { now: this.#at, processId: me, registry: registry(this.#gateOn), planner, number: () => this.#number++, hold: true }
+    return {
+      now: this.#at,
+      processId: me,
+      registry: registryWithGate(this.#gateOn),
+      planner,
+      number: () => this.#number++,
+      hold: true,
+    }
   }
 
   #openAttempt = ({ no }: Transaction): number =>
