@@ -50,7 +50,7 @@ function cardsIn(body: Body, kind: Kind): MappedCard[] {
     const serverCardId = maybeIdentifier(body, 'reference.serverCardId', 64)
     if (serverCardId === undefined) throw invalid('reference.serverCardId may not be empty')
     const uniqueReferenceCardId = whole(body, 'reference.uniqueReferenceCardId', 0)
-    return [{ serverCardId, uniqueReferenceCardId, bin: whole(body, 'sourceCard.bin', 0, mostBin), isDestination: false }]
+    return [{ serverCardId, uniqueReferenceCardId, bin: maybeWhole(body, 'sourceCard.bin', 0, mostBin), isDestination: false }]
   }
   const paths = kind === 'sale' ? ['sourceCard'] : ['sourceCard', 'destinationCard']
   return paths.flatMap((path) => {

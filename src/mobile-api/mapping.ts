@@ -32,11 +32,13 @@ export const cardMapping = (world: () => MobileWorld, orderOf: (delivery: Delive
   },
 })
 
+const binFact = ({ bin }: { bin: string }) => (bin === '' ? {} : { bin: Number(bin) })
+
 async function sourceOf(world: MobileWorld, order: Order): Promise<ToldCard> {
   const { merchantId, orderId, card } = order
   const place = { merchantId, orderId }
   const { ids, uniqueReference } = await world.registerCard({ place, card, first: firstPaymentOf(order), at: world.clock.now() })
-  return { serverCardId: String(ids.cardRefId), uniqueReferenceCardId: uniqueReference, bin: Number(card.bin) }
+  return { serverCardId: String(ids.cardRefId), uniqueReferenceCardId: uniqueReference, ...binFact(card) }
 }
 
 /** Nobody pays with somebody else's card because money was once sent to it: its id is one that serves as a destination alone. */
@@ -45,5 +47,5 @@ async function destinationOf(world: MobileWorld, order: Order): Promise<ToldCard
   const card = request.transfer!.destination
   const made = { place: { merchantId, orderId }, card, at: world.clock.now() }
   const { dstCardRefId, uniqueReference } = await world.registerDestination(made)
-  return { serverCardId: String(dstCardRefId), uniqueReferenceCardId: uniqueReference, bin: Number(card.bin) }
+  return { serverCardId: String(dstCardRefId), uniqueReferenceCardId: uniqueReference, ...binFact(card) }
 }

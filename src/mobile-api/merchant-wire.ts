@@ -54,7 +54,7 @@ export function judgeCheck(invoice: Invoice, reply: Reply, controlKeys: readonly
   if (typeof values === 'string') return declined('unbelievable', values)
   const cards = {
     source: cardIdOf(body, 'sourceOfFunds'),
-    destination: invoice.kind === 'transfer' ? cardIdOf(body, 'destinationOfFunds') : undefined,
+    destination: cardIdOf(body, 'destinationOfFunds'),
   }
   return judgeValues(invoice, values, cards, controlKeys)
 }
@@ -129,7 +129,8 @@ export function billingOf(values: JsonValues): Billing {
 export interface ToldCard {
   serverCardId: string
   uniqueReferenceCardId: number
-  bin: number
+  /** Of a number so short that it would tell the rest, none. */
+  bin?: number
 }
 
 /** What maps cards: the three bodies differ. */
@@ -174,9 +175,11 @@ export function judgeMapping(
 
 const declined = (name: keyof typeof declines, why: string): Checked => ({ is: 'declined', decline: declines[name], why })
 
+/** A `serverCardId` may be a number, and has more digits than a number holds: those are read as text. Within a string its quotes are escaped, and it is left alone. */
 function parsed(body: Buffer): unknown {
+  const text = body.toString('utf8').replace(/("serverCardId"\s*:\s*)([0-9]{16,64})(?=\s*[,}])/g, '$1"$2"')
   try {
-    return JSON.parse(body.toString('utf8'))
+    return JSON.parse(text)
   } catch {
     return undefined
   }

@@ -84,7 +84,10 @@ export async function performMobile(
   if (load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant)
     return refuseMobile('PROCESSING_FAILED', 'there is no room for it now; try again')
 
-  const digest = hmacSha256(world.keys.current('digest').key, JSON.stringify([kind, invoiceId, said(values)]))
+  const digest = hmacSha256(
+    world.keys.current('digest').key,
+    JSON.stringify([kind, String(endpoint.endpointId), invoiceId, said(values)]),
+  )
   const secrets = secretsOf(kind, values)
   const invoice: Invoice = {
     merchantId: merchant.merchantId,

@@ -67,10 +67,24 @@ export function readJson(fields: JsonTable, body: unknown, needs: ReadonlySet<Js
   }
   for (const [path, { need }] of Object.entries(fields))
     if (!values.has(path) && (need === 'mandatory' || needs.has(need))) return `${path} may not be empty`
+  for (const path of parentsOf(fields)) if (!isObject(valueAt(body, path) ?? {})) return `${path} must be an object`
   for (const [path, { is }] of Object.entries(fields))
     if (values.has(path) && !is.fits(values.get(path))) return `${path} must be ${is.must}`
   return values
 }
+
+/** Paths of the objects that fields are in. */
+const parentsOf = (fields: JsonTable): Set<string> =>
+  new Set(
+    Object.keys(fields).flatMap((path) => {
+      const names = path.split('.').slice(0, -1)
+      return names.map((_name, i) => names.slice(0, i + 1).join('.'))
+    }),
+  )
+
+/** As of a field, empty text counts as absent. */
+const isObject = (value: unknown): boolean =>
+  value === '' || (typeof value === 'object' && value !== null && !Array.isArray(value))
 
 /** What is at a dotted path; only own members count. */
 export function valueAt(body: unknown, path: string): unknown {

@@ -102,7 +102,7 @@ const told: ToldTable = {
 const cardRows = (at: string, reference: string, need: ToldField['need']): ToldTable => ({
   [`${reference}.serverCardId`]:          { is: text(1, 64), need, means: 'the card, as the service calls it; to be named in checks' },
   [`${reference}.uniqueReferenceCardId`]: { is: integer(0, Number.MAX_SAFE_INTEGER), need, means: 'the same for every reference to one card number' },
-  [`${at}.bin`]:                          { is: integer(0, 99_999_999), need, means: 'first digits of the card' },
+  [`${at}.bin`]:                          { is: integer(0, 99_999_999), need: 'optional', means: 'first digits of the card; of a number below 13 digits, of which they would tell too much, none' },
 })
 
 export const verificationNotification: ToldTable = { ...told, ...cardRows('sourceCard', 'reference', 'mandatory') }

@@ -1,3 +1,4 @@
+import countries from 'i18n-iso-countries'
 import { checkDigitHolds } from '../../base/luhn.ts'
 import { currencyOf } from '../../base/money.ts'
 import { degrees, integer, listOf, matching, text, type JsonKind, type JsonTable } from './field.ts'
@@ -7,6 +8,11 @@ const currency: JsonKind = {
   must: 'a currency of ISO 4217 in upper-case letters',
   schema: { type: 'string', pattern: '^[A-Z]{3}$' },
   fits: (value) => typeof value === 'string' && currencyOf(value) !== undefined,
+}
+const country: JsonKind = {
+  must: 'a country of ISO 3166-1 in three upper-case letters',
+  schema: { type: 'string', pattern: '^[A-Z]{3}$' },
+  fits: (value) => typeof value === 'string' && /^[A-Z]{3}$/.test(value) && countries.alpha3ToAlpha2(value) !== undefined,
 }
 const cardNumber: JsonKind = {
   must: '9 to 19 digits with a valid check digit',
@@ -50,7 +56,7 @@ const surroundings = {
   'location.lng':                { is: degrees(180),   need: 'optional', guard: 'personal', means: 'longitude' },
   'billing.phone':               { is: text(1, 20),    need: 'optional', guard: 'personal', means: 'telephone number' },
   'billing.address.city':        { is: text(1, 100),   need: 'optional', guard: 'personal', means: 'city' },
-  'billing.address.country':     { is: matching(/^[A-Z]{3}$/, 'three upper-case letters of ISO 3166-1'), need: 'optional', guard: 'personal', means: 'country, ISO 3166-1 alpha-3' },
+  'billing.address.country':     { is: country, need: 'optional', guard: 'personal', means: 'country, ISO 3166-1 alpha-3' },
   'billing.address.postcodeZip': { is: text(1, 10),    need: 'optional', guard: 'personal', means: 'postal code' },
   'billing.address.state':       { is: text(2, 3),     need: 'optional', guard: 'personal', means: 'state' },
   'billing.address.street':      { is: text(1, 50),    need: 'optional', guard: 'personal', means: 'street and number' },

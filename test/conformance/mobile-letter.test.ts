@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { cliOf } from '../wire/cli-run.ts'
+import { status, until } from './client.ts'
+import { at, changed, ok, type Behaviour, type Kind } from './mobile-merchant.ts'
+import { begin, cardAt, cardNumber, ends, initiate, openMobile, orderOf, perform, refused, signature, type Mobile } from './mobile.ts' // oxfmt-ignore
+
+/** The mobile API to the letter: what differs in one detail, and what is told of a transaction that nobody was charged for. */
+
+let world: World
+let mobile: Mobile
+let shop: Receiver
+before(async () => {
+  shop = await openReceiver(() => 200)
+  world = await startWorld()
+  const { tell } = cliOf(() => world)
+  await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own?x=1`])
+  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile])
+  await until(
+    () => ends(mobile, 'APPROVED', 'sale'),
+    () => shop.calls('/own').length > 0,
+  )
+})
+after(async () => {
+  await world?.stop()
+  await mobile?.shop.close()
+  await shop?.close()
+})
+
+const kinds: Kind[] = ['verification', 'sale', 'transfer']
+const notified = (invoiceId: string) =>
+  until(
+    () => mobile.shop.notifications(invoiceId),
+    ({ length }) => length > 0,
+  )
+
+for (const kind of kinds)
+  describe(kind, { concurrency: 8 }, () => {
+    it("an order that the merchant's server refused is one of the gateway API too, and is called back", async () => {
+      const { made, told } = await ends(mobile, 'DECLINED', kind, {}, { check: () => ({ status: 403, body: '' }) })
+      const order = await status(world, { client_orderid: made.invoiceId, orderid: orderOf(told) })
+      assert.deepEqual([order.status, order['error-code']], ['declined', String(told.errorCode)])
+      const seen = await until(
+        () => shop.calls('/own').filter(({ query }) => query.get('orderid') === orderOf(told)),
+        ({ length }) => length > 0,
+      )
+      assert.deepEqual(
+        seen.map(({ query }) => [query.get('status'), query.get('error_code')]),
+        [['declined', String(told.errorCode)]],
+      )
+    })
+    it('the bin of a card of nine digits, which would tell most of it, is left out', async () => {
+      const number = cardNumber('41111111')
+      const { made } = await ends(mobile, 'APPROVED', kind, { [`${cardAt(kind)}.number`]: number })
+      const [call] = await notified(made.invoiceId)
+      assert.equal(at(call?.body, 'sourceCard.bin'), undefined)
+      assert.ok(!call?.text.includes(number))
+    })
+    it('location, billing, billing.address and order are objects', async () => {
+      for (const path of ['location', 'billing', 'billing.address', 'order'])
+        for (const value of ['a', 1, ['a'], true]) {
+          const made = initiate(mobile, kind, { [path]: value })
+          refused(await perform(mobile, made), 'INVALID_REQUEST', new RegExp(`^${path} `), made.invoiceId)
+        }
+    })
+    it('a country that ISO 3166-1 does not have is refused', async () => {
+      const made = initiate(mobile, kind, { 'billing.address.country': 'ABC' })
+      refused(await perform(mobile, made), 'INVALID_REQUEST', /^billing\.address\.country /, made.invoiceId)
+    })
+    it('the same invoice and nonce at another endpoint, signed for it, is other content', async () => {
+      const made = await begin(mobile, kind)
+      const next = { ...made, endpoint: world.endpoints.mobile }
+      const signed = signature(kind, next.endpoint, next.invoiceId, next.body, world.merchant.controlKey)
+      const told = await perform(mobile, { ...next, body: changed(next.body, { 'session.signature': signed }) })
+      refused(told, 'INVALID_REQUEST', /invoiceId/, made.invoiceId)
+    })
+  })
+
+describe('serverCardId', () => {
+  const paidWith = async (): Promise<string> => {
+    const { made } = await ends(mobile, 'APPROVED', 'sale')
+    const [call] = await notified(made.invoiceId)
+    return String(at(call?.body, 'sourceCard.reference.serverCardId'))
+  }
+  it('may be a number, of more digits than a number of JavaScript holds', async () => {
+    const mine = await paidWith()
+    assert.ok(!Number.isSafeInteger(Number(mine)))
+    const check: Behaviour = (honest) => ok(JSON.stringify(honest).replace(`"serverCardId":"${mine}"`, `"serverCardId":${mine}`))
+    await ends(mobile, 'APPROVED', 'sale', { sourceOfFunds: { reference: { clientCardId: 'c' } } }, { source: mine, check })
+  })
+  it('of a destination declines a sale, which has none', async () => {
+    const mine = await paidWith()
+    const check: Behaviour = (honest) => ok(changed(honest, { 'destinationOfFunds.reference.serverCardId': mine }))
+    await ends(mobile, 'DECLINED', 'sale', {}, { check })
+  })
+})
