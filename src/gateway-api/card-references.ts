@@ -1,5 +1,5 @@
 import type { FirstPayment } from '../card/reference.ts'
-import { head, statusOf, type Order } from '../order/order.ts'
+import { head, isRandomSum, statusOf, type Order } from '../order/order.ts'
 import { cardInfoReply, createCardRefReply, createCardRefV4Reply } from '../spec/gateway/card.ts'
 import { refusals, type Refusal } from '../spec/refusals.ts'
 import { finalStatuses } from '../spec/words.ts'
@@ -18,7 +18,7 @@ export async function performCreateCardRef(asked: Asked): Promise<Reply | Refusa
     'end-point-id': String(order.endpointId),
   }
   const status = statusOf(order)
-  if (status !== 'approved') {
+  if (status !== 'approved' || isRandomSum(order)) {
     const { code, text } = refusals['wrong state']
     const reply = {
       ...about,

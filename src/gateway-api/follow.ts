@@ -1,5 +1,6 @@
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import type { FollowAsk } from '../order/amounts.ts'
+import { isRandomSum } from '../order/order.ts'
 import type { FollowRequest } from '../spec/gateway/follow.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
@@ -14,6 +15,7 @@ export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
   if (currency !== undefined && currency.code !== order.currency) return refuse('currency not supported')
   if (asked.registry.endpoint(order.endpointId)?.settings.disabledOperations.includes(operation))
     return refuse('operation not enabled')
+  if (isRandomSum(order)) return wrongState(asked)
   const ask: FollowAsk = {
     operation: operation as FollowAsk['operation'],
     serialNumber,

@@ -244,3 +244,6 @@ export const statusOfState = (state: State): Status => stateStatus[state]
 export const head = (order: Order): Transaction => order.transactions[0]!
 
 export const statusOf = (order: Order): Status => statusOfState(head(order).state)
+
+/** The hold of a random sum: the gateway's own, which nobody else captures, releases or takes a card from. */
+export const isRandomSum = (order: Order): boolean => order.request.mobile?.randomSum === 'hold'
