@@ -5,6 +5,7 @@ import type { Secret } from '../base/secret.ts'
 import { defined } from '../gateway-api/accept.ts'
 import type { Reply } from '../http/outgoing.ts'
 import { checkParts, mappingParts, signatureHolds } from '../merchant/session.ts'
+import { ipAddress } from '../spec/kinds.ts'
 import { isPlainText, readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
 import { checkReply, mappingReply } from '../spec/mobile/requests.ts'
 import { minorOfCentis } from './centis.ts'
@@ -90,12 +91,11 @@ function judgeValues(
   const randomSumCentis = values.get('transaction.randomSumCentis') as number | undefined
   if (randomSumCentis !== undefined && minorOfCentis(randomSumCentis, request.currency) === undefined)
     return declined('unbelievable', `randomSumCentis cannot be expressed in ${request.currency}`)
-  const [ipAddress] = (values.get('consumer.ipAddresses') as string[] | undefined) ?? []
   const confirmed = defined({
     billing: billingOf(values),
     email: told('consumer.email'),
     birthDay: told('consumer.birthDay'),
-    ipAddress,
+    ipAddress: ipAddressOf(values),
     serverCardId: source,
     toServerCardId: destination,
     randomSumCentis,
@@ -125,6 +125,10 @@ export function billingOf(values: JsonValues): Billing {
   }
   return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
 }
+
+/** The first that is one: a text that is none is in no list of a filter, and issuers refuse it. */
+export const ipAddressOf = (values: JsonValues): string | undefined =>
+  (values.get('consumer.ipAddresses') as string[] | undefined)?.find((one) => ipAddress.read(one, () => undefined) === one)
 
 export interface ToldCard {
   serverCardId: string

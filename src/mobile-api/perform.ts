@@ -7,7 +7,7 @@ import { readJson, valueAt, type JsonNeed, type JsonTable, type JsonValues } fro
 import { isInvoiceId, saleRequest, transferRequest, verificationRequest } from '../spec/mobile/requests.ts'
 import { minorOfCentis } from './centis.ts'
 import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoice.ts'
-import { billingOf } from './merchant-wire.ts'
+import { billingOf, ipAddressOf } from './merchant-wire.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import { refuseMobile, type MobileRefusal } from './refusal.ts'
 
@@ -169,7 +169,7 @@ function requestOf(kind: MobileKind, values: JsonValues, remoteAddress: string, 
   const made: { [K in keyof MobileRequest]: MobileRequest[K] | undefined } = {
     serialNumber: of('consumer.device.serialNumber')!,
     currency: of('transaction.currency')!,
-    ipAddress: (values.get('consumer.ipAddresses') as string[] | undefined)?.[0] ?? remoteAddress,
+    ipAddress: ipAddressOf(values) ?? remoteAddress,
     billing: billingOf(values),
     email: of('consumer.email'),
     amountCentis: values.get('transaction.amountCentis') as number | undefined,

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Client } from 'pg'
+import { openFilters } from '../conformance/filters.ts'
+import { newCard } from '../conformance/mobile-books.ts'
+import { ledger, until } from '../conformance/client.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
+
+/** Transfers at the edges: sums, cards, filters, and a configuration that changes while the consumer chooses. Money moves as it was said, or not at all. */
+
+let world: World
+let app: App
+let database: Client
+before(async () => {
+  world = await startWorld()
+  database = new Client({ connectionString: world.databaseUrl })
+  await database.connect()
+  app = await openApp(world)
+})
+after(async () => {
+  app?.merchant.close()
+  await database?.end()
+  await world?.stop()
+})
+
+const most = 999_999_999_999
+const begin = (wish: object = {}) => app.begin('transfer', wish)
+const withFee = (wish: object = {}) => begin({ endpoint: world.endpoints.mobile_fee, amountCentis: 1_000, ...wish })
+const books = async (seen: Json) =>
+  (await ledger(world, seen.orderId as string)).map(({ kind, state, amountMinor, currency }) => [kind, state, amountMinor, currency].join(' ')).toSorted() // oxfmt-ignore
+const outcomeOf = ({ state, errorCode }: Json) => [state, errorCode]
+
+async function listed(one: Begun) {
+  const token = await app.accepted(one)
+  const seen = await app.ended(one, token)
+  return { token, fees: ((seen.transferFeeList ?? []) as Json[]).map(({ assignedId }) => assignedId) }
+}
+async function completed(one: Begun, assignedId: string): Promise<Json> {
+  const { token } = await listed(one)
+  assert.equal((await app.complete(one, token, assignedId)).status, 200)
+  return app.ended(one, token)
+}
+/** Changes the configuration, and waits until a new transfer is listed so. */
+async function configured(sql: string, values: unknown[], fees: readonly string[]): Promise<void> {
+  await database.query(sql, values)
+  await database.query('update config_version set version = version + 1')
+  const seen = await until(
+    async () => (await listed(withFee())).fees,
+    (now) => String(now) === String(fees),
+  )
+  assert.deepEqual(seen, fees)
+}
+
+describe('sums', () => {
+  test('the least: the commission is above the amount, and both are what they were said to be', async () => {
+    const seen = await completed(withFee({ amountCentis: 1 }), 'express')
+    assert.deepEqual(outcomeOf(seen), ['APPROVED', undefined])
+    assert.deepEqual(await books(seen), ['credit approved 1 840', 'debit approved 201 840'])
+  })
+  test('the largest moves as it is', async () => {
+    const seen = await app.ended(begin({ amountCentis: most }))
+    assert.deepEqual(outcomeOf(seen), ['APPROVED', undefined])
+    assert.deepEqual(await books(seen), [`credit approved ${most} 840`, `debit approved ${most} 840`])
+  })
+  test('with a commission it is more than a message to the acquirer holds: declined, and nothing is booked', async () => {
+    for (const amountCentis of [most, most - 1_000]) {
+      const seen = await completed(withFee({ amountCentis }), 'economy')
+      assert.deepEqual([outcomeOf(seen), await books(seen)], [['DECLINED', 909], []])
+    }
+  })
+  for (const amountCentis of [most + 1, 2 ** 53, 1e21, 0.1, -0, '1e3', [1], true, null])
+    test(`${JSON.stringify(amountCentis)}: refused`, () =>
+      app.refused(begin({ change: (body: Json) => void ((body['transaction'] as Json)['amountCentis'] = amountCentis) }), 'INVALID_REQUEST', /amountCentis/)) // oxfmt-ignore
+})
+
+describe('cards', () => {
+  test('from a card to itself: both legs, as from any to any other', async () => {
+    const number = newCard()
+    const seen = await app.ended(begin({ number, to: { card: { number } } }))
+    assert.deepEqual(outcomeOf(seen), ['APPROVED', undefined])
+    assert.deepEqual(await books(seen), ['credit approved 1050 840', 'debit approved 1050 840'])
+  })
+  test('a destination with a wrong check digit, too short, too long, with blanks or other digits: refused', async () => {
+    for (const number of [
+      '5555555555554440',
+      '55555555',
+      '55555555555544440000',
+      '5555 5555 5555 4444',
+      ' 5555555555554444',
+      '５５５５５５５５５５５５４４４４',
+      5555555555554444,
+    ])
+      // oxfmt-ignore
+      await app.refused(begin({ to: { card: { number } } }), 'INVALID_REQUEST', /^destinationOfFunds\.card\.number must/)
+  })
+  test('a source that a filter refuses debits nothing, by number and by reference, also when it was listed before', async () => {
+    const number = newCard('411177')
+    const mapped = app.begin('verification', { number })
+    const token = await app.accepted(mapped)
+    await app.ended(mapped, token)
+    const isTold = ({ path, body }: { path: string; body: Json }) =>
+      path === '/verification/notification' && (body['session'] as Json)['token'] === token
+    const told = await until(() => app.merchant.calls.find(isTold), (call) => call !== undefined) // oxfmt-ignore
+    app.merchant.cards.set('refused', String((told!.body['reference'] as Json)['serverCardId']))
+    const waiting = withFee({ number })
+    const { token: itsToken } = await listed(waiting)
+    await openFilters(world).add('black', '--of', 'bin', '--value', '411177')
+    await app.complete(waiting, itsToken, 'economy')
+    const ends = [await app.ended(waiting, itsToken), await app.ended(begin({ number })), await app.ended(begin({ reference: { clientCardId: 'refused' } }))] // oxfmt-ignore
+    for (const seen of ends) {
+      assert.equal(seen.state, 'DECLINED')
+      assert.match(String(seen.errorCode), /^3\d{3}$/)
+      assert.deepEqual(await books(seen), [])
+    }
+  })
+})
+
+describe('while the consumer chooses', () => {
+  const both = ['economy', 'express']
+  const gate = (enabled: boolean, fees: readonly string[]) =>
+    configured(`update gate set enabled = $1 where name = 'economy'`, [enabled], fees)
+
+  test('the chosen gate is switched off: declined, and no other gate takes it', async () => {
+    const [one, other] = [withFee(), withFee()]
+    const [{ token }, { token: otherToken }] = [await listed(one), await listed(other)]
+    await gate(false, ['express'])
+    await app.complete(one, token, 'economy')
+    const seen = await app.ended(one, token)
+    assert.deepEqual([outcomeOf(seen), await books(seen)], [['DECLINED', 909], []])
+    await app.complete(other, otherToken, 'express')
+    assert.deepEqual(outcomeOf(await app.ended(other, otherToken)), ['APPROVED', undefined])
+    await gate(true, both)
+  })
+  test('the chosen gate is taken from the endpoint: declined likewise', async () => {
+    const one = withFee()
+    const { token } = await listed(one)
+    const { rows } = await database.query<{ gate_ids: string[] }>(`select gate_ids from endpoint where name = 'mobile_fee'`)
+    const to = (ids: readonly string[], fees: readonly string[]) =>
+      configured(`update endpoint set gate_ids = $1 where name = 'mobile_fee'`, [ids], fees)
+    await to(rows[0]!.gate_ids.slice(1), ['express'])
+    await app.complete(one, token, 'economy')
+    const seen = await app.ended(one, token)
+    assert.deepEqual([outcomeOf(seen), await books(seen)], [['DECLINED', 909], []])
+    await to(rows[0]!.gate_ids, both)
+  })
+  test('the endpoint takes another currency: what was said is debited, in its own', async () => {
+    const one = withFee()
+    const { token } = await listed(one)
+    const currency = async (code: string, http: number) => {
+      await database.query(`update endpoint set currency = $1 where name = 'mobile_fee'`, [code])
+      await database.query('update config_version set version = version + 1')
+      const answer = await until(
+        () => app.perform(withFee()),
+        ({ status }) => status === http,
+      )
+      assert.equal(answer.status, http)
+    }
+    await currency('JPY', 400)
+    await app.complete(one, token, 'economy')
+    const seen = await app.ended(one, token)
+    assert.deepEqual([outcomeOf(seen), await books(seen)], [['APPROVED', undefined], ['credit approved 1000 840', 'debit approved 1060 840']]) // oxfmt-ignore
+    await currency('USD', 200)
+  })
+})
+
+describe('what the app says of the consumer', () => {
+  const said = async (ipAddresses: unknown) => {
+    const change = (body: Json) => void ((body['consumer'] as Json)['ipAddresses'] = ipAddresses)
+    const seen = await app.ended(app.begin('sale', { change }))
+    const { rows } = await database.query<{ ip: string }>(`select request ->> 'ipAddress' as ip from order_facts where order_id = $1`, [seen.orderId]) // oxfmt-ignore
+    return rows[0]!.ip
+  }
+  test('what is no IP address is none to the filters: the next that is one counts, else that of the connection', async () => {
+    assert.equal(await said(['203.0.113.9']), '203.0.113.9')
+    assert.equal(await said(['anything', '999.9.9.9', '1.2.3.4/8', '203.0.113.9']), '203.0.113.9')
+    assert.equal(await said(['anything', '<script>']), '127.0.0.1')
+    assert.equal(await said([]), '127.0.0.1')
+  })
+})
