@@ -116,7 +116,7 @@ const knownDepth = (bits: number): string => String([48, 32, 24, 16, 15, 8, 4, 1
 function addressFields(r: Order['request']): Record<string, unknown> {
   const country = r.country === undefined ? undefined : countries.alpha2ToNumeric(r.country)
   return {
-    billAddrCity: r.city,
+    billAddrCity: r.city === undefined ? undefined : cut(r.city, 50),
     billAddrCountry: country,
     billAddrLine1: r.address1 === undefined ? undefined : cut(r.address1, 50),
     billAddrPostCode: r.zipCode,

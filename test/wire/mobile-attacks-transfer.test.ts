@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
 import { openFilters } from '../conformance/filters.ts'
+import { walk } from '../conformance/mobile-consumer.ts'
 import { newCard } from '../conformance/mobile-books.ts'
 import { ledger, until } from '../conformance/client.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
+import { testCard } from './three-d-secure-browser.ts'
 
 /** Transfers at the edges: sums, cards, filters, and a configuration that changes while the consumer chooses. Money moves as it was said, or not at all. */
 
@@ -176,5 +178,25 @@ describe('what the app says of the consumer', () => {
     assert.equal(await said(['anything', '999.9.9.9', '1.2.3.4/8', '203.0.113.9']), '203.0.113.9')
     assert.equal(await said(['anything', '<script>']), '127.0.0.1')
     assert.equal(await said([]), '127.0.0.1')
+  })
+  test('the longest of all it may say, and an address that is none, keep no card from 3-D Secure', async () => {
+    const long = (letter: string, n: number) => letter.repeat(n)
+    const change = (body: Json) => {
+      Object.assign(body['consumer'] as Json, { email: `${long('e', 120)}@x.example`.slice(-128), ipAddresses: ['no address'] })
+      const address = {
+        city: long('ç', 100),
+        street: long('😀', 50),
+        street2: long('s', 50),
+        postcodeZip: long('9', 10),
+        state: 'NYC',
+        country: 'USA',
+      }
+      body['billing'] = { phone: long('1', 20), address }
+    }
+    const one = app.begin('sale', { endpoint: world.endpoints.secure, number: testCard('4', 2, 0), change })
+    const token = await app.accepted(one)
+    await walk(await app.ended(one, token))
+    const { body } = await app.status(one, token)
+    assert.deepEqual([body.state, body.secure3DAuthStatus], ['APPROVED', 'AUTHENTICATED'], JSON.stringify(body))
   })
 })
