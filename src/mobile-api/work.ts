@@ -13,19 +13,26 @@ export interface InvoiceWork {
 }
 
 const atOnce = 100
+const mostInHand = 1_000
 /** After a step that came to nothing yet, or that failed the first time. */
 const againMs = 500
 
 /** The loop of invoices: one step after the other as long as there is something to do. What a dead process held, and what has waited long enough, is found by a sweep. */
 export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): InvoiceWork {
   const inHand = new Map<string, Promise<void>>()
+  /** Of those what began by asking a merchant's server, which may be slow: no sweep waits for its answers. */
+  const asking = new Set<string>()
   let stopped = false
   let cancel: Cancel = () => {}
 
   function carry(open: OpenInvoice): void {
     const key = `${open.invoice.merchantId}/${open.invoice.invoiceId}`
     if (inHand.has(key)) return
-    const done = work(open).finally(() => inHand.delete(key))
+    if (open.invoice.state === 'checking') asking.add(key)
+    const done = work(open).finally(() => {
+      inHand.delete(key)
+      asking.delete(key)
+    })
     inHand.set(key, done)
   }
 
@@ -57,7 +64,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
 
   async function sweepOnce(): Promise<void> {
     const w = world()
-    const room = atOnce - inHand.size
+    const room = Math.min(atOnce - (inHand.size - asking.size), mostInHand - inHand.size)
     if (room <= 0 || !w.holding()) return
     for (const open of await w.invoices.claimDue(w.processId, w.clock.now(), room)) carry(open)
   }
@@ -74,7 +81,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
   return {
     begin(invoice, secrets) {
       // Beyond that a sweep finds it when its lease is looked at.
-      if (inHand.size < atOnce * 10) carry({ invoice, secrets })
+      if (inHand.size < mostInHand) carry({ invoice, secrets })
     },
     sweep,
     async stop(withinMs) {

@@ -185,6 +185,22 @@ describe('texts', { concurrency: 8 }, () => {
   })
 })
 
+test('a hundred and fifty sales whose merchant hangs hold up nobody: what has waited long enough elsewhere ends in time', async () => {
+  const one = app.begin('transfer', { endpoint: world.endpoints.mobile_fee })
+  const token = await app.accepted(one)
+  assert.equal((await app.ended(one, token)).state, 'TRANSFER_FEE_REQUEST')
+  const hanging = Array.from({ length: 150 }, () => app.begin('sale'))
+  for (const { invoiceId } of hanging) lies.set(invoiceId, () => ({ hang: true }))
+  await Promise.all(hanging.map((sale) => app.accepted(sale)))
+  await database.query('update mobile_invoice set rests_until = now(), due_at = now() where invoice_id = $1', [one.invoiceId])
+  const seen = await until(() => app.status(one, token), ({ body }) => body.state === 'DECLINED') // oxfmt-ignore
+  assert.deepEqual([seen.body.state, seen.body.errorCode], ['DECLINED', 4006])
+  const waiting = async () =>
+    (await database.query(`select from mobile_invoice where state = 'checking' and invoice_id = any ($1)`, [hanging.map(({ invoiceId }) => invoiceId)])).rowCount // oxfmt-ignore
+  assert.equal(await waiting(), 150, 'they hang still')
+  assert.equal(await until(waiting, (count) => count === 0, 60_000), 0, 'and end')
+})
+
 test('whatever it said, the gateway is the same process, its log has no line that it did not write, and it sells', async () => {
   const log = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
   for (const line of log.split('\n').filter((text) => text !== '')) assert.equal(typeof JSON.parse(line), 'object')
