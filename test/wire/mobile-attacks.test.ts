@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { Client } from 'pg'
-import { ledger, until } from '../conformance/client.ts'
+import { ledger, send, until } from '../conformance/client.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation, mapCard } from './mobile-merchant.ts'
@@ -142,6 +143,39 @@ describe('once', () => {
       assert.equal((await chargedFor(end)).length, taken ? 2 : 0)
     }
   })
+})
+
+describe('bodies', { concurrency: 8 }, () => {
+  const text = (one: Begun) => JSON.stringify(one.body)
+  const isTaken =
+    (change: (sent: string) => string | Buffer, status: number, says = /./) =>
+    async () => {
+      const one = app.begin('sale')
+      const answer = await send('POST', `${world.baseUrl}/dapi/v1/sale/${one.endpoint}/${one.invoiceId}`, change(text(one)))
+      assert.deepEqual([answer.httpStatus, answer.contentType], [status, 'application/json;charset=utf-8'], answer.body)
+      assert.match(answer.body, says)
+      const { rowCount } = await database.query('select from mobile_invoice where invoice_id = $1', [one.invoiceId])
+      assert.equal(rowCount, status === 200 ? 1 : 0)
+    }
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  // oxfmt-ignore
+  const cases: readonly (readonly [string, (sent: string) => string | Buffer, number, RegExp?])[] = [
+    ['all of it beneath __proto__',           (sent) => `{"__proto__":${sent}}`,                                   400, /may not be empty/],
+    ['a session beneath __proto__',           (sent) => sent.replace('"session":', '"session":{},"__proto__":'),   400, /session\.\w+ may not be empty/],
+    ['a token that everything has',           (sent) => sent.replace('"session":', '"session":"constructor","x":'), 400, /may not be empty/],
+    ['an amount twice, of which the last counts', (sent) => sent.replace('"amountCentis":1050', '"amountCentis":1050,"amountCentis":1'), 400, /signature/],
+    ['half a million lists in each other',    (sent) => `{"x":${deep(500_000)},${sent.slice(1)}`,                  200],
+    ['a million lists without an end',        () => '['.repeat(1_000_000),                                         400, /JSON object/],
+    ['a hundred thousand members',            (sent) => `{${Array.from({ length: 100_000 }, (_, i) => `"m${i}":0,`).join('')}${sent.slice(1)}`, 200],
+    ['3 MiB',                                 (sent) => sent + ' '.repeat(3 * 1024 * 1024),                        400, /JSON object/],
+    ['UTF-16',                                (sent) => Buffer.from(sent, 'utf16le'),                              400, /JSON object/],
+    ['packed',                                (sent) => gzipSync(sent),                                            400, /JSON object/],
+    ['a body and another',                    (sent) => sent + sent,                                               400, /JSON object/],
+    ['an amount of many digits',              (sent) => sent.replace('"amountCentis":1050', `"amountCentis":1050.${'0'.repeat(1_000)}1`), 200],
+    ['an amount with an exponent',            (sent) => sent.replace('"amountCentis":1050', '"amountCentis":0.105e4'), 200],
+    ['an amount that is nearly it',           (sent) => sent.replace('"amountCentis":1050', '"amountCentis":1050.5'), 400, /amountCentis must be/],
+  ]
+  for (const [what, change, status, says] of cases) test(`${what}: HTTP ${status}`, isTaken(change, status, says))
 })
 
 /** The card reference of an approved verification, from the database: all of its ids. */
