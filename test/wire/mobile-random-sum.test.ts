@@ -126,9 +126,9 @@ describe('a sum that is not confirmed', () => {
   })
   test('a form that was sent twice is one try, and what is no sum is none', async () => {
     const asked = await sums.asked(begin())
-    const before = await judgedWrong()
+    const wrongBefore = await judgedWrong()
     await Promise.all([sums.wrong(asked, 1), sums.wrong(asked, 1), sums.wrong(asked, 1)])
-    assert.equal((await judgedWrong()) - before, 1)
+    assert.equal((await judgedWrong()) - wrongBefore, 1)
     assert.match(await sums.page(asked.url), /2 tries/)
     for (const typed of ['', 'abc', '1e3', '-3', '3.4567', '3'.repeat(40), '３.４５']) {
       const { location } = await sums.answer(asked.url, typed, 2)
@@ -140,10 +140,10 @@ describe('a sum that is not confirmed', () => {
   })
   test('sixty-four wrong answers at once are three', async () => {
     const asked = await sums.asked(begin())
-    const before = await judgedWrong()
+    const wrongBefore = await judgedWrong()
     await Promise.all(Array.from({ length: 64 }, (_, i) => sums.wrong(asked, (i % 5) + 1)))
     for (let no = 1; no <= 3; no++) await sums.wrong(asked, no)
-    assert.equal((await judgedWrong()) - before, 3, 'whatever the invoice says, no more were judged')
+    assert.equal((await judgedWrong()) - wrongBefore, 3, 'whatever the invoice says, no more were judged')
     assert.deepEqual(outcomeOf(await sums.final(asked)), refusedSum)
     assert.equal((await sums.rowOf(asked.one))['wrong_answers'], 3)
     await sums.released(asked)
