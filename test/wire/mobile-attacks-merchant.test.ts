@@ -204,10 +204,10 @@ test('a hundred and fifty sales whose merchant hangs hold up nobody: what has wa
 test('whatever it said, the gateway is the same process, its log has no line that it did not write, and it sells', async () => {
   const log = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
   for (const line of log.split('\n').filter((text) => text !== '')) assert.equal(typeof JSON.parse(line), 'object')
-  // eslint-disable-next-line no-control-regex
-  assert.doesNotMatch(log, /[\u0000-\u0009\u000b-\u001f]|drop table orders|onerror/)
+  assert.doesNotMatch(log, /drop table orders|onerror/)
+  assert.doesNotMatch(log.replaceAll('\n', ''), /\p{Cc}/u)
   assert.equal((await app.ended(app.begin('sale'))).state, 'APPROVED')
-  assert.equal(world.pid, pid)
+  process.kill(pid, 0)
   const { rows } = await database.query(`select invoice_id, state from mobile_invoice where state in ('checking', 'ordering')`)
   assert.deepEqual(rows, [], 'none is left behind')
 })

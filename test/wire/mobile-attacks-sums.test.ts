@@ -135,13 +135,13 @@ describe('the page', () => {
       await sums.answer(asked.url, asked.sum, 1)
       await sums.final(asked)
     }
-    const rowBefore = await sums.rowOf(asked.one)
+    const ended = await sums.rowOf(asked.one)
     for (const no of [1, 2, 3]) {
       await sums.wrong(asked, no)
       await sums.answer(asked.url, asked.sum, no)
     }
-    assert.deepEqual(await sums.rowOf(asked.one), rowBefore)
-    assert.equal((await ledger(world, rowBefore.order_id)).length, 1)
+    assert.deepEqual(await sums.rowOf(asked.one), ended)
+    assert.equal((await ledger(world, ended.order_id)).length, 1)
   })
 
   test('a sum given twice, in another field or as a number of another kind, changes nothing or is one try', async () => {
@@ -208,7 +208,7 @@ describe('the hold, which is the gateway’s own', () => {
     const { client_orderid, orderid } = await holdOf(asked)
     const theirs = await status(world, { client_orderid, orderid }, { as: world.other, path: world.other.endpoint })
     const byInvoice = await status(world, { client_orderid: asked.one.invoiceId, orderid })
-    const seenBefore = await status(world, { client_orderid: asked.one.invoiceId })
-    for (const reply of [theirs, byInvoice, seenBefore]) assert.equal(reply['error-code'], '6', JSON.stringify(reply))
+    const notYet = await status(world, { client_orderid: asked.one.invoiceId })
+    for (const reply of [theirs, byInvoice, notYet]) assert.equal(reply['error-code'], '6', JSON.stringify(reply))
   })
 })
