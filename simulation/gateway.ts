@@ -280,7 +280,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   steps.sweep()
   sender.sweep()
   invoiceWork.sweep()
-  const routes = mobileRoutes('', served, invoiceWork.begin)
+  const routes = mobileRoutes('', served, invoiceWork)
   return {
     processId,
     served,

@@ -107,7 +107,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     ...watch.routes,
     ...(o.routes?.(() => `${origin()}${basePath}`) ?? []),
     ...gatewayRoutes(basePath, world),
-    ...mobileRoutes(basePath, world, invoiceWork.begin),
+    ...mobileRoutes(basePath, world, invoiceWork),
     ...receiptRoutes(basePath, {
       random,
       ...finding,

@@ -10,6 +10,7 @@ import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoi
 import { billingOf, ipAddressOf } from './merchant-wire.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import { refuseMobile, type MobileRefusal } from './refusal.ts'
+import type { InvoiceWork } from './work.ts'
 
 export interface MobileAsked {
   kind: MobileKind
@@ -52,7 +53,7 @@ const tables: Readonly<Record<MobileKind, JsonTable>> = {
 export async function performMobile(
   world: MobileWorld,
   asked: MobileAsked,
-  begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
+  work: Pick<InvoiceWork, 'begin' | 'waitingOf'>,
 ): Promise<object | MobileRefusal> {
   const { kind, invoiceId } = asked
   const place = placeFor(world, asked.endpointId, kind)
@@ -81,7 +82,8 @@ export async function performMobile(
     return refuseMobile('INVALID_REQUEST', 'session.signature does not hold')
   const { maxWaiting, maxOfMerchant } = world.limits
   const load = world.door.load(merchant.merchantId, endpoint.gateIds[0] ?? 0n)
-  if (load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant)
+  const isSlow = work.waitingOf(merchant.merchantId) >= mostWaitingOfMerchant
+  if (isSlow || load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant)
     return refuseMobile('PROCESSING_FAILED', 'there is no room for it now; try again')
 
   const digest = hmacSha256(
@@ -105,13 +107,16 @@ export async function performMobile(
     createdAt: asked.now,
   }
   if (await world.invoices.add(invoice, secrets, world.processId)) {
-    begin(invoice, secrets)
+    work.begin(invoice, secrets)
     return answerOf(invoice)
   }
   const there = await world.invoices.find(merchant.merchantId, invoiceId)
   if (there?.invoice.digest.equals(digest)) return answerOf(there.invoice)
   return refuseMobile('INVALID_REQUEST', there ? 'invoiceId was used for something else' : 'session.nonce was used before')
 }
+
+/** A server that is asked and does not answer must not take the hands that others need: a quarter of them. */
+const mostWaitingOfMerchant = 1_000
 
 const answerOf = ({ invoiceId, sessionToken }: Invoice) => ({ invoiceId, session: { token: sessionToken } })
 

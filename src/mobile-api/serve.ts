@@ -2,30 +2,27 @@ import { reasonOf } from '../base/log.ts'
 import { uuid } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import { completeTransfer } from './complete.ts'
-import type { Invoice, InvoiceSecrets, MobileKind } from './invoice.ts'
+import type { MobileKind } from './invoice.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import { performMobile, type MobileAsked } from './perform.ts'
 import { httpOf, refuseMobile, type MobileRefusal } from './refusal.ts'
 import { statusOfMobile } from './status.ts'
+import type { InvoiceWork } from './work.ts'
 
 const kinds: readonly MobileKind[] = ['verification', 'sale', 'transfer']
 
 /** What merchants' apps call. */
-export function mobileRoutes(
-  base: string,
-  world: MobileWorld,
-  begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
-): Route[] {
+export function mobileRoutes(base: string, world: MobileWorld, work: Pick<InvoiceWork, 'begin' | 'waitingOf'>): Route[] {
   const complete: Route = {
     method: 'POST',
     path: `${base}/dapi/v1/transfer/:endpointId/:invoiceId/:assignedId`,
     handle: (request) =>
-      serve(world, 'transfer', request, (asked) => completeTransfer(world, asked, request.params.assignedId ?? '', begin)),
+      serve(world, 'transfer', request, (asked) => completeTransfer(world, asked, request.params.assignedId ?? '', work.begin)),
   }
   const routes = kinds.flatMap((kind): Route[] => {
     const path = `${base}/dapi/v1/${kind}/:endpointId/:invoiceId`
     return [
-      { method: 'POST', path, handle: (request) => serve(world, kind, request, (asked) => performMobile(world, asked, begin)) },
+      { method: 'POST', path, handle: (request) => serve(world, kind, request, (asked) => performMobile(world, asked, work)) },
       {
         method: 'POST',
         path: `${path}/status`,

@@ -8,12 +8,14 @@ import type { OpenInvoice } from './store-invoices.ts'
 export interface InvoiceWork {
   /** In a state that asks for a step, written down by this process, under its lease. */
   begin(invoice: Invoice, secrets: InvoiceSecrets): void
+  /** Invoices of a merchant whose server is being asked. */
+  waitingOf(merchantId: bigint): number
   sweep(): void
   stop(withinMs: number): Promise<void>
 }
 
 const atOnce = 100
-const mostInHand = 1_000
+const mostInHand = 4_000
 /** After a step that came to nothing yet, or that failed the first time. */
 const againMs = 500
 
@@ -21,17 +23,22 @@ const againMs = 500
 export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): InvoiceWork {
   const inHand = new Map<string, Promise<void>>()
   /** Of those what began by asking a merchant's server, which may be slow: no sweep waits for its answers. */
-  const asking = new Set<string>()
+  let asking = 0
+  const askingOf = new Map<bigint, number>()
   let stopped = false
   let cancel: Cancel = () => {}
 
   function carry(open: OpenInvoice): void {
     const key = `${open.invoice.merchantId}/${open.invoice.invoiceId}`
     if (inHand.has(key)) return
-    if (open.invoice.state === 'checking') asking.add(key)
+    const { state, merchantId } = open.invoice
+    const by = state === 'checking' ? 1 : 0
+    askingOf.set(merchantId, (askingOf.get(merchantId) ?? 0) + by)
+    asking += by
     const done = work(open).finally(() => {
       inHand.delete(key)
-      asking.delete(key)
+      askingOf.set(merchantId, askingOf.get(merchantId)! - by)
+      asking -= by
     })
     inHand.set(key, done)
   }
@@ -64,7 +71,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
 
   async function sweepOnce(): Promise<void> {
     const w = world()
-    const room = Math.min(atOnce - (inHand.size - asking.size), mostInHand - inHand.size)
+    const room = Math.min(atOnce - (inHand.size - asking), mostInHand - inHand.size)
     if (room <= 0 || !w.holding()) return
     for (const open of await w.invoices.claimDue(w.processId, w.clock.now(), room)) carry(open)
   }
@@ -83,6 +90,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
       // Beyond that a sweep finds it when its lease is looked at.
       if (inHand.size < mostInHand) carry({ invoice, secrets })
     },
+    waitingOf: (merchantId) => askingOf.get(merchantId) ?? 0,
     sweep,
     async stop(withinMs) {
       stopped = true

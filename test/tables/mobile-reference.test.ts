@@ -153,7 +153,7 @@ test('OpenAPI: each operation is in the document of its side, under its name', (
 })
 
 test('the service serves what the reference says, by these paths', () => {
-  const routes = mobileRoutes('', {} as MobileWorld, () => {})
+  const routes = mobileRoutes('', {} as MobileWorld, { begin: () => {}, waitingOf: () => 0 })
   const paths = mobileOperationNames.map(mobileRow).filter(({ side }) => side === 'service').map(({ path }) => `POST ${path}`) // oxfmt-ignore
   assert.deepEqual(
     routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`).toSorted(),
