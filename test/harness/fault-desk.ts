@@ -55,7 +55,8 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
   /** The line that signed on last. */
   async function signedOn(): Promise<number> {
     const { messages } = (await ask('/messages?limit=1000')) as { messages: { line: number; type: string; direction: string }[] }
-    return messages.find((m) => m.type === '1814' && m.direction === 'out')?.line ?? 0
+    // The newest message of this kind may be the answer to an echo on another line.
+    return Math.max(0, ...messages.filter((m) => m.type === '1814' && m.direction === 'out').map(({ line }) => line))
   }
 
   return {
