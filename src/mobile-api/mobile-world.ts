@@ -5,6 +5,7 @@ import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing } from '../http/outgoing.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
 import type { AuthenticationPlanner } from '../order/authenticate.ts'
+import type { Invoice, InvoiceSecrets } from './invoice.ts'
 import type { InvoiceStore } from './store-invoices.ts'
 import type { WrongSums } from './store-sums.ts'
 
@@ -23,4 +24,14 @@ export interface MobileWorld extends World {
   /** Whether this process may send. */
   holding: () => boolean
   policyOf: (endpoint: Endpoint) => TargetPolicy
+}
+
+/** The loop of invoices. */
+export interface InvoiceWork {
+  /** In a state that asks for a step, written down by this process, under its lease. */
+  begin(invoice: Invoice, secrets: InvoiceSecrets): void
+  /** Invoices of a merchant whose server is being asked. */
+  waitingOf(merchantId: bigint): number
+  sweep(): void
+  stop(withinMs: number): Promise<void>
 }

@@ -8,9 +8,8 @@ import { isInvoiceId, saleRequest, transferRequest, verificationRequest } from '
 import { minorOfCentis } from './centis.ts'
 import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoice.ts'
 import { billingOf, ipAddressOf } from './merchant-wire.ts'
-import type { MobileWorld } from './mobile-world.ts'
+import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
 import { refuseMobile, type MobileRefusal } from './refusal.ts'
-import type { InvoiceWork } from './work.ts'
 
 export interface MobileAsked {
   kind: MobileKind

@@ -3,11 +3,10 @@ import { uuid } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import { completeTransfer } from './complete.ts'
 import type { MobileKind } from './invoice.ts'
-import type { MobileWorld } from './mobile-world.ts'
+import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
 import { performMobile, type MobileAsked } from './perform.ts'
 import { httpOf, refuseMobile, type MobileRefusal } from './refusal.ts'
 import { statusOfMobile } from './status.ts'
-import type { InvoiceWork } from './work.ts'
 
 const kinds: readonly MobileKind[] = ['verification', 'sale', 'transfer']
 

@@ -1,18 +1,9 @@
 import type { Cancel } from '../base/clock.ts'
 import { reasonOf } from '../base/log.ts'
 import { nextMove } from './carry.ts'
-import type { Invoice, InvoiceSecrets } from './invoice.ts'
-import type { MobileWorld } from './mobile-world.ts'
+import type { Invoice } from './invoice.ts'
+import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
 import type { OpenInvoice } from './store-invoices.ts'
-
-export interface InvoiceWork {
-  /** In a state that asks for a step, written down by this process, under its lease. */
-  begin(invoice: Invoice, secrets: InvoiceSecrets): void
-  /** Invoices of a merchant whose server is being asked. */
-  waitingOf(merchantId: bigint): number
-  sweep(): void
-  stop(withinMs: number): Promise<void>
-}
 
 const atOnce = 100
 const mostInHand = 4_000
