@@ -4,6 +4,7 @@ import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
 import { sumsHeld } from './app-bank.ts'
 import { appPage, type AppEndpoint } from './app-page.ts'
+import { ownPolicy, plain, sendPage } from './sending.ts'
 
 export interface DemoAppOptions {
   /** With its path, such as `http://127.0.0.1:8080/gateway`. */
@@ -32,7 +33,7 @@ export function addDemoApp(app: FastifyInstance, options: DemoAppOptions): void 
   })
   app.get('/app', (_request, reply) => {
     const nonce = options.random.bytes(16).toString('base64')
-    return reply.headers(pageHeaders(nonce)).send(appPage({ ...options, nonce }))
+    return sendPage(reply.header('cache-control', 'no-store'), appPage({ ...options, nonce }), ownPolicy(nonce, "'none'"))
   })
   for (const name of modules) {
     const source = readFileSync(new URL(name, import.meta.url), 'utf8')
@@ -96,16 +97,3 @@ async function relay(
 
 /** In a path these lead elsewhere, encoded or not. */
 const isStep = (name: string): boolean => name === '.' || name === '..'
-
-const pageHeaders = (nonce: string) => ({
-  'content-type': 'text/html; charset=utf-8',
-  'cache-control': 'no-store',
-  'content-security-policy':
-    `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; ` +
-    `form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-})
-
-const plain = (reply: FastifyReply, status: number, text: string): FastifyReply =>
-  reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text)

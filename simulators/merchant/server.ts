@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import type { Clock } from '../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
@@ -8,6 +8,7 @@ import { addOperations, pathsOf } from '../merchant-server/server.ts'
 import { addDemoApp, type DemoAppOptions } from './app.ts'
 import { CallbackBook, type CallbackFilter } from './callbacks.ts'
 import { callbacksPage } from './page.ts'
+import { ownPolicy, plain, sendPage } from './sending.ts'
 
 export type AppOptions = Pick<DemoAppOptions, 'endpoints' | 'links' | 'acquirerAdminUrl'>
 
@@ -78,7 +79,8 @@ export async function startMerchantServer(options: MerchantServerOptions): Promi
     void reply.header('etag', revision).header('cache-control', 'no-cache')
     if (request.headers['if-none-match'] === revision) return reply.code(304).send()
     const nonce = options.random.bytes(16).toString('base64')
-    return reply.headers(pageHeaders(nonce)).send(
+    return sendPage(
+      reply,
       callbacksPage({
         nonce,
         revision,
@@ -91,6 +93,7 @@ export async function startMerchantServer(options: MerchantServerOptions): Promi
         counts: book.counts,
         now: options.clock.now(),
       }),
+      ownPolicy(nonce, "'self'"),
     )
   })
   app.setNotFoundHandler((_request, reply) =>
@@ -139,18 +142,6 @@ function filterOf(query: URLSearchParams): CallbackFilter {
 }
 
 const numberOf = (text: string | null): number | undefined => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined)
-
-const pageHeaders = (nonce: string) => ({
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy':
-    `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; ` +
-    `form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-})
-
-const plain = (reply: FastifyReply, status: number, text: string): FastifyReply =>
-  reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text)
 
 function statusOf(thrown: unknown): number {
   const status = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined

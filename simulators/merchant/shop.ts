@@ -3,6 +3,7 @@ import type { Clock } from '../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { CallbackBook } from './callbacks.ts'
+import { plain, sendPage } from './sending.ts'
 import { answers, plainCards, products, scenarios, type TestCard } from './shop-catalogue.ts'
 import { frontPage } from './shop-front.ts'
 import { bankReturned, challengeFrame, methodFrame, methodReturned, payerFrame, type FramePage } from './shop-frames.ts'
@@ -247,16 +248,3 @@ const nonceOf = (random: Random): string => random.bytes(16).toString('base64')
 const policyOf = (nonce: string): string =>
   `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; form-action 'self'; ` +
   `base-uri 'none'; frame-ancestors 'none'`
-
-const sendPage = (reply: FastifyReply, page: string, contentSecurityPolicy: string): FastifyReply =>
-  reply
-    .headers({
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': contentSecurityPolicy,
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-    })
-    .send(page)
-
-const plain = (reply: FastifyReply, status: number, text: string): FastifyReply =>
-  reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text)

@@ -1,0 +1,20 @@
+/** What the merchant's pages and refusals are sent with. */
+import type { FastifyReply } from 'fastify'
+
+export const sendPage = (reply: FastifyReply, page: string, contentSecurityPolicy: string): FastifyReply =>
+  reply
+    .headers({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': contentSecurityPolicy,
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    })
+    .send(page)
+
+/** Of a page that runs its own script and style, and asks its own server alone. */
+export const ownPolicy = (nonce: string, formAction: "'self'" | "'none'"): string =>
+  `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; ` +
+  `form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`
+
+export const plain = (reply: FastifyReply, status: number, text: string): FastifyReply =>
+  reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text)
