@@ -128,6 +128,9 @@ export function openDoor(s: DoorSettings): Door {
 
   /** Decides and saves once; answers the entries whose order had moved meanwhile. */
   async function round(entries: Entry[], results: Advanced[]): Promise<Entry[]> {
+    const works = new Map<string, Work>()
+    const opened = await openHappened(entries, works)
+    // Not before what is decided about was read: an order may have been moved and sent while the reading took its time, and what follows waits from then.
     const now = s.clock.now()
     const registry = s.registry()
     const numbers: bigint[] = []
@@ -148,9 +151,7 @@ export function openDoor(s: DoorSettings): Door {
         filter: (order, card) => filters.screen(order, card),
       })
 
-    const works = new Map<string, Work>()
     const { firsts, twins } = pairUp(entries)
-    const opened = await openHappened(entries, works)
     /** Refused because of what this round decided before them: should that not be saved, they are judged again. */
     const refusedAfter: [number, Work][] = []
     const unsure: number[] = []

@@ -3,15 +3,14 @@ import { after, before, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { configuration } from '../../simulation/configuration.ts'
 import { openFixedKeys } from '../../simulation/gateway.ts'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { sealCard, withCvv2 } from '../../src/card/vault.ts'
-import { openDoor, type Door } from '../../src/order/advance.ts'
-import type { Held } from '../../src/order/hand.ts'
+import { openDoor, type Door, type DoorSettings } from '../../src/order/advance.ts'
 import type { Registry } from '../../src/merchant/merchant.ts'
 import { legalTransitions } from '../../src/order/machine.ts'
-import type { Order } from '../../src/order/order.ts'
+import type { Order, Transaction } from '../../src/order/order.ts'
 import type { Accept } from '../../src/order/submission.ts'
 import { updateTransactions } from '../../src/order/store-statements.ts'
 import { openOrderStore } from '../../src/order/store.ts'
@@ -68,28 +67,7 @@ describe('a batch loses its connection in the second round, when an order of the
     proxy = await openDatabaseProxy(database.url)
     pool = openPool({ url: proxy.url, connections: 2, use: 'oltp', log })
     heartbeat = await openHeartbeat(straight, 1n, 'place of the door', systemClock, log)
-    door = openDoor({
-      store: openOrderStore(pool),
-      attempts: openIds(straight, 'attempt'),
-      clock: systemClock,
-      log,
-      heartbeat,
-      registry: () => secured,
-      maxHeld: 100,
-      handOver: true,
-      maxBatch: 100,
-      lanes: 1,
-      hide: hideBy(keys),
-      planner: {
-        enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
-        random: systemRandom,
-        steering: false,
-      },
-      sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, systemRandom),
-      onStep: ({ order }: Held) => void begun.push(order.orderId),
-      deliveryRoom: () => 100,
-      onDeliveries: () => {},
-    })
+    door = doorOn(pool, heartbeat, systemClock, ({ order }) => void begun.push(order.orderId))
   })
   after(async () => {
     await door?.close()
@@ -207,6 +185,63 @@ test('a process that is slow while it writes its first beat does not take its le
     await heartbeat.stop()
   }
 })
+
+test('while the reading of an order took its time, its last process sent it again: the reversal waits from then', async () => {
+  const clock = openHandClock(systemClock.now())
+  const proxy = await openDatabaseProxy(database.url)
+  const pool = openPool({ url: proxy.url, connections: 2, use: 'oltp', log })
+  const heartbeat = await openHeartbeat(straight, 20n, 'place of a slow one', clock, log)
+  let sent: Transaction | undefined
+  const door = doorOn(pool, heartbeat, clock, (_held, transaction) => void (sent = transaction))
+  try {
+    const sale = newSale(31n)
+    const { merchantId, orderId } = sale.order
+    await door.submit(sale)
+    door.release(sale.order, sent!)
+    proxy.pause()
+    const resumed = door.submit({ is: 'resume', merchantId, orderId, transactionNo: 1, card: sale.card })
+    await until(
+      () => door.load(merchantId, 1n).waiting,
+      (waiting) => waiting === 0,
+    )
+    clock.pass(2_000)
+    proxy.resume()
+    assert.equal((await resumed).is, 'applied')
+    const reversals = statement<{ due_at: Date }>(`select due_at from transaction where order_id = $1 and kind = 'reversal'`)
+    const [reversal] = await straight.run(reversals, [orderId])
+    const { answerTimeoutMs } = configuration.gate(configuration.endpoint(plainId)!.gateIds[0]!)!.settings
+    assert.equal(Number(reversal!.due_at) - clock.now(), answerTimeoutMs)
+  } finally {
+    await door.close()
+    await heartbeat.stop()
+    await pool.close()
+    await proxy.close()
+  }
+})
+
+const doorOn = (pool: Pool, heartbeat: Heartbeat, clock: Clock, onStep: DoorSettings['onStep']): Door =>
+  openDoor({
+    store: openOrderStore(pool),
+    attempts: openIds(straight, 'attempt'),
+    clock,
+    log,
+    heartbeat,
+    registry: () => secured,
+    maxHeld: 100,
+    handOver: true,
+    maxBatch: 100,
+    lanes: 1,
+    hide: hideBy(keys),
+    planner: {
+      enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
+      random: systemRandom,
+      steering: false,
+    },
+    sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, systemRandom),
+    onStep,
+    deliveryRoom: () => 100,
+    onDeliveries: () => {},
+  })
 
 const serial = (orderId: bigint) => `00000000-0000-4000-8000-${String(orderId).padStart(12, '0')}`
 
