@@ -50,15 +50,13 @@ function cardsIn(body: Body, kind: Kind): MappedCard[] {
     const serverCardId = maybeIdentifier(body, 'reference.serverCardId', 64)
     if (serverCardId === undefined) throw invalid('reference.serverCardId may not be empty')
     const uniqueReferenceCardId = whole(body, 'reference.uniqueReferenceCardId', 0)
-    return [{ serverCardId, uniqueReferenceCardId, bin: maybeWhole(body, 'sourceCard.bin', 0, mostBin), isDestination: false }]
+    return [{ serverCardId, uniqueReferenceCardId, bin: maybeWhole(body, 'sourceCard.bin', 0, mostBin), pays: true }]
   }
   const paths = kind === 'sale' ? ['sourceCard'] : ['sourceCard', 'destinationCard']
   return paths.flatMap((path) => {
     const serverCardId = maybeIdentifier(body, `${path}.reference.serverCardId`, 64)
     const uniqueReferenceCardId = maybeWhole(body, `${path}.reference.uniqueReferenceCardId`, 0)
     const bin = maybeWhole(body, `${path}.bin`, 0, mostBin)
-    return serverCardId === undefined
-      ? []
-      : [{ serverCardId, uniqueReferenceCardId, bin, isDestination: path === 'destinationCard' }]
+    return serverCardId === undefined ? [] : [{ serverCardId, uniqueReferenceCardId, bin, pays: path === 'sourceCard' }]
   })
 }

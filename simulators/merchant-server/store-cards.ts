@@ -5,20 +5,20 @@ export interface MappedCard {
   serverCardId: string
   uniqueReferenceCardId: number | undefined
   bin: number | undefined
-  /** Money was sent to it: its server card id may be good for nothing else. */
-  isDestination: boolean
+  /** False where money was sent to it: its server card id may be good for nothing else. */
+  pays: boolean
 }
 
 const insertCard = `
-  insert into merchant_server.cards (consumer, client_card_id, card_key, server_card_id, unique_reference_card_id, bin, email, mapped_at)
+  insert into merchant_server.cards (consumer, client_card_id, card_key, server_card_id, unique_reference_card_id, bin, email, mapped_at, pays)
   values ($1, $2, coalesce(
     'unique ' || $4::bigint,
     (select card_key from merchant_server.cards where consumer = $1 and server_card_id = $3 limit 1),
-    'server ' || $3), $3, $4, $5, $6, $7)`
+    'server ' || $3), $3, $4, $5, $6, $7, $8)`
 /** The card that is known already keeps its client card id and takes the rest anew: the last server card id is the one to pay with. */
 const mapCard = statement<object>(`${insertCard}
   on conflict (consumer, card_key) do update
-  set server_card_id = excluded.server_card_id, bin = coalesce(excluded.bin, cards.bin), email = excluded.email, mapped_at = excluded.mapped_at`)
+  set server_card_id = excluded.server_card_id, bin = coalesce(excluded.bin, cards.bin), email = excluded.email, mapped_at = excluded.mapped_at, pays = true`)
 
 /** A card that pays already goes on to pay. */
 const mapDestination = statement<object>(`${insertCard} on conflict (consumer, card_key) do nothing`)
@@ -38,11 +38,11 @@ export async function saveCard(
 ): Promise<void> {
   const { serverCardId, uniqueReferenceCardId, bin } = card
   const facts = [serverCardId, uniqueReferenceCardId ?? null, bin ?? null]
-  await pool.run(card.isDestination ? mapDestination : mapCard, [consumer, clientCardId, ...facts, email, timestamp(now)])
+  await pool.run(card.pays ? mapCard : mapDestination, [consumer, clientCardId, ...facts, email, timestamp(now), card.pays])
 }
 
-const ofConsumer = statement<{ client_card_id: string; bin: number | null }>(`
-  select client_card_id, bin from merchant_server.cards where consumer = $1 order by mapped_at, client_card_id`)
+const ofConsumer = statement<{ client_card_id: string; bin: number | null; pays: boolean }>(`
+  select client_card_id, bin, pays from merchant_server.cards where consumer = $1 order by mapped_at, client_card_id`)
 
 export const listCards = (pool: Pool, consumer: string) => pool.run(ofConsumer, [consumer])
 

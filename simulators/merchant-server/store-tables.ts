@@ -51,6 +51,8 @@ const tables = [
     mapped_at                timestamptz not null,
     primary key (consumer, card_key)
   )`,
+  // False of a card that money was sent to and that never paid: its server card id may be good for nothing else.
+  `alter table merchant_server.cards add column if not exists pays boolean not null default true`,
   `create table if not exists merchant_server.calls (
     call_no    bigint generated always as identity primary key,
     called_at  timestamptz not null,

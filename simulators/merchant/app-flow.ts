@@ -36,6 +36,8 @@ export interface Fee {
 
 export interface SavedCard {
   clientCardId: string
+  /** False of a card that only ever received. */
+  pays: boolean
   masked?: string
 }
 

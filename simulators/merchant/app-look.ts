@@ -137,14 +137,20 @@ const nameOf = ({ masked: digits, clientCardId }) => digits ?? 'Card ' + clientC
 async function readWallet() {
   saved = await app.savedCards()
   byId('wallet-empty').hidden = saved.length > 0
-  byId('wallet').replaceChildren(...saved.map((card) => make('li', {}, nameOf(card), make('small', {}, 'clientCardId ' + card.clientCardId))))
+  byId('wallet').replaceChildren(...saved.map((card) => make('li', {}, nameOf(card), make('small', {}, (card.pays ? '' : 'can be sent money · ') + 'clientCardId ' + card.clientCardId))))
   for (const group of all('.saved')) {
-    group.replaceChildren(...saved.map((card) => {
+    const isSource = group.dataset.name === 'source'
+    const offered = saved.filter(({ pays }) => pays || !isSource)
+    const first = isSource ? offered[0]?.clientCardId : undefined
+    const form = group.closest('form')
+    const was = form.elements.namedItem(group.dataset.name).value
+    // Whoever is at the form already keeps what was chosen there.
+    const kept = !form.hidden && group.children.length > 0
+    group.replaceChildren(...offered.map((card) => {
       const radio = make('input', { type: 'radio', name: group.dataset.name, value: card.clientCardId })
       return make('label', { className: 'option' }, radio, nameOf(card) + ' · ' + card.clientCardId.slice(0, 4))
     }))
-    const first = group.dataset.name === 'source' ? group.querySelector('input') : undefined
-    if (first) first.checked = true
+    form.elements.namedItem(group.dataset.name).value = kept ? was : (first ?? '')
   }
   for (const form of all('form[data-screen]')) typedOrSaved(form)
 }

@@ -50,8 +50,11 @@ test('a verification is told with its card; a sale or a transfer may have none, 
   assert.equal((await tell(base, transfer!, undefined, {}, two)).status, 200)
   const cards = await cardsOf(base, accessToken)
   assert.deepEqual(
-    cards.map(({ bin }) => bin).sort((a, b) => a - b),
-    [411111, 555555],
+    cards.map(({ bin, pays }) => [bin, pays]).sort(),
+    [
+      [411111, true],
+      [555555, false],
+    ],
   )
   const id = (bin: number) => ({ reference: { clientCardId: cards.find((card) => card.bin === bin)!.clientCardId } })
   const paid = await begin(base, 'transfer', accessToken)
@@ -70,7 +73,7 @@ test('a card that pays and is sent money goes on to pay; one that was sent money
     assert.deepEqual(others, [])
     const paid = await begin(base, 'transfer', accessToken)
     const { json } = await ask(base, paid, {}, { sourceOfFunds: { reference: { clientCardId: one!.clientCardId } } })
-    return json.sourceOfFunds
+    return [one!.pays, json.sourceOfFunds]
   }
   const transfer = async (cards: object) => {
     const one = await begin(base, 'transfer', accessToken)
@@ -78,13 +81,13 @@ test('a card that pays and is sent money goes on to pay; one that was sent money
     assert.equal((await tell(base, one, undefined, {}, cards)).status, 200)
   }
   await transfer({ destinationCard: card('credited') })
-  assert.deepEqual(await named(), { reference: { serverCardId: 'credited' } })
+  assert.deepEqual(await named(), [false, { reference: { serverCardId: 'credited' } }])
   await transfer({ sourceCard: card('pays') })
-  assert.deepEqual(await named(), { reference: { serverCardId: 'pays' } })
+  assert.deepEqual(await named(), [true, { reference: { serverCardId: 'pays' } }])
   await transfer({ destinationCard: card('credited again') })
-  assert.deepEqual(await named(), { reference: { serverCardId: 'pays' } })
+  assert.deepEqual(await named(), [true, { reference: { serverCardId: 'pays' } }])
   await transfer({ sourceCard: card('pays again'), destinationCard: card('credited too') })
-  assert.deepEqual(await named(), { reference: { serverCardId: 'pays again' } })
+  assert.deepEqual(await named(), [true, { reference: { serverCardId: 'pays again' } }])
 })
 
 test('a card that comes again keeps its client id and e-mail of its last mapping, and a late repeat takes nothing back', async () => {

@@ -193,7 +193,7 @@ for (const kind of kinds) {
     assert.deepEqual(first.json, { invoiceId: one.invoiceId, session: { checkSignature, nonce: one.nonce, token: one.token } })
     assert.deepEqual(await tell(base, one, card), first)
     const cards = await cardsOf(base, accessToken)
-    assert.deepEqual(cards, [{ clientCardId: cards[0]!.clientCardId, bin: 411111, masked: '411111…' }])
+    assert.deepEqual(cards, [{ clientCardId: cards[0]!.clientCardId, pays: true, bin: 411111, masked: '411111…' }])
     const paid = await begin(base, 'sale', accessToken)
     const { json } = await ask(base, paid, {}, { sourceOfFunds: { reference: { clientCardId: cards[0]!.clientCardId } } })
     assert.deepEqual(json.sourceOfFunds, { reference: { serverCardId: '42' } })

@@ -34,7 +34,7 @@ export interface Said {
   destinationOfFunds?: object
   transaction?: object
   error?: { cause: string; code: string; message: string }
-  cards?: { clientCardId: string; bin: number; masked: string }[]
+  cards?: { clientCardId: string; pays: boolean; bin: number; masked: string }[]
   calls?: {
     path: string
     invoiceId: string
