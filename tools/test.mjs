@@ -73,6 +73,7 @@ try {
 }
 const failed = rows.reduce((sum, row) => sum + row.failed, 0)
 printTable()
+printFailures()
 if (interruptedBy) console.log(`\nInterrupted by ${interruptedBy}.`)
 tell(failed)
 process.exitCode = interruptedBy ? 130 : failed > 0 ? 1 : 0
@@ -141,7 +142,7 @@ async function runStyle(group) {
     const { code } = await ended(start(command, args, {}))
     row.tests++
     if (code === 0) row.passed++
-    else row.failed++
+    else row.failed = row.failures.push({ name, place: `${command} ${args.join(' ')}` })
     console.log(`${code === 0 ? '✔' : '✖'} ${name}`)
   }
   finishRow(row)
@@ -172,7 +173,7 @@ async function runTests(group) {
   const { code } = await ended(child)
   // What a test left behind must not disturb the next ones, nor outlive the run.
   signalGroup(child, 'SIGKILL')
-  Object.assign(row, countsIn(report))
+  Object.assign(row, countsIn(report), { failures: failuresIn(report) })
   if (code !== 0 && row.failed === 0) row.failed = 1
   finishRow(row)
 }
@@ -182,6 +183,18 @@ function countsIn(report) {
   const text = existsSync(report) ? readFileSync(report, 'utf8') : ''
   const last = (name) => Number([...text.matchAll(new RegExp(`^# ${name} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
   return { tests: last('tests'), passed: last('pass'), failed: last('tests') - last('pass') }
+}
+
+/** What failed by itself, not because something within it did: its name and where it is written. */
+function failuresIn(report) {
+  const text = existsSync(report) ? readFileSync(report, 'utf8') : ''
+  const blocks = text.matchAll(/^ *not ok \d+ - (.*)\n( *---\n[^]*?^ *\.\.\.)$/gm)
+  return [...blocks].filter(([, , facts]) => !/failureType: 'subtestsFailed'/.test(facts)).map(failureIn)
+}
+
+function failureIn([, name, facts]) {
+  const place = /location: '(?:file:\/\/)?(.*?)(?::\d+)?'$/m.exec(facts)?.[1] ?? ''
+  return { name: name.replaceAll(/\\([#\\])/g, '$1'), place: relative(root, place) }
 }
 
 /** Starts the server at the first need; undefined when it does not come up. */
@@ -262,7 +275,7 @@ function after(ms) {
 }
 
 function startRow(group) {
-  const row = { group: group.name, tests: 0, passed: 0, failed: 0, startedMs: performance.now(), seconds: '' }
+  const row = { group: group.name, tests: 0, passed: 0, failed: 0, startedMs: performance.now(), seconds: '', failures: [] }
   rows.push(row)
   return row
 }
@@ -280,6 +293,11 @@ function printTable() {
   const all = [['group', ...columns], ...rows.map((row) => [row.group, ...columns.map((column) => String(row[column]))])]
   console.log()
   for (const [first, ...cells] of all) console.log(first.padEnd(12) + cells.map((cell) => cell.padStart(9)).join(''))
+}
+
+/** Thousands of lines further up is what each failed of; here is which. */
+function printFailures() {
+  for (const { group, failures } of rows) for (const { name, place } of failures) console.log(`\n✖ ${group}: ${name}\n  ${place}`)
 }
 
 function tell(failures) {

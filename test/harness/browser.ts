@@ -63,6 +63,8 @@ export async function openBrowser(): Promise<TestBrowser> {
   }
 }
 
+const shownCharacters = 3_000
+
 async function visit(browser: Browser, how: Visit, use: (page: Page, context: BrowserContext) => Promise<void>): Promise<void> {
   const { phone = false, width = phone ? 390 : 1_280, height = phone ? 844 : 900, expects = [] } = how
   const context = await browser.newContext({
@@ -94,7 +96,16 @@ async function visit(browser: Browser, how: Visit, use: (page: Page, context: Br
         complaints.some((complaint) => expected.test(complaint)),
         `no complaint was like ${String(expected)}`,
       )
+  } catch (failed) {
+    for (const page of context.pages()) console.error(await shownBy(page))
+    throw failed
   } finally {
     await context.close()
   }
+}
+
+/** For whoever reads why a test failed: where the browser was, and the words it showed. */
+async function shownBy(page: Page): Promise<string> {
+  const words = await page.locator('body').innerText({ timeout: 1_000 }).catch(String)
+  return `At ${page.url()} the browser showed:\n${words.slice(0, shownCharacters).replaceAll(/^/gm, '  | ')}`
 }
