@@ -150,8 +150,8 @@ async function runStyle(group) {
 
 async function runTests(group) {
   const row = startRow(group)
-  const url = group.postgres ? await postgres() : undefined
-  if (group.postgres && url === undefined) {
+  const shared = group.postgres ? await postgres() : undefined
+  if (shared && shared.url === undefined) {
     row.failed = 1
     console.log('✖ PostgreSQL for the tests did not start; the lines above say why.')
     return finishRow(row)
@@ -168,7 +168,7 @@ async function runTests(group) {
   const child = start(
     process.execPath,
     ['--test', ...limits, ...reporters, ...files],
-    url === undefined ? {} : { TOLLGATE_TEST_POSTGRES: url },
+    shared ? { TOLLGATE_TEST_POSTGRES: shared.url, TOLLGATE_TEST_KEYS: shared.keys } : {},
   )
   const { code } = await ended(child)
   // What a test left behind must not disturb the next ones, nor outlive the run.
@@ -197,16 +197,21 @@ function failureIn([, name, facts]) {
   return { name: name.replaceAll(/\\([#\\])/g, '$1'), place: relative(root, place) }
 }
 
-/** Starts the server at the first need; undefined when it does not come up. */
+/** What the files of the run share, made at the first need; without a URL when the server does not come up. */
 async function postgres() {
-  if (cluster) return cluster.url
+  if (cluster) return cluster
   console.log('- Starting PostgreSQL for the tests …')
-  const child = start(process.execPath, [join('dist', 'test', 'harness', 'test-cluster.js')], {}, ['pipe', 'pipe', 'inherit'])
+  const keys = join(workplace, 'keys')
+  const child = start(process.execPath, [join('dist', 'test', 'harness', 'test-cluster.js'), keys], {}, [
+    'pipe',
+    'pipe',
+    'inherit',
+  ])
   const exit = ended(child)
-  cluster = { child, exit, url: undefined }
+  cluster = { child, exit, url: undefined, keys }
   const line = once(createInterface(child.stdout), 'line').then(([text]) => JSON.parse(text).url)
   cluster.url = await Promise.race([line, exit.then(() => undefined), after(postgresWithinMs)])
-  return cluster.url
+  return cluster
 }
 
 /** Its standard input ends, and it takes everything down by itself. */

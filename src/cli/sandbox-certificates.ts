@@ -82,7 +82,7 @@ export async function makeCertificates(directory: string, random: Random, now: n
     write(aside, `${party.file}.pem`, certificate.toString('pem'))
     write(aside, `${party.file}.key`, await keyText(keys.privateKey))
   }
-  for (const network of paresNetworks) await makeParesChain(aside, network, { random, times })
+  await Promise.all(paresNetworks.map((network) => makeParesChain(aside, network, { random, times })))
   write(aside, 'cavv.key', `${random.bytes(32).toString('hex')}\n`)
   renameSync(aside, directory)
 }

@@ -20,19 +20,20 @@ export async function startSimulators(
   }
   // The tests do not wait the half minute that a cardholder may take.
   const scale = env.TOLLGATE_TIME_SCALE ? ['--time-scale', env.TOLLGATE_TIME_SCALE] : []
-  const acquirer = await start('acquirer', 'acquirer', [
+  const acquirerStarted = start('acquirer', 'acquirer', [
     `--ledger=${join(directory, 'acquirer-ledger.jsonl')}`,
     `--cavv-key=${join(certificates, 'cavv.key')}`,
     '--port=0',
     '--admin-port=0',
   ])
-  const acs = await start('acs', 'issuer', [
+  const acsStarted = start('acs', 'issuer', [
     `--certificates=${certificates}`,
     '--browser-host=localhost',
     '--port=0',
     '--browser-port=0',
     ...scale,
   ])
+  const [acquirer, acs] = await Promise.all([acquirerStarted, acsStarted])
   const directoryServer = await start('directory-server', 'directory server', [
     `--certificates=${certificates}`,
     `--acs-url=${String(acs.ready.areq_url)}`,

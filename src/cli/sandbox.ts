@@ -76,8 +76,10 @@ async function start(
     step('Starting the simulated card world: acquirer, directory server, issuer')
     const certificates = join(directory, 'certificates')
     await makeCertificates(certificates, systemRandom, systemClock.now())
-    const { acquirer, directoryServer, acs } = await startSimulators(directory, certificates, env, stops)
-    const oauth = await oauthKeyOf(directory)
+    const [{ acquirer, directoryServer, acs }, oauth] = await Promise.all([
+      startSimulators(directory, certificates, env, stops),
+      oauthKeyOf(directory),
+    ])
     await settleBins(pool)
     const world = await settleWorld(pool, kek, { acquirerPort: Number(acquirer.ready.port), oauthKey: oauth.publicKey }, log)
     if (interrupted()) return undefined

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,6 +72,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-world-'))
   // Run by root, the embedded server is another user's and has to pass here.
   chmodSync(directory, 0o711)
+  // They take a second to make. A world of its own database makes its own, as a first start does.
+  const keys = process.env.TOLLGATE_TEST_KEYS
+  if (keys !== undefined && database) cpSync(keys, directory, { recursive: true })
   const env: Record<string, string> = { ...options.env, TOLLGATE_DIR: directory, DATABASE_URL: '' }
   if (database) env.DATABASE_URL = (await options.through?.(database.url)) ?? database.url
   let running = await run({ ...env, PORT: '0' }, directory)
