@@ -10,7 +10,8 @@ import type { Json, Said } from './issuer-messages.ts'
 /** Watches the payments that run 3-D Secure: what was charged for must have been authenticated, by what the issuer said and nothing else. */
 export interface Authentications {
   asked(areq: Json): void
-  told(id: string, said: Said, answer: Json | undefined): void
+  /** The answer of a process to a result. */
+  told(id: string, said: Said, answer: Json | undefined, by: string): void
   uploaded(upload: Upload, reply: Reply | Refusal, reachedAt: number): void
   /** An authorisation leaves a gateway, under these names and with these tags. */
   authorised(order: Order, names: string, tags: ReadonlyMap<string, string>): void
@@ -34,6 +35,12 @@ const runsHere = ({ endpointId, request }: Order): boolean =>
   configuration.endpoint(endpointId)!.settings.threeDSecure && request.recurrent?.initiator !== 'MERCHANT'
 const isEnrolled = ({ card }: Order): boolean =>
   secureCards.some((pan) => pan.startsWith(card.bin) && pan.endsWith(card.lastFour) && enrolmentOf(pan).is === 'enrolled')
+
+/**
+ * A message that comes to both processes at once, and is decided by both in the same millisecond, makes them write the very same. The one whose commit is refused by a broken connection
+ * finds it stored, takes it for its own and confirms it too: the same was told twice, and counted once.
+ */
+const twinsWithinMs = 1_000
 
 export function watchAuthentications(
   saidOf: (id: string) => readonly Said[] | undefined,
@@ -65,12 +72,13 @@ export function watchAuthentications(
       if (authentication?.directory !== undefined && areq['purchaseAmount'] !== due)
         breaks('an issuer is asked once', `AReq ${id} is about ${String(areq['purchaseAmount'])}, not ${due}`)
     },
-    told(id, said, answer) {
+    told(id, said, answer, by) {
       if (answer?.['messageType'] !== 'RRes') return
       if (!said.genuine) return breaks('only the issuer says how an authentication ended', `a forged result of ${id} was taken`)
-      const before = (saidOf(id) ?? []).some((s) => s.confirmed)
-      said.confirmed = true
-      if (before) return breaks('a result is taken once', `two results of ${id} were confirmed`)
+      const before = (saidOf(id) ?? []).find((s) => s.confirmed)
+      const isTwin = before === said && said.confirmed!.by !== by && now() - said.confirmed!.at < twinsWithinMs
+      said.confirmed ??= { by, at: now() }
+      if (before && !isTwin) return breaks('a result is taken once', `two results of ${id} were confirmed`)
       const authentication = orderOfId(id)?.transactions[0]?.authentication
       if (authentication?.threeDSServerTransId === id && authentication.status !== said.status)
         breaks('a confirmed result counts', `${said.status} of ${id} was confirmed, and ${authentication.status} is stored`)

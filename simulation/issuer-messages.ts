@@ -33,8 +33,8 @@ export interface Said {
   genuine: boolean
   /** A gateway got it. */
   reached: boolean
-  /** A gateway confirmed it by an RRes. */
-  confirmed: boolean
+  /** Which process confirmed it by an RRes first, and when. */
+  confirmed?: { by: string; at: number }
 }
 
 export interface Ending {
@@ -112,7 +112,6 @@ const saidOf = (by: Said['by'], p: Passage, status: TransStatus, eci: string | u
   ...(proof === undefined ? {} : { proof }),
   genuine: true,
   reached: false,
-  confirmed: false,
 })
 
 /** As a browser carries it. */

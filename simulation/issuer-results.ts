@@ -46,7 +46,7 @@ export function openResults(
         trace(
           () => `issuer   ${peer} is answered ${answer === undefined ? 'nothing' : String(answer['messageType'])} about ${id}`,
         )
-        onTold(id, said, answer)
+        onTold(id, said, answer, slot.name)
         if (chance.happens(weather.lostOdds)) return
         events.after(chance.between(1, 40), undefined, () => (answer === undefined ? again() : (isOver = true)))
       }

@@ -38,4 +38,4 @@ export interface IssuerParts {
 }
 
 /** A gateway has answered what it was told; undefined when it could not store it. */
-export type OnTold = (threeDSServerTransID: string, said: Said, answer: Json | undefined) => void
+export type OnTold = (threeDSServerTransID: string, said: Said, answer: Json | undefined, by: string) => void
