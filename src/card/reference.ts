@@ -27,6 +27,8 @@ export interface FirstPayment {
     eci?: string
     dsTransId?: string
   }
+  /** What the app of the mobile API gave, which must come again. */
+  appEmail?: string
   payer: Payer
 }
 

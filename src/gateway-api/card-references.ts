@@ -65,8 +65,10 @@ export function firstPaymentOf(order: Order): FirstPayment {
   const { email, firstName, lastName, phone, cellPhone, country, state, city, zipCode, address1 } = order.request
   const { result, authentication } = head(order)
   const networkReference = result.processor?.networkReference
+  const appEmail = order.request.mobile?.email
   return {
     ...(networkReference === undefined ? {} : { networkReference }),
+    ...(appEmail === undefined ? {} : { appEmail }),
     ...(authentication && result.verified !== undefined
       ? {
           authentication: {

@@ -1,6 +1,6 @@
 import { issuerFacts } from '../card/bins.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
-import type { DestinationCard } from '../card/reference.ts'
+import type { DestinationCard, FirstPayment } from '../card/reference.ts'
 import type { Secret } from '../base/secret.ts'
 import type { NewOrder } from '../gateway-api/accept.ts'
 import type { OrderRequest } from '../order/order.ts'
@@ -73,9 +73,7 @@ async function sourceOf(
   if (!isNumber(serverCardId)) return undefined
   const reference = await world.findReference(merchantId, BigInt(serverCardId))
   if (!reference) return undefined
-  const mapped = reference.first.payer.email
-  const given = request.email ?? email
-  if (mapped !== '' && mapped.toLowerCase() !== given?.toLowerCase()) return undefined
+  if (!isSameEmail(reference.first, request.email, email)) return undefined
   const { hashId: _same, ...shown } = reference.card
   const { networkReference } = reference.first
   return {
@@ -90,4 +88,11 @@ async function sourceOf(
       },
     },
   }
+}
+
+/** What the app gave at mapping must come again. Where it gave none, or that is not known, what its merchant said then may be said by either. */
+function isSameEmail({ appEmail, payer }: FirstPayment, given: string | undefined, confirmed: string | undefined): boolean {
+  const mapped = (appEmail ?? payer.email).toLowerCase()
+  const said = appEmail === undefined ? [given, confirmed] : [given ?? confirmed]
+  return mapped === '' || said.some((one) => one?.toLowerCase() === mapped)
 }

@@ -45,6 +45,7 @@ export async function orderInvoice(
       ...(callbackUrl === undefined ? {} : { endpointCallbackUrl: callbackUrl }),
       mobile: {
         invoiceId,
+        ...(request.email === undefined ? {} : { email: request.email }),
         ...(maps ? { mappingUrl: mappingUrl(merchantServerUrl!, kind) } : {}),
         ...(sumStatus === 'AUTHENTICATED' ? { randomSum: 'named' } : {}),
         ...(decline && { refusal: { code: String(decline.errorCode), message: decline.errorMessage } }),

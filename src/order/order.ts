@@ -70,6 +70,8 @@ export interface OrderRequest {
 /** Of the mobile API. */
 export interface MobileFacts {
   invoiceId: string
+  /** As the app gave it: the request's may be what the merchant's server said. */
+  email?: string
   /** Why it was declined before anything was asked of an acquirer. */
   refusal?: { code: string; message: string }
   /** Where the card is told to the merchant once the payment is approved; absent where it paid by a reference. */

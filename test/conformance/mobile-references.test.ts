@@ -200,4 +200,22 @@ describe('an e-mail address given at mapping must come again unchanged', { concu
     await pays(source, { 'consumer.email': undefined })
     await pays(source, { 'consumer.email': 'grace@example.com' })
   })
+  const names =
+    (email: string): Behaviour =>
+    (honest) =>
+      ok(changed(honest, { 'consumer.email': email }))
+  it('whatever the merchant’s server names', async () => {
+    const check = names('merchant@example.com')
+    const source = await mapped({ 'consumer.email': 'grace@example.com' }, { check })
+    await pays(source, { 'consumer.email': 'grace@example.com' }, { check })
+    await declines(byReference({ 'consumer.email': 'merchant@example.com' }), { source, check })
+  })
+  it('where the app gave none, that which the merchant’s server named', async () => {
+    const check = names('merchant@example.com')
+    const source = await mapped({ 'consumer.email': undefined }, { check })
+    await pays(source, { 'consumer.email': undefined }, { check })
+    await pays(source, { 'consumer.email': 'grace@example.com' }, { check })
+    await pays(source, { 'consumer.email': 'merchant@example.com' })
+    await declines(byReference({ 'consumer.email': 'grace@example.com' }), { source })
+  })
 })

@@ -32,7 +32,8 @@ async function post(url: string, body: object = {}): Promise<Told> {
   return told
 }
 
-const device = { device: { serialNumber: 'phone-1' }, email: 'demo@example.com' }
+/** The merchant knows the consumer by another address, which its server names in every check. */
+const consumer = { device: { serialNumber: 'phone-1' }, email: 'app@example.com' }
 const shop = () => world.merchantServerUrl
 
 /** Initiates at the merchant's server, performs at the gateway, asks until it is over; `funds` is the card or its name. */
@@ -45,10 +46,10 @@ async function pay(
   const { accessToken } = granted
   const transaction = { currency: 'USD', ...(kind === 'sale' ? { amountCentis: 1_250 } : {}) }
   const initiate = kind === 'sale' ? 'transfer/initiate-sale' : 'verification/initiate-verification'
-  const begun = await post(`${shop()}/${initiate}`, { consumer: device, session: { accessToken }, transaction })
+  const begun = await post(`${shop()}/${initiate}`, { consumer, session: { accessToken }, transaction })
   const at = `${world.baseUrl}/dapi/v1/${kind}/${begun.endpointId}/${begun.invoiceId}`
   const source = kind === 'sale' ? { sourceOfFunds: funds } : { sourceCard: (funds as { card: object }).card }
-  const performed = await post(at, { consumer: device, session: { ...begun.session, accessToken }, transaction, ...source })
+  const performed = await post(at, { consumer, session: { ...begun.session, accessToken }, transaction, ...source })
   const { token } = performed.session
   const told = await until(() => post(`${at}/status`, { session: { accessToken, token } }), seen, 45_000)
   return { accessToken, told }
