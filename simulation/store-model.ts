@@ -1,5 +1,5 @@
 import type { SealedCard } from '../src/card/vault.ts'
-import type { NewDelivery } from '../src/delivery/delivery.ts'
+import { goesAtOnce, type NewDelivery } from '../src/delivery/delivery.ts'
 import type { Try } from '../src/delivery/store.ts'
 import { legalTransitions } from '../src/order/machine.ts'
 import { statusOf, type Order, type Transaction } from '../src/order/order.ts'
@@ -275,14 +275,15 @@ export class StoreModel {
     }
     const at = change.rows.at(-1)?.at ?? after.createdAt
     for (const d of change.deliveries) {
-      const dueAt = deliveryLease === undefined ? at : at + leaseLookMs
+      const lease = goesAtOnce(d) ? deliveryLease : undefined
+      const dueAt = lease === undefined ? at : at + leaseLookMs
       const row: DeliveryRow = {
         ...d,
         merchantId: after.merchantId,
         orderId: after.orderId,
         state: 'due',
         dueAt,
-        lease: deliveryLease,
+        lease,
         tries: 0,
         lastTryAt: at,
       }

@@ -10,6 +10,12 @@ export interface NewDelivery {
   origin: string
 }
 
+/**
+ * Whether a message waits for no earlier one of its order: what is told of the payment itself goes to each URL once and before all else. What follows may find
+ * that under way for the first time, so the sweep takes it, which sees that; the process that made it does not.
+ */
+export const goesAtOnce = ({ transactionNo }: NewDelivery): boolean => transactionNo === 1
+
 export interface Delivery extends NewDelivery {
   merchantId: bigint
   orderId: bigint

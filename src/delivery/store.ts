@@ -1,6 +1,6 @@
 import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
-import type { Delivery, DeliveryKind, NewDelivery } from './delivery.ts'
+import { goesAtOnce, type Delivery, type DeliveryKind, type NewDelivery } from './delivery.ts'
 
 interface DeliveryRecord {
   merchant_id: bigint
@@ -76,22 +76,25 @@ export interface DeliveryStore {
   saveTries(tries: readonly Try[], processId: bigint): Promise<void>
 }
 
-/** Writes new messages in the transaction of the outcome they tell. Leased ones are in the hand of their process at once. */
+/** Writes new messages in the transaction of the outcome they tell. Under a lease those that go at once are in the hand of their process. */
 export async function insertDeliveries(
   runner: Runner,
   deliveries: readonly (NewDelivery & { merchantId: bigint; orderId: bigint; at: number })[],
   lease: bigint | undefined,
 ): Promise<void> {
-  const rows = deliveries.map((d) => ({
-    ...placeRow(d),
-    transaction_no: d.transactionNo,
-    kind: d.kind,
-    url: d.url,
-    origin: d.origin,
-    due_at: timestamp(lease === undefined ? d.at : d.at + leaseLookMs),
-    lease: lease === undefined ? null : String(lease),
-    created_at: timestamp(d.at),
-  }))
+  const rows = deliveries.map((d) => {
+    const isTaken = lease !== undefined && goesAtOnce(d)
+    return {
+      ...placeRow(d),
+      transaction_no: d.transactionNo,
+      kind: d.kind,
+      url: d.url,
+      origin: d.origin,
+      due_at: timestamp(isTaken ? d.at + leaseLookMs : d.at),
+      lease: isTaken ? String(lease) : null,
+      created_at: timestamp(d.at),
+    }
+  })
   await runner.run(insert, [asJson(rows)])
 }
 

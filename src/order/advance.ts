@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Card, SealedCard } from '../card/vault.ts'
-import type { Delivery } from '../delivery/delivery.ts'
+import { goesAtOnce, type Delivery } from '../delivery/delivery.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import { openBatch } from '../storage/batch.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
@@ -257,7 +257,7 @@ export function openDoor(s: DoorSettings): Door {
         filters.count(work)
         works.set(placeKey(entry.item.order), work)
       }
-      const taken = [...works.values()].reduce((sum, w) => sum + w.deliveries.length, 0) <= s.deliveryRoom()
+      const taken = [...works.values()].reduce((sum, w) => sum + w.deliveries.filter(goesAtOnce).length, 0) <= s.deliveryRoom()
       const changes = [...works.entries()].filter(([key, w]) => w.entries.length > 0 && !done.has(key)).map(([, w]) => w)
       const [kept] = await Promise.all([tables.save(changes, taken ? me : undefined), tables.insertRepeats(repeats)])
       for (const change of changes) if (change.before && kept.has(placeKey(change.after))) filters.count(change)
@@ -285,11 +285,9 @@ export function openDoor(s: DoorSettings): Door {
     if (work.rows.some((row) => row.event === 'result missing'))
       s.log.error({ order: key }, 'the issuer never told the result of a challenge that the cardholder came back from')
     takeInHand(after, card, (t) => t !== before?.transactions[t.no - 1])
-    if (leased && work.deliveries.length > 0)
-      s.onDeliveries(
-        work.deliveries.map((d) => ({ ...d, merchantId: after.merchantId, orderId: after.orderId, tries: 0 })),
-        after,
-      )
+    const { merchantId, orderId } = after
+    const taken = leased ? work.deliveries.filter(goesAtOnce) : []
+    if (taken.length > 0) s.onDeliveries(taken.map((d) => ({ ...d, merchantId, orderId, tries: 0 })), after) // oxfmt-ignore
   }
 
   /** Finds the order of each event: in hand, or read. An order that is not there fails alone: the batch is halved until it is found. */

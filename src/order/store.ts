@@ -70,7 +70,7 @@ export interface OrderTables extends CountTables {
   load(places: readonly Place[]): Promise<Order[]>
   /**
    * Writes decided orders. Those whose stored version is not the one they were decided on are left out of the answer, and nothing of them is written.
-   * Deliveries are leased to `deliveryLease`, or to nobody without it.
+   * Deliveries that go at once are leased to `deliveryLease`, all others to nobody.
    */
   save(changes: readonly Change[], deliveryLease: bigint | undefined): Promise<Set<string>>
   insertRepeats(rows: readonly RepeatRow[]): Promise<void>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { order, refused, sale, statusOf, until, type Changes, type Order } from '../conformance/client.ts'
+import { followed } from '../conformance/operations.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver, type Behaviour, type Call, type Receiver } from '../harness/receiver.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
@@ -113,6 +114,20 @@ describe('what is no answer of 200 is tried again after some seconds', { concurr
     )
     assert.deepEqual([call!.form.get('status'), call!.form.get('merchantdata')?.length], ['approved', 8_000])
   })
+})
+
+test('a newer message of an order waits for the first try of the older one, and for no later one', async () => {
+  const path = '/hangs-newer'
+  const sold = await approved(`${merchant.origin}/told`, { notify_url: `${merchant.origin}${path}` })
+  await followed(world, 'return', sold)
+  const [first, second] = await until(
+    () => merchant.calls(path),
+    ({ length }) => length > 1,
+    30_000,
+  )
+  assert.deepEqual([first?.query.get('type'), second?.query.get('type')], ['sale', 'reversal'])
+  const gapMs = second!.at - first!.at
+  assert.ok(gapMs > 9_500, `the first hangs for 10 s, the second came after ${gapMs} ms`)
 })
 
 test('nobody followed the redirect', () => assert.deepEqual(merchant.calls('/elsewhere'), []))
