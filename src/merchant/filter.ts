@@ -47,7 +47,7 @@ export function comparable(of: Listed, text: string): string | undefined {
     case 'bin':
       return /^[0-9]{4,11}$/.test(value) ? value : undefined
     case 'email':
-      return /^[^\s@]*@[^\s@]+$/.test(value) && value.length <= 50 ? value.toLowerCase() : undefined
+      return /^(?=.{1,128}$)[^\s@]*@[^\s@]+$/u.test(value) ? value.toLowerCase() : undefined
     case 'ip':
       return networkText(value)
     case 'phone':

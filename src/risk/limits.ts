@@ -37,7 +37,10 @@ export const limitsOn = (
   rules
     .filter(isLimit)
     .filter(({ facts: looks }) => looks.is === 'velocity' || looks.currency === facts.currency)
-    .map((rule) => [rule, hide(`${rule.facts.per}:${countedValue(rule.facts.per, facts)}`)] as const)
+    .flatMap((rule) => {
+      const value = countedValue(rule.facts.per, facts)
+      return value === undefined ? [] : [[rule, hide(`${rule.facts.per}:${value}`)] as const]
+    })
 
 /** The rows that a batch has locked: what one of its orders counts, the next one sees. */
 export class LimitsInHand {

@@ -1,5 +1,5 @@
 import { lookedUp, refusingScore, type FilterRule, type PaymentFacts } from '../merchant/filter.ts'
-import { isLimit, usedOf, type Bucket, type LimitRule } from './velocity.ts'
+import { countedValue, isLimit, usedOf, type Bucket, type LimitRule } from './velocity.ts'
 
 /** A rule that fired, as it was then. */
 export interface Fired {
@@ -93,6 +93,7 @@ function findingOf(rule: FilterRule, facts: PaymentFacts, buckets: UsedOf, limit
 
 function limitFinding(rule: LimitRule, facts: PaymentFacts, buckets: readonly Bucket[], at: number): string | undefined {
   const { facts: looks } = rule
+  if (countedValue(looks.per, facts) === undefined) return undefined
   const used = usedOf(rule, buckets, at)
   if (looks.is === 'velocity') {
     // A refused payment is counted when it is refused: until then there is none of this one.

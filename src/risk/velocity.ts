@@ -59,10 +59,10 @@ export function counted(
 /** From then on nothing of it counts. */
 export const overAt = (rule: LimitRule, now: number): number => now + rule.facts.windowMs + 2 * spanMs(rule)
 
-/** What is counted: an IPv6 customer has a network of 64 bits to himself, so that is what counts as his address. */
-export function countedValue(per: Counted, { cardHash, email, ip }: PaymentFacts): string {
+/** What is counted; undefined of a payment that has none, as one of the mobile API without an e-mail address. An IPv6 customer has a network of 64 bits to himself, so that is what counts as his address. */
+export function countedValue(per: Counted, { cardHash, email, ip }: PaymentFacts): string | undefined {
   if (per === 'card') return cardHash
-  if (per === 'email') return email.toLowerCase()
+  if (per === 'email') return email === '' ? undefined : email.toLowerCase()
   if (!ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)
   return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.')

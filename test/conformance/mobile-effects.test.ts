@@ -95,3 +95,12 @@ describe('the service killed', () => {
     await order(world)
   })
 })
+
+it('a limit by e-mail address counts those who give one', async () => {
+  const email = newEmail()
+  await openFilters(world).add('velocity', '--per', 'email', '--limit', '1', '--within', '1h')
+  const sale = (state: string, by: string | undefined) => ends(mobile, state, 'sale', { 'consumer.email': by })
+  await sale('APPROVED', email)
+  await sale('DECLINED', email)
+  for (let times = 0; times < 3; times += 1) await sale('APPROVED', undefined)
+})

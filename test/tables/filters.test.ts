@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { comparable, type FilterRule, type PaymentFacts, type RuleFacts } from '../../src/merchant/filter.ts'
 import { screenPayment } from '../../src/risk/screening.ts'
+import { limitsOn } from '../../src/risk/limits.ts'
 import { counted, countedValue, usedOf, type Bucket, type LimitRule } from '../../src/risk/velocity.ts'
 
 const payment: PaymentFacts = {
@@ -58,11 +59,15 @@ describe('lists', () => {
     test(`${of} ${value} is not`, () => assert.equal(judge(listed('black', of, value)).refusal, undefined))
   // oxfmt-ignore
   const nonsense = [
-    ['card', '4111111111111111'], ['bin', '123'], ['bin', '123456789012'], ['email', 'nobody'], ['ip', '300.1.1.1'], ['ip', '10.0.0.0/33'], ['ip', '10.0.0.0/'], ['ip', '1.2.3.4/8/8'],
+    ['card', '4111111111111111'], ['bin', '123'], ['bin', '123456789012'], ['email', 'nobody'], ['email', `${'a'.repeat(127)}@b`], ['ip', '300.1.1.1'], ['ip', '10.0.0.0/33'], ['ip', '10.0.0.0/'], ['ip', '1.2.3.4/8/8'],
     ['phone', '12'], ['country', 'DEU'], ['card-country', ''],
   ] as const
   for (const [of, value] of nonsense)
     test(`${JSON.stringify(value)} cannot be a ${of}`, () => assert.equal(comparable(of, value), undefined))
+  test('an e-mail address may be as long as the mobile API takes', () => {
+    const email = `${'a'.repeat(126)}@b`
+    assert.equal(screenPayment([listed('black', 'email', email)], { ...payment, email }, none, 0).fired.length, 1)
+  })
   test('an IPv6 network has its addresses and no others', () => {
     const at = (ip: string) => screenPayment([listed('black', 'ip', '2001:db8:1::/48')], { ...payment, ip }, none, 0).fired.length
     assert.deepEqual([at('2001:db8:1:ffff::1'), at('2001:db8:2::1'), at('not an address')], [1, 0, 0])
@@ -122,6 +127,20 @@ describe('limits', () => {
     rule({ is: 'volume', per: 'card', limitMinor, currency: 'USD', windowMs: 3_600_000, counts: 'all' }) as LimitRule
   const filtered = (limit: LimitRule, buckets: readonly Bucket[], at = 0) =>
     screenPayment([limit], payment, () => buckets, at).refusal !== undefined
+
+  test('a payment without an e-mail address uses up no limit by e-mail address', () => {
+    const nobody = { ...payment, email: '' }
+    const limits: RuleFacts[] = [
+      { is: 'velocity', per: 'email', limit: 0, windowMs: 3_600_000, counts: 'all' },
+      { is: 'volume', per: 'email', limitMinor: '1', currency: 'USD', windowMs: 3_600_000, counts: 'all' },
+    ]
+    for (const facts of limits) {
+      const keys = (of: PaymentFacts) => limitsOn([rule(facts)], of, (text) => text).map(([, key]) => key)
+      assert.deepEqual([keys(payment), keys(nobody)], [['email:eve@example.com'], []])
+      const fired = (of: PaymentFacts) => screenPayment([rule(facts)], of, () => [[0, 9, '900']], 0).fired.length
+      assert.deepEqual([fired(payment), fired(nobody)], [1, 0])
+    }
+  })
 
   test('the last that fits passes, the next does not', () => {
     assert.deepEqual(
