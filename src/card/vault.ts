@@ -82,6 +82,10 @@ export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
 export const hashIdOfNumber = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): string =>
   hashIdOf(fingerprintOf(pan, merchantId, keys), keys)
 
+/** One hash of a number for all merchants, and no part of what any of them is told. */
+export const commonHashOf = (pan: Secret<string>, keys: KeyRing): string =>
+  hmacSha256(keys.current('fingerprint').key, `all merchants:${pan.reveal()}`).subarray(0, 16).toString('hex')
+
 const destinationContext = (place: Place) => `destination:${place.merchantId}:${place.orderId}`
 const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`
 const cvv2Context = (place: Place) => `cvv2:${place.merchantId}:${place.orderId}`

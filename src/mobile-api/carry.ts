@@ -1,6 +1,6 @@
 /** What is done with an invoice in each state, one commit a step. Every step may be done twice: what it makes outside has its number before. */
 import { eligibleGates } from '../acquirer/choose.ts'
-import { hashIdOfNumber } from '../card/vault.ts'
+import { commonHashOf } from '../card/vault.ts'
 import { isUnauthenticated } from '../order/authenticate.ts'
 import { statusOf } from '../order/order.ts'
 import { chooseMs, feesOf } from './fees.ts'
@@ -89,9 +89,8 @@ async function goOn(world: MobileWorld, place: Place, open: OpenInvoice): Promis
   if (!funds) return declined(declines.card)
   if (!place.endpoint.settings.randomSum || !isUnauthenticated(funds.card, place.endpoint, world.planner))
     return orderMove(world, place, invoice, confirmed, funds)
-  const { merchantId, request } = invoice
-  const hash = hashIdOfNumber(funds.card.pan, merchantId, world.keys)
-  if ((await world.wrongSums.count(merchantId, hash, world.clock.now())) >= mostWrong)
+  const { request } = invoice
+  if ((await world.wrongSums.count(commonHashOf(funds.card.pan, world.keys), world.clock.now())) >= mostWrong)
     return { ...(await declinedOrder(world, place, open, declines.sum)), sumStatus: 'NOT_AUTHENTICATED' }
   const { randomSumCentis } = confirmed
   const hold: Hold = {

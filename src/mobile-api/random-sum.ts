@@ -10,7 +10,7 @@ const mostCentis = 999
 /** How often the cardholder may answer, and how long. */
 const mostAnswers = 3
 export const answerMs = 30 * 60_000
-/** Wrong answers of one card, over all invoices of a merchant. */
+/** Wrong answers of one card, over all invoices of all merchants. */
 export const mostWrong = 9
 export const wrongForMs = 24 * 3_600_000
 

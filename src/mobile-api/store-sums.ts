@@ -6,40 +6,41 @@ import { judgeAnswer, wrongForMs } from './random-sum.ts'
 import { lockInvoice, moveInvoice, type Move, type OpenInvoice } from './store-invoices.ts'
 
 const count = statement<{ wrong: bigint }>(`
-  select (select count(*) from unnest(w.wrong_at) t (at) where t.at > $3::timestamptz) as wrong
-  from wrong_sum w where w.merchant_id = $1 and w.card_hash = $2`)
+  select (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong
+  from wrong_sum w where w.card_hash = $1`)
 /** The row is locked, and made where there is none: answers for one card are judged one after the other. */
 const lock = statement<{ wrong: bigint }>(`
-  insert into wrong_sum as w (merchant_id, card_hash, wrong_at, last_at) values ($1, $2, '{}', $4)
-  on conflict (merchant_id, card_hash) do update set last_at = w.last_at
-  returning (select count(*) from unnest(w.wrong_at) t (at) where t.at > $3::timestamptz) as wrong`)
+  insert into wrong_sum as w (card_hash, wrong_at, last_at) values ($1, '{}', $3)
+  on conflict (card_hash) do update set last_at = w.last_at
+  returning (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong`)
 const note = statement<object>(`
-  update wrong_sum w set wrong_at = array(select t.at from unnest(w.wrong_at) t (at) where t.at > $3::timestamptz) || $4::timestamptz, last_at = $4
-  where w.merchant_id = $1 and w.card_hash = $2`)
+  update wrong_sum w set wrong_at = array(select t.at from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) || $3::timestamptz, last_at = $3
+  where w.card_hash = $1`)
 const forget = statement<object>(`
   delete from wrong_sum w using (
-    select merchant_id, card_hash from wrong_sum where last_at < $1 order by last_at limit $2 for update skip locked) old
-  where w.merchant_id = old.merchant_id and w.card_hash = old.card_hash returning w.card_hash`)
+    select card_hash from wrong_sum where last_at < $1 order by last_at limit $2 for update skip locked) old
+  where w.card_hash = old.card_hash returning w.card_hash`)
 const atOnce = 1_000
 
 export interface Answer {
   /** Which answer the page was made for, from 1: the same form sent twice is one answer. */
   answerNo: number
   sumMinor: bigint
+  /** The same at every merchant. */
   cardHash: string
 }
 
 export interface WrongSums {
-  /** Wrong answers for a card within a day. */
-  count(merchantId: bigint, cardHash: string, now: number): Promise<number>
+  /** Wrong answers for a card within a day, at all merchants. */
+  count(cardHash: string, now: number): Promise<number>
   /** Judges an answer and writes down what follows, once; undefined when nobody waits for it any more. */
   answer(invoice: Invoice, answer: Answer, processId: bigint, now: number): Promise<OpenInvoice | undefined>
 }
 
 export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
   return {
-    async count(merchantId, cardHash, now) {
-      const [row] = await pool.run(count, [merchantId, cardHash, timestamp(now - wrongForMs)])
+    async count(cardHash, now) {
+      const [row] = await pool.run(count, [cardHash, timestamp(now - wrongForMs)])
       return Number(row?.wrong ?? 0n)
     },
     answer: ({ merchantId, invoiceId }, { answerNo, sumMinor, cardHash }, processId, now) =>
@@ -47,7 +48,7 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
         const open = await lockInvoice(runner, keys, merchantId, invoiceId)
         if (!open || !isAsked(open.invoice, answerNo, now)) return undefined
         const { invoice } = open
-        const about = [merchantId, cardHash, timestamp(now - wrongForMs), timestamp(now)]
+        const about = [cardHash, timestamp(now - wrongForMs), timestamp(now)]
         const [card] = await runner.run(lock, about)
         const judged = judgeAnswer(sumMinor, invoice.hold!.sumMinor, invoice.wrongAnswers, Number(card!.wrong))
         if (judged.is === 'wrong') await runner.run(note, about)

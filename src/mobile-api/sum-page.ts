@@ -1,5 +1,6 @@
 /** What the page that asks for a random sum shows, and what it does to an invoice. */
 import { currencyOf, minorToDecimal } from '../base/money.ts'
+import { commonHashOf } from '../card/vault.ts'
 import { statusOf, type Order } from '../order/order.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
 import { totalMinor } from './fees.ts'
@@ -36,7 +37,7 @@ export interface OverSum extends Shown {
 
 export type SumView = AskingSum | OverSum | (Shown & { is: 'working' })
 
-type SumWorld = Pick<MobileWorld, 'invoices' | 'orders' | 'registry' | 'wrongSums' | 'clock' | 'processId'>
+type SumWorld = Pick<MobileWorld, 'invoices' | 'orders' | 'cardOf' | 'keys' | 'registry' | 'wrongSums' | 'clock' | 'processId'>
 
 export async function viewOfSum(world: SumWorld, pageToken: string): Promise<SumView | undefined> {
   const open = await world.invoices.findByPage(pageToken)
@@ -67,11 +68,11 @@ const spelled = (minor: bigint, currency: string) => minorToDecimal(minor, curre
 
 /** Undefined where no answer is waited for. */
 async function askedFor(world: SumWorld, invoice: Invoice): Promise<Omit<AskingSum, keyof Shown> | undefined> {
-  const { state, restsUntil = 0, merchantId, request, wrongAnswers } = invoice
+  const { state, restsUntil = 0, request, wrongAnswers } = invoice
   const now = world.clock.now()
   const hold = state === 'answering' && restsUntil > now ? await holdOrder(world, invoice) : undefined
   if (!hold) return undefined
-  const { network, lastFour, hashId } = hold.card
+  const { network, lastFour } = hold.card
   const sums = sumsOf(request.currency)
   return {
     is: 'asking',
@@ -80,13 +81,16 @@ async function askedFor(world: SumWorld, invoice: Invoice): Promise<Omit<AskingS
     leastText: spelled(sums[0]!, request.currency),
     mostText: spelled(sums.at(-1)!, request.currency),
     answerNo: wrongAnswers + 1,
-    answersLeft: answersLeft(invoice, await world.wrongSums.count(merchantId, hashId, now)),
+    answersLeft: answersLeft(invoice, await world.wrongSums.count(await cardHashOf(world, hold), now)),
     minutesLeft: Math.ceil((restsUntil - now) / 60_000),
   }
 }
 
 const holdOrder = ({ orders }: SumWorld, { merchantId, hold }: Invoice): Promise<Order | undefined> =>
   orders.byId({ merchantId, orderId: hold!.orderId })
+
+const cardHashOf = async ({ cardOf, keys }: SumWorld, hold: Order): Promise<string> =>
+  commonHashOf((await cardOf(hold)).pan, keys)
 
 /** Takes what the cardholder typed. `unreadable`: it is no sum, and counts as no answer. A form that was sent before, or is late, changes nothing. */
 export async function takeSum(
@@ -101,7 +105,7 @@ export async function takeSum(
   if (sumMinor === undefined) return 'unreadable'
   const hold = await holdOrder(world, found.invoice)
   if (!hold) throw new Error(`the hold of invoice ${found.invoice.invoiceId} is gone`)
-  const answer = { answerNo, sumMinor, cardHash: hold.card.hashId }
+  const answer = { answerNo, sumMinor, cardHash: await cardHashOf(world, hold) }
   const after = await world.wrongSums.answer(found.invoice, answer, world.processId, world.clock.now())
   if (after && after.invoice.state !== 'answering') begin(after.invoice, after.secrets)
   return 'taken'

@@ -455,10 +455,9 @@ CREATE INDEX transaction_due ON transaction USING btree (due_at) WHERE (due_at I
 CREATE INDEX transaction_parked ON transaction USING btree (order_id) WHERE (alarm IS NOT NULL);
 
 create table wrong_sum (
-  merchant_id bigint not null,
   card_hash text not null,
   wrong_at timestamp with time zone[] not null,
   last_at timestamp with time zone not null,
-  constraint wrong_sum_pkey PRIMARY KEY (merchant_id, card_hash)
+  constraint wrong_sum_pkey PRIMARY KEY (card_hash)
 );
 CREATE INDEX wrong_sum_last_at_idx ON wrong_sum USING btree (last_at);

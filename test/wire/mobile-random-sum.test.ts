@@ -176,9 +176,15 @@ describe('a sum that is not confirmed', () => {
 })
 
 describe('nine wrong answers for a card within a day', () => {
-  test('are all there may be, over invoices and at once; another merchant and another card are not touched', async () => {
+  test('are all there may be, over invoices of two merchants and at once; another card is not touched', async (t) => {
     const number = newNumber()
-    const asked = await Promise.all([1, 2, 3, 4, 5].map(() => sums.asked(begin('sale', { number }))))
+    const { endpoint } = world.other
+    await cliOf(() => world).tell(['endpoint', 'set', String(endpoint), '--random-sum', 'on'])
+    const other = await openApp({ ...world, merchant: world.other }, [endpoint])
+    t.after(() => other.merchant.close())
+    const there = () => other.begin('sale', { endpoint, number })
+    const here = () => begin('sale', { number })
+    const asked = await Promise.all([here(), there(), here(), there(), here()].map(sums.asked))
     await Promise.all(
       asked.map(async (one) => {
         for (const no of [1, 2, 3]) await sums.wrong(one, no)
@@ -195,12 +201,13 @@ describe('nine wrong answers for a card within a day', () => {
       assert.deepEqual(outcomeOf(await sums.final(one)), refusedSum, 'the right sum does not help')
       await sums.released(one)
     }
-    const next = begin('sale', { number })
-    assert.deepEqual(outcomeOf(await app.ended(next)), refusedSum)
-    assert.equal((await sums.rowOf(next))['hold_order_id'], null, 'nothing is held any more')
+    for (const next of [here(), there()]) {
+      assert.deepEqual(outcomeOf(await app.ended(next)), refusedSum)
+      assert.equal((await sums.rowOf(next))['hold_order_id'], null, 'nothing is held any more')
+    }
     await sums.asked(begin())
     await database.query(`update wrong_sum set wrong_at = array(select at - interval '1 day' from unnest(wrong_at) t (at))`)
-    await sums.asked(begin('sale', { number }))
+    await sums.asked(here())
   })
 })
 
