@@ -25,7 +25,7 @@ before(async () => {
   page = pageOf(await post(v4Url(world, 'create-card-ref'), body, undefined))
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const operations: Operation[] = ['create-card-ref', 'status']
@@ -34,9 +34,10 @@ const operations: Operation[] = ['create-card-ref', 'status']
 function pageOf({ httpStatus, contentType, body: html }: Answer): string {
   assert.equal(httpStatus, 403, html)
   assert.match(contentType, /^text\/html;\s*charset=utf-8$/i)
-  assert.match(html, /access( is)? denied/i)
-  assert.doesNotMatch(html, /serial-number|error-code|oauth|signature|nonce is|stale|unknown/i)
-  return html.replaceAll(/nonce="[^"]*"/g, '')
+  const said = html.replaceAll(/nonce="[^"]*"/g, '')
+  assert.match(said, /access( is)? denied/i)
+  assert.doesNotMatch(said, /serial-number|error-code|oauth|signature|nonce is|stale|unknown/i)
+  return said
 }
 
 const denied = (answer: Answer): void => assert.equal(pageOf(answer), page)
@@ -66,13 +67,13 @@ describe('each kind of failure is the same denial', { concurrency: 4 }, () => {
     ]
     for (const name of ['oauth_consumer_key', 'oauth_nonce', 'oauth_signature', 'oauth_signature_method', 'oauth_timestamp'])
       headers.push([`no ${name}`, (all) => header(Object.fromEntries(Object.entries(all).filter(([one]) => one !== name)))])
-    for (const [name, value] of [
-      ['oauth_nonce', 'other'],
-      ['oauth_timestamp', String(nowSeconds() + 1)],
-      ['oauth_version', '1.1'],
-      ['oauth_more', 'x'],
+    for (const [name, other] of [
+      ['oauth_nonce', () => 'other'],
+      ['oauth_timestamp', (signed: string) => String(Number(signed) + 1)],
+      ['oauth_version', () => '1.1'],
+      ['oauth_more', () => 'x'],
     ] as const)
-      headers.push([`${name} altered after signing`, (all) => header({ ...all, [name]: value })])
+      headers.push([`${name} altered after signing`, (all) => header({ ...all, [name]: other(all[name] ?? '') })])
     for (const [what, change] of headers)
       it(`${operation}: ${what}`, async () => {
         denied(await spoiled(operation, change))
