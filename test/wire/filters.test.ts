@@ -235,12 +235,14 @@ test('a repeat of a request uses nothing up', async () => {
   await remove(no)
 })
 
-test('amounts, countries by the imported BIN table, a time of day that is all day, and their scores together', async () => {
+test('amounts, countries by the imported BIN table, a time of day that is now, and their scores together', async () => {
+  // From an hour ago to half a day from now, whatever the time is.
+  const inTokyo = (hours: number) => `${String((new Date().getUTCHours() + 9 + hours) % 24).padStart(2, '0')}:00`
   const endpointId = BigInt(world.endpoints.plain)
   const numbers = [
     await add('amount', { currency: 'USD', most: '500' }, { endpointId }),
     await add('country-mismatch', {}, { score: 60, endpointId }),
-    await add('time-of-day', { from: '00:00', to: '23:59', zone: 'Asia/Tokyo' }, { score: 45, endpointId }),
+    await add('time-of-day', { from: inTokyo(-1), to: inTokyo(12), zone: 'Asia/Tokyo' }, { score: 45, endpointId }),
   ]
   const german = { credit_card_number: '4000020000000000' }
   assert.equal((await pay({ amount: '500.00', country: 'DE', ...german })).status, 'approved')
