@@ -6,6 +6,7 @@ import { call, rebill, rebillOrder, refOf, register, registered, signedRebill, t
 import {
   accepted,
   callbackControl,
+  endingMonth,
   ledger,
   newOrderId,
   nextYear,
@@ -38,8 +39,8 @@ before(async () => {
   firstSeen = await settled(world, first.made)
 })
 after(async () => {
-  await world.stop()
-  await shop.close()
+  await world?.stop()
+  await shop?.close()
 })
 
 const group = (): Path => `group/${world.groups.multi}`
@@ -165,11 +166,7 @@ describe('the acquirer decides', { concurrency: 4 }, () => {
     })
   }
   it('a card is good until the end of its month', async () => {
-    const month = new Date()
-    const { ref } = await registered(world, {
-      expire_month: String(month.getUTCMonth() + 1),
-      expire_year: String(month.getUTCFullYear()),
-    })
+    const { ref } = await registered(world, endingMonth())
     assert.equal((await settled(world, await rebillOrder(world, ref))).status, 'approved')
   })
 })
@@ -182,7 +179,7 @@ describe('callbacks of a recurrent payment', { concurrency: 4 }, () => {
       (all) => all.length > 0,
     )
     const [one] = calls
-    assert.ok(one, `called at ${path} within 20 s`)
+    assert.ok(one, `called at ${path} within 60 s`)
     assert.equal(one.method, 'GET')
     return Object.fromEntries(one.query)
   }

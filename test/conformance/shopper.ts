@@ -217,7 +217,7 @@ const atRest = (seen: Fields): boolean => seen.status !== 'processing' || seen['
 export async function whatNow(world: World, made: Order, but?: string): Promise<Fields> {
   const good = (reply: Fields): boolean => atRest(reply) && (but === undefined || reply['tds-status'] !== but)
   const seen = await until(() => statusOf(world, made, { path: world.endpoints.secure }), good)
-  assert.ok(good(seen), `nothing to do within 20 s: ${JSON.stringify(seen)}`)
+  assert.ok(good(seen), `nothing to do within 60 s: ${JSON.stringify(seen)}`)
   return seen
 }
 
