@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { startAcquirer, type Acquirer } from '../../simulators/acquirer/start.ts'
+import { openHandClock } from '../harness/hand-clock.ts'
 import {
   admin,
   drawing,
@@ -26,8 +27,8 @@ afterEach(async () => {
   await call('DELETE', '/faults')
 })
 after(async () => {
-  line.close()
-  await acquirer.close()
+  line?.close()
+  await acquirer?.close()
 })
 
 const next = (): number => ++stan
@@ -65,17 +66,24 @@ describe('what a script does', () => {
     assert.equal((await line.ask('1200', newSale({ cvv2: '217' }))).fields[39], '100')
   })
 
-  test('delay_ms: the answer comes later than those asked after it, and counts as answered only then', async () => {
+  test('delay_ms: the answer comes later than those asked after it, and counts as answered only then', async (t) => {
+    const clock = openHandClock(Date.now())
+    const own = await startAcquirer({ log: quietLog, clock })
+    t.after(() => own.close())
+    const end = await GatewayEnd.signedOn(own.port)
     const slow = newSale()
-    await script({ order_id: orderOf(slow) }, { delay_ms: 300 })
-    const start = performance.now()
-    line.send('1200', slow)
-    await line.ask('1200', newSale())
-    assert.deepEqual(line.to(slow), [])
-    assert.equal((await entryOf(slow))?.answered, false)
-    await line.until(() => line.to(slow).length === 1, 'the late answer')
-    assert.ok(performance.now() - start >= 295)
-    assert.equal((await entryOf(slow))?.answered, true)
+    const late = { match: { order_id: orderOf(slow) }, do: { delay_ms: 300 } }
+    assert.equal((await admin(`${own.adminUrl}/faults`, 'POST', late)).status, 201)
+    const answered = async () => (await ledger(own.adminUrl)).find((entry) => entry.stan === slow[11])?.answered
+    end.send('1200', slow)
+    await end.ask('1200', newSale())
+    clock.pass(299)
+    await end.echo(next())
+    assert.deepEqual(end.to(slow), [])
+    assert.equal(await answered(), false)
+    clock.pass(1)
+    await end.until(() => end.to(slow).length === 1, 'the late answer')
+    assert.equal(await answered(), true)
   })
 
   test('no_answer: approved in the books, silent on the line, and the repeat is answered', async () => {
