@@ -15,6 +15,8 @@ before(async () => {
   merchant = await openReceiver(() => 200)
   world = await startWorld()
   desk = await openFaultDesk(world)
+  // So that an answer may be late, and is no lost one.
+  await desk.gate({ answerTimeoutMs: 60_000 })
 })
 after(async () => {
   await desk?.close()
@@ -145,7 +147,7 @@ describe('what a callback of a later transaction carries', { concurrency: 4 }, (
   })
   it('a follow-up asked twice while it is open, and one that is refused, are told once and never', async () => {
     const made = await told('sale', { amount: '90.00' })
-    await desk.script({ amount_minor: '4403', times: 1 }, { delay_ms: 1_000 })
+    await desk.script({ amount_minor: '4403', times: 1 }, { delay_ms: 5_000 })
     const asked = await Promise.all([1, 2, 3].map(() => follow(world, 'return', made, part('44.03'))))
     for (const reply of asked) accepted(reply)
     await settled(world, made)

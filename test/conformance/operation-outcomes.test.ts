@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { startWorld, type World } from '../harness/world.ts'
-import { accepted, order, refused, serialShape, settled, status, statusOf, type Changes } from './client.ts'
+import { accepted, order, refused, serialShape, settled, status, statusOf, until, type Changes } from './client.ts'
 import { approved, begin, booked, bySerial, follow, followed, line, moved, notAllowed, part } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
 
@@ -171,6 +171,7 @@ describe('parts never exceed what is left', { concurrency: 4 }, () => {
     refused(await follow(world, 'return', made, part('6.90')), 10, /^Amount exceeds 6\.89$/)
     accepted(await follow(world, 'return', made, part('6.89')))
     await settled(world, made)
+    await until(() => moved(world, made), ({ returned }) => returned === 6000) // oxfmt-ignore
     assert.deepEqual(await moved(world, made), { charged: 6000, returned: 6000, held: 0 })
   })
   it('a part that was declined does not', async () => {

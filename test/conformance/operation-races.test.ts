@@ -14,6 +14,8 @@ let desk: FaultDesk
 before(async () => {
   world = await startWorld()
   desk = await openFaultDesk(world)
+  // So that an answer may be late, and is no lost one.
+  await desk.gate({ answerTimeoutMs: 60_000 })
 })
 after(async () => {
   await desk?.close()
@@ -26,11 +28,12 @@ function othersRefused(replies: readonly Fields[]): void {
   for (const reply of replies) if (reply.type !== 'async-response') refused(reply, reply['error-code'] === '9' ? 9 : 10)
 }
 
-/** An amount that no other case uses, by which the acquirer is told to think it over; long enough for a few requests in the meantime. */
+/** An amount that no other case uses, by which the acquirer is told to think it over; long enough for a few requests in the meantime, on a slow machine too. */
+const thinksForMs = 4_000
 let amounts = 0
 async function slowAmount(): Promise<string> {
   const minor = String(6_100 + (amounts += 1))
-  await desk.script({ amount_minor: minor, times: 1 }, { delay_ms: 1_500 })
+  await desk.script({ amount_minor: minor, times: 1 }, { delay_ms: thinksForMs })
   return `${minor.slice(0, 2)}.${minor.slice(2)}`
 }
 
@@ -53,8 +56,8 @@ describe('a follow-up equal to one that is still open answers with that one', { 
         assert.match(line(await bySerial(world, made, serial ?? '')), /^approved (capture|reversal)_approved /)
     })
     it(`${operation} of all: at once and again: one transaction`, async () => {
-      const made = await approved(world, begins, { amount: await slowAmount() })
-      await desk.script({ order_id: made.orderid, times: 1 }, { delay_ms: 1_500 })
+      const made = await approved(world, begins)
+      await desk.script({ order_id: made.orderid, times: 1 }, { delay_ms: thinksForMs })
       for (const reply of await times(10, () => follow(world, operation, made))) accepted(reply)
       await settled(world, made)
       assert.equal((await booked(world, made)).length, 2)
