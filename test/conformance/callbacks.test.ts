@@ -7,6 +7,7 @@ import {
   decode,
   nextYear,
   order,
+  send,
   settled,
   statusOf,
   until,
@@ -72,9 +73,13 @@ before(async () => {
   assert.ok(address !== null && typeof address === 'object')
   origin = `http://127.0.0.1:${address.port}`
   world = await startWorld()
+  // What the acquirer never answers ends, and is told, when its reversal was acknowledged: not before all of this is over.
+  const slow = JSON.stringify({ slow_reversal_ms: 3_600_000 })
+  const answer = await send('POST', `${world.acquirerAdminUrl}/line`, slow, { 'content-type': 'application/json' })
+  assert.equal(answer.httpStatus, 200, answer.body)
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -83,7 +88,7 @@ let paths = 0
 const newPath = (kind: string): string => `/${kind}/${(paths += 1)}`
 const got = (path: string): Call[] => calls.get(path) ?? []
 /** Waits for so many calls of a path. */
-async function callsOf(path: string, count = 1, withinMs = 20_000): Promise<Call[]> {
+async function callsOf(path: string, count = 1, withinMs = 60_000): Promise<Call[]> {
   const seen = await until(
     () => got(path),
     (all) => all.length >= count,
@@ -229,9 +234,8 @@ describe('on a final outcome server_callback_url is called by GET', { concurrenc
     const seen = await until(
       () => statusOf(world, made),
       (reply) => reply.status === 'unknown',
-      15_000,
     )
-    assert.ok(seen.status === 'unknown' || seen.status === 'processing', seen.status)
+    assert.equal(seen.status, 'unknown')
     assert.deepEqual(got(path), [])
     never.add(path)
   })
@@ -245,7 +249,7 @@ describe('anything but 200 is tried again, until the merchant answers 200', { co
     it(`a merchant that first answers ${code} is called again, with the same parameters`, async () => {
       const path = newPath(kind)
       const made = await order(world, { ...customer, server_callback_url: `${origin}${path}` })
-      const [first, second] = await callsOf(path, 2, 90_000)
+      const [first, second] = await callsOf(path, 2, 120_000)
       assert.ok(first && second)
       assert.deepEqual([first.answered, second.answered], [code, 200])
       assert.deepEqual(second.pairs, first.pairs)
