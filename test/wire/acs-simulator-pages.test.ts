@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { until } from '../conformance/client.ts'
 import { openHandClock, type HandClock } from '../harness/hand-clock.ts'
 import { cardholderAt, challengedCard, cresIn, proofOf, startOver, testCard } from './three-d-secure-browser.ts'
 import {
@@ -31,7 +32,7 @@ before(async () => {
   world = await startWorld({ acs: { clock } })
   holder = cardholderAt(world)
 })
-after(() => world.close())
+after(() => world?.close())
 beforeEach(() => startOver(world, clock))
 
 describe('the pages', () => {
@@ -141,12 +142,18 @@ describe('the method page', () => {
     assert.equal((await late).status, 200)
     await holder.script({ method_dead: true, times: 1 })
     const cut = new AbortController()
+    answered = false
     const dead = fetch(holder.at('/method/works'), {
       method: 'POST',
       body: new URLSearchParams(methodData()),
       signal: cut.signal,
-    })
-    await eventually(() => (cut.abort(), true), 'the end')
+    }).finally(() => (answered = true))
+    const faults = async () => (await admin(holder.at('/admin/faults'))).body['faults'] as Json[]
+    await until(faults, (all) => all.at(-1)?.['hits'] === 1)
+    clock.pass(60_000)
+    assert.equal((await faults()).at(-1)?.['hits'], 1, 'the page was asked for')
+    assert.equal(answered, false)
+    cut.abort()
     await assert.rejects(dead, { name: 'AbortError' })
   })
 })

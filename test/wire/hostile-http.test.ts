@@ -53,7 +53,7 @@ function talk(bytes: string | Buffer, enough = (_said: string): boolean => false
       socket.destroy()
       resolve(said)
     }
-    const late = setTimeout(end, 15_000)
+    const late = setTimeout(end, 60_000)
     socket.on('data', (chunk) => {
       said += chunk.toString('latin1')
       if (enough(said)) end()
@@ -258,7 +258,7 @@ describe('many at once', () => {
     try {
       const since = performance.now()
       assert.equal((await settled(world, await order(world))).status, 'approved')
-      assert.ok(performance.now() - since < 5_000)
+      assert.ok(performance.now() - since < 20_000)
     } finally {
       for (const socket of sockets) socket.on('error', () => {}).destroy()
     }
@@ -274,7 +274,7 @@ describe('many at once', () => {
       await status(world, { client_orderid: made.client_orderid })
       slowestMs = Math.max(slowestMs, performance.now() - since)
     }
-    assert.ok(slowestMs < 5_000, `${slowestMs} ms`)
+    assert.ok(slowestMs < 20_000, `${slowestMs} ms`)
   })
 })
 
@@ -289,7 +289,8 @@ async function without(table: string, during: () => Promise<void>): Promise<void
 }
 
 /** The log is read while it is written, so a whole line is waited for. */
-const logged = (id: string, reason: string) => until(log, (text) => new RegExp(`${id}.*${reason}.*\n`).test(text))
+const logged = async (id: string, reason: string, line = new RegExp(`${id}.*${reason}.*\n`)): Promise<void> =>
+  assert.match(await until(log, (text) => line.test(text)), line)
 
 describe('a failure of our own', () => {
   it('on an operation path is code 100 without a word of the reason, under a serial number that the log has with it', async () => {
