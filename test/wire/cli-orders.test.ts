@@ -26,9 +26,9 @@ before(async () => {
   callbackUrl = `http://127.0.0.1:${address.port}/paid`
 })
 after(async () => {
-  merchant.close()
-  merchant.closeAllConnections()
-  await world.stop()
+  merchant?.close()
+  merchant?.closeAllConnections()
+  await world?.stop()
 })
 
 const { tell, json, refuse } = cliOf(() => world)
@@ -259,7 +259,14 @@ test('the line to the acquirer is troubled and mended', async () => {
 })
 
 test('the doctor finds a healthy installation healthy, and says what to do about a sick one', async () => {
-  const well = await json<{ healthy: boolean; checks: { is: string; what: string; says: string }[] }>('doctor')
+  // A busy machine may be ill for a moment, as by a heartbeat that is late.
+  const well = await until(
+    async () => {
+      const { out } = await run({ TOLLGATE_DIR: world.directory }, ['doctor', '--json'])
+      return JSON.parse(out) as { healthy: boolean; checks: { is: string; what: string; says: string }[] }
+    },
+    ({ healthy }) => healthy,
+  )
   assert.deepEqual(
     well.checks.filter((check) => check.is === 'problem'),
     [],

@@ -21,8 +21,11 @@ export async function run(env: Record<string, string>, args: readonly string[], 
   })
   let out = ''
   let err = ''
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  // Of one letter the bytes may come apart.
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  // A command that is refused by its arguments may be over before it reads.
+  child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? -1)))
   return { code, out, err }

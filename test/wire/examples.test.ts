@@ -20,7 +20,7 @@ async function run(name: string, directory = world.directory, ends = 0): Promise
   const env = { ...process.env, TOLLGATE_DIR: directory }
   const child = spawn(process.execPath, [join(compiled, `${name}.js`)], { env, timeout: 120_000 })
   let out = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (out += text))
   const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? -1)))
   assert.equal(code, ends, out)
   assert.ok(!out.includes(world.merchant.controlKey))
