@@ -61,7 +61,7 @@ async function failedOne(): Promise<void> {
   await send('POST', `${world.acquirerAdminUrl}/faults`, silence, { 'content-type': 'application/json' })
   const made = await order(world, { ...customer, amount: '73.01' })
   const ended = ({ status: now }: Fields): boolean => now !== 'processing' && now !== 'unknown'
-  seen.failed = await until(() => statusOf(world, made), ended, 60_000)
+  seen.failed = await until(() => statusOf(world, made), ended, 120_000)
 }
 
 async function legacyOrder(): Promise<void> {

@@ -134,7 +134,7 @@ export function network(stan: number, code: string): Fields {
 }
 
 /** Normal is some milliseconds; a machine may be very busy. */
-export const boundMs = 20_000
+export const boundMs = 60_000
 
 export class GatewayEnd {
   readonly socket: Socket

@@ -12,8 +12,8 @@ const visa = { frictionless: '4000000000002107', challenge: '4000000000002164', 
 const program = join(import.meta.dirname, '../../simulators/directory-server/program.js')
 
 let world: World
-before(async () => (world = await startWorld({ ds: { acsTimeoutMs: 2_000 } })))
-after(() => world.close())
+before(async () => (world = await startWorld({ ds: { acsTimeoutMs: 5_000 } })))
+after(() => world?.close())
 
 const set = (path: string, body: unknown) => admin(world.ds.adminUrl + path, 'POST', body)
 const script = async (fault: Json) => assert.equal((await set('/faults', fault)).status, 201)
