@@ -14,7 +14,7 @@ before(async () => {
   paid = await order(world)
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const nowhere = 999_999_999

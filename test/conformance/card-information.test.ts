@@ -14,7 +14,7 @@ before(async () => {
   first = await registered(world)
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const theirs = () => ({ as: world.other, path: world.other.endpoint })

@@ -56,7 +56,7 @@ before(async () => {
   paid = await order(world)
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 /** Sends a sale signed over parts of the test's own choice: id of the path, client_orderid, minor units, e-mail, in this order. */

@@ -18,7 +18,7 @@ before(async () => {
   named = { client_orderid: first.made.client_orderid, orderid: first.made.orderid }
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const lasting = ({ 'serial-number': _serial, 'end-point-id': _endpoint, ...rest }: Fields): Fields => rest

@@ -17,7 +17,7 @@ before(async () => {
   used = (await rebillOrder(world, ref)).client_orderid
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const takes = (what: string, changes: Changes): void => {

@@ -15,7 +15,7 @@ before(async () => {
     refs[scenario] = (await registered(world, { credit_card_number: await cardOf(world, scenario) })).ref
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const operations: Rebill[] = ['make-rebill-sale', 'make-rebill-preauth', 'make-rebill']

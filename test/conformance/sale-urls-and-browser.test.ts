@@ -9,7 +9,7 @@ before(async () => {
   world = await startWorld()
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const { takes, refuses, misses } = saleCases(() => world)

@@ -36,7 +36,7 @@ before(async () => {
   world = await startWorld()
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const now = (made: Order): Promise<Fields> => statusOf(world, made, { path: world.endpoints.secure })

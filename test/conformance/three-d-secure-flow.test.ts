@@ -46,7 +46,7 @@ before(async () => {
   at.challenged = await settled(world, loud.made)
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const seenAt = (step: string): Fields => at[step] ?? {}

@@ -39,8 +39,8 @@ before(async () => {
   world = await startWorld()
 })
 after(async () => {
-  await world.stop()
-  await shop.close()
+  await world?.stop()
+  await shop?.close()
 })
 
 describe('by-request-sn with the serial of an upload describes the sale that it moved', { concurrency: 4 }, () => {

@@ -22,7 +22,7 @@ before(async () => {
   passed = { made, cres: (await passChallenge(seen)).cres }
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const wrong = '0123456789012345678901234567890123456789'

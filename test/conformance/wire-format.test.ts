@@ -34,7 +34,7 @@ before(async () => {
   world = await startWorld()
 })
 after(async () => {
-  await world.stop()
+  await world?.stop()
 })
 
 const rawSale = (changes: Changes = {}, path?: Path): Promise<Answer> =>

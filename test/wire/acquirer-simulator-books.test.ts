@@ -12,8 +12,8 @@ before(async () => {
   line = await GatewayEnd.signedOn(acquirer.port)
 })
 after(async () => {
-  line.close()
-  await acquirer.close()
+  line?.close()
+  await acquirer?.close()
 })
 
 const next = (): number => ++stan

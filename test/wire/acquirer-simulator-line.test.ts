@@ -22,8 +22,8 @@ before(async () => {
   line = await GatewayEnd.signedOn(acquirer.port)
 })
 after(async () => {
-  line.close()
-  await acquirer.close()
+  line?.close()
+  await acquirer?.close()
   for (const child of children) child.kill('SIGKILL')
   await rm(folder, { recursive: true })
 })

@@ -13,7 +13,7 @@ before(async () => {
   world = await startWorld({ acs: { clock } })
   holder = cardholderAt(world)
 })
-after(() => world.close())
+after(() => world?.close())
 beforeEach(() => startOver(world, clock))
 
 describe('the issuer decides by the card', () => {

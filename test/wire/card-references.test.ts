@@ -35,8 +35,8 @@ before(async () => {
   keys = await openKeyRing(pool, kek, systemClock, systemRandom)
 })
 after(async () => {
-  for (const one of pools) await one.close()
-  await database.close()
+  for (const one of pools ?? []) await one.close()
+  await database?.close()
 })
 
 /** A number that no other test uses. */

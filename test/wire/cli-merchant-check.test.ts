@@ -57,7 +57,7 @@ after(async () => {
   faulty?.close()
   await good?.close()
   await database?.close()
-  rmSync(directory, { recursive: true, force: true })
+  if (directory) rmSync(directory, { recursive: true, force: true })
 })
 
 const check = (url: string, ...more: string[]) => run({}, ['merchant', 'check', url, '--file', file, ...more])

@@ -16,7 +16,7 @@ let challengeCard = ''
 before(async () => {
   world = await startWorld()
 })
-after(() => world.stop())
+after(() => world?.stop())
 
 const { tell, json, refuse } = cliOf(() => world)
 

@@ -25,7 +25,7 @@ before(async () => {
   clock = openHandClock(Date.now())
   world = await startWorld({ acs: { clock } })
 })
-after(() => world.close())
+after(() => world?.close())
 
 const valueIn = (xml: string, name: string): string | undefined => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
 const vereqOf = (pan: string, merID = 'merchant-1') =>
