@@ -4,7 +4,7 @@ import type { Secret } from '../base/secret.ts'
 import countries from 'i18n-iso-countries'
 import type { Gate } from '../merchant/merchant.ts'
 import { emvVersion, type Authentication, type BrowserData } from '../three-d-secure/authentication.ts'
-import type { Message } from '../three-d-secure/codec.ts'
+import { canCarry, type Message } from '../three-d-secure/codec.ts'
 import type { HostedUrls } from '../three-d-secure/forms.ts'
 import type { Order, Transaction } from './order.ts'
 
@@ -55,12 +55,9 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     threeDSCompInd: authentication.compInd,
     notificationURL: authentication.notificationUrl ?? server.pages(authentication.pageToken).challenge,
     ...browser,
-    browserIP: authentication.browser?.ip ?? order.request.ipAddress,
     acctNumber: pan.reveal(),
     cardExpiryDate: `${two(expiryYear % 100)}${two(expiryMonth)}`,
-    cardholderName: nameOn(order.card.printedName),
-    email: order.request.email,
-    ...addressFields(order.request),
+    ...cardholderFields(order, authentication),
     acquirerBIN: gate.settings.acquirerId,
     acquirerMerchantID: gate.settings.cardAcceptorId,
     mcc: gate.settings.mcc,
@@ -89,9 +86,9 @@ function browserFields({ browser, version }: Authentication): Record<string, unk
   const screen = screenFields(browser)
   if (browser.javascriptEnabled ? !screen : version === '2.1.0') return undefined
   return {
-    browserAcceptHeader: cut(browser.acceptHeader, 2048),
-    browserUserAgent: cut(browser.userAgent, 2048),
-    browserLanguage: browser.language.slice(0, 8),
+    browserAcceptHeader: cut(browser.acceptHeader, 2048) || '*/*',
+    browserUserAgent: cut(browser.userAgent, 2048) || 'unknown',
+    browserLanguage: cut(browser.language, 8) || 'en',
     ...(version === '2.1.0' ? {} : { browserJavascriptEnabled: browser.javascriptEnabled }),
     ...(browser.javascriptEnabled ? screen : undefined),
   }
@@ -113,27 +110,33 @@ function screenFields(b: BrowserData): Record<string, unknown> | undefined {
 const knownDepth = (bits: number): string => String([48, 32, 24, 16, 15, 8, 4, 1].find((depth) => depth <= bits) ?? 1)
 
 /** Only what the fields can hold; issuers use them to judge risk, and one that cannot be spelled helps nobody. */
-function addressFields(r: Order['request']): Record<string, unknown> {
+function cardholderFields({ card, request: r }: Order, authentication: Authentication): Record<string, unknown> {
   const country = r.country === undefined ? undefined : countries.alpha2ToNumeric(r.country)
-  return {
-    billAddrCity: r.city === undefined ? undefined : cut(r.city, 50),
+  const said = {
+    browserIP: authentication.browser?.ip ?? r.ipAddress,
+    cardholderName: nameOn(card.printedName),
+    email: r.email,
+    billAddrCity: r.city && cut(r.city, 50),
     billAddrCountry: country,
-    billAddrLine1: r.address1 === undefined ? undefined : cut(r.address1, 50),
-    billAddrPostCode: r.zipCode,
-    billAddrState: country === undefined ? undefined : r.state,
+    billAddrLine1: r.address1 && cut(r.address1, 50),
+    billAddrPostCode: r.zipCode && cut(r.zipCode, 16),
+    billAddrState: country && r.state,
   }
+  const version = emvVersion(authentication)
+  return Object.fromEntries(Object.entries(said).filter(([name, value]) => canCarry('AReq', version, name, value)))
 }
 
 /** 05 to 09 came with 2.2.0. */
 const knownIndicator = ({ challengeIndicator, version }: Authentication): string | undefined =>
   version === '2.1.0' && challengeIndicator !== undefined && challengeIndicator > '04' ? undefined : challengeIndicator
 
-/** Without signs that are no text to anybody, and without half a surrogate pair at the cut. */
+/** Without signs that are no text to anybody, without blanks around it, and without half a surrogate pair at the cut. */
 const cut = (text: string, max: number): string =>
   text
     .replace(/[\p{Cc}\p{Cs}]/gu, '')
     .slice(0, max)
     .replace(/[\ud800-\udbff]$/, '')
+    .trim()
 
 /** ISO 7813 names: 2 to 45 characters of ASCII. */
 function nameOn(name: string): string | undefined {

@@ -206,6 +206,15 @@ function readValue(walk: Walk, kind: Kind, value: unknown, path: string): unknow
   }
 }
 
+/** Whether a message can carry this value in this field. */
+export function canCarry(type: MessageType, version: Version, name: string, value: unknown): boolean {
+  const row = messages[type].fields[name]
+  if (row === undefined || needOf(row, version) === 'absent' || isBlank(value, row.is)) return false
+  const faults = new Faults()
+  const read = readValue({ version, asked: {}, faults, as: 'author' }, row.is, value, name)
+  return read !== undefined && faults.missing.size + faults.unfit.size === 0
+}
+
 /** None is known here, so each that is critical is too much. */
 function criticalExtensions({ messageExtension }: Message): string[] {
   const extensions = (messageExtension ?? []) as readonly { id: string; criticalityIndicator: boolean }[]

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
 import { ledger } from './client.ts'
 import { walk } from './mobile-consumer.ts'
-import { textAt, type Json, type Kind } from './mobile-merchant.ts'
+import { ok, textAt, type Json, type Kind } from './mobile-merchant.ts'
 import { accepted, begin, cardAt, openMobile, orderOf, perform, rested, statusOf, type Accepted, type Mobile } from './mobile.ts'
 import { cardOf, password } from './shopper.ts'
 
@@ -121,4 +121,25 @@ describe('when it ends the page shows the outcome, and the next status is final'
     const { page } = await after3ds(made, told)
     assert.ok(!page.includes(number))
   })
+})
+
+describe('what is not known of the payer keeps nobody from being authenticated', { concurrency: 4 }, () => {
+  const blank = { phone: ' ', address: { city: ' ', country: 'USA', postcodeZip: ' ', state: '  ', street: ' ', street2: ' ' } }
+  for (const kind of ['sale', 'transfer'] as const) {
+    // oxfmt-ignore
+    const cases: [string, Json, Json?][] = [
+      ['no e-mail',                                     { 'consumer.email': undefined }],
+      ['a blank address',                               { billing: blank }],
+      ['neither, and a blank address of the merchant', { 'consumer.email': undefined }, { billing: blank }],
+    ]
+    for (const [what, changes, answer] of cases) {
+      it(`${kind}: ${what}`, async () => {
+        const number = { [`${cardAt(kind)}.number`]: await cardOf(world, 'frictionless') }
+        const check = (honest: Json) => ok({ ...honest, ...answer })
+        const made = await begin(mobile, kind, { ...number, ...changes }, { endpoint: world.endpoints.mobile, check })
+        const { final } = await after3ds(made, await rested(mobile, made))
+        assert.deepEqual([final.state, final.secure3DAuthStatus], ['APPROVED', 'AUTHENTICATED'], JSON.stringify(final))
+      })
+    }
+  }
 })
