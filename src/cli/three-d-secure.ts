@@ -2,7 +2,6 @@ import type { Log } from '../base/log.ts'
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
-import { chooseGate } from '../acquirer/choose.ts'
 import { networkOf } from '../card/number.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
@@ -11,7 +10,8 @@ import type { Door } from '../order/advance.ts'
 import { usualCountry, type ServerIdentity } from '../order/areq.ts'
 import type { Enrolment } from '../order/authenticate.ts'
 import { takeResult, wantedResult, type ResultParts } from '../order/challenge-result.ts'
-import type { Order } from '../order/order.ts'
+import { gateOf } from '../order/gate.ts'
+import { head, type Order } from '../order/order.ts'
 import type { PareqParts } from '../order/pareq.ts'
 import type { ParesParts } from '../order/pares-returned.ts'
 import type { Performer } from '../order/perform.ts'
@@ -194,11 +194,9 @@ export function authenticationPerformers(
 
 /** What a PAReq says of the merchant. */
 export function pareqPartsOf(registry: Registry, order: Order, site: string): PareqParts {
-  const endpoint = registry.endpoint(order.endpointId)
-  const gate = endpoint && chooseGate(endpoint, registry)
   return {
     merchantName: registry.merchant(order.merchantId)?.name ?? '',
-    country: gate?.settings.countryNumeric ?? usualCountry,
+    country: gateOf(order, head(order), registry)?.settings.countryNumeric ?? usualCountry,
     site,
   }
 }

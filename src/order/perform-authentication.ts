@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { secret } from '../base/secret.ts'
-import { chooseGate } from '../acquirer/choose.ts'
 import { sealProof } from '../card/vault.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { Authentication, TransStatus } from '../three-d-secure/authentication.ts'
@@ -11,6 +10,7 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import { areqOf, type ServerIdentity } from './areq.ts'
 import { endedEvent, learnedFrom, waits } from './authenticate.ts'
 import type { Event } from './event.ts'
+import { gateOf } from './gate.ts'
 import type { Held } from './hand.ts'
 import type { Order, Transaction } from './order.ts'
 
@@ -31,7 +31,7 @@ export async function authenticate(parts: AuthenticationParts, held: Held, trans
   const { order, card } = held
   const registry = parts.registry()
   const endpoint = registry.endpoint(order.endpointId)
-  const gate = endpoint && chooseGate(endpoint, registry)
+  const gate = gateOf(order, transaction, registry)
   const merchantName = registry.merchant(order.merchantId)?.name
   const authentication = transaction.authentication!
   const failed = () => endedEvent(order, transaction, endpoint, { is: 'failed' }, {})

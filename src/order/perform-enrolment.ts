@@ -1,4 +1,3 @@
-import { chooseGate } from '../acquirer/choose.ts'
 import { uuid } from '../base/random.ts'
 import { secret } from '../base/secret.ts'
 import { sealProof } from '../card/vault.ts'
@@ -8,6 +7,7 @@ import type { Ending } from '../three-d-secure/interpret.ts'
 import type { ParesVerdict } from '../three-d-secure/pares.ts'
 import { endedEvent, waits } from './authenticate.ts'
 import type { Event } from './event.ts'
+import { gateOf } from './gate.ts'
 import type { Held } from './hand.ts'
 import type { Order, Transaction } from './order.ts'
 import { legacyFacts, vereqOf } from './pareq.ts'
@@ -25,7 +25,7 @@ const longestAmount = 10n ** 12n
 export async function enrol(parts: EnrolmentParts, { order, card }: Held, transaction: Transaction): Promise<Event> {
   const registry = parts.registry()
   const endpoint = registry.endpoint(order.endpointId)
-  const gate = endpoint && chooseGate(endpoint, registry)
+  const gate = gateOf(order, transaction, registry)
   const end = (ending: Ending) => endedEvent(order, transaction, endpoint, ending, {})
   const fits = card.pan.reveal().length >= 13 && transaction.amountMinor < longestAmount
   if (!gate || !fits) return end({ is: 'failed' })

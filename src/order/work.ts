@@ -1,7 +1,7 @@
-import { attemptNames, chooseGate, eligibleGates } from '../acquirer/choose.ts'
+import { attemptNames } from '../acquirer/choose.ts'
 import type { Card, SealedCard } from '../card/vault.ts'
 import { currencyOf, minorToDecimal } from '../base/money.ts'
-import type { Gate, Registry } from '../merchant/merchant.ts'
+import type { Registry } from '../merchant/merchant.ts'
 import type { Screening } from '../risk/screening.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import { judgeFollow, type FollowAsk, type Judged } from './amounts.ts'
@@ -9,6 +9,7 @@ import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPl
 import { decide, type Refused } from './decide.ts'
 import { originalOf } from './obligations.ts'
 import type { Event } from './event.ts'
+import { gateOf } from './gate.ts'
 import { head, type Order, type Transaction } from './order.ts'
 import { openAttempt } from './perform.ts'
 import { screen } from './screen.ts'
@@ -123,15 +124,6 @@ export function resume(work: Work, transactionNo: number, deciding: Deciding): R
     case 'reverse':
       return drive(work, { is: 'taken up', transactionNo, ...leaseOf(deciding) }, deciding)
   }
-}
-
-/** What follows a payment goes to the gate that has it, switched off or not; a payment to the one that takes the endpoint's next, a transfer to the one whose commission was chosen. */
-function gateOf(order: Order, transaction: Transaction, registry: Registry): Gate | undefined {
-  if (transaction.parentNo !== undefined) return registry.gate(BigInt(transaction.result.gateId ?? 0))
-  const endpoint = registry.endpoint(order.endpointId)
-  const chosen = order.request.transfer?.gateId
-  if (!endpoint || chosen === undefined) return endpoint && chooseGate(endpoint, registry)
-  return eligibleGates(endpoint, registry).find((gate) => String(gate.gateId) === chosen)
 }
 
 function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding): Event {

@@ -84,7 +84,7 @@ function pageOrderOf(
   const { methodUrl, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {
     merchantName: merchant.name,
-    amountText: order.amountText,
+    amountText: transaction.amountText,
     currency: order.currency,
     ...(cardholderInfo === undefined ? {} : { cardholderInfo }),
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { inflateSync } from 'node:zlib'
 import { startWorld, type World } from '../harness/world.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { until } from './client.ts'
@@ -8,7 +9,8 @@ import { walk } from './mobile-consumer.ts'
 import { at, changed, ok, textAt, type Json } from './mobile-merchant.ts'
 import { about, accepted, begin, empty, ends, newInvoiceId, newToken, openMobile, perform, post, refused } from './mobile.ts'
 import { rested, statusOf, urlOf, type Accepted, type Mobile, type Session, type Told } from './mobile.ts'
-import { cardOf } from './shopper.ts'
+import { legacyCard } from './pares.ts'
+import { cardOf, load, password, type Page } from './shopper.ts'
 
 /** The consumer-defined rate: TRANSFER_FEE_REQUEST, and Complete transfer. Choices.md section 8. Not tried: the decline after 15 minutes, since it takes them. */
 
@@ -264,28 +266,65 @@ describe('what the operator changes meanwhile', () => {
     accepted(await complete(one.made, fee!.assignedId, one.made.session), one.made)
     await paid(one, fee!)
   })
-  it('with 3-D Secure on, it runs after the choice, on the total', async () => {
-    const { tell } = cliOf(() => world)
-    await tell(['endpoint', 'set', String(world.endpoints.mobile_fee), '--three-d-secure', 'on'])
-    const number = await cardOf(world, 'frictionless')
-    const amount = { 'transaction.amountCentis': 4321, 'sourceOfFunds.card.number': number }
-    const seen = await until(
-      async () => {
-        const one = await waiting(amount)
-        accepted(await complete(one.made, one.fees[1]!.assignedId, one.made.session), one.made)
-        return { one, told: await rested(mobile, one.made, ['TRANSFER_FEE_REQUEST']) }
-      },
-      ({ told }) => told.state === 'REDIRECT_REQUEST',
-    )
-    const { one, told } = seen
-    assert.equal(told.state, 'REDIRECT_REQUEST', JSON.stringify(told))
-    assert.deepEqual(await booksOf(world, one.destination), [])
-    await walk(told)
-    const final = await statusOf(mobile, one.made)
-    assert.deepEqual([final.state, final.secure3DAuthStatus], ['APPROVED', 'AUTHENTICATED'], JSON.stringify(final))
-    const total = 4321 + one.fees[1]!.commissionCentis
-    assert.equal(textAt(final, 'transaction.commissionCentis'), String(one.fees[1]!.commissionCentis))
-    const log = await (await fetch(`${world.directoryServerUrl}/log`)).text()
-    assert.match(log, new RegExp(String.raw`"purchaseAmount":\s*\\?"${total}\\?"`))
+  describe('with 3-D Secure on, it runs after the choice, on the total and as the merchant of the chosen gate', () => {
+    const merchant = { acquirerBIN: '400777', acquirerMerchantID: 'CHOSENMERCHANT', merchantCountryCode: '276' }
+    /** A transfer of 43.21 from this card, with the second fee, once its cardholder is to be authenticated. */
+    async function chosen(number: string) {
+      const amount = { 'transaction.amountCentis': 4321, 'sourceOfFunds.card.number': number }
+      const one = await waiting(amount)
+      const fee = one.fees[1]!
+      accepted(await complete(one.made, fee.assignedId, one.made.session), one.made)
+      return { one, fee, total: 4321 + fee.commissionCentis, told: await rested(mobile, one.made, ['TRANSFER_FEE_REQUEST']) }
+    }
+    type Chosen = Awaited<ReturnType<typeof chosen>>
+    async function authenticated({ one, fee, told }: Chosen, ...words: string[]): Promise<void> {
+      assert.equal(told.state, 'REDIRECT_REQUEST', JSON.stringify(told))
+      assert.deepEqual(await booksOf(world, one.destination), [])
+      await walk(told, ...words)
+      const final = await statusOf(mobile, one.made)
+      assert.deepEqual([final.state, final.secure3DAuthStatus], ['APPROVED', 'AUTHENTICATED'], JSON.stringify(final))
+      assert.equal(at(final, 'transaction.commissionCentis'), fee.commissionCentis)
+    }
+    const spelled = (centis: number): string => (centis / 100).toFixed(2)
+    const shows = ({ body }: Page, { total }: Chosen): void =>
+      assert.match(body.replaceAll(/<[^>]*>/g, ''), new RegExp(String.raw`\b${spelled(total)}\s+USD`))
+
+    before(async () => {
+      const { tell } = cliOf(() => world)
+      const { acquirerBIN, acquirerMerchantID } = merchant
+      const second = (await waiting()).fees[1]!.assignedId
+      const settings = ['--acquirer-id', acquirerBIN, '--card-acceptor-id', acquirerMerchantID, '--country', 'de']
+      await tell(['gate', 'set', second, ...settings])
+      await tell(['endpoint', 'set', String(world.endpoints.mobile_fee), '--three-d-secure', 'on'])
+      const number = await cardOf(world, 'frictionless')
+      await until(
+        () => chosen(number),
+        ({ told }) => told.state === 'REDIRECT_REQUEST',
+      )
+    })
+
+    it('2.x: in the request to the issuer, and on the page', async () => {
+      const one = await chosen(await cardOf(world, 'frictionless'))
+      shows(await load(textAt(one.told, 'redirectUrl')), one)
+      await authenticated(one)
+      const log = (await (await fetch(`${world.directoryServerUrl}/log`)).json()) as {
+        messages: { type: string; message: Json }[]
+      }
+      const asked = log.messages.findLast(({ type }) => type === 'AReq')!.message
+      const { acquirerBIN, acquirerMerchantID, merchantCountryCode, purchaseAmount } = asked
+      assert.deepEqual({ acquirerBIN, acquirerMerchantID, merchantCountryCode }, merchant)
+      assert.equal(purchaseAmount, String(one.total))
+    })
+    it('1.0.2: in the request that the browser carries, and on the page', async () => {
+      const one = await chosen(await legacyCard(world))
+      const page = await load(textAt(one.told, 'redirectUrl'))
+      shows(page, one)
+      const carried = page.forms.find(({ fields }) => 'PaReq' in fields)?.fields.PaReq ?? ''
+      const xml = inflateSync(Buffer.from(carried, 'base64')).toString('utf8')
+      const value = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? ''
+      assert.deepEqual(['acqBIN', 'merID', 'country'].map(value), Object.values(merchant))
+      assert.deepEqual(['amount', 'purchAmount'].map(value), [`${spelled(one.total)} USD`, String(one.total)])
+      await authenticated(one, password)
+    })
   })
 })
