@@ -16,6 +16,8 @@ import { operations, operationRow, type Operation } from '../spec/gateway/operat
 import type { RebillRequest } from '../spec/gateway/rebill.ts'
 import type { StatusRequest } from '../spec/gateway/status.ts'
 import type { UploadCresRequest, UploadMethodRequest, UploadParesRequest } from '../spec/gateway/upload.ts'
+import { versions } from '../three-d-secure/authentication.ts'
+import { canCarry } from '../three-d-secure/codec.ts'
 import { inflateParam } from '../three-d-secure/pares-param.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
@@ -116,11 +118,13 @@ function requiredOfPayment({ entry, pairs, operation }: Asked): Set<string> {
   ])
 }
 
-/** The issuer sends the browser there, with its answer: nothing but a merchant's own page may get it. */
+/** The issuer sends the browser there, with its answer: nothing but a merchant's own page may get it, and it has to fit the message to the issuer. */
 export function notificationMayBeUsed({ world, values }: Asked): Refusal | undefined {
   const url = (values as UploadMethodRequest).notificationURL
-  if (url === undefined || world.usable(url)) return undefined
-  return refuse('field is invalid', 'notificationURL is invalid: it is not an https URL')
+  if (url === undefined) return undefined
+  if (!world.usable(url)) return refuse('field is invalid', 'notificationURL is invalid: it is not an https URL')
+  if (versions.every((version) => canCarry('AReq', version, 'notificationURL', url))) return undefined
+  return refuse('field is invalid', 'notificationURL is invalid: it has characters that must be encoded')
 }
 
 export function cresCanBeRead(asked: Asked): Refusal | undefined {

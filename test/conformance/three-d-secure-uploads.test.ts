@@ -138,7 +138,7 @@ describe('fields that do not fit: 3', { concurrency: 4 }, () => {
     ['method-url', 'client-order-id',          ['c'.repeat(129)]],
     ['method-url', 'threeDSServerTransID',     ['a'.repeat(37)]],
     ['method-url', 'threeDSCompInd',           ['X', '1', 'YES', 'YN']],
-    ['method-url', 'notificationURL',          ['/done', 'shop', 'ftp://shop.example/', 'javascript:alert(1)', 'data:text/html,x', 'https://u:p@shop.example/', `https://shop.example/${'a'.repeat(236)}`]],
+    ['method-url', 'notificationURL',          ['/done', 'shop', 'ftp://shop.example/', 'javascript:alert(1)', 'data:text/html,x', 'https://u:p@shop.example/', `https://shop.example/${'a'.repeat(236)}`, 'https://shop.example/back/{42}', 'https://shop.example/?x=a|b', 'https://shop.example/zurück', 'https://zurück.example/']],
     ['method-url', 'browserColorDepth',        ['0', 'x', '-24']],
     ['method-url', 'browserJavaEnabled',       ['yes', '1', 'x']],
     ['method-url', 'browserJavascriptEnabled', ['yes', '0', 'x']],
@@ -186,7 +186,7 @@ describe('values at the edge are accepted', { concurrency: 4 }, () => {
   // oxfmt-ignore
   const good: [string, string[]][] = [
     ['threeDSCompInd',      ['Y', 'N', 'U']],
-    ['notificationURL',     [prefix + 'a'.repeat(256 - prefix.length), 'http://127.0.0.1:9/cres']],
+    ['notificationURL',     [prefix + 'a'.repeat(256 - prefix.length), 'http://127.0.0.1:9/cres', 'https://shop.example/back/%7B42%7D?x=[1]&y=~!$(*)#z']],
     ['browserLanguage',     ['en', 'de-1996x']],
     ['browserColorDepth',   ['1', '48', '30']],
     ['browserTZ',           ['0', '+60', '-840', '9999']],
