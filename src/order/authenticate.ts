@@ -5,6 +5,7 @@ import type { Endpoint } from '../merchant/merchant.ts'
 import type { Authentication, ChallengeIndicator, TransStatus, Version } from '../three-d-secure/authentication.ts'
 import { defaultEci, judge, safePolicy, type Ending } from '../three-d-secure/interpret.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { categoryOf } from './areq.ts'
 import type { Event } from './event.ts'
 import type { Order, Transaction } from './order.ts'
 
@@ -92,7 +93,7 @@ export function endedEvent(
   const of = transaction.authentication?.threeDSServerTransId
   const verdict = judge(ending, { ...safePolicy, ...endpoint?.settings.authenticationPolicy })
   if (verdict.go === 'error' && of !== undefined) return { is: 'result missing', transactionNo, of, verdict }
-  const eci = learned.eci ?? defaultEci(order.card.network, ending.is === 'status' ? ending.status : 'U')
+  const eci = learned.eci ?? defaultEci(order.card.network, categoryOf(order), ending.is === 'status' ? ending.status : 'U')
   const known = eci === undefined ? {} : { eci }
   if (verdict.go !== 'authorise') return { is: 'not authenticated', transactionNo, of, learned, verdict, ...known }
   if (of === undefined) return { is: 'authentication waived', transactionNo, verified: verdict.verified, ...known }
@@ -132,9 +133,9 @@ export function demandedAuthentication(first: Authentication, random: Random): A
   }
 }
 
-/** What ARes and RReq tell of an authentication, as far as it is kept. */
+/** What ARes and RReq tell of an authentication, as far as it is kept. Of an account verification an issuer may leave the status out: it then says that it could not tell. */
 export function learnedFrom(message: Readonly<Record<string, unknown>>): Partial<Authentication> & { status: TransStatus } {
-  const learned: Record<string, unknown> = {}
+  const learned: Record<string, unknown> = { status: 'U' }
   for (const [ours, theirs] of told) if (typeof message[theirs] === 'string') learned[ours] = message[theirs]
   return learned as Partial<Authentication> & { status: TransStatus }
 }

@@ -2,6 +2,7 @@ import type { StatusReply } from '../spec/gateway/status.ts'
 import { emvVersion } from '../three-d-secure/authentication.ts'
 import { challengeForm, methodFrame, payerForm, type HostedUrls } from '../three-d-secure/forms.ts'
 import { eciOf } from '../three-d-secure/interpret.ts'
+import { categoryOf } from './areq.ts'
 import type { Order, State, Transaction } from './order.ts'
 import { legacyOf, pareqOf, type PareqParts } from './pareq.ts'
 
@@ -55,6 +56,6 @@ export function authenticationView(
     'tds-status': 'CReqForm',
     'tds-creq-form-acs-url': acsUrl,
     'tds-creq-form-creq': creq,
-    eci: eciOf(authentication, order.card.network),
+    eci: eciOf(authentication, order.card.network, categoryOf(order)),
   }
 }

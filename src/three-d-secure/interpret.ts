@@ -69,16 +69,20 @@ function rowOf(ending: Ending): keyof typeof rows {
   return ending.reason === '14' || ending.cancel === '04' || ending.cancel === '05' ? 'N timed out' : 'N'
 }
 
-const mastercardEci: Partial<Record<TransStatus, string>> = { Y: '02', A: '01', N: '00', R: '00', U: '00', I: '04', C: '00' }
-const mirEci: Partial<Record<TransStatus, string>> = { Y: '02', A: '01' }
-const commonEci: Partial<Record<TransStatus, string>> = { Y: '05', A: '06', N: '07', R: '07', U: '07', I: '07', C: '07' }
+type EciTable = Partial<Record<TransStatus, string>>
+const mastercardEci: EciTable = { Y: '02', A: '01', N: '00', R: '00', U: '00', I: '04', C: '00' }
+/** Of what is no payment. */
+const mastercardOtherEci: EciTable = { ...mastercardEci, Y: 'N2', N: 'N0', R: 'N0', U: 'N0', C: 'N0' }
+const mirEci: EciTable = { Y: '02', A: '01' }
+const commonEci: EciTable = { Y: '05', A: '06', N: '07', R: '07', U: '07', I: '07', C: '07' }
 
 /** The ECI where the issuer gave none; undefined where the network has none for it. `network` as the vault names it. */
-export function defaultEci(network: string | undefined, status: TransStatus): string | undefined {
-  const table = network === 'MASTERCARD' || network === 'MAESTRO' ? mastercardEci : network === 'MIR' ? mirEci : commonEci
-  return table[status]
+export function defaultEci(network: string | undefined, category: '01' | '02', status: TransStatus): string | undefined {
+  if (network === 'MIR') return mirEci[status]
+  if (network !== 'MASTERCARD' && network !== 'MAESTRO') return commonEci[status]
+  return (category === '01' ? mastercardEci : mastercardOtherEci)[status]
 }
 
 /** The ECI a merchant reads, and the acquirer gets: the issuer's, else the network's. */
-export const eciOf = ({ eci, status }: Authentication, network: string | undefined): string | undefined =>
-  eci ?? defaultEci(network, status ?? 'U')
+export const eciOf = ({ eci, status }: Authentication, network: string | undefined, category: '01' | '02'): string | undefined =>
+  eci ?? defaultEci(network, category, status ?? 'U')

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
 import { accepted, type Changes, type Order } from './client.ts'
 import { begin, booked, bySerial, follow, followed, line, notAllowed, part } from './operations.ts'
-import { cardOf, carryThrough, uploadMethod, waitsFor } from './shopper.ts'
+import { cardOf, carryThrough, mastercard, uploadMethod, visa, waitsFor } from './shopper.ts'
 
 /** Preauth and account verification with 3-D Secure: the flow of a sale, under stages of their own. */
 
@@ -83,5 +83,25 @@ describe('what was authenticated can be captured, and returned in part', () => {
     const first = await bySerial(world, made, made.serial)
     assert.deepEqual([first['verified-3d-status'], first.eci], ['AUTHENTICATED', final.eci])
     assert.ok(final.eci)
+  })
+})
+
+describe('what an issuer leaves out of the answer to an account verification', { concurrency: 4 }, () => {
+  /** A verification whose ARes lacks a field, with the issuers of a network. */
+  async function lacking(field: string, network: RegExp, scenario = 'frictionless') {
+    const number = await cardOf(world, scenario, network)
+    const fault = { card: number, times: 1, without: field }
+    const headers = { 'content-type': 'application/json' }
+    const told = await fetch(`${world.acsUrl}/admin/faults`, { method: 'POST', headers, body: JSON.stringify(fault) })
+    assert.equal(told.status, 201, await told.text())
+    const { final } = await carryThrough(world, await secured('account-verification', scenario, { credit_card_number: number }))
+    return [final.status, final['verified-3d-status'], final.eci, final['error-code']]
+  }
+  it('without a status it could not tell', async () => {
+    assert.deepEqual(await lacking('transStatus', visa, 'frictionless'), ['declined', 'UNSUPPORTED', '05', '2005'])
+  })
+  it('without an ECI it is the one that the network has for what is no payment', async () => {
+    assert.deepEqual(await lacking('eci', mastercard, 'frictionless'), ['approved', 'AUTHENTICATED', 'N2', undefined])
+    assert.deepEqual(await lacking('eci', mastercard, 'frictionless-denied'), ['declined', 'NOT_AUTHENTICATED', 'N0', '2001'])
   })
 })

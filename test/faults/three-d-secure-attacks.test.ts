@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { until } from '../conformance/client.ts'
+import { accepted, until } from '../conformance/client.ts'
+import { begin } from '../conformance/operations.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { openStage, type Challenged, type Sold, type Stage } from '../harness/three-d-secure.ts'
-import { decoded, encoded, receipt, refusal, said, type Json } from '../harness/three-d-secure-wire.ts'
+import { decoded, encoded, newCard, receipt, refusal, said, type Json } from '../harness/three-d-secure-wire.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
 /** Somebody lies: about who it is, which payment is meant, how it ended, or with text that is meant to become a page. Nothing is authorised for it. */
@@ -79,6 +80,21 @@ describe('results that are not the directory server’s', { concurrency: 4 }, ()
       const told = await unmoved(one, () => stage.result(stage.rreq(one, lie), 'directory-server'))
       assert.deepEqual([told.httpStatus, told.message.messageType], [200, 'Erro'])
     })
+
+  test('RReq of an account verification may lack the status: the issuer could not tell', async () => {
+    const card = newCard()
+    const fields = { credit_card_number: card, cvv2: '321', redirect_url: 'https://shop.example/back' }
+    const made = accepted(await begin(world, 'account-verification', fields, { path: world.endpoints.secure }))
+    const framed = await until(
+      () => stage.status(made),
+      (seen) => seen['tds-status'] === 'MethodUrlFrame',
+    )
+    const transId = framed['tds-method-url-frame-3ds-server-trans-id'] ?? ''
+    const one = await stage.atChallenge({ ...made, card, amountMinor: '0', transId, page: '' })
+    const left = { messageCategory: '02', transStatus: undefined, authenticationValue: undefined, authenticationType: undefined }
+    assert.deepEqual(said(await stage.result(stage.rreq(one, left), 'directory-server')), receipt)
+    await stage.isRefused(one, 'declined', '2005')
+  })
 
   test('RReq for an order that still waits for its method is answered Erro 301', async () => {
     await stage.atChallenge()

@@ -74,10 +74,21 @@ const eci: readonly (readonly [network: string | undefined, y: string, a: string
 
 for (const [network, y, a, none] of eci)
   test(`the default ECI of ${network ?? 'an unknown network'} is ${y}, attempted ${a}, otherwise ${none ?? 'absent'}`, () => {
-    assert.deepEqual([defaultEci(network, 'Y'), defaultEci(network, 'A')], [y, a])
-    for (const s of ['N', 'R', 'U'] as const) assert.equal(defaultEci(network, s), none, s)
+    assert.deepEqual([defaultEci(network, '01', 'Y'), defaultEci(network, '01', 'A')], [y, a])
+    for (const s of ['N', 'R', 'U'] as const) assert.equal(defaultEci(network, '01', s), none, s)
   })
 
+test('an account verification has an ECI of its own with Mastercard, and with no other network', () => {
+  const statuses = ['Y', 'A', 'N', 'R', 'U', 'C'] as const
+  for (const [network] of eci) {
+    const own = network === 'MASTERCARD' || network === 'MAESTRO'
+    const expected = own ? ['N2', '01', 'N0', 'N0', 'N0', 'N0'] : statuses.map((s) => defaultEci(network, '01', s))
+    const found = statuses.map((s) => defaultEci(network, '02', s))
+    assert.deepEqual(found, expected, network)
+  }
+})
+
 test('data sharing has an ECI of its own with Mastercard', () => {
-  assert.deepEqual([defaultEci('MASTERCARD', 'I'), defaultEci('VISA', 'I')], ['04', '07'])
+  for (const category of ['01', '02'] as const)
+    assert.deepEqual([defaultEci('MASTERCARD', category, 'I'), defaultEci('VISA', category, 'I')], ['04', '07'])
 })
