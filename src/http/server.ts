@@ -2,6 +2,7 @@ import { METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
+import { bodyReader, type Body, type BodyLimits, type ReadBody } from './body.ts'
 
 /** A request as the rooms see it. `body` is undefined when it could not be read whole: too large, cut off, or of a length that lies. */
 export interface Incoming {
@@ -13,7 +14,7 @@ export interface Incoming {
   /** Of the connection: a proxy's, where there is one. */
   remoteAddress: string
   body: Buffer | undefined
-  /** Too many bytes of bodies are under way; this one was not read. */
+  /** Too many bytes of bodies are under way; this one was not read whole. */
   overloaded: boolean
 }
 
@@ -31,13 +32,9 @@ export interface Route {
   handle: (request: Incoming) => Promise<Answer> | Answer
 }
 
-export interface ServerSettings {
+export interface ServerSettings extends BodyLimits {
   host: string
   port: number
-  bodyLimitBytes: number
-  /** Bytes of all bodies under way together. */
-  maxBodiesBytes: number
-  maxConnections: number
   random: Random
   log: Log
 }
@@ -51,7 +48,6 @@ export interface Server {
 /** Transport only: Fastify finds the route and reads the bytes; what they mean is the room's business. Any other method on a known path is 405, an unknown path 404. */
 export async function openServer(settings: ServerSettings, routes: readonly Route[]): Promise<Server> {
   const app = Fastify({
-    bodyLimit: settings.bodyLimitBytes,
     requestTimeout: 30_000,
     connectionTimeout: 60_000,
     keepAliveTimeout: 65_000,
@@ -64,17 +60,18 @@ export async function openServer(settings: ServerSettings, routes: readonly Rout
   })
   for (const method of METHODS) if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  // Bodies are read by the routes that want them.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.setNotFoundHandler((_request, reply) => notFound(reply))
   app.server.maxConnections = settings.maxConnections
-  const bodies = bodyBudget(settings)
+  const read = bodyReader(settings)
   for (const path of new Set(routes.map((route) => route.path)))
     register(
       app,
       path,
       routes.filter((route) => route.path === path),
       settings,
-      bodies,
+      read,
     )
   await app.listen({ host: settings.host, port: settings.port })
   const address = app.server.address()
@@ -92,34 +89,13 @@ function notFound(reply: FastifyReply): void {
   void reply.code(404).type('text/plain;charset=utf-8').send('Not found\n')
 }
 
-type BodyBudget = (request: FastifyRequest, reply: FastifyReply) => boolean
-
-/** Counts what the bodies under way may come to; false when one more would be too much. A body without a length counts as the largest. */
-function bodyBudget({ bodyLimitBytes, maxBodiesBytes }: ServerSettings): BodyBudget {
-  let underWay = 0
-  return ({ headers }, reply) => {
-    const length =
-      headers['content-length'] === undefined
-        ? headers['transfer-encoding']
-          ? bodyLimitBytes
-          : 0
-        : Number(headers['content-length'])
-    const bytes = Math.min(bodyLimitBytes, Number.isFinite(length) ? length : bodyLimitBytes)
-    if (underWay + bytes > maxBodiesBytes) return false
-    underWay += bytes
-    reply.raw.once('close', () => (underWay -= bytes))
-    return true
-  }
-}
-
 function register(
   app: FastifyInstance,
   path: string,
   routes: readonly Route[],
-  settings: ServerSettings,
-  bodies: BodyBudget,
+  { log, random }: ServerSettings,
+  read: ReadBody,
 ): void {
-  const { log, random } = settings
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     if (request.raw.destroyed && !request.raw.complete) return log.debug({ path }, 'a client hung up')
     const id = uuid(random)
@@ -127,31 +103,29 @@ function register(
     void reply.code(500).type('text/plain;charset=utf-8').send(`Internal error ${id}\n`)
   }
   for (const route of routes) {
-    const run = async (
-      request: FastifyRequest,
-      reply: FastifyReply,
-      body: Buffer | undefined,
-      overloaded = false,
-    ): Promise<unknown> => {
-      const answer = await route.handle(incoming(request, body, overloaded))
-      void reply.code(answer.status).type(answer.type)
-      if (answer.headers) void reply.headers(answer.headers)
-      return reply.send(answer.body)
+    const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body): Promise<unknown> => {
+      // What is left of the body is not waited for.
+      if (!body.bytes) void reply.header('connection', 'close')
+      try {
+        const { status, type, headers, body: said } = await route.handle(incoming(request, body))
+        void reply.code(status).type(type)
+        if (headers) void reply.headers(headers)
+        return reply.send(said)
+      } finally {
+        body.release()
+      }
     }
     app.route({
       method: route.method,
       url: path,
       exposeHeadRoute: false,
-      onRequest: async (request, reply) => {
-        if (bodies(request, reply)) return
-        void reply.header('connection', 'close')
-        await run(request, reply, undefined, true)
+      handler: async (request, reply) => {
+        const announcedBytes = Number(request.headers['content-length'] ?? 0)
+        return answer(request, reply, route.method === 'GET' ? empty : await read(request.raw, announcedBytes))
       },
-      handler: (request, reply) => run(request, reply, Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)),
       errorHandler: (error: { code?: string; message: string }, request, reply) => {
         if (!error.code?.startsWith('FST_ERR_CTP')) return fail(error, request, reply)
-        void reply.header('connection', 'close')
-        run(request, reply, undefined).catch((failure) => fail(failure, request, reply))
+        answer(request, reply, unreadable).catch((failure) => fail(failure, request, reply))
       },
     })
   }
@@ -164,14 +138,18 @@ function register(
   })
 }
 
-const incoming = (request: FastifyRequest, body: Buffer | undefined, overloaded: boolean): Incoming => ({
+const empty: Body = { bytes: Buffer.alloc(0), overloaded: false, release: () => {} }
+/** Of a type that cannot be told. */
+const unreadable: Body = { ...empty, bytes: undefined }
+
+const incoming = (request: FastifyRequest, { bytes, overloaded }: Body): Incoming => ({
   method: request.method,
   path: request.url.split('?')[0]!,
   params: request.params as Record<string, string>,
   query: request.url.split('?')[1] ?? '',
   headers: request.headers,
   remoteAddress: request.ip,
-  body,
+  body: bytes,
   overloaded,
 })
 

@@ -1,0 +1,74 @@
+import type { Readable } from 'node:stream'
+
+export interface BodyLimits {
+  bodyLimitBytes: number
+  /** Memory of all bodies under way together, but for the first 64 KiB of each. */
+  maxBodiesBytes: number
+  /** Each may have these first 64 KiB besides. */
+  maxConnections: number
+}
+
+export interface Body {
+  /** Undefined when it is too large, or there was no room. */
+  bytes: Buffer | undefined
+  overloaded: boolean
+  /** To be called once the bytes are no longer needed. */
+  release: () => void
+}
+
+export type ReadBody = (stream: Readable, announcedBytes: number) => Promise<Body>
+
+const smallBytes = 65_536
+
+/**
+ * Reads bodies within bounded memory. What is counted is memory taken for bytes that came: headers cost nothing, whatever length they announce. Small bodies have room of their own, which large ones cannot take.
+ * Rejects when a body is cut off.
+ */
+export function bodyReader({ bodyLimitBytes, maxBodiesBytes, maxConnections }: BodyLimits): ReadBody {
+  const maxSmallBytes = maxConnections * smallBytes
+  const taken = { small: 0, large: 0 }
+  /** A body's memory becomes more, or less; false when there is no room for it. */
+  const resize = (from: number, to: number): boolean => {
+    const small = taken.small + Math.min(to, smallBytes) - Math.min(from, smallBytes)
+    const large = taken.large + Math.max(to, smallBytes) - Math.max(from, smallBytes)
+    if (small > maxSmallBytes || large > maxBodiesBytes) return false
+    taken.small = small
+    taken.large = large
+    return true
+  }
+
+  return async (stream, announcedBytes) => {
+    // One buffer that grows: a body in pieces of one byte takes no more memory than any other.
+    let buffer = Buffer.alloc(0)
+    let length = 0
+    const release = () => {
+      resize(buffer.length, 0)
+      buffer = Buffer.alloc(0)
+    }
+    const unread = (overloaded: boolean): Body => {
+      release()
+      return { bytes: undefined, overloaded, release }
+    }
+    if (announcedBytes > bodyLimitBytes) return unread(false)
+    try {
+      // The connection outlives a body that is not read on: it carries the answer.
+      for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        const needed = length + chunk.length
+        if (needed > bodyLimitBytes) return unread(false)
+        if (needed > buffer.length) {
+          const size = Math.min(Math.max(needed, 2 * buffer.length), bodyLimitBytes)
+          if (!resize(buffer.length, size)) return unread(true)
+          const larger = Buffer.allocUnsafe(size)
+          buffer.copy(larger)
+          buffer = larger
+        }
+        chunk.copy(buffer, length)
+        length = needed
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+    return { bytes: buffer.subarray(0, length), overloaded: false, release }
+  }
+}
