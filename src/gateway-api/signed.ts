@@ -3,6 +3,9 @@ import type { Merchant } from '../merchant/merchant.ts'
 import type { Incoming } from '../http/server.ts'
 import type { Asked } from './asked.ts'
 
+/** The fields of v4 have some hundred characters; nobody unknown makes the gateway hash more than this. */
+const longestBody = 65_536
+
 /**
  * Who signed a request of v4 (docs/choices.md, "OAuth"); undefined for every reason alike, so that the answer says nothing. An unknown login takes the same work. The nonce is used
  * up last, so that nobody else can do it.
@@ -15,6 +18,7 @@ export async function signerOf(asked: Asked, request: Incoming): Promise<Merchan
   }
   const read = readAuthorization(request.headers['authorization'])
   if (read.is === 'refused') return refuse(read.why)
+  if ((request.body?.length ?? 0) > longestBody) return refuse('the body is too long')
   const { params } = read
   const merchant = registry.merchantByLogin(params.login)
   const texts = baseStrings({ urls: world.publicUrls().map((url) => url + request.path), params, bodyPairs: pairs ?? [] })

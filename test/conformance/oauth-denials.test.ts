@@ -145,6 +145,19 @@ describe('each kind of failure is the same denial', { concurrency: 4 }, () => {
       denied(await send('POST', v4Url(world, operation), 'not=%zz', {}))
       denied(await send('POST', v4Url(world, operation), '{}', { 'content-type': 'application/json' }))
     })
+    it(`${operation}: a body above 64 KiB, duly signed; one of 64 KiB is read`, async () => {
+      const filled = (length: number): Pairs => [...body, ['x', '!'.repeat(length - encodePairs(body).length - '&x='.length)]]
+      const url = v4Url(world, operation)
+      for (const text of ['base string', 'parameters'] as const) {
+        const [most, more] = [filled(65_536), filled(65_537)]
+        const sent = (pairs: Pairs) => pairs.map((pair) => pair.join('=')).join('&')
+        const call = (pairs: Pairs) =>
+          send('POST', url, sent(pairs), { authorization: header(parametersOf(world, url, pairs, { text })) })
+        assert.equal(sent(most).length, 65_536)
+        letIn(await call(most))
+        denied(await call(more))
+      }
+    })
     it(`${operation}: login and control of v2 open nothing`, async () => {
       const fields: Pairs = [...body, ['login', world.merchant.login], ['control', 'x']]
       denied(await post(v4Url(world, operation), fields, undefined))
