@@ -32,16 +32,12 @@ async function serve(world: World, operation: Operation, group: boolean, request
     ...idempotencyKeyOf(request.headers['idempotency-key']),
     registry: world.registry(),
   }
-  if (operations[operation].signed === 'OAuth') {
-    const merchant = await signerOf(asked, request)
-    if (!merchant) return denied(world, operation)
-    asked.merchant = merchant
-  }
   const json = wantsJson(request.headers.accept)
-  const outcome = await perform(asked).catch((error) => {
+  const outcome = await perform(asked, request).catch((error) => {
     world.log.error({ serial: asked.serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
     return refuse('internal error')
   })
+  if (outcome === 'access denied') return denied(world, operation)
   world.answered(operation, 'refused' in outcome ? String(outcome.refused) : 'ok')
   if (!('refused' in outcome)) {
     world.log.debug({ serial: asked.serialNumber, operation, order: outcome['gateway-order-id'] }, 'answered')
@@ -65,7 +61,12 @@ function denied(world: World, operation: Operation): Answer {
   return world.denied()
 }
 
-async function perform(asked: Asked) {
+async function perform(asked: Asked, request: Incoming) {
+  if (operations[asked.operation].signed === 'OAuth') {
+    const merchant = await signerOf(asked, request)
+    if (!merchant) return 'access denied'
+    asked.merchant = merchant
+  }
   for (const check of checksOf(asked.operation)) {
     const refusal = await check(asked)
     if (refusal) return refusal

@@ -5,21 +5,9 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Client } from 'pg'
-import {
-  accepted,
-  encode,
-  encodePairs,
-  formType,
-  newOrderId,
-  order,
-  readReply,
-  refused,
-  sale,
-  saleUrl,
-  send,
-  serialShape,
-} from '../conformance/client.ts'
-import { settled, signedSale, signedStatus, status, statusUrl, until, type Fields } from '../conformance/client.ts'
+import { accepted, encode, encodePairs, formType, newOrderId, order, readReply, refused } from '../conformance/client.ts'
+import { sale, saleUrl, send, serialShape, settled, signedSale, status, statusUrl, until } from '../conformance/client.ts'
+import { v4 } from '../conformance/oauth.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
 /** Input that no honest client sends. Whatever comes, the gateway answers in its format or refuses the connection, and goes on selling. */
@@ -293,14 +281,19 @@ const logged = async (id: string, reason: string, line = new RegExp(`${id}.*${re
   assert.match(await until(log, (text) => line.test(text)), line)
 
 describe('a failure of our own', () => {
-  it('on an operation path is code 100 without a word of the reason, under a serial number that the log has with it', async () => {
-    await without('order_key', async () => {
-      const fields = Object.entries(signedStatus(world, { client_orderid: newOrderId() }))
-      const reply: Fields = readReply(await send('POST', statusUrl(world), encodePairs(fields)))
-      assert.deepEqual([reply['type'], reply['error-code'], reply['error-message']], ['error', '100', 'Internal error'])
-      await logged(reply['serial-number']!, 'order_key')
+  for (const [operation, table, call] of [
+    ['status', 'order_key', () => status(world, { client_orderid: newOrderId() })],
+    ['status-v4', 'nonce', () => v4(world, 'status', { client_orderid: newOrderId() })],
+  ] as const)
+    it(`on the path of ${operation} is code 100 without a word of the reason, counted, under a serial number that the log has with it`, async () => {
+      await without(table, async () => {
+        const reply = await call()
+        assert.deepEqual([reply['type'], reply['error-code'], reply['error-message']], ['error', '100', 'Internal error'])
+        await logged(reply['serial-number']!, table)
+      })
+      const metrics = await (await fetch(`${new URL(world.baseUrl).origin}/metrics`)).text()
+      assert.match(metrics, new RegExp(`^tollgate_requests_total{operation="${operation}",outcome="internal error"} 1$`, 'm'))
     })
-  })
   it('on a page is a 500 that tells an id and no reason, and the log has the id with the reason', async () => {
     await without('locator', async () => {
       const answer = await send(
@@ -324,7 +317,7 @@ describe('after all of that', () => {
     assert.equal((await settled(world, made)).status, 'approved')
     const failures = log()
       .split('\n')
-      .filter((line) => /"level":(50|60)/.test(line) && !/locator|order_key/.test(line))
+      .filter((line) => /"level":(50|60)/.test(line) && !/locator|order_key|nonce/.test(line))
     assert.deepEqual(failures, [])
   })
 })
