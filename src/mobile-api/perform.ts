@@ -9,7 +9,7 @@ import { minorOfCentis } from './centis.ts'
 import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoice.ts'
 import { billingOf, ipAddressOf } from './merchant-wire.ts'
 import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
-import { refuseMobile, type MobileRefusal } from './refusal.ts'
+import { noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
 
 export interface MobileAsked {
   kind: MobileKind
@@ -79,16 +79,20 @@ export async function performMobile(
   })
   if (!signatureHolds(told('session.signature'), parts, merchant.controlKeys))
     return refuseMobile('INVALID_REQUEST', 'session.signature does not hold')
-  const { maxWaiting, maxOfMerchant } = world.limits
-  const load = world.door.load(merchant.merchantId, endpoint.gateIds[0] ?? 0n)
-  const isSlow = work.waitingOf(merchant.merchantId) >= mostWaitingOfMerchant
-  if (isSlow || load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant)
-    return refuseMobile('PROCESSING_FAILED', 'there is no room for it now; try again')
 
   const digest = hmacSha256(
     world.keys.current('digest').key,
     JSON.stringify([kind, String(endpoint.endpointId), invoiceId, said(values)]),
   )
+  const find = async () => (await world.invoices.find(merchant.merchantId, invoiceId))?.invoice
+  const { maxWaiting, maxOfMerchant } = world.limits
+  const load = world.door.load(merchant.merchantId, endpoint.gateIds[0] ?? 0n)
+  const isSlow = work.waitingOf(merchant.merchantId) >= mostWaitingOfMerchant
+  if (isSlow || load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant) {
+    // An app that is refused pays under another invoice, so what was accepted before has its answer.
+    const there = await find()
+    return there?.digest.equals(digest) ? answerOf(there) : noRoom
+  }
   const secrets = secretsOf(kind, values)
   const invoice: Invoice = {
     merchantId: merchant.merchantId,
@@ -109,8 +113,8 @@ export async function performMobile(
     work.begin(invoice, secrets)
     return answerOf(invoice)
   }
-  const there = await world.invoices.find(merchant.merchantId, invoiceId)
-  if (there?.invoice.digest.equals(digest)) return answerOf(there.invoice)
+  const there = await find()
+  if (there?.digest.equals(digest)) return answerOf(there)
   return refuseMobile('INVALID_REQUEST', there ? 'invoiceId was used for something else' : 'session.nonce was used before')
 }
 

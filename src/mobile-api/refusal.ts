@@ -8,4 +8,6 @@ export interface MobileRefusal {
 
 export const refuseMobile = (cause: Cause, message: string): MobileRefusal => ({ cause, message })
 
+export const noRoom = refuseMobile('PROCESSING_FAILED', 'there is no room for it now; try again')
+
 export const httpOf = (cause: Cause): number => (cause === 'INVALID_REQUEST' || cause === 'ORDER_NOT_FOUND' ? 400 : 500)

@@ -5,7 +5,7 @@ import { completeTransfer } from './complete.ts'
 import type { MobileKind } from './invoice.ts'
 import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
 import { performMobile, type MobileAsked } from './perform.ts'
-import { httpOf, refuseMobile, type MobileRefusal } from './refusal.ts'
+import { httpOf, noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
 import { statusOfMobile } from './status.ts'
 
 const kinds: readonly MobileKind[] = ['verification', 'sale', 'transfer']
@@ -40,12 +40,13 @@ async function serve(world: MobileWorld, kind: MobileKind, request: Incoming, do
     kind,
     endpointId,
     invoiceId,
-    body: bodyOf(request),
+    body: bodyOf(request.body),
     remoteAddress: request.remoteAddress,
     now: world.clock.now(),
   }
   const code = uuid(world.random)
-  const answer = await doing(asked).catch((error) => {
+  const done = request.overloaded ? Promise.resolve(noRoom) : doing(asked)
+  const answer = await done.catch((error) => {
     world.log.error({ code, kind, reason: reasonOf(error) }, 'a request of an app failed')
     return refuseMobile('INTERNAL_ERROR', 'internal error')
   })
@@ -58,8 +59,8 @@ async function serve(world: MobileWorld, kind: MobileKind, request: Incoming, do
 const isRefusal = (answer: object): answer is MobileRefusal => 'cause' in answer
 
 /** Undefined when it is no JSON. */
-function bodyOf({ body, overloaded }: Incoming): unknown {
-  if (overloaded || !body) return undefined
+function bodyOf(body: Buffer | undefined): unknown {
+  if (!body) return undefined
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {

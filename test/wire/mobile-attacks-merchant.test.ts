@@ -197,6 +197,11 @@ test('a thousand sales whose merchant hangs hold up nobody: more are refused, an
   const refusedNow = answers.filter(({ status }) => status !== 200)
   assert.ok(refusedNow.length >= 20 && refusedNow.length <= 190, `${refusedNow.length} are refused`)
   for (const { status, body } of refusedNow) assert.deepEqual([status, (body.error as Json)['cause']], [500, 'PROCESSING_FAILED'])
+  const at = answers.findIndex(({ status }) => status === 200)
+  const accepted = hanging[at]!
+  assert.deepEqual(await app.perform(accepted), answers[at], 'what was accepted is answered as before')
+  const other = app.begin('sale', { invoiceId: accepted.invoiceId })
+  assert.equal((await app.perform(other)).status, 500, 'another sale under its name is not')
   await database.query('update mobile_invoice set rests_until = now(), due_at = now() where invoice_id = $1', [one.invoiceId])
   const seen = await until(() => app.status(one, token), ({ body }) => body.state === 'DECLINED') // oxfmt-ignore
   assert.deepEqual([seen.body.state, seen.body.errorCode], ['DECLINED', 4006])

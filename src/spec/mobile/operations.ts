@@ -43,6 +43,7 @@ const failed: MobileRefusal = {
   http: 500,
   when: 'the service failed; the same request may be sent again',
 }
+const noRoom: MobileRefusal = { cause: 'PROCESSING_FAILED', http: 500, when: 'there is no room for it now; try again' }
 const unfit = 'a field is missing or does not fit'
 
 const performRefusals: readonly MobileRefusal[] = [
@@ -58,13 +59,14 @@ const performRefusals: readonly MobileRefusal[] = [
   },
   { cause: 'INVALID_REQUEST', http: 400, when: 'session.signature does not hold' },
   { cause: 'INVALID_REQUEST', http: 400, when: 'the invoice or the nonce was used with other content' },
-  { cause: 'PROCESSING_FAILED', http: 500, when: 'there is no room for it now; try again' },
+  noRoom,
   failed,
 ]
 
 const statusRefusals: readonly MobileRefusal[] = [
   { cause: 'INVALID_REQUEST', http: 400, when: unfit },
   { cause: 'ORDER_NOT_FOUND', http: 400, when: 'endpoint, invoice and tokens are not those of a transaction of this kind' },
+  noRoom,
   failed,
 ]
 
@@ -76,6 +78,7 @@ const completeRefusals: readonly MobileRefusal[] = [
     http: 400,
     when: 'assignedId is not in the list of fees, another one was chosen, or none is waited for',
   },
+  noRoom,
   failed,
 ]
 
