@@ -1,4 +1,5 @@
 import type { JsonValues } from '../spec/mobile/field.ts'
+import { isInvoiceId } from '../spec/mobile/requests.ts'
 import type { MobileWorld } from './mobile-world.ts'
 import { tokensHold, type MobileAsked } from './perform.ts'
 import type { OpenInvoice } from './store-invoices.ts'
@@ -9,7 +10,8 @@ export async function locateInvoice(
   { kind, endpointId, invoiceId }: MobileAsked,
   values: JsonValues,
 ): Promise<OpenInvoice | undefined> {
-  const endpoint = /^[1-9][0-9]{0,17}$/.test(endpointId) ? world.registry().endpoint(BigInt(endpointId)) : undefined
+  const canBe = /^[1-9][0-9]{0,17}$/.test(endpointId) && isInvoiceId(invoiceId)
+  const endpoint = canBe ? world.registry().endpoint(BigInt(endpointId)) : undefined
   const found = endpoint && (await world.invoices.find(endpoint.merchantId, invoiceId))
   const isTheirs =
     found?.invoice.kind === kind &&

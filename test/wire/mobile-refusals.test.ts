@@ -94,6 +94,7 @@ describe('what is refused', () => {
     const token = await app.accepted(one)
     const foreign = [
       await app.status({ ...one, invoiceId: randomUUID() }, token),
+      await app.status({ ...one, invoiceId: '%00' }, token),
       await app.status({ ...one, accessToken: randomUUID() + randomUUID() }, token),
       await app.status(one, randomUUID()),
       await app.status({ ...one, kind: 'verification' }, token),
@@ -105,6 +106,8 @@ describe('what is refused', () => {
         [http, (body.error as Json)['cause'], (body.error as Json)['message']],
         [400, 'ORDER_NOT_FOUND', 'invoiceId is not known'],
       )
+    const { status: http, body } = await app.complete({ ...one, invoiceId: '%00' }, token, 'a')
+    assert.deepEqual([http, (body.error as Json)['cause']], [400, 'INVALID_REQUEST'])
     assert.equal(
       ((await app.post(`sale/${one.endpoint}/${one.invoiceId}/status`, {})).body.error as Json)['cause'],
       'INVALID_REQUEST',
