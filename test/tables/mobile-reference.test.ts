@@ -5,7 +5,7 @@ import { httpOf, type Cause } from '../../src/mobile-api/refusal.ts'
 import { mobileRoutes } from '../../src/mobile-api/serve.ts'
 import { mobileOpenApi } from '../../src/reference/mobile-openapi.ts'
 import { mobileExample } from '../../src/reference/mobile-rows.ts'
-import { readJson, valueAt, type JsonTable } from '../../src/spec/mobile/field.ts'
+import { readJson, text, valueAt, type JsonTable } from '../../src/spec/mobile/field.ts'
 import { mobileExampleOf } from '../../src/spec/mobile/examples.ts'
 import { mobileOperationNames, mobileRow, type MobileOperation } from '../../src/spec/mobile/operations.ts'
 import { saleRequest, statusRequest, transferRequest, verificationRequest } from '../../src/spec/mobile/requests.ts'
@@ -139,6 +139,26 @@ test('OpenAPI: every reference leads to something, every component is used, and 
         [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
       )
   }
+})
+
+test('a text is as long as it has characters, and one of megabytes is refused without counting them', () => {
+  const { fits } = text(2, 3)
+  const given = [
+    'a',
+    'ab',
+    'abc',
+    'abcd',
+    '\u{1f600}',
+    '\u{1f600}'.repeat(2),
+    '\u{1f600}'.repeat(3),
+    '\u{1f600}'.repeat(4),
+    'ab\u{1f600}c',
+  ]
+  assert.deepEqual(given.filter(fits), [given[1], given[2], given[5], given[6]])
+  const longest = 'x'.repeat(2 * 1024 * 1024)
+  const since = performance.now()
+  for (let times = 0; times < 200; times++) assert.ok(!fits(longest))
+  assert.ok(performance.now() - since < 1_000)
 })
 
 test('OpenAPI: each operation is in the document of its side, under its name', () => {

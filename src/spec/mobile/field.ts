@@ -20,7 +20,6 @@ export interface JsonField {
 
 export type JsonTable = Readonly<Record<string, JsonField>>
 
-const codePoints = (given: string): number => Array.from(given).length
 const between = (least: number, most: number) => (least === most ? `${least}` : `${least} to ${most}`)
 
 /** No control characters, which mean nothing in any of these fields, and no half of a surrogate pair. Neither a NUL nor such a half can be stored. */
@@ -29,7 +28,12 @@ export const isPlainText = (given: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(g
 export const text = (least: number, most: number): JsonKind => ({
   must: `a string of ${between(least, most)} characters`,
   schema: { type: 'string', minLength: least, maxLength: most },
-  fits: (value) => typeof value === 'string' && codePoints(value) >= least && codePoints(value) <= most && isPlainText(value),
+  fits: (value) => {
+    // A character is two units at most: what is far too long is not counted.
+    if (typeof value !== 'string' || value.length > 2 * most) return false
+    const length = Array.from(value).length
+    return length >= least && length <= most && isPlainText(value)
+  },
 })
 
 export const matching = (pattern: RegExp, must: string): JsonKind => ({
