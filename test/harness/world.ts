@@ -13,6 +13,7 @@ import { openPool } from '../../src/storage/pool.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { transaction } from '../../src/storage/transaction.ts'
+import { freePort } from './port.ts'
 import { testDatabase } from './postgres.ts'
 
 /** A whole sandbox in processes of its own, on a database of its own. */
@@ -57,7 +58,8 @@ export interface World {
 }
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
-const startWithinMs = 60_000
+const startWithinMs = 180_000
+const knownWithinMs = 120_000
 
 export interface WorldOptions {
   env?: Record<string, string>
@@ -77,10 +79,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   if (keys !== undefined && database) cpSync(keys, directory, { recursive: true })
   const env: Record<string, string> = { ...options.env, TOLLGATE_DIR: directory, DATABASE_URL: '' }
   if (database) env.DATABASE_URL = (await options.through?.(database.url)) ?? database.url
-  let running = await run({ ...env, PORT: '0' }, directory)
+  let running = await runAnywhere(env, directory)
+  const { port } = new URL(running.file.base_url)
   const databaseUrl = database?.url ?? running.file.database_url
-  const added = await addOthers(databaseUrl, directory, running.file.endpoints.plain)
-  const port = new URL(running.file.base_url).port
+  const added = await addOthers(databaseUrl, directory, running.file.endpoints.plain).catch(giveUp)
   const world: World = {
     ...viewOf(running.file),
     ...added,
@@ -108,8 +110,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       rmSync(directory, { recursive: true, force: true })
     },
   }
-  await known(world)
+  await known(world).catch(giveUp)
   return world
+
+  /** Left running, the sandbox would keep this process from its end, and with it what went wrong untold. */
+  function giveUp(error: unknown): never {
+    running.child.kill('SIGKILL')
+    throw error
+  }
 }
 
 interface SandboxFile {
@@ -137,6 +145,19 @@ const viewOf = (file: SandboxFile) => ({
 const ended = (child: ChildProcess) =>
   new Promise((resolve) => (child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(0)))
 
+/** On a port of its own that is kept through all crashes. */
+async function runAnywhere(env: Record<string, string>, directory: string) {
+  for (let tries = 1; ; tries++) {
+    const port = await freePort()
+    try {
+      return await run({ ...env, PORT: String(port) }, directory)
+    } catch (error) {
+      // Another world may have chosen the same one at the same moment.
+      if (tries >= 5 || !String(error).includes(`Port ${port} is taken`)) throw error
+    }
+  }
+}
+
 async function run(env: Record<string, string>, directory: string) {
   rmSync(join(directory, 'sandbox.json'), { force: true })
   const child = spawn(process.execPath, [main, 'sandbox'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -145,7 +166,7 @@ async function run(env: Record<string, string>, directory: string) {
   const file = join(directory, 'sandbox.json')
   const since = Date.now()
   while (!existsSync(file)) {
-    if (child.exitCode !== null) throw new Error(`the sandbox ended:\n${output}`)
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the sandbox ended:\n${output}`)
     if (Date.now() - since > startWithinMs) {
       child.kill('SIGKILL')
       throw new Error(`the sandbox did not start:\n${output}`)
@@ -215,7 +236,7 @@ async function known(world: World): Promise<void> {
   for (;;) {
     const reply = await fetch(`${world.baseUrl}/api/v2/status/${world.endpoints.hundredths}`, { method: 'POST' })
     if (!(await reply.text()).includes('error-code=4')) return
-    if (Date.now() - since > 20_000) throw new Error('the gateway does not see the new endpoints')
+    if (Date.now() - since > knownWithinMs) throw new Error('the gateway does not see the new endpoints')
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
