@@ -4,14 +4,14 @@ import type { World } from './world.ts'
 
 /** What a test of faults does to a world, and how it reads both books. */
 export interface FaultDesk {
-  /** Scripts what the acquirer does to messages that match. */
-  script(match: Partial<Match>, effect: Effect): Promise<void>
+  /** Scripts what the acquirer does to messages that match; what is answered makes it forget the script. */
+  script(match: Partial<Match>, effect: Effect): Promise<() => Promise<void>>
   line(wish: { refuse?: boolean; close_now?: boolean; latency_ms?: number; slow_reversal_ms?: number }): Promise<void>
   /** The acquirer's entries, of one order or all. */
   entries(orderId?: string): Promise<LedgerEntry[]>
   /** Messages the acquirer got since its start, by type; how many of them it had seen before, and how many had been reversed before they came. */
   messages(): Promise<{ byType: Record<string, number>; repeats: number; duplicates: number; forestalled: number }>
-  /** Changes settings of the gate, and waits for the line that the gateway opens with them. */
+  /** Changes settings of the gate, and waits for the line that the gateway opens with them: there is none when they are as before. */
   gate(changes: object): Promise<void>
   rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>
   /** The attempts of an order as text, oldest first: transaction, kind, outcome and action code. */
@@ -33,7 +33,7 @@ export interface LedgerEntry {
   receivedAt: string
 }
 
-const knownWithinMs = 20_000
+const knownWithinMs = 120_000
 
 export async function openFaultDesk(world: World): Promise<FaultDesk> {
   const database = new Client({ connectionString: world.databaseUrl })
@@ -41,9 +41,9 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
   database.on('error', () => {})
   await database.connect()
 
-  async function ask(path: string, wish?: object): Promise<Record<string, unknown>> {
+  async function ask(path: string, wish?: object, how: RequestInit = {}): Promise<Record<string, unknown>> {
     const init =
-      wish === undefined ? {} : { method: 'POST', body: JSON.stringify(wish), headers: { 'content-type': 'application/json' } }
+      wish === undefined ? how : { method: 'POST', body: JSON.stringify(wish), headers: { 'content-type': 'application/json' } }
     const answer = await fetch(`${world.acquirerAdminUrl}${path}`, init)
     if (!answer.ok) throw new Error(`the acquirer answers ${answer.status} to ${path}: ${await answer.text()}`)
     return (await answer.json()) as Record<string, unknown>
@@ -61,7 +61,8 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
 
   return {
     async script(match, effect) {
-      await ask('/faults', { match, do: effect })
+      const { id } = await ask('/faults', { match, do: effect })
+      return async () => void (await ask(`/faults/${String(id)}`, undefined, { method: 'DELETE' }))
     },
     async line(wish) {
       await ask('/line', wish)

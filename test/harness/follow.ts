@@ -44,7 +44,7 @@ export const standing = (world: World, { client_orderid, orderid }: Order, seria
 
 const isFinal = ({ status: said }: Fields): boolean => said !== 'processing' && said !== 'unknown'
 
-export const ended = (world: World, made: Order, serial: string, withinMs = 30_000): Promise<Fields> =>
+export const ended = (world: World, made: Order, serial: string, withinMs = 120_000): Promise<Fields> =>
   until(() => standing(world, made, serial), isFinal, withinMs)
 
 interface Row {

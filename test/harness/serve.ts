@@ -15,7 +15,7 @@ export interface GatewayProcess {
 }
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
-const startWithinMs = 30_000
+const startWithinMs = 120_000
 
 export async function startServe(world: World): Promise<GatewayProcess> {
   const key = readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8').trim()

@@ -152,6 +152,7 @@ export function openStage(world: World, desk: FaultDesk, merchant: Receiver): St
     const found = await until(
       () => status(sold),
       (reply) => reply['tds-status'] === tdsStatus || reply.status !== 'processing',
+      60_000,
     )
     assert.equal(found['tds-status'], tdsStatus, JSON.stringify(found))
     return found
@@ -196,7 +197,7 @@ export function openStage(world: World, desk: FaultDesk, merchant: Receiver): St
     const reply = await until(
       () => status(sold),
       (found) => found.status !== 'processing' && found.status !== 'unknown',
-      30_000,
+      120_000,
     )
     assert.ok(reply.status !== 'processing' && reply.status !== 'unknown', `order ${sold.orderid}: ${JSON.stringify(reply)}`)
     return reply
@@ -223,6 +224,7 @@ export function openStage(world: World, desk: FaultDesk, merchant: Receiver): St
       const calls = await until(
         () => merchant.calls(`/${client_orderid}`),
         (found) => found.length > 0,
+        60_000,
       )
       const statuses = calls.map(({ query }) => query.get('status'))
       const told = (killed ? [...new Set(statuses)] : statuses).join()
