@@ -8,7 +8,7 @@ import { bothBooks, ended, follow, openWork, preauth, standing, sumsOf, type Ope
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** Lost, late, doubled and declined answers to captures and returns; choices.md, "Captures, returns and voids". The gate waits 600 ms for an answer. */
+/** Lost, late, doubled and declined answers to captures and returns; choices.md, "Captures, returns and voids". The gate waits 2.5 s for an answer. */
 
 let world: World
 let desk: FaultDesk
@@ -18,7 +18,7 @@ before(async () => {
   merchant = await openReceiver(() => 200)
   world = await startWorld()
   desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 1_500 })
+  await desk.gate({ answerTimeoutMs: 2_500 })
 })
 after(async () => {
   await desk?.close()
@@ -79,8 +79,8 @@ async function approvedOnce(one: Case, made: Paid, serial: string): Promise<void
   await toldOf(made, one.type, 'approved', null)
 }
 
-/** Unknown with its sum held; then taken back, the sum free again, and asked for anew with success. */
-async function takenBack(one: Case, made: Paid, serial: string): Promise<void> {
+/** Unknown with its sum held; then, once its reversal is `heard`, taken back, the sum free again, and asked for anew with success. */
+async function takenBack(one: Case, made: Paid, serial: string, heard: () => Promise<void>): Promise<void> {
   const unknown = await until(
     () => standing(world, made, serial),
     ({ status }) => status !== 'processing',
@@ -94,6 +94,7 @@ async function takenBack(one: Case, made: Paid, serial: string): Promise<void> {
   refused(await follow(world, 'void', made), 9)
   const repeat = accepted(await follow(world, one.operation, made))
   assert.equal((await standing(world, made, repeat.serial)).status, 'unknown', 'the same once more is that one')
+  await heard()
 
   isError(await ended(world, made, serial), one, '911')
   assert.deepEqual(await states(made), ['approved', 'reversed'])
@@ -114,13 +115,13 @@ async function takenBack(one: Case, made: Paid, serial: string): Promise<void> {
   assert.deepEqual(await states(made), ['approved', 'reversed', 'approved'])
 }
 
-async function withScripts(made: Paid, message: Effect, times = 1, reversal?: Effect): Promise<void> {
-  await desk.script({ order_id: made.orderid, times }, message)
-  if (reversal) await desk.script({ order_id: made.orderid, message: 'reversal', times: 1 }, reversal)
-}
+const answeredBy = (made: Paid, message: Effect, times = 1) => desk.script({ order_id: made.orderid, times }, message)
 
-/** A reversal without an answer leaves time to look while it is unknown. */
-const reluctant = { no_answer: true } as const
+/** What is asked next is lost, and its reversal stays without an answer until what this gives back is called: there is time to look while it is unknown. */
+async function lostBy(made: Paid, message: Effect, times = 1): Promise<() => Promise<void>> {
+  await answeredBy(made, message, times)
+  return desk.script({ order_id: made.orderid, message: 'reversal' }, { no_answer: true })
+}
 
 for (const one of cases) {
   describe(
@@ -130,32 +131,32 @@ for (const one of cases) {
       // oxfmt-ignore
       const lost: readonly [string, Effect][] = [
       ['no answer',                      { no_answer: true }],
-      ['an answer after the time is up', { delay_ms: 2_300 }],
+      ['an answer after the time is up', { delay_ms: 3_300 }],
       ['an answer after the reversal',   { answer_after_reversal: true }],
       ['an answer under a wrong STAN',   { wrong_stan: true }],
     ]
       for (const [what, effect] of lost)
         test(what, async () => {
           const made = await paid(one.payment)
-          await withScripts(made, effect, 1, reluctant)
-          await takenBack(one, made, await asked(one.operation, made))
+          const heard = await lostBy(made, effect)
+          await takenBack(one, made, await asked(one.operation, made), heard)
         })
 
       test('a doubled answer counts once', async () => {
         const made = await paid(one.payment)
-        await withScripts(made, { duplicate: true })
+        await answeredBy(made, { duplicate: true })
         await approvedOnce(one, made, await asked(one.operation, made))
       })
 
       test('an answer within the time is taken, however late', async () => {
         const made = await paid(one.payment)
-        await withScripts(made, { delay_ms: 300 })
+        await answeredBy(made, { delay_ms: 300 })
         await approvedOnce(one, made, await asked(one.operation, made))
       })
 
       test('a decline is final with its code, takes nothing back, and leaves the sum free', async () => {
         const made = await paid(one.payment)
-        await withScripts(made, { decline: '116' })
+        await answeredBy(made, { decline: '116' })
         const final = await ended(world, made, await asked(one.operation, made))
         assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['declined', `${one.stage}_declined`, '116'])
         assert.deepEqual(await desk.attempts(made.orderid), [`${one.head} approved 000`, `2 ${one.operation} declined 116`])
@@ -174,8 +175,8 @@ for (const one of cases) {
     // oxfmt-ignore
     test(`${one.what} answered by ${what} is unknown, and taken back over a new line`, async () => {
       const made = await paid(one.payment)
-      await withScripts(made, effect, 1, reluctant)
-      await takenBack(one, made, await asked(one.operation, made))
+      const heard = await lostBy(made, effect)
+      await takenBack(one, made, await asked(one.operation, made), heard)
     })
 }
 
@@ -183,12 +184,13 @@ test('of three parts the lost one alone is taken back', async () => {
   const made = await paid('preauth')
   const first = await asked('capture', made, '3.00')
   assert.equal((await ended(world, made, first)).status, 'approved')
-  await withScripts(made, { no_answer: true }, 1, reluctant)
+  const heard = await lostBy(made, { no_answer: true })
   const lost = await asked('capture', made, '4.00')
   const third = await asked('capture', made, '3.50')
   refused(await follow(world, 'capture', made, { amount: '0.01' }), 9)
   assert.equal((await ended(world, made, third)).status, 'approved')
   refused(await follow(world, 'return', made, { amount: '6.51' }), 10, 'Amount exceeds 6.50')
+  await heard()
   isError(await ended(world, made, lost), cases[0], '911')
   assert.deepEqual(await sumsOf(desk, made), ['650', '0'])
   refused(await follow(world, 'capture', made, { amount: '4.01' }), 10, 'Amount exceeds 4.00')
@@ -200,12 +202,13 @@ test('what is lost is taken back although more is asked of the order all the whi
   const all = await Promise.all(Array.from({ length: 4 }, () => paid('sale')))
   const lost = await Promise.all(
     all.map(async (made) => {
-      await withScripts(made, { no_answer: true }, 1, reluctant)
+      await answeredBy(made, { no_answer: true })
+      await desk.script({ order_id: made.orderid, message: 'reversal', times: 1 }, { no_answer: true })
       return asked('return', made, '1.00')
     }),
   )
   // The order is in hand again and again, also when the sweep finds its reversal due.
-  const moreUntil = performance.now() + 4_000
+  const moreUntil = performance.now() + 6_000
   await Promise.all(
     all.map(async (made) => {
       for (let n = 0; performance.now() < moreUntil; n++) {
@@ -259,7 +262,7 @@ describe('while the line is down', () => {
       cancel: await asked('return', made.cancel),
     }
     for (const one of cases) {
-      isError(await ended(world, made[one.operation], serials[one.operation], 60_000), one, '909')
+      isError(await ended(world, made[one.operation], serials[one.operation]), one, '909')
       assert.deepEqual(await sumsOf(desk, made[one.operation]), one.free)
       assert.deepEqual(await desk.attempts(made[one.operation].orderid), [
         `${one.head} approved 000`,
@@ -272,7 +275,7 @@ describe('while the line is down', () => {
         `select count(*)::int as n from order_event where order_id in ($1, $2) and event = 'reversal unanswered'`,
         [made.void.orderid, made.cancel.orderid],
       )
-    await until(tries, ([row]) => row!.n >= 2, 60_000)
+    await until(tries, ([row]) => row!.n >= 2, 120_000)
     for (const kind of ['void', 'cancel'] as const) {
       const seen = await standing(world, made[kind], serials[kind])
       assert.deepEqual([seen.status, seen['order-stage']], ['processing', `${kind}_processing`])
@@ -280,7 +283,7 @@ describe('while the line is down', () => {
     }
     await desk.line({ refuse: false })
     for (const kind of ['void', 'cancel'] as const) {
-      assert.equal((await ended(world, made[kind], serials[kind], 60_000)).status, 'approved')
+      assert.equal((await ended(world, made[kind], serials[kind])).status, 'approved')
       assert.deepEqual(await states(made[kind]), ['reversed'])
     }
     for (const one of cases) {
@@ -296,25 +299,25 @@ test('no capture and no return was sent twice to a gate that does not recognise 
 })
 
 describe('a gate that recognises repeats is asked again under the same names', () => {
-  before(() => desk.gate({ answerTimeoutMs: 1_500, recognisesRepeats: true }))
+  before(() => desk.gate({ answerTimeoutMs: 2_500, recognisesRepeats: true }))
   for (const one of cases) {
     for (const times of [1, 2])
       test(`${one.what} unanswered ${times === 1 ? 'once' : 'twice'}: approved, one entry, one attempt`, async () => {
         const made = await paid(one.payment)
-        await withScripts(made, { no_answer: true }, times)
+        await answeredBy(made, { no_answer: true }, times)
         const repeats = (await desk.messages()).repeats
         await approvedOnce(one, made, await asked(one.operation, made))
         assert.equal((await desk.messages()).repeats - repeats, times)
       })
     test(`${one.what} unanswered three times is unknown, and taken back`, async () => {
       const made = await paid(one.payment)
-      await withScripts(made, { no_answer: true }, 3, reluctant)
-      await takenBack(one, made, await asked(one.operation, made))
+      const heard = await lostBy(made, { no_answer: true }, 3)
+      await takenBack(one, made, await asked(one.operation, made), heard)
     })
   }
 })
 
 test('in the end nothing is owed, and the books are equal both ways', async () => {
-  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0), []) // oxfmt-ignore
+  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0, 60_000), []) // oxfmt-ignore
   assert.deepEqual(await bothBooks(desk), [])
 })

@@ -6,7 +6,7 @@ import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** Lost, late and doubled answers, scripted at the simulated acquirer; choices.md, "States". The gate waits 600 ms for an answer. */
+/** Lost, late and doubled answers, scripted at the simulated acquirer; choices.md, "States". The gate waits 2.5 s for an answer. */
 
 let world: World
 let desk: FaultDesk
@@ -18,7 +18,7 @@ before(async () => {
   merchant = await openReceiver(() => 200)
   world = await startWorld()
   desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 1_500 })
+  await desk.gate({ answerTimeoutMs: 2_500 })
 })
 after(async () => {
   await desk?.close()
@@ -30,30 +30,33 @@ interface Sold extends Order {
   path: string
   minor: string
   final?: Fields
+  /** From then on its reversal is answered. */
+  heard: () => Promise<void>
 }
 
 let sales = 0
-/** A sale of an amount of its own, by which scripts find it. */
+/** A sale of an amount of its own, by which scripts find it. Without `reversalTimes` the effect on its reversals lasts until it is `heard`. */
 async function sell(scripts: { sale?: Effect; saleTimes?: number; reversal?: Effect; reversalTimes?: number }): Promise<Sold> {
   const minor = String(10_000 + ++sales)
   const path = `/callback/${minor}`
   if (scripts.sale) await desk.script({ amount_minor: minor, times: scripts.saleTimes ?? 1 }, scripts.sale)
-  if (scripts.reversal)
-    await desk.script({ amount_minor: minor, message: 'reversal', times: scripts.reversalTimes ?? 1 }, scripts.reversal)
+  const { reversal, reversalTimes: times } = scripts
+  const match = { amount_minor: minor, message: 'reversal', ...(times === undefined ? {} : { times }) } as const
+  const heard = reversal ? await desk.script(match, reversal) : () => Promise.resolve()
   const amount = `${minor.slice(0, -2)}.${minor.slice(-2)}`
-  const sold: Sold = { ...(await order(world, { amount, server_callback_url: `${merchant.origin}${path}` })), path, minor }
+  const sold: Sold = { ...(await order(world, { amount, server_callback_url: `${merchant.origin}${path}` })), path, minor, heard }
   made.push(sold)
   return sold
 }
 
 const isFinal = (seen: Fields) => seen.status !== 'processing' && seen.status !== 'unknown'
-async function ended(sold: Sold, withinMs = 30_000): Promise<Fields> {
+async function ended(sold: Sold, withinMs = 120_000): Promise<Fields> {
   sold.final = await until(() => statusOf(world, sold), isFinal, withinMs)
   assert.ok(isFinal(sold.final), `order ${sold.orderid} is ${sold.final.status}`)
   return sold.final
 }
 
-/** The order must be seen as unknown, with nothing told to the merchant yet. */
+/** The order must be seen as unknown, with nothing told to the merchant yet; then its reversal may be heard. */
 async function unknownFor(sold: Sold): Promise<void> {
   const seen = await until(
     () => statusOf(world, sold),
@@ -61,6 +64,7 @@ async function unknownFor(sold: Sold): Promise<void> {
   )
   assert.deepEqual([seen.status, seen['order-stage'], seen['error-code']], ['unknown', 'sale_unknown', undefined])
   assert.deepEqual(merchant.calls(sold.path), [])
+  await sold.heard()
 }
 
 /** It ends in error 911, with its authorisation booked so often and taken back, and its attempts as given. */
@@ -86,14 +90,14 @@ async function approvedOnce(sold: Sold): Promise<void> {
   assert.deepEqual(await desk.attempts(sold.orderid), ['1 sale approved 000'])
 }
 
-/** A reversal without an answer leaves time to look at the order while it is unknown. */
+/** A reversal without an answer until it is to be heard leaves time to look at the order while it is unknown. */
 const reluctant = { reversal: { no_answer: true } } as const
 
 describe('without repeats, an authorisation whose answer is lost becomes unknown and is taken back', { concurrency: 8 }, () => {
   // oxfmt-ignore
   const lost: readonly [string, Effect][] = [
     ['no answer',                         { no_answer: true }],
-    ['an answer after the time is up',    { delay_ms: 2_300 }],
+    ['an answer after the time is up',    { delay_ms: 3_300 }],
     ['an answer after the reversal',      { answer_after_reversal: true }],
     ['an answer under a wrong STAN',      { wrong_stan: true }],
   ]
@@ -119,7 +123,7 @@ describe('a reversal is repeated until it is answered', { concurrency: 8 }, () =
   // oxfmt-ignore
   const reversals: readonly [string, Effect, number][] = [
     ['no answer, twice',                { no_answer: true },   2],
-    ['an answer after the time is up',  { delay_ms: 2_300 },   1],
+    ['an answer after the time is up',  { delay_ms: 3_300 },   1],
     ['an answer under a wrong STAN',    { wrong_stan: true },  1],
     ['a refusal',                       { decline: '909' },    1],
     ['a doubled answer',                { duplicate: true },   1],
@@ -163,7 +167,7 @@ for (const [what, effect] of breaking) {
     await takenBack(sold)
   })
   test(`instead of the answer to a reversal ${what}: it is repeated over a new line`, async () =>
-    takenBack(await sell({ sale: { no_answer: true }, reversal: effect })))
+    takenBack(await sell({ sale: { no_answer: true }, reversal: effect, reversalTimes: 1 })))
 }
 
 test('no authorisation was sent twice to a gate that does not recognise repeats', async () => {
@@ -176,12 +180,12 @@ test('no authorisation was sent twice to a gate that does not recognise repeats'
 })
 
 describe('a gate that recognises repeats is asked again under the same names, which counts as the same attempt', () => {
-  before(() => desk.gate({ answerTimeoutMs: 1_500, recognisesRepeats: true }))
+  before(() => desk.gate({ answerTimeoutMs: 2_500, recognisesRepeats: true }))
   // oxfmt-ignore
   const repeated: readonly [string, Effect, number][] = [
     ['no answer, then one',                { no_answer: true }, 1],
     ['no answer twice, then one',          { no_answer: true }, 2],
-    ['an answer after the time is up',     { delay_ms: 2_300 },    1],
+    ['an answer after the time is up',     { delay_ms: 3_300 },    1],
     ['a wrong STAN',                       { wrong_stan: true }, 1],
     ['the end of the line',                { close: true },     1],
     ['garbage',                            { garbage: true },   1],
@@ -207,6 +211,7 @@ test('the books are equal, and each order was told once, with its final status',
   await until(
     () => made.filter(({ path }) => merchant.calls(path).length === 0),
     (silent) => silent.length === 0,
+    60_000,
   )
   for (const { path, orderid, client_orderid, final } of made) {
     const calls = merchant.calls(path)
