@@ -123,7 +123,8 @@ test('the way through a browser may add line breaks, lose pluses and padding, an
     document,
   ]
   for (const way of damaged) assert.equal(verifyPares(way, expected).is, 'refused', way)
-  for (let at = 10; at < param.length; at += 97) {
+  // Not at the very end: bits of the padding say nothing, and what stands behind the checksum is not read.
+  for (let at = 10; at < param.length - 12; at += 97) {
     const other = param[at] === 'A' ? 'B' : 'A'
     assert.equal(verifyPares(param.slice(0, at) + other + param.slice(at + 1), expected).is, 'refused', String(at))
   }
