@@ -169,9 +169,11 @@ async function crashed(): Promise<void> {
   const authorising = begin('sale', { amountCentis: 7_511 })
   app.merchant.lie = (path) => (path.includes(asked.invoiceId) ? { hang: true } : {})
   const all = [asked, choosing, sum, authorising]
-  const tokens = await Promise.all(all.map((one) => app.accepted(one)))
+  const tokens = await Promise.all([asked, choosing, sum].map((one) => app.accepted(one)))
   await app.ended(choosing, tokens[1])
   await app.ended(sum, tokens[2])
+  // Last, since the acquirer is asked for as long as the gate waits for an answer only.
+  tokens.push(await app.accepted(authorising))
   const states = async () => (await database.query<{ state: string }>('select state from transaction where amount_minor = 7511')).rows.map(({ state }) => state) // oxfmt-ignore
   assert.deepEqual(await until(states, (seen) => seen[0] === 'authorising'), ['authorising'])
   printed += world.output()

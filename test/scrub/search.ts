@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Client } from 'pg'
 import type { World } from '../harness/world.ts'
@@ -59,10 +59,21 @@ function filesOf(world: World): Map<string, string> {
   for (const entry of readdirSync(world.directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
     const name = relative(world.directory, path)
-    if (entry.isFile() && name !== 'sandbox.json' && name !== join('keys', 'master.key'))
-      found.set(`file ${name}`, readFileSync(path, 'latin1'))
+    if (!entry.isFile() || name === 'sandbox.json' || name === join('keys', 'master.key')) continue
+    const text = textOf(path)
+    if (text !== undefined) found.set(`file ${name}`, text)
   }
   return found
+}
+
+/** Undefined when it is gone meanwhile, as what is written beside a file and then put in its place. */
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch (error) {
+    if (existsSync(path)) throw error
+    return undefined
+  }
 }
 
 const named = /"(cvv2?|cvc|security_?code)"\s*:\s*"?[0-9]/i
