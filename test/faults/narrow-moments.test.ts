@@ -82,7 +82,7 @@ describe('a batch loses its connection in the second round, when an order of the
     ['the commit was made',     'after',  'applied'],
   ] as const
   for (const [at, [what, when, answer]] of cuts.entries())
-    test(`${what}: no step is begun twice`, { timeout: 60_000 }, async () => {
+    test(`${what}: no step is begun twice`, { timeout: 300_000 }, async () => {
       const [older, newer] = [newSale(BigInt(at * 2 + 1)), newSale(BigInt(at * 2 + 2))]
       await door.submit(older)
       // Another process saves it meanwhile: what this door has in hand is no longer what is stored, and is decided again in a second round.
@@ -109,7 +109,7 @@ describe('a batch loses its connection in the second round, when an order of the
       ])
     })
 
-  test('the commit of an upload was made: what follows from it is begun, once', { timeout: 60_000 }, async () => {
+  test('the commit of an upload was made: what follows from it is begun, once', { timeout: 300_000 }, async () => {
     const sale = newSale(21n, secureId)
     const { merchantId, orderId } = sale.order
     await door.submit(sale)

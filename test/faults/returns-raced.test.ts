@@ -104,6 +104,6 @@ test('30 rounds: a void against a return, and a cancel against a capture: one of
 })
 
 test('in the end nothing is owed, and the books are equal both ways', async () => {
-  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0), []) // oxfmt-ignore
+  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0, 60_000), []) // oxfmt-ignore
   assert.deepEqual(await bothBooks(desk), [])
 })
