@@ -56,11 +56,11 @@ before(async () => {
 })
 
 after(async () => {
-  await pool.close()
-  await database.close()
+  await pool?.close()
+  await database?.close()
 })
 
-test('the model of the store answers as PostgreSQL does, whatever is asked in whatever order', { timeout: 300_000 }, async () => {
+test('the model of the store answers as PostgreSQL does, whatever is asked in whatever order', { timeout: 900_000 }, async () => {
   let asked = 0
   let followed = 0
   for (let seed = 1; seed <= 20; seed++) {

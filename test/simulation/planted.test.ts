@@ -20,7 +20,7 @@ function runClean(seed: number): ReturnType<typeof runWorld> {
 }
 
 for (const { name, by = 'a gateway', breaks, wrap } of planted) {
-  test(`${by} that would ${name} is found out`, { timeout: 240_000 }, async () => {
+  test(`${by} that would ${name} is found out`, { timeout: 600_000 }, async () => {
     const known = found[name]
     assert.ok(known, 'npm run simulate -- --planted found a seed')
     const { broken } = await runWorld({ seed: known.seed, orders: usualOrders, wrap })
