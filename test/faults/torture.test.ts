@@ -10,13 +10,13 @@ const main = fileURLToPath(new URL('../torture/main.js', import.meta.url))
 
 test(
   'under load, kills and cuts at random lose no order, charge none twice and leave the books equal',
-  { timeout: 300_000 },
+  { timeout: 1_000_000 },
   async (t) => {
     const child = spawn(process.execPath, [main, '--minutes', '0.6', '--seed', '11'], { stdio: ['ignore', 'pipe', 'pipe'] })
     t.after(() => child.kill('SIGTERM'))
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-    const late = setTimeout(() => child.kill('SIGTERM'), 240_000)
+    const late = setTimeout(() => child.kill('SIGTERM'), 900_000)
     const code = await new Promise((resolve) => child.once('close', resolve))
     clearTimeout(late)
     assert.equal(code, 0, output)
@@ -119,7 +119,7 @@ const damages: readonly (readonly [what: string, promise: string, damage: (run: 
   ['a row that is due for long',          'nothing is forgotten',      ({ state }) => void Object.assign(state.transactions[0]!, { due_at: 1 })],
   ['a parked step',                       'nothing is forgotten',      ({ state }) => void Object.assign(state.transactions[0]!, { alarm: 'why' })],
   ['a gateway that ended by itself',      'nothing ends by itself',    (run) => void Object.assign(run, { endedByItself: ['it did'] })],
-  ['a stop of eleven seconds',            'nothing ends by itself',    (run) => void Object.assign(run, { longestStopMs: 11_000 })],
+  ['a stop of 21 seconds',                'nothing ends by itself',    (run) => void Object.assign(run, { longestStopMs: 21_000 })],
 ]
 
 test('what the torture looks at tells a broken promise from a kept one', () => {

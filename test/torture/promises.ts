@@ -32,7 +32,8 @@ const numericOf: Readonly<Record<string, string>> = { USD: '840', EUR: '978' }
 const sameOrderForMs = 10_000
 /** Rows are swept several times a second; what was due so long ago was forgotten. */
 const dueForMs = 10_000
-const stopWithinMs = 10_000
+/** Ten seconds for the gateway, and as many for PostgreSQL and the simulators after it. */
+const stopWithinMs = 20_000
 
 /** Every promise with what became of it, in the order of the table. */
 export function judge(run: Run): Verdict[] {
