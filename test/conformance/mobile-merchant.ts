@@ -35,7 +35,7 @@ export interface Call {
 
 /** An answer; no answer; the connection cut; an answer that goes on for ever, or that stops in the middle. */
 export type Reply = { status: number; body: string; headers?: Record<string, string> } | 'hang' | 'cut' | 'endless' | 'half'
-export type Behaviour = (honest: Json, earlier: number, call: Call) => Reply
+export type Behaviour = (honest: Json, earlier: number, call: Call) => Reply | Promise<Reply>
 
 export interface MerchantServer {
   /** What an endpoint is told: it has a path of its own. */
@@ -82,6 +82,13 @@ export function changed(json: Json, changes: Json): Json {
     else inner[last] = value
   }
   return copy
+}
+
+/** A merchant's server that answers honestly, but not before it is let go: two tries of ten seconds bear a test that is slow. */
+export function waits(): { check: Behaviour; letGo: () => void } {
+  let letGo = (): void => undefined
+  const told = new Promise<void>((resolve) => (letGo = resolve))
+  return { check: async (honest) => (await told, ok(honest)), letGo }
 }
 
 export const ok = (body: Json | string): Reply => ({ status: 200, body: typeof body === 'string' ? body : JSON.stringify(body) })
@@ -167,7 +174,7 @@ export async function openMerchantServer(): Promise<MerchantServer> {
   const byToken = new Map<string, Known>()
   const strays: Call[] = []
 
-  function replyTo(call: Call): Reply {
+  function replyTo(call: Call): Reply | Promise<Reply> {
     const asked = checkPath.exec(call.path)
     const known = asked ? byInvoice.get(asked[2] ?? '') : byToken.get(textAt(call.body, 'session.accessToken'))
     const kind = (asked ?? notificationPath.exec(call.path))?.[1]
@@ -187,7 +194,7 @@ export async function openMerchantServer(): Promise<MerchantServer> {
 
   const server = createServer((request, response) => {
     callOf(request).then(
-      (call) => answer(response, replyTo(call)),
+      async (call) => answer(response, await replyTo(call)),
       () => response.destroy(),
     )
   })

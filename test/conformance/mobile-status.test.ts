@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
 import { order, settled, status, statusOf as orderStatus, until } from './client.ts'
-import { at, changed, ok, textAt, type Behaviour, type Json, type Kind } from './mobile-merchant.ts'
+import { at, changed, textAt, waits, type Behaviour, type Json, type Kind } from './mobile-merchant.ts'
 import { about, askStatus, begin, card, cardAt, empty, ends, newInvoiceId, newToken, openMobile, orderOf } from './mobile.ts'
 import { post, refused, rested, statusOf, urlOf, type Accepted, type Mobile } from './mobile.ts'
 
@@ -67,11 +67,11 @@ function final(told: Json, made: Accepted, state: 'APPROVED' | 'DECLINED'): void
 describe('each state has the fields of its table', { concurrency: 4 }, () => {
   for (const kind of kinds) {
     it(`${kind}: PROCESSING, while the merchant’s server is asked, says nothing else`, async () => {
-      let go = false
-      const made = await begin(mobile, kind, {}, { check: (honest) => (go ? ok(honest) : { status: 503, body: '' }) })
+      const { check, letGo } = waits()
+      const made = await begin(mobile, kind, {}, { check })
       const { invoiceId, session } = made
       assert.deepEqual(await statusOf(mobile, made), { invoiceId, session: { token: session.token }, state: 'PROCESSING' })
-      go = true
+      letGo()
       final(await rested(mobile, made), made, 'APPROVED')
     })
     it(`${kind}: APPROVED`, async () => {

@@ -6,7 +6,7 @@ import { cliOf } from '../wire/cli-run.ts'
 import { until } from './client.ts'
 import { booksOf, entriesOf, masked, newCard } from './mobile-books.ts'
 import { walk } from './mobile-consumer.ts'
-import { at, changed, ok, textAt, type Json } from './mobile-merchant.ts'
+import { at, changed, textAt, waits, type Json } from './mobile-merchant.ts'
 import { about, accepted, begin, empty, ends, newInvoiceId, newToken, openMobile, perform, post, refused } from './mobile.ts'
 import { rested, statusOf, urlOf, type Accepted, type Mobile, type Session, type Told } from './mobile.ts'
 import { legacyCard } from './pares.ts'
@@ -179,11 +179,10 @@ describe('Complete transfer', { concurrency: 4 }, () => {
   })
   it('before there is a list, it is INVALID_REQUEST', async () => {
     const { fees } = await waiting()
-    let go = false
-    const way = { endpoint: world.endpoints.mobile_fee, check: (honest: Json) => (go ? ok(honest) : { status: 500, body: '' }) }
-    const made = await begin(mobile, 'transfer', {}, way)
+    const { check, letGo } = waits()
+    const made = await begin(mobile, 'transfer', {}, { endpoint: world.endpoints.mobile_fee, check })
     await refuses(made, fees[0]!.assignedId, made.session)
-    go = true
+    letGo()
     assert.equal((await rested(mobile, made)).state, 'TRANSFER_FEE_REQUEST')
   })
   it('where nothing was to be chosen, it is INVALID_REQUEST', async () => {
