@@ -152,8 +152,11 @@ describe('a small sum is held, and the consumer asked for it', { concurrency: 4 
   })
   it('the page does not tell the sum, nor the card', async () => {
     const { told, card } = await asked('sale', 765)
-    const { body } = await load(textAt(told, 'redirectUrl'))
-    for (const text of ['7.65', '765', card]) assert.ok(!body.includes(text), text)
+    const url = textAt(told, 'redirectUrl')
+    const { body } = await load(url)
+    // Its random texts may have any digits.
+    const said = body.replaceAll(/ nonce="[^"]*"/g, '').replaceAll(url.slice(url.lastIndexOf('/')), '')
+    for (const text of ['7.65', '765', card]) assert.ok(!said.includes(text), text)
   })
   it('opening the page is no try', async () => {
     const { made, told, card } = await asked('sale', 321)
