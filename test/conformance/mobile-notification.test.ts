@@ -111,6 +111,17 @@ describe('nothing else is told', { concurrency: 4 }, () => {
   })
 })
 
+/** Before the next ones, which take longer than a second try would let wait for it. */
+describe('a 4xx ends it', { concurrency: 8 }, () => {
+  for (const status of [400, 401, 403, 404, 410]) {
+    it(`${status}: no second try`, async () => {
+      const notification: Behaviour = () => ({ status, body: '' })
+      const { made } = await ends(mobile, 'APPROVED', 'sale', {}, { notification })
+      await told(made)
+    })
+  }
+})
+
 describe('an answer that is none is asked for again, and the outcome does not wait for it', { concurrency: 20 }, () => {
   const answer =
     (changes: (honest: Json) => Json): Behaviour =>
@@ -159,16 +170,6 @@ describe('an answer that is none is asked for again, and the outcome does not wa
     const notification = answer(({ session }) => ({ 'session.checkSignature': textAt(session, 'checkSignature').toLowerCase() }))
     await told((await ends(mobile, 'APPROVED', 'sale', {}, { notification })).made)
   })
-})
-
-describe('a 4xx ends it', { concurrency: 8 }, () => {
-  for (const status of [400, 401, 403, 404, 410]) {
-    it(`${status}: no second try`, async () => {
-      const notification: Behaviour = () => ({ status, body: '' })
-      const { made } = await ends(mobile, 'APPROVED', 'sale', {}, { notification })
-      await told(made)
-    })
-  }
 })
 
 describe('when all of this is over', () => {
