@@ -111,7 +111,7 @@ export async function openApp(world: World, served = usuallyServed(world)) {
     const { body } = await until(
       () => status(one, its),
       ({ body: seen }) => seen.state !== 'PROCESSING',
-      45_000,
+      120_000,
     )
     assert.deepEqual([body.invoiceId, (body.session as Json).token], [one.invoiceId, its])
     return body
@@ -131,11 +131,14 @@ export async function openApp(world: World, served = usuallyServed(world)) {
   for (const endpoint of served) {
     const tried: string[] = []
     const isAsked = () => merchant.calls.some(({ path }) => tried.some((invoiceId) => path.includes(invoiceId)))
-    await until(async () => {
+    const perhaps = async () => {
       const one = begin('sale', { endpoint, amountCentis: 1_000 })
       tried.push(one.invoiceId)
       await perform(one)
-    }, isAsked)
+    }
+    await until(perhaps, isAsked, 60_000)
+    // Of the last one it may be asked a moment after.
+    assert.ok(await until(isAsked, (asked) => asked), `endpoint ${endpoint} asks the merchant's server`)
   }
   return { merchant, begin, post, perform, status, complete, accepted, ended, refused }
 }

@@ -54,16 +54,17 @@ export function openSumPage(world: World, app: App, database: Client) {
       await until(
         () => app.status(one, token),
         ({ body }) => body.state === 'APPROVED' || body.state === 'DECLINED',
-        45_000,
+        120_000,
       )
     ).body
 
   /** What the acquirer has of the hold once it is given back. */
-  const released = async ({ holdId }: Asked): Promise<Fields[]> =>
-    until(
-      () => ledger(world, holdId),
-      (entries) => entries.length > 0 && entries.every(({ state }) => state === 'reversed'),
-    )
+  async function released({ holdId }: Asked): Promise<Fields[]> {
+    const isReleased = (entries: Fields[]) => entries.length > 0 && entries.every(({ state }) => state === 'reversed')
+    const entries = await until(() => ledger(world, holdId), isReleased, 60_000)
+    assert.ok(isReleased(entries), `the hold ${holdId} is given back: ${JSON.stringify(entries)}`)
+    return entries
+  }
 
   return { asked, rowOf, page, answer, wrong, final, released }
 }
