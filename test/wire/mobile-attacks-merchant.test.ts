@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { Client } from 'pg'
 import { ledger, send, settled, until } from '../conformance/client.ts'
 import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App, type Json } from './mobile-app.ts'
+import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
 import type { Lie } from './mobile-peer.ts'
 
 /** The merchant's server as an enemy: whatever it answers, each transaction ends, nothing is charged that was not confirmed, and the gateway goes on. */
@@ -189,13 +189,19 @@ test('a thousand sales whose merchant hangs hold up nobody: more are refused, an
   const one = app.begin('transfer', { endpoint: world.endpoints.mobile_fee })
   const token = await app.accepted(one)
   assert.equal((await app.ended(one, token)).state, 'TRANSFER_FEE_REQUEST')
-  const hanging = Array.from({ length: 1_190 }, () => app.begin('sale'))
-  for (const { invoiceId } of hanging) lies.set(invoiceId, () => ({ hang: true }))
+  const hanging: Begun[] = []
   const answers: Awaited<ReturnType<App['perform']>>[] = []
-  for (let at = 0; at < hanging.length; at += 170)
-    answers.push(...(await Promise.all(hanging.slice(at, at + 170).map((sale) => app.perform(sale)))))
-  const refusedNow = answers.filter(({ status }) => status !== 200)
-  assert.ok(refusedNow.length >= 20 && refusedNow.length <= 190, `${refusedNow.length} are refused`)
+  const refused = () => answers.filter(({ status }) => status !== 200)
+  // On a slow machine the first have ended when the last come; then more come, until there is no room.
+  while (hanging.length < 1_190 || (refused().length < 20 && hanging.length < 5_000)) {
+    const some = Array.from({ length: 170 }, () => app.begin('sale'))
+    for (const { invoiceId } of some) lies.set(invoiceId, () => ({ hang: true }))
+    hanging.push(...some)
+    answers.push(...(await Promise.all(some.map((sale) => app.perform(sale)))))
+  }
+  const refusedNow = refused()
+  assert.ok(refusedNow.length >= 20, `${refusedNow.length} are refused`)
+  assert.ok(answers.length - refusedNow.length >= 1_000, `${answers.length - refusedNow.length} are not`)
   for (const { status, body } of refusedNow) assert.deepEqual([status, (body.error as Json)['cause']], [500, 'PROCESSING_FAILED'])
   const at = answers.findIndex(({ status }) => status === 200)
   const accepted = hanging[at]!
@@ -207,12 +213,15 @@ test('a thousand sales whose merchant hangs hold up nobody: more are refused, an
   assert.deepEqual([seen.body.state, seen.body.errorCode], ['DECLINED', 4006])
   const waiting = async () =>
     (await database.query(`select from mobile_invoice where state = 'checking' and invoice_id = any ($1)`, [hanging.map(({ invoiceId }) => invoiceId)])).rowCount // oxfmt-ignore
-  assert.ok((await waiting())! > hanging.length / 2, 'they hang still')
-  assert.equal(await until(waiting, (count) => count === 0, 60_000), 0, 'and end')
+  assert.ok((await waiting())! > 500, 'they hang still')
+  assert.equal(await until(waiting, (count) => count === 0, 120_000), 0, 'and end')
 })
 
 test('whatever it said, the gateway is the same process, its log has no line that it did not write, and it sells', async () => {
-  const log = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
+  const written = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
+  // It is still written to: what comes after the last line break may be half a line.
+  const log = written.slice(0, written.lastIndexOf('\n') + 1)
+  assert.notEqual(log, '')
   for (const line of log.split('\n').filter((text) => text !== '')) assert.equal(typeof JSON.parse(line), 'object')
   assert.doesNotMatch(log, /drop table orders|onerror/)
   assert.doesNotMatch(log.replaceAll('\n', ''), /\p{Cc}/u)
