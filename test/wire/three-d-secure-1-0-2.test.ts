@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -134,10 +134,10 @@ describe('what is refused has no effect', { concurrency: 4 }, () => {
   })
 
   test('before its step, and for an order of 3-D Secure 2.x or of none, it is 9', async () => {
-    const card = cardOf(0, 'mastercard', 7)
-    await stage.directory({ card, message: 'VEReq', times: 1, delay_ms: 1_500 })
-    const sold = await stage.sell({ credit_card_number: card })
     const [framed, plain] = [await stage.atMethod(), await sale(world, { client_orderid: newOrderId() })]
+    const card = cardOf(0, 'mastercard', 7)
+    await stage.directory({ card, message: 'VEReq', times: 1, delay_ms: 5_000 })
+    const sold = await stage.sell({ credit_card_number: card })
     const answer = { paRes: 'eJwDAAAAAAE=', md: 'x' }
     for (const one of [sold, framed]) refused(await payer.upload(one, answer), 9)
     const made = { ...sold, orderid: plain['gateway-order-id']!, client_orderid: plain['merchant-order-id']! }
@@ -253,6 +253,9 @@ test('uploads side by side are one authorisation, and of a good and a forged one
 test('killed with SIGKILL while orders wait: the answer counts afterwards, once; a question under way is not asked again', async () => {
   const [asked, lost] = [await payer.atPares(), cardOf(0, 'mastercard', 3)]
   const answer = await payer.answered(asked)
+  // Killed between telling an outcome and noting that, it would tell it again.
+  const untold = () => desk.rows(`select from delivery where state = 'due'`)
+  assert.deepEqual(await until(untold, ({ length }) => length === 0), [])
   await stage.directory({ card: lost, message: 'VEReq', delay_ms: 5_000 })
   const sold = await stage.sell({ credit_card_number: lost })
   const asks = () => vereqsOf(lost)
@@ -268,12 +271,16 @@ test('killed with SIGKILL while orders wait: the answer counts afterwards, once;
   assert.equal(await asks(), 0)
 })
 
+/** Below those that systems give to whoever asks for any, so that nobody is given it before it is used. */
 async function freePort(): Promise<number> {
+  const port = randomInt(20_000, 30_000)
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
+  const isFree = await new Promise<boolean>((resolve) =>
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
+  )
+  if (!isFree) return freePort()
   await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
+  return port
 }
 
 test('an installation that names no directory server of 1.0.2 asks none', async () => {

@@ -236,7 +236,7 @@ export function decoded(field: string | undefined): Json {
 }
 
 export async function eventually(holds: () => boolean, what: string): Promise<void> {
-  for (const end = Date.now() + 10_000; !holds();) {
+  for (const end = Date.now() + 60_000; !holds();) {
     if (Date.now() > end) throw new Error(`never: ${what}`)
     await new Promise((resolve) => setImmediate(resolve))
   }

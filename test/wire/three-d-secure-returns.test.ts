@@ -30,11 +30,11 @@ test("the method's notification may be framed, and tells the page of this origin
   const answer = await pages.post(`${token}/method`, {
     threeDSMethodData: `${param({ threeDSServerTransID: transId.toUpperCase() })}==`,
   })
-  const { status, page, policy } = await read(answer)
+  const { status, page, policy, nonce } = await read(answer)
   assert.deepEqual([status, policy.get('frame-ancestors'), policy.get('form-action')], [200, undefined, "'none'"])
   assert.match(page, new RegExp(`data-token="${token}" data-origin="${publicUrl}"`))
   assert.match(page, /postMessage\(\{ [^}]* \}, origin\)/)
-  assert.doesNotMatch(page, /Acme|10\.42|EUR/)
+  assert.doesNotMatch(page.replaceAll(nonce, ''), /Acme|10\.42|EUR/)
 })
 
 test('a notification that does not name this authentication tells nobody', async () => {
