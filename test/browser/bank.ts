@@ -5,10 +5,14 @@ export type Bank = FrameLocator | Page
 
 export const atBank = (page: Page): FrameLocator => page.frameLocator('iframe[title^="Your bank"]')
 
-/** Types a one-time password, and sends it. The button is pressed without the pointer: while the frame of another site is still laid out, a browser may send a click past it. */
+/** Presses a button without the pointer: while the frame of another site is still laid out, a browser may send a click past it. */
+export const pressAt = (bank: Bank, name: string | RegExp): Promise<void> =>
+  bank.getByRole('button', { name }).dispatchEvent('click')
+
+/** Types a one-time password, and sends it. */
 export async function say(bank: Bank, password: string): Promise<void> {
   await bank.getByLabel('One-time password').fill(password)
-  await bank.getByRole('button', { name: 'Confirm' }).dispatchEvent('click')
+  await pressAt(bank, 'Confirm')
 }
 
 /** Notes the CReqs that a page sends from now on; the answer gives them, in order. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { until } from '../conformance/client.ts'
 import { openBrowser, type TestBrowser } from '../harness/browser.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
 import { startWorld, type World } from '../harness/world.ts'
-import { atBank, say } from './bank.ts'
+import { atBank, say, type Bank } from './bank.ts'
 
 /** The pages as people meet them: by eye, by ear, by keyboard. */
 
@@ -22,6 +23,9 @@ after(async () => {
   await world?.stop()
 })
 
+/** A browser tells the frame of another site a moment later that it has the keyboard. */
+const inField = (bank: Bank) => bank.getByLabel('One-time password').and(bank.locator(':focus')).waitFor()
+
 test('by keyboard alone', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
@@ -33,10 +37,12 @@ test('by keyboard alone', () =>
     await bank.getByLabel('One-time password').waitFor()
     await page.waitForFunction(`document.activeElement.tagName === 'IFRAME'`)
     await page.keyboard.press('Tab')
+    await inField(bank)
     await page.keyboard.type('wrong')
     await page.keyboard.press('Enter')
     await bank.getByText('2 tries are left').waitFor()
     await bank.getByLabel('One-time password').focus()
+    await inField(bank)
     await page.keyboard.type('hint')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -92,11 +98,16 @@ test('what the bank said is left after ten seconds by itself', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'frictionless-rejected' })
     await page.clock.install()
+    await page.clock.pauseAt(new Date(Date.now() + 60_000))
     await shop.pay(page, sold)
-    await page.getByRole('heading', { name: 'Payment declined' }).waitFor()
-    await page.clock.fastForward(9_000)
+    const declined = page.getByRole('heading', { name: 'Payment declined' })
+    // Its clock stands still but for this, so hardly any time has passed there when it is shown.
+    const isShown = async () => (await page.clock.runFor(200), declined.isVisible())
+    assert.ok(await until(isShown, (shown) => shown, 60_000))
+    await page.clock.runFor(9_000)
+    assert.ok(await declined.isVisible())
     assert.deepEqual(shop.posted(sold, 'back'), [])
-    await page.clock.fastForward(1_100)
+    await page.clock.runFor(1_000)
     assert.equal((await shop.back(page, sold)).status, 'declined')
   }))
 

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { until } from '../conformance/client.ts'
 import { openBrowser, type TestBrowser } from '../harness/browser.ts'
 import { startWorld, type World } from '../harness/world.ts'
-import { say } from './bank.ts'
+import { pressAt, say } from './bank.ts'
 
 /** The shop of the sandbox, as somebody uses it who has just opened the banner's link. Pages that complain fail by themselves: `visit` sees to that. */
 
@@ -118,7 +118,7 @@ test('a challenge that fails with the right password, and one that is cancelled,
     }),
     browser.visit({}, async (page) => {
       await buy(page, { scenario: 'challenge' })
-      await bankIn(page).getByRole('button', { name: 'Cancel' }).click()
+      await pressAt(bankIn(page), 'Cancel')
       await headline(page, 'Declined')
       assert.match(await page.locator('#stage').innerText(), /2002/)
     }),
@@ -200,9 +200,9 @@ test('without scripts, 1.0.2 and a challenge have a button wherever one is neede
         await buy(page, { scenario })
         if (scenario === 'challenge') await page.getByRole('button', { name: 'Go on without scripts' }).click()
         const bank = bankIn(page)
-        await bank.getByRole('button', { name: /^Go on to your bank$|^Continue to your bank$/ }).click()
+        await pressAt(bank, /^Go on to your bank$|^Continue to your bank$/)
         await say(bank, 'hint')
-        await bank.getByRole('button', { name: 'Continue' }).click()
+        await pressAt(bank, 'Continue')
         await bank.locator('noscript p').filter({ hasText: 'Follow the link below' }).waitFor()
         await page.getByRole('link', { name: 'Go on when your bank is done' }).click()
         await headline(page, 'Approved')
