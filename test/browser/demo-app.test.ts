@@ -44,9 +44,11 @@ function tokensOf(page: Page): Set<string> {
   const secrets = new Set<string>()
   page.on('response', (response) => {
     if (response.request().method() !== 'POST') return
-    void response.json().then(({ session }: { session?: { accessToken?: string; token?: string } }) => {
+    const take = ({ session }: { session?: { accessToken?: string; token?: string } }) => {
       for (const secret of [session?.accessToken, session?.token]) if (secret !== undefined) secrets.add(secret)
-    })
+    }
+    // Of one that comes while the page closes there is nothing to be had any more.
+    response.json().then(take, () => undefined)
   })
   return secrets
 }

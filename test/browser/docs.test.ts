@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { until } from '../conformance/client.ts'
 import { openBrowser, type TestBrowser, type Visit } from '../harness/browser.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
@@ -41,11 +42,12 @@ for (const [what, how] of visits)
       await replied(page, 'async-response')
       await page.getByRole('link', { name: 'status', exact: true }).click()
       // It is approved a moment after it was accepted.
-      for (let tries = 0; tries < 100; tries++) {
+      const isApproved = async () => {
         await press(page, 'Send')
         await replied(page, 'status-response')
-        if ((await page.locator('#result').getByText('auth_approved').count()) > 0) break
+        return (await page.locator('#result').getByText('auth_approved').count()) > 0
       }
+      assert.ok(await until(isApproved, (approved) => approved, 60_000))
       const orderid = await page.locator('input[name=orderid]').inputValue()
       const name = await page.locator('input[name=client_orderid]').inputValue()
       await page.goto(`${origin}/docs/capture?${new URLSearchParams({ orderid, client_orderid: name }).toString()}`)
@@ -89,6 +91,8 @@ for (const [what, how] of visits)
         await page.goto(`${origin}/docs${path}`)
         if ((await page.getByRole('button', { name: 'Make one' }).count()) > 0) await press(page, 'Make one')
         if (path !== '') await press(page, 'Send')
+        // What is measured is the page that comes then.
+        if (path !== '') await page.getByRole('heading', { name: /^The reply: / }).waitFor()
         const { width } = page.viewportSize()!
         const box = await page.locator('main').boundingBox()
         assert.ok(box && box.x >= 0 && box.x + box.width <= width, `${path} fits`)

@@ -5,7 +5,7 @@ import { altered, lasting, uploadCres, uploadMethod } from '../conformance/shopp
 import { openBrowser, type TestBrowser } from '../harness/browser.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
 import { startWorld, type World } from '../harness/world.ts'
-import { atBank, say } from './bank.ts'
+import { atBank, pressAt, say } from './bank.ts'
 
 /** A shop sends its customer to `redirect-to`, and gets him back. */
 
@@ -100,7 +100,7 @@ test('a challenge that the cardholder cancels', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
     await shop.pay(page, sold)
-    await atBank(page).getByRole('button', { name: 'Cancel' }).click()
+    await pressAt(atBank(page), 'Cancel')
     const form = await shop.back(page, sold)
     assert.deepEqual([form.status, form.error_code], ['declined', '2002'])
     await shop.outcome(sold)
@@ -205,6 +205,9 @@ test('an error goes to redirect_url: the result of the challenge never came', ()
 test('what has no outcome after a minute goes to redirect_url as processing', () =>
   browser.visit({}, async (page) => {
     const client_orderid = `slow-${Date.now()}`
+    // Else the reversal is answered half a minute later, and the payment has an outcome.
+    const late = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"slow_reversal_ms":600000}' }
+    assert.equal((await fetch(`${world.acquirerAdminUrl}/line`, late)).status, 200)
     const sold = await shop.sell(
       { scenario: 'frictionless' },
       { client_orderid, cvv2: '217', redirect_fail_url: shop.url({ client_orderid }, 'fail') },
@@ -219,7 +222,7 @@ test('what has no outcome after a minute goes to redirect_url as processing', ()
     assert.equal(await page.getByText('Your payment is being processed').count(), 1)
     // A minute earlier, as the page would have it had the browser come then.
     await page.goto(`${sold.page}?since=${since - 60_000}`)
-    await page.waitForURL(shop.url(sold, 'back'), { timeout: 10_000 })
+    await page.waitForURL(shop.url(sold, 'back'), { timeout: 30_000 })
     const form = await shop.back(page, sold)
     assert.deepEqual([form.status, form.error_code], ['processing', undefined])
     assert.deepEqual([(await shop.status(sold)).status, shop.posted(sold, 'callback').length], ['unknown', 0])
