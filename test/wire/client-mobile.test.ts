@@ -30,6 +30,7 @@ before(async () => {
   const url = await until(
     () => /http:\S+/.exec(said)?.[0],
     (found) => found !== undefined || server.exitCode !== null,
+    60_000,
   )
   assert.ok(url, said)
   serverUrl = url

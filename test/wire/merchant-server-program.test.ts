@@ -23,7 +23,7 @@ import {
 } from './mobile-merchant.ts'
 
 const main = join(import.meta.dirname, '../../src/cli/main.js')
-const boundMs = 30_000
+const boundMs = 60_000
 
 let database: TestDatabase
 let directory: string
@@ -33,7 +33,7 @@ before(async () => {
 })
 after(async () => {
   await database?.close()
-  rmSync(directory, { recursive: true, force: true })
+  if (directory) rmSync(directory, { recursive: true, force: true })
 })
 
 interface Run {

@@ -20,8 +20,8 @@ before(async () => {
   await migrate(pools[0]!, systemClock.now(), log)
 })
 after(async () => {
-  for (const pool of pools) await pool.close()
-  await database.close()
+  for (const pool of pools ?? []) await pool.close()
+  await database?.close()
 })
 
 const now = 1_700_000_000_000

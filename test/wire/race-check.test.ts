@@ -18,8 +18,9 @@ before(async () => {
 })
 after(async () => {
   await world?.stop()
-  careless?.closeAllConnections()
-  await new Promise((resolve) => careless?.close(resolve))
+  if (!careless) return
+  careless.closeAllConnections()
+  await new Promise((resolve) => careless.close(resolve))
 })
 
 /** Accepts whatever it is asked, and says that all of it was approved. A status tells of the operation whose serial is asked for. */

@@ -11,7 +11,7 @@ let database: TestDatabase
 before(async () => {
   database = await testDatabase()
 })
-after(() => database.close())
+after(() => database?.close())
 
 test('schema.sql is what the migrations make, and migrating again changes nothing', async () => {
   const kept = readFileSync(join(projectRoot, schemaFile), 'utf8')

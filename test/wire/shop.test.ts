@@ -27,7 +27,7 @@ before(async () => {
   world = await startWorld()
   shop = world.shopUrl
 })
-after(() => world.stop())
+after(() => world?.stop())
 
 const usual = { product: 'mug', scenario: 'challenge', network: 'visa', version: '2.2.0', cvv2: '123', way: 'server-to-server', currency: 'USD' } // oxfmt-ignore
 
