@@ -56,7 +56,8 @@ export function bodyReader({ bodyLimitBytes, maxBodiesBytes, maxConnections }: B
         const needed = length + chunk.length
         if (needed > bodyLimitBytes) return unread(false)
         if (needed > buffer.length) {
-          const size = Math.min(Math.max(needed, 2 * buffer.length), bodyLimitBytes)
+          const most = needed > smallBytes ? bodyLimitBytes : smallBytes
+          const size = Math.min(Math.max(needed, 2 * buffer.length), most)
           if (!resize(buffer.length, size)) return unread(true)
           const larger = Buffer.allocUnsafe(size)
           buffer.copy(larger)

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { bodyReader } from '../../src/http/body.ts'
+
+const kibi = 1024
+/** One body of the largest takes all room there is for large ones. */
+const limits = { bodyLimitBytes: 264 * kibi, maxBodiesBytes: 200 * kibi, maxConnections: 2 }
+
+/** A body of so many bytes, in pieces of so many. */
+const sent = (length: number, piece: number) => {
+  const bytes = Buffer.from(Array.from({ length }, (_, at) => at % 251))
+  const pieces = Array.from({ length: Math.ceil(length / piece) }, (_, at) => bytes.subarray(at * piece, (at + 1) * piece))
+  return { bytes, stream: Readable.from(pieces) }
+}
+
+test('a body is what was sent, in pieces of any length', async () => {
+  const read = bodyReader(limits)
+  for (const length of [0, 1, 1_000, 64 * kibi - 1, 64 * kibi, 64 * kibi + 1, 200 * kibi])
+    for (const piece of [997, 40_000, length + 1]) {
+      const { bytes, stream } = sent(length, piece)
+      const body = await read(stream, 0)
+      assert.deepEqual([body.bytes?.equals(bytes), body.overloaded], [true, false], `${length} bytes in pieces of ${piece}`)
+      body.release()
+    }
+})
+
+//                                 length, and what becomes of it
+const beside: readonly (readonly [number, 'read' | 'overloaded'])[] = [
+  [0, 'read'],
+  [40 * kibi, 'read'],
+  [64 * kibi, 'read'],
+  [64 * kibi + 1, 'overloaded'],
+  [264 * kibi, 'overloaded'],
+]
+
+test('where large bodies have taken all room, those up to 64 KiB are read, and larger ones once there is room again', async () => {
+  const read = bodyReader(limits)
+  const large = await read(sent(264 * kibi, 264 * kibi).stream, 0)
+  assert.equal(large.bytes?.length, 264 * kibi)
+  for (const [length, becomes] of beside)
+    for (const piece of [997, 40_000, length + 1]) {
+      const body = await read(sent(length, piece).stream, 0)
+      assert.equal(body.bytes ? 'read' : body.overloaded && 'overloaded', becomes, `${length} in pieces of ${piece}`)
+      body.release()
+    }
+  large.release()
+  const after = await read(sent(264 * kibi, 997).stream, 0)
+  assert.equal(after.bytes?.length, 264 * kibi)
+})
+
+test('small bodies too have an end: as many as there may be connections', async () => {
+  const read = bodyReader(limits)
+  const small = () => read(sent(64 * kibi, 997).stream, 0)
+  const [first] = [await small(), await small()]
+  assert.deepEqual((await small()).overloaded, true)
+  first.release()
+  assert.deepEqual((await small()).overloaded, false)
+})
+
+test('what is above the limit is too large, announced or not, and a body that breaks off gives its room back', async () => {
+  const read = bodyReader(limits)
+  for (const announced of [0, 264 * kibi + 1]) {
+    const { bytes, overloaded } = await read(sent(announced || 264 * kibi + 1, 100 * kibi).stream, announced)
+    assert.deepEqual([bytes, overloaded], [undefined, false])
+  }
+  for (let times = 0; times < 10; times++) {
+    const broken = Readable.from(
+      (function* () {
+        yield Buffer.alloc(200 * kibi)
+        throw new Error('cut off')
+      })(),
+    )
+    await assert.rejects(read(broken, 0), /cut off/)
+  }
+})
