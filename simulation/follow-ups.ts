@@ -90,11 +90,10 @@ export function watchFollowUps(
       const earlier = other === t ? undefined : intents.get(other.serialNumber ?? '')
       // One that came after it, perhaps in the same commit, is judged itself.
       if (!earlier || earlier.operation !== operation || other.no > t.no) continue
-      const isSame =
-        idempotencyKey === undefined
-          ? !ended.has(other.state) && earlier.amount?.minor === amount?.minor && earlier.comment === comment
-          : earlier.idempotencyKey === idempotencyKey
-      if (isSame) breaks('a request is done once', `${what} is asked for by the same request as transaction ${other.no}`)
+      const isNamedAlike = idempotencyKey !== undefined && earlier.idempotencyKey === idempotencyKey
+      const isEqual = earlier.amount?.minor === amount?.minor && earlier.comment === comment
+      if (isNamedAlike || (isEqual && !ended.has(other.state)))
+        breaks('a request is done once', `${what} is asked for by the same request as transaction ${other.no}`)
     }
   }
 
@@ -109,6 +108,8 @@ export function watchFollowUps(
       }
       const order = orderOf(orderId)!
       const made = order.transactions.some((t) => t.serialNumber === serialNumber)
+      if (made && again && idempotencyKey !== undefined)
+        breaks('a request is done once', `${what} was acknowledged before, and is a transaction of its own`)
       if (!made && model.repeatOf(order, serialNumber) === undefined)
         breaks('an acknowledged order exists', `${what} was acknowledged, and is not there`)
     },

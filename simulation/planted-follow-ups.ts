@@ -129,6 +129,14 @@ const findAnybodys: Wraps = {
   }),
 }
 
+/** A name that came with a repeat means nothing later. */
+const forgetOtherNames: Wraps = {
+  stores: ({ orders, ...stores }) => ({
+    ...stores,
+    orders: { ...orders, namedRepeatOf: () => Promise.resolve(undefined) },
+  }),
+}
+
 const captured = 'no more is captured than was authorised'
 const returned = 'no more is returned than was settled'
 
@@ -138,6 +146,7 @@ export const plantedInFollowUps: readonly Planted[] = [
   { name: 'give back of a capture that is unknown', breaks: [returned, 'a request is done once'], wrap: judgedBy(trustUnknown) },
   { name: 'judge amounts outside the commit', breaks: [captured, returned, 'what is released is not charged', 'a request is done once'], wrap: judgedBy((order) => order, true) },
   { name: 'forget the name that a client gave its request', breaks: ['a request is done once', 'the same request has the same answer'], wrap: judgedBy(forgetKeys) },
+  { name: 'forget the second name of a request', breaks: ['a request is done once', 'the same request has the same answer'], wrap: forgetOtherNames },
   { name: 'forget to reverse a lost capture', breaks: ['the books are equal', captured, 'what is released is not charged'], wrap: takenForReversed(takesBackA('capture'), false) },
   { name: 'forget to reverse a lost return', breaks: ['the books are equal', returned, 'what is released is not charged'], wrap: takenForReversed(takesBackA('return'), false) },
   { name: 'take a lost void for an acknowledged one', breaks: ['what is released is not charged'], wrap: takenForReversed((_order, { kind }) => kind === 'void', true) },

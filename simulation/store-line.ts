@@ -151,6 +151,8 @@ export function openStoreLine({ model, events, actor, chance, weather }: LinePar
     sealedCards: (places) => call(() => model.sealedCards(places)),
     newestOrders: (names) => call(() => model.newestOrders(names)),
     repeatOf: (place, serialNumber) => call(() => model.repeatOf(place, serialNumber)),
+    namedRepeatOf: (place, operation, idempotencyKey, since) =>
+      call(() => model.namedRepeatOf(place, operation, idempotencyKey, since)),
     locate: (key) => call(() => model.locate(key)),
   }
   return {

@@ -53,7 +53,7 @@ export class StoreModel {
   readonly counts: Counts
   /** Told of every change that was committed, with what was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
-  readonly #repeats = new Map<string, number>()
+  readonly #repeats = new Map<string, RepeatRow>()
   readonly #locators = new Map<string, Place>()
   readonly #blocks = new Map<string, bigint>()
   /** Orders and deliveries with something due, so that a sweep does not look at all there are. */
@@ -137,12 +137,17 @@ export class StoreModel {
     for (const r of rows)
       unit.staged.push(() => {
         const key = `${placeKey(r)}/${r.serialNumber}`
-        if (!this.#repeats.has(key)) this.#repeats.set(key, r.transactionNo)
+        if (!this.#repeats.has(key)) this.#repeats.set(key, r)
       })
   }
 
   repeatOf(place: Place, serialNumber: string): number | undefined {
-    return this.#repeats.get(`${placeKey(place)}/${serialNumber}`)
+    return this.#repeats.get(`${placeKey(place)}/${serialNumber}`)?.transactionNo
+  }
+
+  namedRepeatOf(place: Place, operation: string, idempotencyKey: string, since: number): number | undefined {
+    const named = [...this.#repeats.values()].filter((r) => r.idempotencyKey === idempotencyKey && r.operation === operation)
+    return named.find((r) => placeKey(r) === placeKey(place) && r.at > since)?.transactionNo
   }
 
   locate(key: string): Place | undefined {

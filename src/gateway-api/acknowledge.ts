@@ -25,11 +25,16 @@ export const acknowledge = ({ order, serialNumber }: Asked): Reply => ({
   'end-point-id': String(order!.endpointId),
 })
 
-/** A request that changes nothing is acknowledged like any other: whoever repeats one must not be told that it failed. */
-export async function note(asked: Asked, transactionNo: number, why: string): Promise<Reply> {
+/** A request that changes nothing is acknowledged like any other: whoever repeats one must not be told that it failed. `named`: what its client's name means from now on. */
+export async function note(
+  asked: Asked,
+  transactionNo: number,
+  why: string,
+  named: Pick<RepeatRow, 'idempotencyKey'> = {},
+): Promise<Reply> {
   const { world, order, operation, serialNumber } = asked
   world.log.info({ serial: serialNumber, order: String(order!.orderId), operation, why }, 'a request has no effect')
   const { merchantId, orderId } = order!
-  await world.door.submit({ is: 'noted', merchantId, orderId, request: requestRow(asked, transactionNo) })
+  await world.door.submit({ is: 'noted', merchantId, orderId, request: { ...requestRow(asked, transactionNo), ...named } })
   return acknowledge(asked)
 }

@@ -67,6 +67,7 @@ export interface OrderReader {
   byId(place: Place): Promise<Order | undefined>
   newest(merchantId: bigint, clientOrderid: string): Promise<Order | undefined>
   transactionOfRepeat(place: Place, serialNumber: string): Promise<number | undefined>
+  namedRepeatOf(place: Place, operation: string, idempotencyKey: string, since: number): Promise<number | undefined>
 }
 
 /** One request on its way through the checks; each check adds what it found out. */

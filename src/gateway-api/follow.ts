@@ -1,6 +1,6 @@
 import { currencyOf, minorToDecimal } from '../base/money.ts'
-import type { FollowAsk } from '../order/amounts.ts'
-import { isRandomSum } from '../order/order.ts'
+import { repeatsForMs, type FollowAsk } from '../order/amounts.ts'
+import { isRandomSum, type Transaction } from '../order/order.ts'
 import type { FollowRequest } from '../spec/gateway/follow.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
@@ -21,7 +21,7 @@ export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
     serialNumber,
     ...(amount === undefined ? {} : { amount: { minor: amount.minor!, text: amount.text } }),
     ...(comment === undefined ? {} : { comment }),
-    ...(asked.idempotencyKey === undefined ? {} : { idempotencyKey: asked.idempotencyKey }),
+    ...(await nameOf(asked)),
   }
   const { merchantId, orderId } = order
   const advanced = await world.door.submit({ is: 'follow', merchantId, orderId, ask, card: await world.cardOf(order) })
@@ -30,7 +30,7 @@ export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
   const { judged } = advanced
   switch (judged.is) {
     case 'repeat':
-      return note(asked, judged.transaction.no, 'it repeats one that was asked before')
+      return note(asked, judged.transaction.no, 'it repeats one that was asked before', newNameOf(ask, judged.transaction))
     case 'exceeds':
       return refuse('amount exceeds', minorToDecimal(judged.left, currencyOf(order.currency)!.exponent))
     case 'key in use':
@@ -41,3 +41,14 @@ export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
       return wrongState(asked)
   }
 }
+
+/** The client's name for it, with what it means already. */
+async function nameOf({ world, order, operation, idempotencyKey, now }: Asked): Promise<Partial<FollowAsk>> {
+  if (idempotencyKey === undefined) return {}
+  const namedBefore = await world.orders.namedRepeatOf(order!, operation, idempotencyKey, now - repeatsForMs)
+  return { idempotencyKey, ...(namedBefore === undefined ? {} : { namedBefore }) }
+}
+
+/** Another name for a transaction: it means that one for its own day. */
+const newNameOf = ({ idempotencyKey, namedBefore }: FollowAsk, { asked }: Transaction): { idempotencyKey?: string } =>
+  idempotencyKey === undefined || namedBefore !== undefined || asked?.idempotencyKey === idempotencyKey ? {} : { idempotencyKey }

@@ -11,6 +11,8 @@ export interface FollowAsk {
   comment?: string
   /** The client's own name of this request; within a day the same name means the same request. */
   idempotencyKey?: string
+  /** The transaction with which a request of that name was answered, though another had made it. */
+  namedBefore?: number
 }
 
 export type Judged =
@@ -41,11 +43,11 @@ export const returnedMinor = (order: Order): bigint => sum(order, 'return')
 const isReleased = (order: Order): boolean =>
   order.transactions.some((t) => (t.kind === 'void' || t.kind === 'cancel') && counts(t))
 
-const repeatsForMs = 24 * 3_600_000
+export const repeatsForMs = 24 * 3_600_000
 
 /** Whether an approved order allows what is asked, and as what. `mayPart`: the gate takes parts. */
 export function judgeFollow(order: Order, ask: FollowAsk, mayPart: { capture: boolean; return: boolean }, now: number): Judged {
-  const same = order.transactions.find((t) => isSame(t, ask, now))
+  const same = earlierSame(order, ask, now)
   if (same)
     return same.serialNumber === ask.serialNumber || asksTheSame(same, ask)
       ? { is: 'repeat', transaction: same }
@@ -89,12 +91,17 @@ function wholeOnly(ask: FollowAsk, kind: FollowKind, { amountMinor }: Transactio
   return ask.amount.minor > amountMinor ? { is: 'exceeds', left: amountMinor } : { is: 'part not allowed' }
 }
 
-/** By the client's name for it, whatever became of it; without one only while it is open, by everything that was asked. */
-function isSame(t: Transaction, ask: FollowAsk, now: number): boolean {
-  if (t.serialNumber === ask.serialNumber) return true
-  if (t.asked?.operation !== ask.operation) return false
-  if (ask.idempotencyKey !== undefined) return t.asked.idempotencyKey === ask.idempotencyKey && now - t.createdAt < repeatsForMs
-  return isOpen(t) && asksTheSame(t, ask)
+/** By its serial number or the client's name for it, whatever became of it; by everything that was asked only while it is open, whatever its name. */
+function earlierSame({ transactions }: Order, ask: FollowAsk, now: number): Transaction | undefined {
+  const { operation, serialNumber, idempotencyKey } = ask
+  const alike = transactions.filter(({ asked }) => asked?.operation === operation)
+  const isNamed = ({ no, asked, createdAt }: Transaction): boolean =>
+    no === ask.namedBefore || (asked?.idempotencyKey === idempotencyKey && now - createdAt < repeatsForMs)
+  return (
+    transactions.find((t) => t.serialNumber === serialNumber) ??
+    (idempotencyKey === undefined ? undefined : alike.find(isNamed)) ??
+    alike.find((t) => isOpen(t) && asksTheSame(t, ask))
+  )
 }
 
 function asksTheSame({ asked, amountMinor }: Transaction, { amount, comment }: FollowAsk): boolean {

@@ -12,6 +12,7 @@ export interface Reader {
   /** The newest order of a client_orderid. */
   newest(merchantId: bigint, clientOrderid: string): Promise<Order | undefined>
   transactionOfRepeat(place: Place, serialNumber: string): Promise<number | undefined>
+  namedRepeatOf: OrderStore['namedRepeatOf']
   close(): Promise<void>
 }
 
@@ -37,6 +38,7 @@ export function openReader(store: OrderStore, clock: Clock, log: Log): Reader {
     byId: (place) => batch.submit({ merchantId: place.merchantId, orderId: place.orderId }),
     newest: (merchantId, clientOrderid) => batch.submit({ merchantId, clientOrderid }),
     transactionOfRepeat: (place, serialNumber) => store.repeatOf(place, serialNumber),
+    namedRepeatOf: (place, operation, idempotencyKey, since) => store.namedRepeatOf(place, operation, idempotencyKey, since),
     close: () => batch.close(),
   }
 }

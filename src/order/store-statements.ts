@@ -144,13 +144,18 @@ export const insertEvents: Write = statement(`
     to_state text, facts jsonb, at timestamptz)`)
 
 export const insertRepeats: Write = statement(`
-  insert into request (merchant_id, order_id, serial_number, operation, transaction_no, at)
-  select merchant_id, order_id, serial_number, operation, transaction_no, at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, serial_number uuid, operation text, transaction_no int, at timestamptz)
+  insert into request (merchant_id, order_id, serial_number, operation, transaction_no, idempotency_key, at)
+  select merchant_id, order_id, serial_number, operation, transaction_no, idempotency_key, at
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, serial_number uuid, operation text, transaction_no int,
+    idempotency_key text, at timestamptz)
   on conflict do nothing`)
 
 export const selectRepeat = statement<{ transaction_no: number }>(
   `select transaction_no from request where merchant_id = $1 and order_id = $2 and serial_number = $3`,
+)
+
+export const selectNamedRepeat = statement<{ transaction_no: number }>(
+  `select transaction_no from request where merchant_id = $1 and order_id = $2 and operation = $3 and idempotency_key = $4 and at > $5 order by at limit 1`,
 )
 
 export const insertCards: Write = statement(`

@@ -60,6 +60,8 @@ export interface RepeatRow extends Place {
   serialNumber: string
   operation: string
   transactionNo: number
+  /** The client's name for it. */
+  idempotencyKey?: string
   at: number
 }
 
@@ -96,6 +98,8 @@ export interface OrderStore {
   newestOrders(names: readonly { merchantId: bigint; clientOrderid: string }[]): Promise<KeyRow[]>
   /** The transaction that a repeated request belongs to. */
   repeatOf(place: Place, serialNumber: string): Promise<number | undefined>
+  /** The transaction that a request of this name was answered with since then, though another had made it. */
+  namedRepeatOf(place: Place, operation: string, idempotencyKey: string, since: number): Promise<number | undefined>
   /** Order behind a key that knows no merchant. */
   locate(key: string): Promise<Place | undefined>
 }
@@ -135,6 +139,11 @@ export function openOrderStore(pool: Pool): OrderStore {
       const [row] = await pool.run(sql.selectRepeat, [place.merchantId, place.orderId, serialNumber])
       return row?.transaction_no
     },
+    async namedRepeatOf({ merchantId, orderId }, operation, idempotencyKey, since) {
+      const values = [merchantId, orderId, operation, idempotencyKey, timestamp(since)]
+      const [row] = await pool.run(sql.selectNamedRepeat, values)
+      return row?.transaction_no
+    },
     async locate(key) {
       const [row] = await pool.run(sql.locate, [key])
       return row && { merchantId: row.merchant_id, orderId: row.order_id }
@@ -170,6 +179,7 @@ function tablesOn(runner: Runner): OrderTables {
             serial_number: r.serialNumber,
             operation: r.operation,
             transaction_no: r.transactionNo,
+            idempotency_key: r.idempotencyKey ?? null,
             at: timestamp(r.at),
           })),
         ),

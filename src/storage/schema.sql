@@ -408,6 +408,7 @@ create table request (
   operation text not null,
   transaction_no integer not null,
   at timestamp with time zone not null,
+  idempotency_key text,
   constraint request_pkey PRIMARY KEY (merchant_id, order_id, serial_number)
 ) partition by RANGE (order_id);
 

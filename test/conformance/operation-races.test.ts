@@ -104,17 +104,28 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
       for (const reply of await times(20, () => follow(world, operation, made, part('1.00'), key))) accepted(reply)
       assert.equal((await booked(world, made)).length, 2)
     })
-    it(`${operation}: 20 at once with one key are one, with 5 keys five`, async () => {
+    it(`${operation}: 20 at once with one key are one, with 5 keys and comments five`, async () => {
       const made = await approved(world, begins)
       const [key, keys] = [randomUUID(), Array.from({ length: 5 }, () => randomUUID())]
       for (const reply of await times(20, () => follow(world, operation, made, part('1.00'), keyed(key)))) accepted(reply)
       await until(() => booked(world, made), (books) => books.length === 2) // oxfmt-ignore
-      for (const reply of await times(20, (at) => follow(world, operation, made, part('0.50'), keyed(keys[at % 5] ?? ''))))
+      const half = (at: number) => part('0.50', { comment: `number ${at % 5}` })
+      for (const reply of await times(20, (at) => follow(world, operation, made, half(at), keyed(keys[at % 5] ?? ''))))
         accepted(reply)
       await until(() => booked(world, made), (books) => books.length === 7) // oxfmt-ignore
       const { charged, returned } = await moved(world, made)
       assert.equal(operation === 'capture' ? charged : returned, 100 + 5 * 50)
       assert.equal((await booked(world, made)).length, 7)
+    })
+    it(`${operation}: one that is still open is the same under another key too, which goes on meaning it`, async () => {
+      const made = await approved(world, begins, { amount: '100.00' })
+      const wish = part(await slowAmount())
+      const keys = [keyed(randomUUID()), keyed(randomUUID())]
+      for (const key of [...keys, {}]) accepted(await follow(world, operation, made, wish, key))
+      assert.equal((await settled(world, made)).status, 'approved')
+      for (const key of keys) accepted(await follow(world, operation, made, wish, key))
+      refused(await follow(world, operation, made, { ...wish, comment: 'another' }, keys[1]), 3)
+      assert.equal((await booked(world, made)).length, 2)
     })
     it(`${operation} of all with its key: the same transaction, though nothing is left`, async () => {
       const made = await approved(world, begins)

@@ -63,13 +63,13 @@ test('30 rounds: the same return eight times over both at once gives the money b
   }
 })
 
-test('30 rounds: two returns asked of one process and two of the other, each three times: each request means its own return', async () => {
+test('30 rounds: four returns that differ by name and comment, asked of both processes, each three times: each request means its own return', async () => {
   for (let round = 0; round < 30; round++) {
     const made = await order(either(round))
     await settled(either(round), made)
     const named = (at: number) => ['one', 'two', 'three', 'four'][at % 4]!
     const replies = await all(
-      Array.from({ length: 12 }, (_, at) => ['return', { amount: '2.00', idempotencyKey: named(at) }]),
+      Array.from({ length: 12 }, (_, at) => ['return', { amount: '2.00', comment: named(at), idempotencyKey: named(at) }]),
       made,
     )
     assert.equal(taken(replies).length, 12, JSON.stringify(replies))

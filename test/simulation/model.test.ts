@@ -192,7 +192,14 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
         const saved = own ? await tables.save([work], chance.pick([undefined, ...processes])) : new Set()
         if (!own)
           await tables.insertRepeats([
-            { ...holders[0]!, serialNumber: serial(order.orderId), operation: 'sale', transactionNo: 1, at: now },
+            {
+              ...holders[0]!,
+              serialNumber: serial(order.orderId),
+              operation: 'sale',
+              transactionNo: 1,
+              idempotencyKey: `key ${order.orderId % 3n}`,
+              at: now,
+            },
           ])
         return { holders, saved }
       }),
@@ -253,6 +260,7 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
       for (const order of made)
         note([
           await store.orders.repeatOf(order, serial(order.orderId)),
+          await store.orders.namedRepeatOf(order, 'sale', 'key 1', now - chance.whole(0, 20_000)),
           await store.orders.locate(receiptKey(serial(order.orderId))),
         ])
       const ids = versions.flatMap((o) => o.transactions.flatMap((t) => t.authentication ?? []))

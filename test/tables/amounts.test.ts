@@ -200,12 +200,36 @@ describe('the same once more', () => {
     for (const state of states) {
       const named = asked(part(state), { asked: { operation: 'return', idempotencyKey: 'k' }, createdAt: now - day + 1 })
       assert.equal(told(judgeFollow(named, plain(400n, { idempotencyKey: 'k' }), may, now)), 'repeat of 2', state)
-      assert.equal(told(judgeFollow(named, plain(400n, { idempotencyKey: 'l' }), may, now)), 'return 400', state)
+      const isOpen = ['processing', 'unknown'].includes(statusOfState(state))
+      const other = plain(400n, { idempotencyKey: 'l' })
+      assert.equal(told(judgeFollow(named, other, may, now)), isOpen ? 'repeat of 2' : 'return 400', state)
+      assert.equal(told(judgeFollow(named, plain(400n), may, now)), isOpen ? 'repeat of 2' : 'return 400', state)
+      assert.equal(told(judgeFollow(named, { ...other, namedBefore: 2 }, may, now)), 'repeat of 2', state)
+      assert.equal(told(judgeFollow(named, plain(399n, { idempotencyKey: 'l', namedBefore: 2 }), may, now)), 'key in use', state)
       assert.equal(told(judgeFollow(named, plain(399n, { idempotencyKey: 'k' }), may, now)), 'key in use', state)
       assert.equal(told(judgeFollow(named, plain(400n, { idempotencyKey: 'k', comment: 'b' }), may, now)), 'key in use', state)
       const old = asked(named, { createdAt: now - day })
-      assert.equal(told(judgeFollow(old, plain(400n, { idempotencyKey: 'k' }), may, now)), 'return 400', state)
+      assert.equal(
+        told(judgeFollow(old, plain(400n, { idempotencyKey: 'k' }), may, now)),
+        isOpen ? 'repeat of 2' : 'return 400',
+        state,
+      )
     }
+  })
+
+  test('a name goes before what is equal and open', () => {
+    const order = asked(
+      drawnOn('sale', 'approved', [
+        ['return', 300n, 'approved'],
+        ['return', 400n, 'authorising'],
+      ]),
+      {
+        asked: { operation: 'return', idempotencyKey: 'k' },
+      },
+    )
+    assert.equal(told(judgeFollow(order, plain(300n, { idempotencyKey: 'k' }), may, now)), 'repeat of 2')
+    assert.equal(told(judgeFollow(order, plain(400n, { idempotencyKey: 'k' }), may, now)), 'key in use')
+    assert.equal(told(judgeFollow(order, plain(400n, { idempotencyKey: 'l' }), may, now)), 'repeat of 3')
   })
 
   test('its serial number finds it when its own commit lost the answer', () => {
