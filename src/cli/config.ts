@@ -9,7 +9,7 @@ export interface ServeConfig {
   host: string
   port: number
   logLevel: string
-  publicUrl?: string
+  publicUrls?: readonly string[]
   threeDSecure?: ThreeDSecureOptions
 }
 
@@ -34,9 +34,9 @@ export function serveConfig(env: Environment): ServeConfig {
   else if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
     complaints.push('DATABASE_URL is not a postgres:// URL')
   const port = readPort(env.PORT, complaints)
-  const publicUrl = readPublicUrl(env.PUBLIC_URL, complaints)
+  const publicUrls = readPublicUrls(env.PUBLIC_URL, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
-  if (env.THREE_DS_CONFIG && publicUrl === undefined)
+  if (env.THREE_DS_CONFIG && publicUrls === undefined)
     complaints.push(
       'PUBLIC_URL is missing: with THREE_DS_CONFIG cardholders are sent to pages of this gateway, such as https://pay.example',
     )
@@ -47,20 +47,22 @@ export function serveConfig(env: Environment): ServeConfig {
     host: env.HOST ?? '127.0.0.1',
     port,
     logLevel: env.LOG_LEVEL ?? 'info',
-    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...(publicUrls === undefined ? {} : { publicUrls }),
     ...(threeDSecure === undefined ? {} : { threeDSecure }),
   }
 }
 
-/** An origin: scheme, host and perhaps a port. The pages of 3-D Secure have at most 128 characters for a URL, most of which are theirs. */
-function readPublicUrl(text: string | undefined, complaints: string[]): string | undefined {
-  if (text === undefined || text === '') return undefined
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'https:' && url.origin === text.replace(/\/$/, '') && url.origin.length <= 80) return url.origin
-  complaints.push(
-    `PUBLIC_URL is ${JSON.stringify(text)}, not an https origin such as https://pay.example of at most 80 characters`,
-  )
-  return undefined
+/** Origins, by comma or blank: scheme, host and perhaps a port. The pages of 3-D Secure have at most 128 characters for a URL, most of which are theirs. */
+function readPublicUrls(text: string | undefined, complaints: string[]): string[] | undefined {
+  const urls = (text ?? '').split(/[\s,]+/).filter((url) => url !== '')
+  const isOrigin = (url: string) =>
+    url.startsWith('https:') && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, '') && url.length <= 80
+  const bad = urls.filter((url) => !isOrigin(url))
+  for (const url of bad)
+    complaints.push(
+      `PUBLIC_URL is ${JSON.stringify(url)}, not an https origin such as https://pay.example of at most 80 characters`,
+    )
+  return urls.length === 0 || bad.length > 0 ? undefined : urls.map((url) => new URL(url).origin)
 }
 
 /** 8080 unless said otherwise; 0 takes a free one. */

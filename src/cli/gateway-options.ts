@@ -18,8 +18,8 @@ export interface GatewayOptions {
   clock: Clock
   random: Random
   log: Log
-  /** Where browsers reach this gateway, such as https://pay.example; without it the loopback address. */
-  publicUrl?: string
+  /** Where this gateway is reached, such as https://pay.example, browsers by the first; without any the loopback address. */
+  publicUrls?: readonly string[]
   /** Without it no card can be authenticated. */
   threeDSecure?: ThreeDSecureOptions
   /** CVV2 values of the sandbox that steer 3-D Secure. */

@@ -138,7 +138,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       }),
     }),
   )
-  const origin = () => o.publicUrl ?? `http://127.0.0.1:${server.port}`
+  const origin = () => o.publicUrls?.[0] ?? `http://127.0.0.1:${server.port}`
   const server = await openServer(
     { host: o.host, port: o.port, bodyLimitBytes, maxBodiesBytes, maxConnections, random, log },
     routes.map(later),
@@ -265,8 +265,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     orders: reader,
     ...cards,
     useNonce: (merchantId, nonce, at) => useNonce(pool, merchantId, nonce, at, clock.now()),
-    publicUrls: () =>
-      o.publicUrl === undefined ? ['127.0.0.1', 'localhost'].map((name) => `http://${name}:${server.port}`) : [o.publicUrl],
+    publicUrls: () => o.publicUrls ?? ['127.0.0.1', 'localhost'].map((name) => `http://${name}:${server.port}`),
     denied: () => deniedPage(random),
     processId,
     pages: threeDSecure.server.pages,

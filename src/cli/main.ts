@@ -66,7 +66,8 @@ Environment
   TOLLGATE_KEY   the key-encryption key: 32 bytes in base64
   HOST, PORT     where to listen (127.0.0.1, 8080)
   LOG_LEVEL      debug, info, warn, error (info)
-  PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example
+  PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
+                 more of them, by comma, where merchants sign calls of v4 for other addresses
   THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
   )
   .action(async () => {

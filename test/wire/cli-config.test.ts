@@ -99,7 +99,17 @@ test('everything that is missing or weak is said at once, and serve ends with 2'
 
 test('a public URL is an https origin and nothing more', () => {
   for (const url of ['https://pay.example', 'https://pay.example/', 'https://pay.example:8443'])
-    assert.equal(serveConfig({ ...usual, PUBLIC_URL: url }).publicUrl, url.replace(/\/$/, ''))
+    assert.deepEqual(serveConfig({ ...usual, PUBLIC_URL: url }).publicUrls, [url.replace(/\/$/, '')])
+  assert.deepEqual(
+    serveConfig({ ...usual, PUBLIC_URL: ' https://pay.example/, https://api.example\nhttps://old.example:8443 ' }).publicUrls,
+    ['https://pay.example', 'https://api.example', 'https://old.example:8443'],
+  )
+  assert.equal(serveConfig({ ...usual, PUBLIC_URL: ' , ' }).publicUrls, undefined)
+  const complaints = complaintsOf({ ...usual, PUBLIC_URL: 'https://pay.example,http://api.example' })
+  assert.deepEqual(
+    complaints.map((text) => /"[^"]+"/.exec(text)?.[0]),
+    ['"http://api.example"'],
+  )
   for (const url of [
     'pay.example',
     'https://pay.example/gateway',
