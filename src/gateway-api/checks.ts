@@ -3,7 +3,7 @@ import { chooseGate } from '../acquirer/choose.ts'
 import { currencyOf, type Currency } from '../base/money.ts'
 import { judgeRedirectUrl, judgeTarget } from '../http/address.ts'
 import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum } from '../merchant/control.ts'
-import { memberFor, type Endpoint } from '../merchant/merchant.ts'
+import { isSwitchedOff, memberFor, type Endpoint } from '../merchant/merchant.ts'
 import { readCres } from '../order/browser-returned.ts'
 import { readFields, type Table, type Values } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
@@ -241,11 +241,11 @@ export function operationIsEnabled({ entry, operation, values }: Asked): Refusal
   if (!isPayment(operation) && !isRebill(operation)) {
     // Money moves on request only where the path is switched on; what was begun may be asked about and finished all the same.
     const closed = (e: Endpoint) => follows(operation) && !e.enabled
-    const off = entry!.endpoints.every((e) => closed(e) || e.settings.disabledOperations.includes(operation))
+    const off = entry!.endpoints.every((e) => closed(e) || isSwitchedOff(e, operation))
     return off || (follows(operation) && !entry!.enabled) ? refuse('operation not enabled') : undefined
   }
   const endpoint = memberFor(entry!, (values as { currency: Currency }).currency.code)
-  const off = !entry!.enabled || (endpoint && (!endpoint.enabled || endpoint.settings.disabledOperations.includes(operation)))
+  const off = !entry!.enabled || (endpoint && (!endpoint.enabled || isSwitchedOff(endpoint, operation)))
   return off ? refuse('operation not enabled') : undefined
 }
 

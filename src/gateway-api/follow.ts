@@ -1,4 +1,5 @@
 import { currencyOf, minorToDecimal } from '../base/money.ts'
+import { isSwitchedOff } from '../merchant/merchant.ts'
 import { repeatsForMs, type FollowAsk } from '../order/amounts.ts'
 import { isRandomSum, type Transaction } from '../order/order.ts'
 import type { FollowRequest } from '../spec/gateway/follow.ts'
@@ -12,9 +13,9 @@ export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
   const { world, serialNumber, operation } = asked
   const order = asked.order!
   const { amount, currency, comment } = asked.values as FollowRequest
+  const endpoint = asked.registry.endpoint(order.endpointId)
+  if (endpoint && isSwitchedOff(endpoint, operation)) return refuse('operation not enabled')
   if (currency !== undefined && currency.code !== order.currency) return refuse('currency not supported')
-  if (asked.registry.endpoint(order.endpointId)?.settings.disabledOperations.includes(operation))
-    return refuse('operation not enabled')
   if (isRandomSum(order)) return wrongState(asked)
   const ask: FollowAsk = {
     operation: operation as FollowAsk['operation'],

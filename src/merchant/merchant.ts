@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
-import type { Operation } from '../spec/gateway/operations.ts'
+import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
 import type { FilterRule } from './filter.ts'
 
 export interface Merchant {
@@ -182,3 +182,7 @@ export function registryOf(rows: RegistryRows): Registry {
 /** The member of an entry that takes this currency; the first one that is switched on. */
 export const memberFor = (entry: Entry, currency: string): Endpoint | undefined =>
   entry.endpoints.find((e) => e.currency === currency && e.enabled) ?? entry.endpoints.find((e) => e.currency === currency)
+
+/** By either name, where an operation has two. */
+export const isSwitchedOff = ({ settings }: Endpoint, operation: Operation): boolean =>
+  settings.disabledOperations.some((off) => switchedAs(off) === switchedAs(operation))

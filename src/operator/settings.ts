@@ -2,7 +2,7 @@
 import countries from 'i18n-iso-countries'
 import { judgeTarget, type TargetPolicy } from '../http/address.ts'
 import type { AuthenticationPolicy, EndpointSettings, GateRow } from '../merchant/merchant.ts'
-import { isOperation, operationNames, type Operation } from '../spec/gateway/operations.ts'
+import { isOperation, operationNames, switchedAs, type Operation } from '../spec/gateway/operations.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
 import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
 import { departures } from './authentication-settings.ts'
@@ -46,7 +46,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
   const merchantServerUrl = changed(oldServer, wish.merchantServerUrl)
   const challengeIndicator = changed(oldIndicator, wish.challengeIndicator)
   const policy = departures({ ...oldPolicy, ...wish.authenticationPolicy })
-  const disabled = new Set(before.disabledOperations)
+  const disabled = new Set(before.disabledOperations.map(switchedAs))
   for (const [operation, on] of wish.operations ?? []) if (on) disabled.delete(operation)
     else disabled.add(operation) // oxfmt-ignore
   return {
@@ -102,7 +102,7 @@ export function readOperations(text: string): Map<Operation, boolean> | string {
     const [name = '', state] = part.trim().split('=')
     if (!isOperation(name)) return `${JSON.stringify(name)} is not an operation. There are: ${operationNames.join(', ')}.`
     if (state !== 'on' && state !== 'off') return `Say ${name}=on or ${name}=off.`
-    read.set(name, state === 'on')
+    read.set(switchedAs(name), state === 'on')
   }
   return read
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { startWorld, type World } from '../harness/world.ts'
+import { rebill, register } from './card.ts'
 import { accepted, refused, statusOf, until, type Order } from './client.ts'
+import { v4 } from './oauth.ts'
 import { approved, booked, bySerial, follow, followed, line, moved, notAllowed, part } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
 
@@ -103,7 +105,7 @@ describe('an endpoint where return, capture and void are not enabled', () => {
   before(async () => {
     held = await approved(world, 'preauth', { phone }, way())
     paid = await approved(world, 'sale', { phone }, way())
-    const settings = JSON.stringify({ disabledOperations: ['return', 'capture', 'void'] })
+    const settings = JSON.stringify({ disabledOperations: ['return', 'capture', 'void', 'make-rebill', 'create-card-ref-v4'] })
     const change = 'update endpoint set settings = settings || $1::jsonb where endpoint_id = $2'
     await desk.rows(change, [settings, String(world.endpoints.strict)])
     await desk.rows('update config_version set version = version + 1')
@@ -122,6 +124,18 @@ describe('an endpoint where return, capture and void are not enabled', () => {
       }
     })
   }
+  for (const operation of ['return', 'capture'] as const)
+    it(`${operation} of its order by another endpoint: 5, before the currency is looked at`, async () => {
+      const euro = { amount: '1', currency: 'EUR' }
+      refused(await follow(world, operation, operation === 'return' ? paid : held, euro), 5)
+    })
+  it('an operation of two names is off by both', async () => {
+    for (const operation of ['make-rebill', 'make-rebill-sale'] as const)
+      refused(await rebill(world, '1', {}, { ...way(), operation }), 5)
+    refused(await rebill(world, '1', {}, { ...way(), operation: 'make-rebill-preauth' }), 7)
+    refused(await register(world, paid, {}, way()), 5)
+    refused(await v4(world, 'create-card-ref', { client_orderid: paid.client_orderid, orderid: paid.orderid }, {}, way().path), 5)
+  })
   it('sale, preauth and account verification go on', async () => {
     for (const operation of ['sale', 'preauth', 'account-verification'] as const)
       await approved(world, operation, { phone }, way())

@@ -15,6 +15,7 @@ import {
   readOperations,
   settingsAfter,
   usualEndpoint,
+  type EndpointWish,
 } from '../../src/operator/settings.ts'
 import { timeOrderedId } from '../../src/operator/store-audit.ts'
 import type { ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
@@ -97,6 +98,23 @@ test('a country is read by its two letters alone', () => {
   for (const [text, numeric] of [
     ['DE', '276'], ['us', '840'], ['AF', '004'], ['DEU', undefined], ['276', undefined], ['XX', undefined], ['', undefined],
   ] as const) assert.equal(readCountry(text), numeric, text)
+})
+
+function switched(text: string): EndpointWish {
+  const operations = readOperations(text)
+  assert.ok(operations instanceof Map, text)
+  return { operations }
+}
+
+test('an operation of two names is switched off and on by either', () => {
+  for (const text of ['make-rebill=off,create-card-ref-v4=off', 'make-rebill-sale=off,create-card-ref=off']) {
+    const off = settingsAfter({ ...usualEndpoint, disabledOperations: [] }, switched(text))
+    assert.deepEqual(off.disabledOperations, ['create-card-ref', 'make-rebill-sale'])
+    for (const back of ['make-rebill=on,create-card-ref-v4=on', 'make-rebill-sale=on,create-card-ref=on'])
+      assert.deepEqual(settingsAfter(off, switched(back)).disabledOperations, [])
+  }
+  const before = { ...usualEndpoint, disabledOperations: ['make-rebill' as const] }
+  assert.deepEqual(settingsAfter(before, { operations: new Map([['make-rebill-sale', true]]) }).disabledOperations, [])
 })
 
 test('the URLs of an endpoint are judged by what the installation and the endpoint allow', () => {

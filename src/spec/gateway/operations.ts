@@ -56,4 +56,13 @@ export const operationNames = Object.keys(operations) as readonly Operation[]
 /** A row whose columns have the same types for every operation. */
 export const operationRow = (operation: Operation): OperationRow => operations[operation]
 
+const otherNames: Partial<Record<Operation, Operation>> = {
+  'make-rebill': 'make-rebill-sale',
+  'create-card-ref-v4': 'create-card-ref',
+  'status-v4': 'status',
+}
+
+/** The name under which an operation that has two is switched on and off. */
+export const switchedAs = (operation: Operation): Operation => otherNames[operation] ?? operation
+
 export const isOperation = (name: string): name is Operation => Object.hasOwn(operations, name)
