@@ -18,7 +18,7 @@ export async function performCreateCardRef(asked: Asked): Promise<Reply | Refusa
     'end-point-id': String(order.endpointId),
   }
   const status = statusOf(order)
-  if (status !== 'approved' || isRandomSum(order)) {
+  if (status !== 'approved' || order.kind === 'transfer' || isRandomSum(order)) {
     const { code, text } = refusals['wrong state']
     const reply = {
       ...about,

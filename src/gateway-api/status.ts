@@ -8,7 +8,8 @@ import type { Reply } from './reply.ts'
 /** Answers where an order stands; with `by-request-sn` where the transaction stands that this request made or belonged to. */
 export async function performStatus(asked: Asked): Promise<Reply | Refusal> {
   const order = asked.order!
-  const serial = (asked.values as StatusRequest)['by-request-sn']?.toLowerCase()
+  const { 'by-request-sn': sent } = asked.values as StatusRequest
+  const serial = sent?.toLowerCase()
   const number =
     serial === undefined
       ? shownTransaction(order).no
@@ -21,7 +22,7 @@ export async function performStatus(asked: Asked): Promise<Reply | Refusal> {
     ...authenticationView(order, transaction, asked.world.pages, () => asked.world.pareqParts(order)),
     type: 'status-response',
     'serial-number': asked.serialNumber,
-    'by-request-sn': serial,
+    'by-request-sn': sent,
   }
   return Object.fromEntries(Object.keys(statusReply).map((name) => [name, view[name]]))
 }

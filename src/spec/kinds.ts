@@ -155,7 +155,11 @@ export const year: Kind<number> = {
   name: 'year',
   max: 4,
   read: (t) =>
-    /^[0-9]{2}$/.test(t) ? 2000 + Number(t) : /^[0-9]{4}$/.test(t) ? Number(t) : unfit('it is not a year of two or four digits'),
+    /^[0-9]{2}$/.test(t)
+      ? 2000 + Number(t)
+      : /^[1-9][0-9]{3}$/.test(t)
+        ? Number(t)
+        : unfit('it is not a year of two or four digits'),
 }
 
 /** Date of birth, eight digits; the order of day, month and year is the merchant's. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
-import { cardInfo, registered, type Named } from './card.ts'
+import { cardInfo, notRegistered, register, registered, type Named } from './card.ts'
 import { until } from './client.ts'
 import { booksOf, legsOf, masked, newCard } from './mobile-books.ts'
 import { at, changed, checkSignature, ok, textAt, type Behaviour, type Call, type Invoice, type Json } from './mobile-merchant.ts'
-import { ends, newToken, openMobile, type Accepted, type Mobile, type Way } from './mobile.ts'
+import { ends, newToken, openMobile, orderOf, type Accepted, type Mobile, type Way } from './mobile.ts'
 import { v4 } from './oauth.ts'
 
 /** The cards of transfers: repeat transfers by references, what check says of both, and the notification of both. Choices.md section 8. */
@@ -65,6 +65,12 @@ const legs = (one: Mapped): string[] => [
   `debit ${masked(one.sourceCard)} 1050 approved`,
   `credit ${masked(one.destinationCard)} 1050 approved`,
 ]
+
+it('create-card-ref takes no transfer, whatever became of it', async () => {
+  const { made, told } = await ends(mobile, 'APPROVED', 'transfer', { 'sourceOfFunds.card.number': newCard('411111') })
+  const named = { client_orderid: made.invoiceId, orderid: orderOf(told) }
+  notRegistered(await register(world, named), 'declined', named)
+})
 
 describe('the notification of a transfer', { concurrency: 4 }, () => {
   it('tells both cards, and nothing else', async () => {

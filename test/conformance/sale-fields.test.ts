@@ -131,7 +131,7 @@ describe('expiry and cvv2', { concurrency: 4 }, () => {
     refuses(`expire_month ${month}`, 'expire_month', { expire_month: month })
   takes('a year of four digits', { expire_year: String(nextYear) })
   takes('a year of two digits', { expire_year: String(nextYear % 100) })
-  for (const year of ['3', '203', '20300', '20x0']) refuses(`expire_year ${year}`, 'expire_year', { expire_year: year })
+  for (const year of ['3', '203', '0030', '20300', '20x0']) refuses(`expire_year ${year}`, 'expire_year', { expire_year: year })
   takes('an expiry in the past is no bad field', { expire_month: '1', expire_year: '2020' })
   takes('cvv2 of 3 digits', { cvv2: '123' })
   takes('cvv2 of 4 digits', { cvv2: '1234' })

@@ -220,6 +220,10 @@ describe('which order, and which request of it', { concurrency: 4 }, () => {
       [paid.serial, 'approved', 'sale', '10.5'],
     )
   })
+  it('by-request-sn is found in capitals, and echoed as it was sent', async () => {
+    const seen = await bySerial(paid, ` ${paid.serial.toUpperCase()}`)
+    assert.deepEqual([seen['by-request-sn'], seen.status], [paid.serial.toUpperCase(), 'approved'])
+  })
   it('by-request-sn works without orderid', async () => {
     const seen = await status(world, { client_orderid: paid.client_orderid, 'by-request-sn': paid.serial })
     assert.deepEqual([seen['gateway-order-id'], seen['by-request-sn']], [paid.orderid, paid.serial])
