@@ -5,6 +5,7 @@ import { judgeRedirectUrl, judgeTarget } from '../http/address.ts'
 import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum } from '../merchant/control.ts'
 import { isSwitchedOff, memberFor, type Endpoint } from '../merchant/merchant.ts'
 import { readCres } from '../order/browser-returned.ts'
+import { head } from '../order/order.ts'
 import { readFields, type Table, type Values } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
 import type { Amount } from '../spec/kinds.ts'
@@ -118,6 +119,19 @@ function requiredOfPayment({ entry, pairs, operation }: Asked): Set<string> {
   ])
 }
 
+/** What a list of amounts may have depends on the endpoint. */
+export function listMayBeTried({ entry, values }: Asked): Refusal | undefined {
+  const { amount, currency, enumerate_amounts: list, recurrent_initiator: initiator } = values as RebillRequest
+  if (!list) return undefined
+  const settings = memberFor(entry!, currency.code)?.settings
+  const refused = (why: string) => refuse('field is invalid', `enumerate_amounts is invalid: ${why}`)
+  // The checksum covers the amount alone.
+  if (!settings?.amountsAboveSigned && list.some(({ minor }) => minor! > amount.minor!))
+    return refused('an entry is above the amount')
+  // What is authenticated is one amount, and its proof is worth nothing with another.
+  return initiator === 'CARDHOLDER' && settings?.threeDSecure ? refused('3-D Secure authenticates one amount') : undefined
+}
+
 /** The issuer sends the browser there, with its answer: nothing but a merchant's own page may get it, and it has to fit the message to the issuer. */
 export function notificationMayBeUsed({ world, values }: Asked): Refusal | undefined {
   const url = (values as UploadMethodRequest).notificationURL
@@ -180,9 +194,8 @@ async function acceptedSpellings(asked: Asked): Promise<Parts[]> {
   const sums = await sumsOf(asked)
   const accepted: Parts[] = []
   for (const way of waysOf(asked)) {
-    const sum = way.ofTheOrder ? sums.ofTheOrder : sums.sent
-    if (way.ofTheOrder && !sum) continue
-    accepted.push(...spellings(values!, raw!, (take) => partsOf(way, path.id, sum, take)))
+    for (const sum of way.ofTheOrder ? sums.ofTheOrder : [sums.sent])
+      accepted.push(...spellings(values!, raw!, (take) => partsOf(way, path.id, sum, take)))
   }
   return accepted
 }
@@ -200,15 +213,17 @@ export const expectedParts = (asked: Asked): string =>
 
 interface Sums {
   sent?: SignedSum
-  ofTheOrder?: SignedSum
+  ofTheOrder: readonly SignedSum[]
 }
 
 /** Amounts as the request may sign them: the one it sends and, of a capture or return, the order's. */
 async function sumsOf(asked: Asked): Promise<Sums> {
   const { operation, entry } = asked
   const { amount, currency } = asked.values as { amount?: Amount; currency?: Currency }
-  const sentBy = (units: Units): Sums =>
-    amount && currency ? { sent: { minor: signedMinor(amount.text, amount.minor!, units), currency: currency.code } } : {}
+  const sentBy = (units: Units): Sums => ({
+    ...(amount && currency ? { sent: { minor: signedMinor(amount.text, amount.minor!, units), currency: currency.code } } : {}),
+    ofTheOrder: [],
+  })
   if (operation === 'capture' || operation === 'return') return sumsOfFollow(asked, sentBy)
   const member = currency && (memberFor(entry!, currency.code) ?? entry!.endpoints[0])
   return sentBy(member?.settings.controlMinorUnits)
@@ -221,7 +236,11 @@ async function sumsOfFollow({ entry, world, values, registry }: Asked, sentBy: (
   const order = await world.orders.byId({ merchantId: entry!.merchant.merchantId, orderId: orderid })
   const units = order && registry.endpoint(order.endpointId)?.settings.controlMinorUnits
   if (!order) return sentBy(units)
-  const ofTheOrder = { minor: signedMinor(order.amountText, order.amountMinor, units), currency: order.currency }
+  // After a list of amounts the one that was asked and the one that was approved differ; status shows both.
+  const ofTheOrder = [order, head(order)].map(({ amountText, amountMinor }) => ({
+    minor: signedMinor(amountText, amountMinor, units),
+    currency: order.currency,
+  }))
   return { ...sentBy(units), ofTheOrder }
 }
 

@@ -2,7 +2,7 @@ import { hmacSha256 } from '../base/digest.ts'
 import type { Currency } from '../base/money.ts'
 import type { OrderRequest, RecurrentFacts } from '../order/order.ts'
 import { rebillRequest, type RebillRequest } from '../spec/gateway/rebill.ts'
-import { refuse, type Refusal } from '../spec/refusals.ts'
+import type { Refusal } from '../spec/refusals.ts'
 import { acceptOrder, defined } from './accept.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
@@ -13,10 +13,6 @@ export async function performRebill(asked: Asked): Promise<Reply | Refusal> {
   const reference = asked.reference!
   const { amount, currency, enumerate_amounts: amounts } = values
   const recurrent = recurrentOf(asked)
-  const authenticates = recurrent.initiator === 'CARDHOLDER' && asked.endpoint!.settings.threeDSecure
-  // What is authenticated is one amount, and its proof is worth nothing with another.
-  if (authenticates && amounts)
-    return refuse('field is invalid', 'enumerate_amounts is invalid: 3-D Secure authenticates one amount')
   const [first] = amounts ?? []
   const { hashId: _same, ...shown } = reference.card
   return acceptOrder(asked, {

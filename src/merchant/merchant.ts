@@ -80,6 +80,8 @@ export interface EndpointSettings {
   /** How amounts are spelled in control strings: by the currency's exponent, or ×100 whatever it is. */
   controlMinorUnits: 'iso4217' | 'hundredths'
   plainHttpCallbacks: boolean
+  /** `enumerate_amounts` may have amounts above the one that the checksum covers. */
+  amountsAboveSigned?: boolean
 }
 
 export interface Endpoint {

@@ -28,6 +28,7 @@ export interface EndpointWish {
   operations?: ReadonlyMap<Operation, boolean>
   controlMinorUnits?: EndpointSettings['controlMinorUnits']
   plainHttpCallbacks?: boolean
+  amountsAboveSigned?: boolean
 }
 
 export function settingsAfter(before: EndpointSettings, wish: EndpointWish): EndpointSettings {
@@ -38,10 +39,12 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     authenticationPolicy: oldPolicy,
     consumerDefinedRate: oldRate,
     randomSum: oldSum,
+    amountsAboveSigned: oldAbove,
     ...rest
   } = before
   const consumerDefinedRate = wish.consumerDefinedRate ?? oldRate
   const randomSum = wish.randomSum ?? oldSum
+  const amountsAboveSigned = wish.amountsAboveSigned ?? oldAbove
   const callbackUrl = changed(oldCallback, wish.callbackUrl)
   const merchantServerUrl = changed(oldServer, wish.merchantServerUrl)
   const challengeIndicator = changed(oldIndicator, wish.challengeIndicator)
@@ -62,6 +65,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     plainHttpCallbacks: wish.plainHttpCallbacks ?? before.plainHttpCallbacks,
     ...(consumerDefinedRate ? { consumerDefinedRate } : {}),
     ...(randomSum ? { randomSum } : {}),
+    ...(amountsAboveSigned ? { amountsAboveSigned } : {}),
   }
 }
 

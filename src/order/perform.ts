@@ -113,8 +113,8 @@ export function openAttempt(order: Order, transaction: Transaction): Attempt {
 /** An acquirer's "authenticate first"; docs/errors.md. */
 const authenticationRequired = '165'
 
-/** A card that is lost, stolen or to be kept is declined with any amount. */
-const endsTheList: ReadonlySet<string> = new Set(['101', '200', '208', '209'])
+/** A card that is lost or stolen is declined with any amount. */
+const endsTheList: ReadonlySet<string> = new Set(['208', '209'])
 
 /** The amount to try after this one, where a list was given. */
 function nextAmount({ request }: Order, { amountMinor, kind }: Transaction): { minor: bigint; text: string } | undefined {

@@ -3,7 +3,7 @@ import type { SealedCard } from '../card/vault.ts'
 import { bytea, timestamp } from '../storage/pool.ts'
 import type { OrderEventRow } from './decide.ts'
 import { capturedMinor, returnedMinor } from './amounts.ts'
-import { statusOf, type Attempt, type Order, type Step, type Transaction } from './order.ts'
+import { head, statusOf, type Attempt, type Order, type Step, type Transaction } from './order.ts'
 
 interface Placed {
   merchant_id: bigint
@@ -91,6 +91,7 @@ export const orderRow = (p: PlaceRow, o: Order) => ({
   amount_minor: String(o.amountMinor),
   amount_text: o.amountText,
   status: statusOf(o),
+  authorised_minor: String(head(o).amountMinor),
   captured_minor: String(capturedMinor(o)),
   returned_minor: String(returnedMinor(o)),
   events: o.events,

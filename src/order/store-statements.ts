@@ -44,12 +44,12 @@ export const freeKeys: Write = statement(`
 
 export const insertOrders: Write = statement(`
   insert into orders (merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor, amount_text, status,
-    captured_minor, returned_minor, events, deliveries, created_at, final_at)
+    authorised_minor, captured_minor, returned_minor, events, deliveries, created_at, final_at)
   select merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor, amount_text, status,
-    captured_minor, returned_minor, events, deliveries, created_at, final_at
+    authorised_minor, captured_minor, returned_minor, events, deliveries, created_at, final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, version int, kind text, client_orderid text, path_id bigint,
     endpoint_id bigint, currency text, amount_minor bigint, amount_text text, status text,
-    captured_minor bigint, returned_minor bigint, events int, deliveries int, created_at timestamptz, final_at timestamptz)`)
+    authorised_minor bigint, captured_minor bigint, returned_minor bigint, events int, deliveries int, created_at timestamptz, final_at timestamptz)`)
 
 export const insertFacts: Write = statement(`
   insert into order_facts (merchant_id, order_id, request, card, screening)
@@ -58,9 +58,9 @@ export const insertFacts: Write = statement(`
 
 /** A row whose version moved is not in the result; the caller reads it again and decides again. *Rejected:* select … for update first, a round trip more. */
 export const updateOrders = statement<PlaceRecord>(`
-  update orders o set version = n.version, status = n.status, captured_minor = n.captured_minor, returned_minor = n.returned_minor,
-    events = n.events, deliveries = n.deliveries, final_at = n.final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, was int, version int, status text, captured_minor bigint,
+  update orders o set version = n.version, status = n.status, authorised_minor = n.authorised_minor, captured_minor = n.captured_minor,
+    returned_minor = n.returned_minor, events = n.events, deliveries = n.deliveries, final_at = n.final_at
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, was int, version int, status text, authorised_minor bigint, captured_minor bigint,
     returned_minor bigint, events int, deliveries int, final_at timestamptz)
   where o.merchant_id = n.merchant_id and o.order_id = n.order_id and o.version = n.was
   returning o.merchant_id, o.order_id`)

@@ -8,7 +8,7 @@ import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import { transaction } from '../storage/transaction.ts'
 import { capturedMinor, returnedMinor } from './amounts.ts'
 import type { OrderEventRow } from './decide.ts'
-import { statusOf, type Attempt, type Order, type Transaction } from './order.ts'
+import { head, statusOf, type Attempt, type Order, type Transaction } from './order.ts'
 import * as sql from './store-statements.ts'
 import {
   attemptOf,
@@ -231,6 +231,7 @@ async function save(runner: Runner, changes: readonly Change[], deliveryLease: b
       was: before!.version,
       version: after.version,
       status: statusOf(after),
+      authorised_minor: String(head(after).amountMinor),
       captured_minor: String(capturedMinor(after)),
       returned_minor: String(returnedMinor(after)),
       events: after.events,

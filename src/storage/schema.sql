@@ -392,9 +392,10 @@ create table orders (
   final_at timestamp with time zone,
   captured_minor bigint not null default 0,
   returned_minor bigint not null default 0,
+  authorised_minor bigint,
   constraint orders_pkey PRIMARY KEY (merchant_id, order_id),
   constraint orders_amount_minor_check CHECK ((amount_minor >= 0)),
-  constraint orders_check CHECK (((captured_minor >= 0) AND (captured_minor <= amount_minor))),
+  constraint orders_check CHECK (((captured_minor >= 0) AND (captured_minor <= COALESCE(authorised_minor, amount_minor)))),
   constraint orders_check1 CHECK (((returned_minor >= 0) AND (returned_minor <= captured_minor)))
 ) partition by RANGE (order_id);
 CREATE INDEX orders_by_name ON orders USING btree (client_orderid, merchant_id);

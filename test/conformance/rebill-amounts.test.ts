@@ -173,6 +173,10 @@ describe('what a list may be', { concurrency: 4 }, () => {
     assert.deepEqual(tried, ['sale 1050 approved'])
     assert.deepEqual(brief(seen), ['approved', '10.50', '10.50', undefined])
   })
+  it('with a currency that cannot be read it is the currency that is told', async () => {
+    const changes = { currency: 'usd', enumerate_amounts: '10,5' }
+    refused(await rebill(world, ref, { ...changes, control: 'x' }), 3, invalid('currency'))
+  })
   it('a bad list is told before a wrong control', async () => {
     refused(await rebill(world, ref, { enumerate_amounts: '5,5', control: 'x' }), 3, invalid('enumerate_amounts'))
   })

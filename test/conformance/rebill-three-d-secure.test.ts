@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
 import { rebill, rebillOrder, registered, type Rebill } from './card.ts'
-import { ledger, refused, required, settled, statusOf, type Changes, type Path } from './client.ts'
+import { invalid, ledger, refused, required, settled, statusOf, type Changes, type Path } from './client.ts'
 import { cardOf, carryThrough, whatNow } from './shopper.ts'
 
 /** A recurrent payment that the cardholder initiates runs 3-D Secure where the endpoint does; one of the merchant's own never. */
@@ -64,6 +64,16 @@ describe('CARDHOLDER where 3-D Secure runs', { concurrency: 4 }, () => {
         1,
         required('redirect_url'),
       )
+    })
+  for (const [what, fault] of [
+    ['a wrong control', { control: 'x' }],
+    ['an unknown reference', { cardrefid: '1' }],
+    ['nothing else', {}],
+  ] as const)
+    it(`a list of amounts is refused before ${what}`, async () => {
+      const changes = { ...cardholder, enumerate_amounts: '5,4', ...fault }
+      const sent = await rebill(world, refs.frictionless ?? '', changes, { path: world.endpoints.secure })
+      refused(sent, 3, invalid('enumerate_amounts'))
     })
   it('a challenge, passed: approved', async () => {
     const { steps, final } = await carryThrough(world, await started('challenge', cardholder, world.endpoints.secure))

@@ -79,25 +79,25 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     callbackUrl: 'https://shop.example/',
     operations: new Map([['sale', false]]),
     mandatoryFields: ['phone'],
+    amountsAboveSigned: true,
   })
   assert.deepEqual(set, {
     ...usualEndpoint,
     callbackUrl: 'https://shop.example/',
     disabledOperations: ['capture', 'return', 'sale', 'void'],
     mandatoryFields: ['phone'],
+    amountsAboveSigned: true,
   })
   assert.deepEqual(settingsAfter(set, {}), set)
   assert.deepEqual(
-    settingsAfter(set, { callbackUrl: null, operations: new Map([['sale', true]]), mandatoryFields: [] }),
+    settingsAfter(set, {
+      callbackUrl: null,
+      operations: new Map([['sale', true]]),
+      mandatoryFields: [],
+      amountsAboveSigned: false,
+    }),
     usualEndpoint,
   )
-})
-
-test('a country is read by its two letters alone', () => {
-  // oxfmt-ignore
-  for (const [text, numeric] of [
-    ['DE', '276'], ['us', '840'], ['AF', '004'], ['DEU', undefined], ['276', undefined], ['XX', undefined], ['', undefined],
-  ] as const) assert.equal(readCountry(text), numeric, text)
 })
 
 function switched(text: string): EndpointWish {
@@ -115,6 +115,13 @@ test('an operation of two names is switched off and on by either', () => {
   }
   const before = { ...usualEndpoint, disabledOperations: ['make-rebill' as const] }
   assert.deepEqual(settingsAfter(before, { operations: new Map([['make-rebill-sale', true]]) }).disabledOperations, [])
+})
+
+test('a country is read by its two letters alone', () => {
+  // oxfmt-ignore
+  for (const [text, numeric] of [
+    ['DE', '276'], ['us', '840'], ['AF', '004'], ['DEU', undefined], ['276', undefined], ['XX', undefined], ['', undefined],
+  ] as const) assert.equal(readCountry(text), numeric, text)
 })
 
 test('the URLs of an endpoint are judged by what the installation and the endpoint allow', () => {

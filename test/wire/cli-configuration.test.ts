@@ -23,6 +23,7 @@ interface Endpoint {
   currency: string
   mandatory_fields: string[]
   disabled_operations: string[]
+  amounts_above_signed: boolean
   callback_url: string | null
   merchant_server_url: string | null
 }
@@ -137,8 +138,11 @@ test('settings of an endpoint hold for the next payment, and taking them away to
     'phone,city',
     '--callback-url',
     'http://127.0.0.1:9/paid',
+    '--amounts-above-signed',
+    'on',
   )
   assert.deepEqual([set.mandatory_fields, set.callback_url], [['phone', 'city'], 'http://127.0.0.1:9/paid'])
+  assert.equal(set.amounts_above_signed, true)
   refused(
     await until(
       () => pay(),

@@ -33,6 +33,7 @@ interface Settable {
   operations?: Map<Operation, boolean>
   controlMinorUnits?: EndpointSettings['controlMinorUnits']
   plainHttpCallbacks?: boolean
+  amountsAboveSigned?: boolean
   json?: true
 }
 
@@ -71,6 +72,11 @@ const settable = (command: Command): Command =>
       ).choices(['iso4217', 'hundredths']),
     )
     .option('--plain-http-callbacks <on|off>', 'whether callbacks may go by http', aSwitch)
+    .option(
+      '--amounts-above-signed <on|off>',
+      'whether enumerate_amounts may have more than the amount, which alone is signed',
+      aSwitch,
+    )
     .option(...jsonOption)
 
 /** After the options, which have no room for it. */
@@ -161,6 +167,7 @@ const wishOf = (o: Settable): EndpointWish => ({
   ...(o.operations === undefined ? {} : { operations: o.operations }),
   ...(o.controlMinorUnits === undefined ? {} : { controlMinorUnits: o.controlMinorUnits }),
   ...(o.plainHttpCallbacks === undefined ? {} : { plainHttpCallbacks: o.plainHttpCallbacks }),
+  ...(o.amountsAboveSigned === undefined ? {} : { amountsAboveSigned: o.amountsAboveSigned }),
 })
 
 const rulesOf = (office: Office): EndpointRules => ({
@@ -260,6 +267,7 @@ const endpointFacts = (e: EndpointEntry) =>
     ['Consumer-defined rate', e.settings.consumerDefinedRate ? 'on' : undefined],
     ['Random sum', e.settings.randomSum ? 'on' : undefined],
     ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
+    ['Amounts above signed', e.settings.amountsAboveSigned ? 'on' : undefined],
     ['Mandatory fields', e.settings.mandatoryFields.join(', ') || 'the usual ones'],
     ['Operations off', e.settings.disabledOperations.join(', ') || 'none'],
     [
@@ -286,6 +294,7 @@ export const endpointJson = (e: EndpointEntry) => ({
   disabled_operations: e.settings.disabledOperations,
   control_minor_units: e.settings.controlMinorUnits,
   plain_http_callbacks: e.settings.plainHttpCallbacks,
+  amounts_above_signed: e.settings.amountsAboveSigned ?? false,
   created_at: isoTime(e.createdAt),
 })
 
