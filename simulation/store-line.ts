@@ -7,7 +7,8 @@ import type { Actor, Events } from './clock.ts'
 import { openInvoices } from './invoices.ts'
 import { openReferenceStore, type ReferenceStore } from './references.ts'
 import { newUnit, type Unit } from './store-locks.ts'
-import { databaseError, type StoreModel } from './store-model.ts'
+import { databaseError } from './store-constraints.ts'
+import type { StoreModel } from './store-model.ts'
 
 /** How the database is doing; the troubles of a world change it. */
 export interface DatabaseWeather {

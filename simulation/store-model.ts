@@ -1,26 +1,15 @@
 import type { SealedCard } from '../src/card/vault.ts'
 import { goesAtOnce, type NewDelivery } from '../src/delivery/delivery.ts'
 import type { Try } from '../src/delivery/store.ts'
-import { legalTransitions } from '../src/order/machine.ts'
 import { statusOf, type Order, type Transaction } from '../src/order/order.ts'
-import {
-  newKeys,
-  placeKey,
-  type Change,
-  type Due,
-  type KeyClaim,
-  type KeyRow,
-  type Place,
-  type RepeatRow,
-} from '../src/order/store.ts'
+import { newKeys } from '../src/order/locator-keys.ts'
+import { placeKey, type Change, type Due, type KeyClaim, type KeyRow, type Place, type RepeatRow } from '../src/order/store.ts'
 import { deadAfterMs, leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import { Counts } from './counts.ts'
+import { check, databaseError } from './store-constraints.ts'
 import { Invoices } from './invoices.ts'
 import { References } from './references.ts'
 import { Locks, type Unit } from './store-locks.ts'
-
-/** An error as the driver throws it. */
-export const databaseError = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
 export interface KeyRecord extends KeyRow {
   live: boolean
@@ -34,8 +23,6 @@ export interface DeliveryRow extends NewDelivery, Place {
   tries: number
   lastTryAt: number
 }
-
-const legal = new Set(legalTransitions().map(([from, to]) => `${from}>${to}`))
 
 /**
  * What the tables hold and what the statements do to them, in memory: the meaning of src/order/store*.ts, src/delivery/store.ts and the heartbeat, without SQL.
@@ -309,16 +296,6 @@ export class StoreModel {
     this.orders.set(key, order)
     if (order.transactions.some((t) => t.step !== undefined)) this.#withSteps.add(key)
     else this.#withSteps.delete(key)
-  }
-}
-
-/** The constraints of the tables that a decision could break. */
-function check({ rows, after }: Change): void {
-  for (const { from, to } of rows)
-    if (!legal.has(`${from}>${to}`)) throw databaseError('23503', `order_event has no transition from ${from} to ${to}`)
-  for (const t of after.transactions) {
-    if ((t.step === undefined) !== (t.dueAt === undefined)) throw databaseError('23514', 'transaction_check1')
-    if ((t.serialNumber === undefined) !== (t.origin === 'gateway')) throw databaseError('23514', 'transaction_check')
   }
 }
 

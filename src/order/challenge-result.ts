@@ -8,7 +8,8 @@ import type { Door } from './advance.ts'
 import { categoryOf } from './areq.ts'
 import type { Order, Transaction } from './order.ts'
 import { resultEvent, type AuthenticationParts } from './perform-authentication.ts'
-import { authenticationKey, type OrderStore, type Place } from './store.ts'
+import { authenticationKey } from './locator-keys.ts'
+import type { OrderStore, Place } from './store.ts'
 
 export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
   orders: Pick<OrderStore, 'locate' | 'load'>

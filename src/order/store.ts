@@ -8,6 +8,7 @@ import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import { transaction } from '../storage/transaction.ts'
 import { capturedMinor, returnedMinor } from './amounts.ts'
 import type { OrderEventRow } from './decide.ts'
+import { newKeys } from './locator-keys.ts'
 import { head, statusOf, type Attempt, type Order, type Transaction } from './order.ts'
 import * as sql from './store-statements.ts'
 import {
@@ -103,10 +104,6 @@ export interface OrderStore {
   /** Order behind a key that knows no merchant. */
   locate(key: string): Promise<Place | undefined>
 }
-
-export const receiptKey = (receiptId: string): string => `receipt:${receiptId}`
-export const authenticationKey = (threeDSServerTransId: string): string => `3ds:${threeDSServerTransId}`
-export const pageKey = (pageToken: string): string => `page:${pageToken}`
 
 export function openOrderStore(pool: Pool): OrderStore {
   return {
@@ -301,21 +298,6 @@ function listsOf(changes: readonly Change[]) {
   }
   return lists
 }
-
-/** Keys that find the order without its merchant: of a new receipt, of a new authentication and its page. */
-export const newKeys = (before: Order | undefined, after: Order): string[] =>
-  after.transactions.flatMap((t, i) => {
-    const old = before?.transactions[i]
-    if (t === old) return []
-    const { receiptId } = t.result
-    const ids = t.authentication
-    return [
-      ...(receiptId === undefined || receiptId === old?.result.receiptId ? [] : [receiptKey(receiptId)]),
-      ...(ids === undefined || ids.threeDSServerTransId === old?.authentication?.threeDSServerTransId
-        ? []
-        : [authenticationKey(ids.threeDSServerTransId), pageKey(ids.pageToken)]),
-    ]
-  })
 
 /** Calls `use` for what is new or was replaced. */
 function sort<T>(before: readonly T[] | undefined, after: readonly T[], use: (item: T, fresh: boolean) => void): void {

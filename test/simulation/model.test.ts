@@ -19,19 +19,13 @@ import { openDeliveryStore, type DeliveryStore } from '../../src/delivery/store.
 import { capturedMinor, returnedMinor } from '../../src/order/amounts.ts'
 import { legalTransitions } from '../../src/order/machine.ts'
 import type { Order } from '../../src/order/order.ts'
-import {
-  authenticationKey,
-  openOrderStore,
-  pageKey,
-  placeKey,
-  receiptKey,
-  type Due,
-  type OrderStore,
-} from '../../src/order/store.ts'
+import { authenticationKey, pageKey, receiptKey } from '../../src/order/locator-keys.ts'
+import { openOrderStore, placeKey, type Due, type OrderStore } from '../../src/order/store.ts'
 import { acceptWork, drive, follow, resume, type Deciding, type Work } from '../../src/order/work.ts'
 import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
+import { plain } from './model-answers.ts'
 import { invoiceCalls } from './model-invoices.ts'
 import { askFor, authenticationEventFor, eventFor, newOrder, processes, serial } from './model-events.ts'
 
@@ -325,13 +319,3 @@ async function history(seed: number, store: Both): Promise<unknown[]> {
 }
 
 const names = [1, 2, 3, 4, 5, 6, 7].map((n) => ({ merchantId: 1n, clientOrderid: `name ${n}` }))
-
-/** Comparable: ids as text, bytes as hex, sets sorted, absent as absent. */
-function plain(value: unknown): unknown {
-  const text = JSON.stringify(value instanceof Set ? sorted(value) : value, (_key, v: unknown) =>
-    typeof v === 'bigint' ? `${v}n` : v instanceof Set ? sorted(v) : v,
-  )
-  return text === undefined ? null : JSON.parse(text)
-}
-
-const sorted = (set: ReadonlySet<unknown>): string[] => [...set].map(String).sort((a, b) => (a < b ? -1 : 1))

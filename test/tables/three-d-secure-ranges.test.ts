@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { pauseMs } from '../../src/three-d-secure/directory-refresh.ts'
 import {
   applyDelta,
   applyFull,
@@ -202,4 +203,19 @@ test('the difference of two lists is what has to be written, and of the same lis
   const changed = { ...first, threeDSMethodURL: 'https://acs.example/method' }
   const added = range('6000000000000000', '6000009999999999')
   assert.deepEqual(differenceOf(stock, [changed, added]), { removed: [second], written: [changed, added] })
+})
+
+test('the pauses after failures grow; whoever has no ranges asks again soon, and nobody within the hour of an answer', () => {
+  const first = { loaded: false, asked: 1 }
+  const later = { loaded: true, asked: 1 }
+  const pauses = (how: 'unserved' | 'perhaps served' | 'unusable', circumstances: typeof first, errorCode?: string) =>
+    [1, 2, 3, 7, 50].map(
+      (tries) => pauseMs({ how, ...(errorCode === undefined ? {} : { errorCode }) }, { ...circumstances, tries }) / 1_000,
+    )
+  assert.deepEqual(pauses('unserved', first), [2, 4, 8, 60, 60])
+  assert.deepEqual(pauses('unusable', first), [2, 4, 8, 60, 60])
+  assert.deepEqual(pauses('unserved', later), [60, 120, 240, 3_660, 3_660])
+  for (const how of ['perhaps served', 'unusable'] as const) assert.deepEqual(pauses(how, later), Array(5).fill(3_660))
+  assert.deepEqual(pauses('unserved', { loaded: true, asked: 2 }), Array(5).fill(3_660))
+  assert.deepEqual(pauses('perhaps served', first, '103'), Array(5).fill(3_660))
 })

@@ -8,7 +8,7 @@ import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { openHeartbeat, type Heartbeat } from '../../src/storage/store-heartbeat.ts'
 import { openDirectories, type DirectoryClient } from '../../src/three-d-secure/directory.ts'
-import { pauseMs, refreshRanges, type Refresh } from '../../src/three-d-secure/directory-refresh.ts'
+import { refreshRanges, type Refresh } from '../../src/three-d-secure/directory-refresh.ts'
 import { rangesOf, readState, watchRanges } from '../../src/three-d-secure/store-ranges.ts'
 import {
   openAuthority,
@@ -199,21 +199,6 @@ test('the repair is one question: when it fails too the old ranges stay, and the
   await over(0)
   assert.deepEqual(serials(), [null, '1', null, null])
   await refresh.stop()
-})
-
-test('the pauses after failures grow; whoever has no ranges asks again soon, and nobody within the hour of an answer', () => {
-  const first = { loaded: false, asked: 1 }
-  const later = { loaded: true, asked: 1 }
-  const pauses = (how: 'unserved' | 'perhaps served' | 'unusable', circumstances: typeof first, errorCode?: string) =>
-    [1, 2, 3, 7, 50].map(
-      (tries) => pauseMs({ how, ...(errorCode === undefined ? {} : { errorCode }) }, { ...circumstances, tries }) / 1_000,
-    )
-  assert.deepEqual(pauses('unserved', first), [2, 4, 8, 60, 60])
-  assert.deepEqual(pauses('unusable', first), [2, 4, 8, 60, 60])
-  assert.deepEqual(pauses('unserved', later), [60, 120, 240, 3_660, 3_660])
-  for (const how of ['perhaps served', 'unusable'] as const) assert.deepEqual(pauses(how, later), Array(5).fill(3_660))
-  assert.deepEqual(pauses('unserved', { loaded: true, asked: 2 }), Array(5).fill(3_660))
-  assert.deepEqual(pauses('perhaps served', first, '103'), Array(5).fill(3_660))
 })
 
 test('without ranges it asks again after two seconds, then four', async () => {
