@@ -55,7 +55,7 @@ export async function openPages() {
   const answers: { token: string; paRes: string; md: string }[] = []
   const open = (loopbackHttp: boolean) => {
     const log = openLog({ level: 'silent', destination: process.stdout })
-    const limits = { bodyLimitBytes: 100_000, maxBodiesBytes: 150_000, maxConnections: 50 }
+    const limits = { bodyLimitBytes: 100_000, maxBodiesBytes: 50_000, maxConnections: 50 }
     const routes = threeDSecureRoutes({
       base: '/gateway',
       publicUrl: () => publicUrl,

@@ -179,8 +179,8 @@ test('the collector sends nobody where a notification URL does not lead', async 
 test('no room for a body is said, and a later try gets through', async () => {
   const token = pages.put(method)
   const held = connect(pages.port, '127.0.0.1')
-  held.write(`POST /gateway/3ds/collect HTTP/1.1\r\nhost: x\r\ncontent-length: 99000\r\n\r\n`)
-  const tries = async () => (await pages.post(`${token}/browser`, `javascriptEnabled=x&y=${'y'.repeat(60_000)}`)).status
+  held.write(`POST /gateway/3ds/collect HTTP/1.1\r\nhost: x\r\ncontent-length: 99000\r\n\r\n${'x'.repeat(98_000)}`)
+  const tries = async () => (await pages.post(`${token}/browser`, `javascriptEnabled=x&y=${'y'.repeat(90_000)}`)).status
   const within = async (wanted: number) => {
     for (let n = 0; n < 200; n++) if ((await tries()) === wanted) return true
     return false
