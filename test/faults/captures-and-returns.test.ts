@@ -18,7 +18,7 @@ before(async () => {
   merchant = await openReceiver(() => 200)
   world = await startWorld()
   desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 2_500 })
+  await desk.gate({ answerTimeoutMs: 4_800 })
 })
 after(async () => {
   await desk?.close()
@@ -131,7 +131,7 @@ for (const one of cases) {
       // oxfmt-ignore
       const lost: readonly [string, Effect][] = [
       ['no answer',                      { no_answer: true }],
-      ['an answer after the time is up', { delay_ms: 3_300 }],
+      ['an answer after the time is up', { delay_ms: 6_000 }],
       ['an answer after the reversal',   { answer_after_reversal: true }],
       ['an answer under a wrong STAN',   { wrong_stan: true }],
     ]
@@ -299,7 +299,7 @@ test('no capture and no return was sent twice to a gate that does not recognise 
 })
 
 describe('a gate that recognises repeats is asked again under the same names', () => {
-  before(() => desk.gate({ answerTimeoutMs: 2_500, recognisesRepeats: true }))
+  before(() => desk.gate({ answerTimeoutMs: 4_800, recognisesRepeats: true }))
   for (const one of cases) {
     for (const times of [1, 2])
       test(`${one.what} unanswered ${times === 1 ? 'once' : 'twice'}: approved, one entry, one attempt`, async () => {

@@ -18,7 +18,7 @@ before(async () => {
   merchant = await openReceiver(() => 200)
   world = await startWorld()
   desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 2_500 })
+  await desk.gate({ answerTimeoutMs: 4_800 })
 })
 after(async () => {
   await desk?.close()
@@ -97,7 +97,7 @@ describe('without repeats, an authorisation whose answer is lost becomes unknown
   // oxfmt-ignore
   const lost: readonly [string, Effect][] = [
     ['no answer',                         { no_answer: true }],
-    ['an answer after the time is up',    { delay_ms: 3_300 }],
+    ['an answer after the time is up',    { delay_ms: 6_000 }],
     ['an answer after the reversal',      { answer_after_reversal: true }],
     ['an answer under a wrong STAN',      { wrong_stan: true }],
   ]
@@ -123,7 +123,7 @@ describe('a reversal is repeated until it is answered', { concurrency: 8 }, () =
   // oxfmt-ignore
   const reversals: readonly [string, Effect, number][] = [
     ['no answer, twice',                { no_answer: true },   2],
-    ['an answer after the time is up',  { delay_ms: 3_300 },   1],
+    ['an answer after the time is up',  { delay_ms: 6_000 },   1],
     ['an answer under a wrong STAN',    { wrong_stan: true },  1],
     ['a refusal',                       { decline: '909' },    1],
     ['a doubled answer',                { duplicate: true },   1],
@@ -180,12 +180,12 @@ test('no authorisation was sent twice to a gate that does not recognise repeats'
 })
 
 describe('a gate that recognises repeats is asked again under the same names, which counts as the same attempt', () => {
-  before(() => desk.gate({ answerTimeoutMs: 2_500, recognisesRepeats: true }))
+  before(() => desk.gate({ answerTimeoutMs: 4_800, recognisesRepeats: true }))
   // oxfmt-ignore
   const repeated: readonly [string, Effect, number][] = [
     ['no answer, then one',                { no_answer: true }, 1],
     ['no answer twice, then one',          { no_answer: true }, 2],
-    ['an answer after the time is up',     { delay_ms: 3_300 },    1],
+    ['an answer after the time is up',     { delay_ms: 6_000 },    1],
     ['a wrong STAN',                       { wrong_stan: true }, 1],
     ['the end of the line',                { close: true },     1],
     ['garbage',                            { garbage: true },   1],
