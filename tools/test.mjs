@@ -40,6 +40,8 @@ const postgresWithinMs = 120_000
 /** A file that takes longer hangs. The longest takes some minutes, and on a slow machine several times that. */
 const fileWithinMs = 1_800_000
 const stopWithinMs = 5_000
+/** Of what each test failed of, at the end; all of it is where it ran. */
+const errorLines = 16
 
 /** Every process group that was started and may still run. */
 const running = new Set()
@@ -185,7 +187,7 @@ function countsIn(report) {
   return { tests: last('tests'), passed: last('pass'), failed: last('tests') - last('pass') }
 }
 
-/** What failed by itself, not because something within it did: its name and where it is written. */
+/** What failed by itself, not because something within it did: its name, where it is written, and how it failed. */
 function failuresIn(report) {
   const text = existsSync(report) ? readFileSync(report, 'utf8') : ''
   const blocks = text.matchAll(/^ *not ok \d+ - (.*)\n( *---\n[^]*?^ *\.\.\.)$/gm)
@@ -194,7 +196,14 @@ function failuresIn(report) {
 
 function failureIn([, name, facts]) {
   const place = /location: '(?:file:\/\/)?(.*?)(?::\d+)?'$/m.exec(facts)?.[1] ?? ''
-  return { name: name.replaceAll(/\\([#\\])/g, '$1'), place: relative(root, place) }
+  return { name: name.replaceAll(/\\([#\\])/g, '$1'), place: relative(root, place), error: errorIn(facts) }
+}
+
+/** The first lines of the message: one in quotes, or several that stand deeper than their name. */
+function errorIn(facts) {
+  const [, , short, indent = '', long = ''] = /^( *)error: (?:(['"].*)|\|-\n(\1 +)(.*\n(?:\3.*\n)*))/m.exec(facts) ?? []
+  const lines = short === undefined ? long.trimEnd().split(`\n${indent}`) : [short.slice(1, -1)]
+  return lines.filter((line) => line.trim() !== '').slice(0, errorLines)
 }
 
 /** What the files of the run share, made at the first need; without a URL when the server does not come up. */
@@ -300,9 +309,11 @@ function printTable() {
   for (const [first, ...cells] of all) console.log(first.padEnd(12) + cells.map((cell) => cell.padStart(9)).join(''))
 }
 
-/** Thousands of lines further up is what each failed of; here is which. */
+/** Thousands of lines further up is all that each said; here is which, and how it began. */
 function printFailures() {
-  for (const { group, failures } of rows) for (const { name, place } of failures) console.log(`\n✖ ${group}: ${name}\n  ${place}`)
+  for (const { group, failures } of rows) {
+    for (const { name, place, error = [] } of failures) console.log([`\n✖ ${group}: ${name}`, place, ...error].join('\n  '))
+  }
 }
 
 function tell(failures) {
