@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Pool } from 'pg'
 import type { Effect, Match } from '../../simulators/acquirer/faults.ts'
 import type { World } from './world.ts'
 
@@ -36,10 +36,9 @@ export interface LedgerEntry {
 const knownWithinMs = 120_000
 
 export async function openFaultDesk(world: World): Promise<FaultDesk> {
-  const database = new Client({ connectionString: world.databaseUrl })
-  // A server that is killed on purpose ends this connection too.
+  const database = new Pool({ connectionString: world.databaseUrl, max: 2 })
+  // A server that is killed on purpose ends these connections too.
   database.on('error', () => {})
-  await database.connect()
 
   async function ask(path: string, wish?: object, how: RequestInit = {}): Promise<Record<string, unknown>> {
     const init =
