@@ -8,7 +8,7 @@ import { bothBooks, ended, follow, openWork, preauth, standing, sumsOf, type Ope
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** Lost, late, doubled and declined answers to captures and returns; choices.md, "Captures, returns and voids". The gate waits 2.5 s for an answer. */
+/** Lost, late, doubled and declined answers to captures and returns; choices.md, "Captures, returns and voids". The gate waits 4.8 s for an answer. */
 
 let world: World
 let desk: FaultDesk
@@ -133,7 +133,6 @@ for (const one of cases) {
       ['no answer',                      { no_answer: true }],
       ['an answer after the time is up', { delay_ms: 6_000 }],
       ['an answer after the reversal',   { answer_after_reversal: true }],
-      ['an answer under a wrong STAN',   { wrong_stan: true }],
     ]
       for (const [what, effect] of lost)
         test(what, async () => {
@@ -168,12 +167,14 @@ for (const one of cases) {
     },
   )
 
+  // One after another: two end the line with whatever else is under way there, and the wrong STAN is that of what is sent next.
   for (const [what, effect] of [
     ['half a frame and the end of the line', { half_frame: true }],
     ['garbage', { garbage: true }],
+    ['another STAN', { wrong_stan: true }],
   ] as const)
     // oxfmt-ignore
-    test(`${one.what} answered by ${what} is unknown, and taken back over a new line`, async () => {
+    test(`${one.what} answered by ${what} is unknown, and taken back`, async () => {
       const made = await paid(one.payment)
       const heard = await lostBy(made, effect)
       await takenBack(one, made, await asked(one.operation, made), heard)
@@ -220,31 +221,34 @@ test('what is lost is taken back although more is asked of the order all the whi
   for (const [at, made] of all.entries()) isError(await ended(world, made, lost[at]!), cases[1], '911')
 })
 
+const reversals = [
+  { operation: 'void',   payment: 'sale',    kind: 'void',   type: 'void' },
+  { operation: 'void',   payment: 'preauth', kind: 'void',   type: 'void' },
+  { operation: 'return', payment: 'preauth', kind: 'cancel', type: 'cancel' },
+] as const // oxfmt-ignore
+
+async function releasedAfter({ operation, payment, kind, type }: (typeof reversals)[number], effect: Effect): Promise<void> {
+  const made = await paid(payment)
+  await desk.script({ order_id: made.orderid, message: 'reversal', times: 1 }, effect)
+  const serial = await asked(operation, made)
+  refused(await follow(world, 'return', made, { amount: '1.00' }), 9)
+  const final = await ended(world, made, serial)
+  assert.deepEqual([final.status, final['order-stage'], final['transaction-type']], ['approved', `${kind}_approved`, 'reversal'])
+  assert.deepEqual(await states(made), ['reversed'])
+  assert.deepEqual(await desk.attempts(made.orderid), [`1 ${payment} approved 000`, `2 ${kind} approved 400`])
+  await toldOf(made, type, 'approved', null)
+}
+
 describe('a void or cancel is repeated until it is acknowledged, and is through then', { concurrency: 8 }, () => {
-  // oxfmt-ignore
-  const released = [
-    { operation: 'void',   payment: 'sale',    kind: 'void',   type: 'void' },
-    { operation: 'void',   payment: 'preauth', kind: 'void',   type: 'void' },
-    { operation: 'return', payment: 'preauth', kind: 'cancel', type: 'cancel' },
-  ] as const
-  const effects: readonly Effect[] = [{ no_answer: true }, { decline: '909' }, { wrong_stan: true }, { duplicate: true }]
-  for (const { operation, payment, kind, type } of released)
+  const effects: readonly Effect[] = [{ no_answer: true }, { decline: '909' }, { duplicate: true }]
+  for (const one of reversals)
     for (const effect of effects)
-      test(`${kind} of a ${payment}: ${Object.keys(effect).join()}`, async () => {
-        const made = await paid(payment)
-        await desk.script({ order_id: made.orderid, message: 'reversal', times: 1 }, effect)
-        const serial = await asked(operation, made)
-        refused(await follow(world, 'return', made, { amount: '1.00' }), 9)
-        const final = await ended(world, made, serial)
-        assert.deepEqual(
-          [final.status, final['order-stage'], final['transaction-type']],
-          ['approved', `${kind}_approved`, 'reversal'],
-        )
-        assert.deepEqual(await states(made), ['reversed'])
-        assert.deepEqual(await desk.attempts(made.orderid), [`1 ${payment} approved 000`, `2 ${kind} approved 400`])
-        await toldOf(made, type, 'approved', null)
-      })
+      test(`${one.kind} of a ${one.payment}: ${Object.keys(effect).join()}`, () => releasedAfter(one, effect))
 })
+// One after another, as the wrong STAN is that of what is sent next.
+for (const one of reversals)
+  test(`${one.kind} of a ${one.payment} is repeated when it is acknowledged under another STAN, and is through then`, () =>
+    releasedAfter(one, { wrong_stan: true }))
 
 describe('while the line is down', () => {
   test('captures and returns end in error 909 after 30 s with nothing owed; a void and a cancel wait for the line, however long', async () => {
