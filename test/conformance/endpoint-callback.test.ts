@@ -67,8 +67,11 @@ describe('the endpoint’s own URL', { concurrency: 4 }, () => {
     for (const path of ['/server', '/notify']) assert.deepEqual(await told(path, made, 1), [fields])
   })
   it('captures and returns too', async () => {
+    // Each before the next is asked for: callbacks of one order do not wait for each other.
     const made = await approved(world, 'preauth')
+    await told('/own', made, 1)
     await followed(world, 'capture', made, part('3.00'))
+    await told('/own', made, 2)
     await followed(world, 'return', made, part('1.00'))
     const lines = (await told('/own', made, 3)).map(outline)
     assert.deepEqual(lines, ['preauth approved 10.50 7', 'capture approved 3.00 7', 'reversal approved 1.00 7'])

@@ -30,12 +30,20 @@ interface Told extends Order {
   server: string
 }
 
-/** An order, approved, whose merchant is told at two paths of its own. */
+/** An order, approved, whose merchant is told at two paths of its own, and was. */
 async function told(operation: Initial, changes: Changes = {}): Promise<Told> {
   const [notify, server] = [`/notify/${(paths += 1)}`, `/server/${paths}`]
   const urls = { notify_url: `${merchant.origin}${notify}?shop=7`, server_callback_url: `${merchant.origin}${server}` }
-  const made = await approved(world, operation, { ...urls, ...changes })
-  return { ...made, notify, server }
+  const made = { ...(await approved(world, operation, { ...urls, ...changes })), notify, server }
+  await calls(made, notify, 1)
+  return made
+}
+
+/** Follows up, and waits until so many calls came, its own the last: those of one order do not wait for each other. */
+async function thenTold(operation: FollowUp, made: Told, changes: Changes, count: number) {
+  const followedUp = await followed(world, operation, made, changes)
+  await calls(made, made.notify, count)
+  return followedUp
 }
 
 /** The calls of a path, so many of them; each with its control checked. */
@@ -80,7 +88,7 @@ describe(
     for (const [what, begins, follows, outlines] of cases) {
       it(`${what}: ${outlines.at(-1)}`, async () => {
         const made = await told(begins)
-        for (const [operation, changes] of follows) await followed(world, operation, made, changes)
+        for (const [at, [operation, changes]] of follows.entries()) await thenTold(operation, made, changes, at + 2)
         const notified = await calls(made, made.notify, outlines.length)
         assert.deepEqual(notified.map(outline), outlines)
         for (const fields of notified) assert.equal(fields.shop, '7', 'the query of the URL is kept')
@@ -93,12 +101,8 @@ describe(
 describe('what a callback of a later transaction carries', { concurrency: 4 }, () => {
   it('the amount as it was sent, the comment of its own request, the data of the order', async () => {
     const made = await told('preauth', { comment: 'the first', merchant_data: ' my = data ', phone: '+4912345678' })
-    for (const [operation, amount] of [
-      ['capture', '3.5'],
-      ['return', '0001.250'],
-    ] as const)
-      // oxfmt-ignore
-      await followed(world, operation, made, part(amount, { comment: `the ${operation} é&=` }))
+    await thenTold('capture', made, part('3.5', { comment: 'the capture é&=' }), 2)
+    await thenTold('return', made, part('0001.250', { comment: 'the return é&=' }), 3)
     const [first = {}, capture = {}, giveBack = {}] = await calls(made, made.notify, 3)
     assert.equal(first.comment, 'the first')
     assert.deepEqual([capture.amount, capture.comment], ['3.5', 'the capture é&='])
@@ -151,6 +155,7 @@ describe('what a callback of a later transaction carries', { concurrency: 4 }, (
     const asked = await Promise.all([1, 2, 3].map(() => follow(world, 'return', made, part('44.03'))))
     for (const reply of asked) accepted(reply)
     await settled(world, made)
+    await calls(made, made.notify, 2)
     await follow(world, 'return', made, part('50.00'))
     await follow(world, 'capture', made)
     await followed(world, 'return', made, part('1.00'))
