@@ -149,11 +149,11 @@ describe('a debit that is declined credits nothing', { concurrency: 4 }, () => {
   it('one whose outcome is unknown is PROCESSING, and credits nothing', async () => {
     const { changes, destination } = fresh({ 'sourceOfFunds.card.securityCode': '217' })
     const made = await begin(mobile, 'transfer', changes)
-    await until(
+    const seen = await until(
       () => orderStatus(world, { orderid: '', client_orderid: made.invoiceId, serial: '' }),
       ({ status }) => status === 'unknown',
-      10_000,
     )
+    assert.equal(seen.status, 'unknown')
     assert.equal((await statusOf(mobile, made)).state, 'PROCESSING')
     assert.deepEqual(await booksOf(world, destination), [])
   })

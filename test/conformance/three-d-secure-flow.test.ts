@@ -57,7 +57,7 @@ const stepFields = /^(html|redirect-to|tds-.*)$/
 describe('a sale is accepted, and reads processing', { concurrency: 4 }, () => {
   it('the answer is async-response with gateway-order-id, and the first polls show filtering or 3-D Secure', async () => {
     const made = await secureOrder(world, 'challenge')
-    await until(
+    const reached = await until(
       async () => {
         const seen = await statusOf(world, made, { path: world.endpoints.secure })
         assert.equal(seen.status, 'processing')
@@ -67,6 +67,7 @@ describe('a sale is accepted, and reads processing', { concurrency: 4 }, () => {
       },
       (seen) => seen['tds-status'] !== undefined,
     )
+    assert.equal(reached['tds-status'], 'MethodUrlFrame')
   })
   it('the same sale again answers with that order, and leaves its step as it is', async () => {
     const credit_card_number = number
