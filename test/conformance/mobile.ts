@@ -57,7 +57,7 @@ export async function openMobile(world: World, endpoints: readonly number[] = [w
           )
         },
         (calls) => calls !== false && calls.length > 0,
-        40_000,
+        120_000,
       )
       assert.ok(heeded && heeded.length > 0, `endpoint ${endpoint} asks the merchant's server`)
     }),
