@@ -73,3 +73,25 @@ export function bodyReader({ bodyLimitBytes, maxBodiesBytes, maxConnections }: B
     return { bytes: buffer.subarray(0, length), overloaded: false, release }
   }
 }
+
+/**
+ * Reads on and forgets what comes, until there is no more of it, `mostBytes` came or `signal` ends it. A connection that is closed while its client still writes is reset, and the answer is lost with it.
+ */
+export function discard(stream: Readable, mostBytes: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0
+    const count = (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > mostBytes) end()
+    }
+    const end = () => {
+      stream.off('data', count).off('close', end).off('end', end).off('error', end).pause()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    if (stream.readableEnded || stream.destroyed || signal.aborted) return resolve()
+    signal.addEventListener('abort', end)
+    // Whoever hangs up meanwhile needs no answer.
+    stream.on('close', end).on('end', end).on('error', end).on('data', count)
+  })
+}

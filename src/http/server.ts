@@ -2,7 +2,7 @@ import { METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
-import { bodyReader, type Body, type BodyLimits, type ReadBody } from './body.ts'
+import { bodyReader, discard, type Body, type BodyLimits, type ReadBody } from './body.ts'
 
 /** A request as the rooms see it. `body` is undefined when it could not be read whole: too large, cut off, or of a length that lies. */
 export interface Incoming {
@@ -44,6 +44,10 @@ export interface Server {
   /** Refuses new connections, lets requests under way finish, drops what is left after `withinMs`. */
   close(withinMs: number): Promise<void>
 }
+
+/** Of a body that is refused so much is still read, so that its sender comes to reading the answer. */
+const discardBytes = 16 * 1_024 * 1_024
+const discardMs = 2_000
 
 /** Transport only: Fastify finds the route and reads the bytes; what they mean is the room's business. Any other method on a known path is 405, an unknown path 404. */
 export async function openServer(settings: ServerSettings, routes: readonly Route[]): Promise<Server> {
@@ -104,8 +108,11 @@ function register(
   }
   for (const route of routes) {
     const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body): Promise<unknown> => {
-      // What is left of the body is not waited for.
-      if (!body.bytes) void reply.header('connection', 'close')
+      // What is left of the body then is not waited for.
+      if (!body.bytes) {
+        await discard(request.raw, discardBytes, AbortSignal.timeout(discardMs))
+        void reply.header('connection', 'close')
+      }
       try {
         const { status, type, headers, body: said } = await route.handle(incoming(request, body))
         void reply.code(status).type(type)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { bodyReader } from '../../src/http/body.ts'
+import { bodyReader, discard } from '../../src/http/body.ts'
 
 const kibi = 1024
 /** One body of the largest takes all room there is for large ones. */
@@ -73,4 +73,27 @@ test('what is above the limit is too large, announced or not, and a body that br
     )
     await assert.rejects(read(broken, 0), /cut off/)
   }
+})
+
+test('what is left of a refused body is read to its end, up to a number of bytes, for some time, or until the sender is gone', async () => {
+  const never = new AbortController().signal
+  const rest = (bytes: number, piece: number) => sent(bytes, piece).stream
+
+  const whole = rest(100 * kibi, 997)
+  await discard(whole, 100 * kibi, never)
+  assert.equal(whole.readableEnded, true)
+
+  const long = rest(100 * kibi, 10 * kibi)
+  await discard(long, 50 * kibi, never)
+  assert.deepEqual([long.readableEnded, long.isPaused()], [false, true])
+
+  const silent = new Readable({ read() {} })
+  const enough = new AbortController()
+  setTimeout(() => enough.abort(), 20)
+  await discard(silent, kibi, enough.signal)
+  await discard(silent, kibi, AbortSignal.abort())
+  const gone = discard(silent, kibi, never)
+  silent.destroy(new Error('cut off'))
+  await gone
+  await discard(silent, kibi, never)
 })

@@ -36,6 +36,33 @@ const codeOf = async (body: string) => readReply(await send('POST', statusUrl(wo
 const sells = async () => assert.equal((await settled(world, await order(world))).status, 'approved')
 const large = `login=${'x'.repeat(1.5 * mebi)}`
 
+/** What a client is answered that reads only once it has written all. */
+function answerAfter(announcedBytes: number, pieces: number): Promise<string> {
+  const { pathname, port } = new URL(saleUrl(world))
+  const head = `POST ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Type: ${formType}\r\nContent-Length: ${announcedBytes}\r\n\r\n`
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port: Number(port) })
+    let said = ''
+    socket.once('error', reject).once('close', () => resolve(said))
+    socket.setTimeout(60_000, () => socket.destroy(new Error('no answer')))
+    socket.write(head)
+    const write = (left: number): void => {
+      if (left > 0) socket.write('x'.repeat(announcedBytes / 48), () => setTimeout(write, 1, left - 1))
+      else socket.on('data', (chunk) => (said += chunk.toString()))
+    }
+    write(pieces)
+  })
+}
+
+describe('bodies that are too large', () => {
+  it('are answered when their sender has written all of it, and is not cut off before', async () => {
+    assert.match(await answerAfter(3 * mebi, 48), /^HTTP\/1\.1 200 [^]*error-code=3\b/)
+  })
+  it('are answered although nothing of them comes, or not all', async () => {
+    for (const pieces of [0, 30]) assert.match(await answerAfter(3 * mebi, pieces), /^HTTP\/1\.1 200 [^]*error-code=3\b/)
+  })
+})
+
 describe('bodies that do not come', () => {
   after(letGo)
   for (const [what, headers] of [
