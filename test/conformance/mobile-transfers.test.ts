@@ -169,6 +169,22 @@ async function processing(made: Accepted, destination: string, waitsMs: number):
   if (askedBy < Date.parse(entry?.receivedAt ?? '') + waitsMs) assert.equal(state, 'PROCESSING')
 }
 
+async function lostCredit(effect: string): Promise<void> {
+  const { changes, source, destination } = fresh()
+  await fault(world, destination, { [effect]: true })
+  const made = await begin(mobile, 'transfer', changes)
+  await processing(made, destination, 4_000)
+  const told = await rested(mobile, made, [], 90_000)
+  const [out] = await entriesOf(world, source)
+  const [into] = await entriesOf(world, destination)
+  const stands = into?.state === 'approved'
+  assert.deepEqual([told.state, out?.state], stands ? ['APPROVED', 'approved'] : ['DECLINED', 'reversed'], JSON.stringify(told))
+  if (!stands) {
+    assert.equal(into?.state, 'reversed')
+    assert.ok(Date.parse(into.reversedAt ?? '') <= Date.parse(out?.reversedAt ?? ''), 'the credit before the debit')
+  }
+}
+
 describe('a credit that does not go well', { concurrency: 8 }, () => {
   for (const code of ['100', '116', '119']) {
     it(`refused with ${code}: the debit is returned, and the transfer DECLINED`, async () => {
@@ -196,27 +212,8 @@ describe('a credit that does not go well', { concurrency: 8 }, () => {
     assert.deepEqual(await booksOf(world, source), [debit(source, 'approved')])
     assert.deepEqual(await booksOf(world, destination), [credit(destination, 'approved')])
   })
-  for (const effect of ['no_answer', 'wrong_stan', 'answer_after_reversal']) {
-    it(`unknown, ${effect}: the debit is returned only when the credit is known not to stand`, async () => {
-      const { changes, source, destination } = fresh()
-      await fault(world, destination, { [effect]: true })
-      const made = await begin(mobile, 'transfer', changes)
-      await processing(made, destination, 4_000)
-      const told = await rested(mobile, made, [], 90_000)
-      const [out] = await entriesOf(world, source)
-      const [into] = await entriesOf(world, destination)
-      const stands = into?.state === 'approved'
-      assert.deepEqual(
-        [told.state, out?.state],
-        stands ? ['APPROVED', 'approved'] : ['DECLINED', 'reversed'],
-        JSON.stringify(told),
-      )
-      if (!stands) {
-        assert.equal(into?.state, 'reversed')
-        assert.ok(Date.parse(into.reversedAt ?? '') <= Date.parse(out?.reversedAt ?? ''), 'the credit before the debit')
-      }
-    })
-  }
+  for (const effect of ['no_answer', 'answer_after_reversal'])
+    it(`unknown, ${effect}: the debit is returned only when the credit is known not to stand`, () => lostCredit(effect))
   it('unknown, and its reversal unanswered too: PROCESSING, the debit kept, until the acquirer answers', async () => {
     const { changes, source, destination } = fresh()
     await fault(world, destination, { no_answer: true })
@@ -230,6 +227,10 @@ describe('a credit that does not go well', { concurrency: 8 }, () => {
     assert.deepEqual([out?.state, into?.state], ['reversed', 'reversed'])
   })
 })
+
+// Alone: the wrong STAN is that of what is sent next.
+it('a credit answered under a wrong STAN: the debit is returned only when the credit is known not to stand', () =>
+  lostCredit('wrong_stan'))
 
 describe('3-D Secure is about the total', { concurrency: 2 }, () => {
   it('the issuer is asked about amount and commission', async () => {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
@@ -9,7 +10,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { EndpointSettings } from '../../src/merchant/merchant.ts'
 import { insertEndpoint, insertMerchant, loadRegistry, touchConfig } from '../../src/merchant/store.ts'
-import { openPool } from '../../src/storage/pool.ts'
+import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { transaction } from '../../src/storage/transaction.ts'
@@ -171,7 +172,7 @@ async function run(env: Record<string, string>, directory: string) {
       child.kill('SIGKILL')
       throw new Error(`the sandbox did not start:\n${output}`)
     }
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await pause(20)
   }
   return { child, file: JSON.parse(readFileSync(file, 'utf8')) as SandboxFile, output: () => output }
 }
@@ -196,7 +197,7 @@ async function addOthers(url: string, directory: string, plain: number) {
       controlMinorUnits: 'iso4217',
       plainHttpCallbacks: true,
     }
-    return await transaction(pool, async (runner) => {
+    const added = await transaction(pool, async (runner) => {
       const add = async (
         owner: bigint,
         name: string,
@@ -225,9 +226,24 @@ async function addOthers(url: string, directory: string, plain: number) {
       await touchConfig(runner)
       return { other: { ...other, endpoint }, endpoints }
     })
+    await rangesLoaded(pool)
+    return added
   } finally {
     await pool.close()
   }
+}
+
+const unloaded = statement<{ n: bigint }>(`select count(*) as n from directory_state where refreshed_at is null`)
+/** The gateway looks each second whether card ranges have come. */
+const noticedWithinMs = 3_000
+
+/** On a slow machine a gateway may serve before it has the card ranges, and 3-D Secure would know no card. */
+async function rangesLoaded(pool: Pool): Promise<void> {
+  const missing = async () => (await pool.run(unloaded, []))[0]!.n > 0n
+  if (!(await missing())) return
+  for (const since = Date.now(); await missing(); await pause(50))
+    if (Date.now() - since > knownWithinMs) throw new Error('the card ranges do not come')
+  await pause(noticedWithinMs)
 }
 
 /** The gateway reads a changed configuration within a second or two. */
@@ -237,6 +253,6 @@ async function known(world: World): Promise<void> {
     const reply = await fetch(`${world.baseUrl}/api/v2/status/${world.endpoints.hundredths}`, { method: 'POST' })
     if (!(await reply.text()).includes('error-code=4')) return
     if (Date.now() - since > knownWithinMs) throw new Error('the gateway does not see the new endpoints')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await pause(50)
   }
 }
