@@ -134,8 +134,13 @@ async function go(name) {
 
 const nameOf = ({ masked: digits, clientCardId }) => digits ?? 'Card ' + clientCardId.slice(0, 8)
 
+let reading = 0
 async function readWallet() {
-  saved = await app.savedCards()
+  const mine = ++reading
+  const cards = await app.savedCards()
+  // Of two that are under way the later one knows more.
+  if (mine !== reading) return
+  saved = cards
   byId('wallet-empty').hidden = saved.length > 0
   byId('wallet').replaceChildren(...saved.map((card) => make('li', {}, nameOf(card), make('small', {}, (card.pays ? '' : 'can be sent money · ') + 'clientCardId ' + card.clientCardId))))
   for (const group of all('.saved')) {
