@@ -178,14 +178,26 @@ test('the collector sends nobody where a notification URL does not lead', async 
 
 test('no room for a body is said, and a later try gets through', async () => {
   const token = pages.put(method)
-  const held = connect(pages.port, '127.0.0.1')
-  held.write(`POST /gateway/3ds/collect HTTP/1.1\r\nhost: x\r\ncontent-length: 99000\r\n\r\n${'x'.repeat(98_000)}`)
+  const hold = () => {
+    const socket = connect(pages.port, '127.0.0.1')
+    socket.on('error', () => undefined).resume()
+    socket.write(`POST /gateway/3ds/collect HTTP/1.1\r\nhost: x\r\ncontent-length: 99000\r\n\r\n${'x'.repeat(98_000)}`)
+    return socket
+  }
   const tries = async () => (await pages.post(`${token}/browser`, `javascriptEnabled=x&y=${'y'.repeat(90_000)}`)).status
-  const within = async (wanted: number) => {
-    for (let n = 0; n < 200; n++) if ((await tries()) === wanted) return true
+  const within = async (wanted: number, prepare = () => {}) => {
+    for (let n = 0; n < 200; n++) {
+      prepare()
+      if ((await tries()) === wanted) return true
+    }
     return false
   }
-  assert.ok(await within(503))
+  let held = hold()
+  // Of two that grow at the same time it may be the held one that is refused, and its connection ended.
+  const again = () => {
+    if (held.destroyed) held = hold()
+  }
+  assert.ok(await within(503, again))
   held.destroy()
   assert.ok(await within(400))
 })
