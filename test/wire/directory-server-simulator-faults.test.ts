@@ -46,7 +46,7 @@ describe('an AReq goes to the ACS and its result to the 3DS Server', () => {
     assert.equal(forwarded['acctNumber'], '400000******2107')
     const whole = JSON.stringify(body)
     assert.ok(
-      !whole.includes(visa.frictionless) && !whole.includes(String(json['authenticationValue'])) && !whole.includes('3112'),
+      !whole.includes(visa.frictionless) && !whole.includes(String(json['authenticationValue'])) && !whole.includes('"3112"'),
     )
     assert.equal(messages[3]!.message['authenticationValue'], '***')
   })
