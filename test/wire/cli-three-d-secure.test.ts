@@ -50,8 +50,18 @@ async function endpointWith(name: string, ...settings: string[]): Promise<Endpoi
   return made
 }
 
+/** A busy machine may be ill for a moment, as by a heartbeat that is late. */
+async function healthy(...args: string[]): Promise<string> {
+  const ran = await until(
+    () => run({ TOLLGATE_DIR: world.directory }, ['doctor', ...args]),
+    ({ code }) => code === 0,
+  )
+  assert.equal(ran.code, 0, ran.out + ran.err)
+  return ran.out
+}
+
 const doctor = async (what: string): Promise<Check[]> =>
-  (await json<{ checks: Check[] }>('doctor')).checks.filter((check) => check.what === what)
+  (JSON.parse(await healthy('--json')) as { checks: Check[] }).checks.filter((check) => check.what === what)
 
 async function inDatabase(sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: world.databaseUrl })
@@ -189,6 +199,5 @@ test('the doctor tells of a directory server that fails, and warns when none was
   assert.equal(none?.is, 'warning')
   assert.match(none?.says ?? '', new RegExp(`endpoint ${world.endpoints.secure}, .*fails for every card`))
   assert.match(none?.advice ?? '', /THREE_DS_CONFIG.*--three-d-secure off/)
-  const ran = await run({ TOLLGATE_DIR: world.directory }, ['doctor'])
-  assert.equal(ran.code, 0, ran.out)
+  await healthy()
 })
