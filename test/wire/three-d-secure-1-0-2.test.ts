@@ -271,9 +271,9 @@ test('killed with SIGKILL while orders wait: the answer counts afterwards, once;
   assert.equal(await asks(), 0)
 })
 
-/** Below those that systems give to whoever asks for any, so that nobody is given it before it is used. */
+/** Below those that systems give to whoever asks for any, and those among which worlds choose, so that nobody has it before it is used. */
 async function freePort(): Promise<number> {
-  const port = randomInt(20_000, 30_000)
+  const port = randomInt(10_000, 20_000)
   const server = createServer()
   const isFree = await new Promise<boolean>((resolve) =>
     server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
