@@ -31,9 +31,9 @@ const good = (): string => encodePairs(Object.entries(signedSale(world)))
 const path = (url: string): string => new URL(url).pathname
 const log = (): string => readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
 
-/** Writes bytes on a connection of its own and answers what came back by its end, or by the time that `enough` is there. */
+/** Writes bytes on a connection of its own and answers what came back by its end, or by the time that `enough` is there; rejects when neither comes. */
 function talk(bytes: string | Buffer, enough = (_said: string): boolean => false): Promise<string> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(world.baseUrl).port) })
     let said = ''
     const end = () => {
@@ -41,7 +41,10 @@ function talk(bytes: string | Buffer, enough = (_said: string): boolean => false
       socket.destroy()
       resolve(said)
     }
-    const late = setTimeout(end, 60_000)
+    const late = setTimeout(() => {
+      socket.destroy()
+      reject(new Error(`neither an answer nor an end within 60 s, but: ${said.slice(0, 500)}`))
+    }, 60_000)
     socket.on('data', (chunk) => {
       said += chunk.toString('latin1')
       if (enough(said)) end()

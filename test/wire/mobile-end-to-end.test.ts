@@ -65,6 +65,13 @@ const card = (number: string) => ({
 })
 const cards = async (accessToken: string): Promise<Listed[]> =>
   ((await (await fetch(`${shop()}/cards?accessToken=${accessToken}`)).json()) as { cards: Listed[] }).cards
+/** What was asked and told of an invoice, a line each: path and status. */
+async function callsAbout(invoiceId: string): Promise<string[]> {
+  const { calls } = (await (await fetch(`${shop()}/log?invoiceId=${invoiceId}`)).json()) as {
+    calls: { path: string; status: number }[]
+  }
+  return calls.map(({ path, status }) => `${path} ${status}`)
+}
 
 test('a card is registered by a verification, listed by the merchant, and pays by its name', async () => {
   const { accessToken, told } = await pay('verification', card('4111111111111111'))
@@ -77,6 +84,8 @@ test('a card is registered by a verification, listed by the merchant, and pays b
   assert.equal((await ledger(world, sale.told.orderId)).length, 1)
   const again = await pay('sale', card('4111111111111111'))
   assert.equal(again.told.state, 'APPROVED')
+  const calls = await until(() => callsAbout(again.told.invoiceId), (all) => all.includes('/sale/notification 200')) // oxfmt-ignore
+  assert.ok(calls.includes('/sale/notification 200'), 'the merchant is told of it again')
   assert.equal((await cards(again.accessToken)).length, 1, 'the same card once more is not another one')
 })
 
