@@ -185,7 +185,7 @@ describe('the program', () => {
       const start = performance.now()
       program.child.kill(signal)
       assert.equal(await ended(program), 0)
-      assert.ok(performance.now() - start < 5000)
+      assert.ok(performance.now() - start < 30_000)
       await end.ended()
     })
   }

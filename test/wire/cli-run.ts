@@ -17,7 +17,7 @@ export async function run(env: Record<string, string>, args: readonly string[], 
   const child = spawn(process.execPath, [main, ...args], {
     env: { PATH, HOME, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    timeout: 60_000,
+    timeout: 180_000,
   })
   let out = ''
   let err = ''

@@ -31,12 +31,18 @@ export async function storyOf(order: string): Promise<Story> {
   return (await (await fetch(`${order}.json`)).json()) as Story
 }
 
+/** Normal is three seconds, two of which the shop waits for what may still come; a machine may be very busy. */
+const withinMs = 120_000
+
 export async function until(order: string, good: (story: Story) => boolean): Promise<Story> {
   const since = Date.now()
   for (;;) {
     const story = await storyOf(order)
     if (good(story)) return story
-    assert.ok(Date.now() - since < 30_000, `not within 30 s: ${JSON.stringify({ ...story, messages: story.messages.length })}`)
+    assert.ok(
+      Date.now() - since < withinMs,
+      `not within ${withinMs} ms: ${JSON.stringify({ ...story, messages: story.messages.length })}`,
+    )
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
@@ -82,7 +88,7 @@ export async function throughGateway(order: string): Promise<void> {
   const { redirect_to: start = '' } = await until(order, ({ mode }) => mode === 'away')
   const since = Date.now()
   let page = await load(start)
-  while (Date.now() - since < 30_000) {
+  while (Date.now() - since < withinMs) {
     const back = page.forms.find(({ action }) => action.startsWith(`${order}/return`))
     const challenge = page.forms.find(({ fields }) => 'creq' in fields)
     const payer = page.forms.find(({ fields }) => 'PaReq' in fields)

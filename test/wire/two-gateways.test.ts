@@ -195,7 +195,7 @@ test('one is killed under load: the other finishes its work, nothing accepted is
   await gone
   assert.ok(acknowledged.length < names.length, 'it was killed in the middle')
   // Usually within six seconds: four of silence, and the work.
-  await until(compare, ({ processing }) => processing === 0, 60_000)
+  await until(compare, ({ processing }) => processing === 0, 180_000)
   await admin('/line', { latency_ms: 0 })
   const { processing, differences } = await compare()
   assert.deepEqual([processing, differences], [0, []])

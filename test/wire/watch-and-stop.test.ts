@@ -67,7 +67,7 @@ async function settled(status: number): Promise<{ status: string; reasons: strin
     const ready = await fetch(`${origin()}/ready`)
     const body = (await ready.json()) as { status: string; reasons: string[] }
     if (ready.status === status) return body
-    assert.ok(Date.now() - since < 30_000, `/ready stays ${ready.status}: ${body.reasons.join(', ')}`)
+    assert.ok(Date.now() - since < 120_000, `/ready stays ${ready.status}: ${body.reasons.join(', ')}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
