@@ -1,10 +1,14 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Desk, Line } from './desk.ts'
 import { decode, FrameReader, Unreadable } from './wire.ts'
 
 /** A peer that reads nothing while answers pile up is cut off at this many bytes. */
 const mostUnreadBytes = 8 * 1024 * 1024
+
+const mostTries = 50
+const tryAgainMs = 100
 
 /** The TCP side: accepts connections, cuts frames, hands messages to the desk, and gathers the answers of one tick into one write. */
 export class LineServer {
@@ -35,17 +39,17 @@ export class LineServer {
     return this.#server === undefined
   }
 
-  /** Starts to accept, on the same port as before. Rejects when the port is taken. */
+  /** Starts to accept, on the same port as before. Rejects when the port is taken, and stays so for a while. */
   async accept(): Promise<void> {
     if (this.#server) return
     const server = createServer({ noDelay: true }, (socket) => this.#open(socket))
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(this.#port, this.#host, () => {
-        server.removeListener('error', reject)
-        resolve()
-      })
-    })
+    for (let tries = 1; ; tries++) {
+      const refused = await listening(server, this.#port, this.#host)
+      if (refused === undefined) break
+      // While this refused, the system may have lent the port to a connection that somebody opened.
+      if (refused.code !== 'EADDRINUSE' || tries === mostTries) throw refused
+      await pause(tryAgainMs)
+    }
     server.on('error', (error) => this.#log.error({ reason: error.message }, 'the line could not accept a connection'))
     const address = server.address()
     if (typeof address === 'object' && address) this.#port = address.port
@@ -99,6 +103,17 @@ export class LineServer {
     }
     line.cut()
   }
+}
+
+/** What the system says against it, if anything. */
+function listening(server: Server, port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
+    server.once('error', resolve)
+    server.listen(port, host, () => {
+      server.removeListener('error', resolve)
+      resolve(undefined)
+    })
+  })
 }
 
 class SocketLine implements Line {

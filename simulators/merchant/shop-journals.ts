@@ -31,34 +31,41 @@ interface Line {
 
 const timeoutMs = 2_000
 
-/** A journal that cannot be read leaves a gap in the picture, not an error on the page. */
-async function read<T>(url: URL): Promise<T[]> {
+/** A journal that cannot be read leaves a gap in the picture, not an error on the page; it is undefined. */
+async function read<T>(url: URL): Promise<T[] | undefined> {
   try {
     const reply = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) })
     const body = (await reply.json()) as { messages?: T[] }
     return body.messages ?? []
   } catch {
-    return []
+    return undefined
   }
 }
 
-/** One list a journal, each oldest first. */
-export async function readJournals(journals: Journals, transIds: readonly string[], orderid: string): Promise<Message[][]> {
+/** One list a journal, each oldest first; undefined for one that could not be read. */
+export async function readJournals(
+  journals: Journals,
+  transIds: readonly string[],
+  orderid: string,
+): Promise<(Message[] | undefined)[]> {
   const log = (base: string, id: string) => read<Noted>(new URL(`/admin/log?id=${encodeURIComponent(id)}`, base))
   const acquired = new URL(`/messages?limit=1000&order_id=${encodeURIComponent(orderid)}`, journals.acquirerAdminUrl)
   const [directory, issuer, lines] = await Promise.all([
-    Promise.all(transIds.map((id) => log(journals.directoryServerUrl, id))),
-    Promise.all(transIds.map((id) => log(journals.acsUrl, id))),
+    Promise.all(transIds.map((id) => log(journals.directoryServerUrl, id))).then(together),
+    Promise.all(transIds.map((id) => log(journals.acsUrl, id))).then(together),
     orderid === '' ? [] : read<Line>(acquired),
   ])
   // What the issuer and the directory server said to each other is in the latter's notes already.
-  const browsers = issuer.flat().filter(({ peer }) => peer === 'browser')
+  const browsers = issuer?.filter(({ peer }) => peer === 'browser')
   return [
-    directory.flat().map((one, i) => threeDSecure(one, `ds-${i + 1}`, 'directory')),
-    browsers.map((one, i) => threeDSecure(one, `acs-${i + 1}`, 'issuer')),
-    lines.toReversed().map((line, i) => iso8583(line, `iso-${i + 1}`)),
+    directory?.map((one, i) => threeDSecure(one, `ds-${i + 1}`, 'directory')),
+    browsers?.map((one, i) => threeDSecure(one, `acs-${i + 1}`, 'issuer')),
+    lines?.toReversed().map((line, i) => iso8583(line, `iso-${i + 1}`)),
   ]
 }
+
+const together = (lists: readonly (Noted[] | undefined)[]): Noted[] | undefined =>
+  lists.includes(undefined) ? undefined : lists.flatMap((list) => list ?? [])
 
 const peers: Readonly<Record<string, Lane>> = { '3ds-server': 'gateway', acs: 'issuer', browser: 'shopper' }
 

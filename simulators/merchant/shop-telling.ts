@@ -19,6 +19,12 @@ interface Told {
   isSettled: boolean
 }
 
+/** What the journals said last, and whether each could be read just now. */
+interface Noted {
+  lists: readonly Message[][]
+  isWhole: boolean
+}
+
 /** The journals are asked again after this, however many look. */
 const freshMs = 200
 /** For what is still on its way when the outcome is known: the callback above all. */
@@ -29,7 +35,7 @@ const settlesAtLastMs = 20_000
 export class Telling {
   readonly #order: ShopOrder
   readonly #parts: Parts
-  #noted: Promise<Message[][]> = Promise.resolve([])
+  #noted: Promise<Noted> = Promise.resolve({ lists: [], isWhole: true })
   #readAt = -Infinity
   #overAt: number | undefined
   #told: Told | undefined
@@ -41,24 +47,33 @@ export class Telling {
 
   async now(): Promise<Told> {
     if (this.#told !== undefined) return this.#told
-    const { clock, book, account, journals } = this.#parts
+    const { clock, book, account } = this.#parts
     const order = this.#order
     const now = clock.now()
     if (order.mode === 'over') this.#overAt ??= now
     if (now - this.#readAt >= freshMs) {
       this.#readAt = now
-      this.#noted = readJournals(journals, order.transIds, order.orderid)
+      this.#noted = this.#read(this.#noted)
     }
     const noted = await this.#noted
     const callbacks = calledBack(book.list({ clientOrderid: order.clientOrderid }), account.controlKey)
-    const messages = inOrder([order.messages, ...noted, callbacks])
+    const messages = inOrder([order.messages, ...noted.lists, callbacks])
     const sinceOver = this.#overAt === undefined ? 0 : now - this.#overAt
-    const isSettled = sinceOver > settlesAtLastMs || (sinceOver > settlesMs && (callbacks.length > 0 || order.orderid === ''))
+    const isThere = noted.isWhole && (callbacks.length > 0 || order.orderid === '')
+    const isSettled = sinceOver > settlesAtLastMs || (sinceOver > settlesMs && isThere)
     const asked = messages.reduce((sum, { times }) => sum + times, 0)
     const revision = `"${order.changes}-${messages.length}-${asked}-${isSettled ? 'settled' : order.mode}"`
     const told = { messages, revision, isSettled }
     if (isSettled) this.#told = told
     return told
+  }
+
+  /** A journal that could not be read this time has what it had before. */
+  async #read(before: Promise<Noted>): Promise<Noted> {
+    const { transIds, orderid } = this.#order
+    const read = await readJournals(this.#parts.journals, transIds, orderid)
+    const { lists } = await before
+    return { lists: read.map((list, i) => list ?? lists[i] ?? []), isWhole: !read.includes(undefined) }
   }
 
   receiptUrl(): string | undefined {
