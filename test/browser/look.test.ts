@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { until } from '../conformance/client.ts'
 import { openBrowser, type TestBrowser } from '../harness/browser.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
@@ -53,17 +53,31 @@ test('by keyboard alone', () =>
 const heard = async (page: Page) => (await page.locator('main').ariaSnapshot()).split('\n').map((line) => line.trim())
 // The frame of a method that hangs keeps a page loading.
 const soon = { waitUntil: 'commit' } as const
+/** For a page that goes on by itself after ten seconds: it is looked at for as long as that takes. */
+async function standStill(page: Page): Promise<void> {
+  await page.clock.install()
+  await page.clock.pauseAt(new Date(Date.now() + 60_000))
+}
+/** Lets time pass for a page that stands still, until something is shown there: hardly any of it has passed since. */
+async function passUntil(page: Page, shown: Locator): Promise<void> {
+  const isShown = async () => (await page.clock.runFor(200), shown.isVisible())
+  assert.ok(await until(isShown, (so) => so, 60_000))
+  // The script of the page comes after what it shows, and begins to wait only then.
+  await page.waitForLoadState()
+}
 
 test('by ear: merchant, amount and what happens have names and roles', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
     await page.route(/\/method\//, () => undefined)
+    await standStill(page)
     await page.goto(sold.page, soon)
     const payment = ['- main:', '- heading "Payment to Sandbox Shop" [level=1]', '- paragraph: 10.50 USD']
     await page.getByText('Contacting').waitFor()
     assert.deepEqual(await heard(page), [...payment, '- status: Contacting your bank…'])
     assert.equal(await page.title(), 'Payment to Sandbox Shop')
     assert.equal(await page.locator('html').getAttribute('lang'), 'en')
+    await page.clock.resume()
     await page.unroute(/\/method\//)
     await page.route(/\/challenge$/, (route) => route.abort())
     // The page may go on by itself at this moment: then it is reloaded where it went.
@@ -85,8 +99,9 @@ test('what the bank says is text, stays long enough to be read, and whoever has 
       asked.push(dialog.message())
       void dialog.dismiss()
     })
+    await standStill(page)
     await shop.pay(page, sold)
-    await page.getByRole('heading', { name: 'Payment declined' }).waitFor()
+    await passUntil(page, page.getByRole('heading', { name: 'Payment declined' }))
     assert.equal(await page.locator('.says p').innerText(), says)
     assert.deepEqual(shop.posted(sold, 'back'), [])
     await page.getByRole('button', { name: 'Return to the shop' }).click()
@@ -97,13 +112,10 @@ test('what the bank says is text, stays long enough to be read, and whoever has 
 test('what the bank said is left after ten seconds by itself', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'frictionless-rejected' })
-    await page.clock.install()
-    await page.clock.pauseAt(new Date(Date.now() + 60_000))
+    await standStill(page)
     await shop.pay(page, sold)
     const declined = page.getByRole('heading', { name: 'Payment declined' })
-    // Its clock stands still but for this, so hardly any time has passed there when it is shown.
-    const isShown = async () => (await page.clock.runFor(200), declined.isVisible())
-    assert.ok(await until(isShown, (shown) => shown, 60_000))
+    await passUntil(page, declined)
     await page.clock.runFor(9_000)
     assert.ok(await declined.isVisible())
     assert.deepEqual(shop.posted(sold, 'back'), [])
@@ -114,6 +126,7 @@ test('what the bank said is left after ten seconds by itself', () =>
 test('dark where the cardholder likes it dark, and still where motion disturbs', () =>
   browser.visit({ dark: true, calm: true, phone: true }, async (page) => {
     const sold = await shop.sell({ scenario: 'silent-method' })
+    await standStill(page)
     await page.goto(sold.page, soon)
     await page.locator('.spinner').waitFor()
     const style = (of: string, what: string) => page.evaluate(`getComputedStyle(document.querySelector('${of}')).${what}`)

@@ -30,6 +30,9 @@ const prints = async (): Promise<Fields> =>
 test('printed as they are, the method frame runs in the page and the challenge takes its place', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
+    // The issuer's page waits a second at the most until its bank has the print: a second of its clock, which stands still.
+    await page.clock.install()
+    await page.clock.pauseAt(new Date(Date.now() + 60_000))
     const notified = page.waitForResponse((response) => /\/3ds\/[\w-]+\/method$/.test(response.url()))
     await page.goto(shop.print(sold, sold.shown.html ?? ''))
     assert.equal((await notified).status(), 200)
