@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ledger } from '../conformance/client.ts'
+import { ledger, until } from '../conformance/client.ts'
 import { decoded } from '../conformance/shopper.ts'
 import { openBrowser, type TestBrowser } from '../harness/browser.ts'
 import { openShop, type Shop, type Sold } from '../harness/shop.ts'
@@ -50,7 +50,9 @@ for (const { width, height, size, frame } of [
         [size],
       )
       const inside = page.frames().find((one) => one.name() === 'three-d-secure-challenge')
-      assert.deepEqual(await inside?.evaluate('[window.innerWidth, window.innerHeight]'), frame)
+      // The frame of another site is told its size a moment after it is there.
+      const sizeInside = () => inside?.evaluate<number[]>('[window.innerWidth, window.innerHeight]')
+      assert.deepEqual(await until(sizeInside, (seen) => seen?.join() === frame.join()), frame)
       assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0, 'nothing sticks out')
       await say(bank, 'hint')
       await shop.back(page, sold)
