@@ -50,7 +50,7 @@ test(`${seconds} s of damaged forms make the readers neither throw nor hang nor 
     }
     seen.slowestMs = Math.max(seen.slowestMs, performance.now() - began)
   }
-  assert.ok(seen.forms > 500 * seconds, `only ${seen.forms} forms`)
+  assert.ok(seen.forms > 50 * seconds, `only ${seen.forms} forms`)
   assert.ok(seen.undecodable > 0 && seen.refused > 0 && seen.read > 0, JSON.stringify(seen))
   assert.ok(seen.slowestMs < 20_000, `a hundred forms took ${seen.slowestMs} ms`)
 })

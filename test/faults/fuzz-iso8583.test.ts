@@ -55,7 +55,7 @@ test(`${seconds} s of damaged frames make the decoder neither throw nor hang (FU
     }
     seen.slowestMs = Math.max(seen.slowestMs, performance.now() - began)
   }
-  assert.ok(seen.runs > 500 * seconds, `only ${seen.runs} runs`)
+  assert.ok(seen.runs > 50 * seconds, `only ${seen.runs} runs`)
   assert.ok(seen.messages > 0 && seen.refused > 0, JSON.stringify(seen))
   assert.ok(seen.slowestMs < 20_000, `a hundred frames took ${seen.slowestMs} ms`)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { accepted, newOrderId, sale, status, until, type Order } from '../conformance/client.ts'
+import { accepted, newOrderId, sale, status, until, type Fields, type Order } from '../conformance/client.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { startWorld, type World } from '../harness/world.ts'
@@ -26,6 +26,18 @@ after(async () => {
 /** The postmaster writes its pid into its data directory. */
 const postmaster = (): number => Number(readFileSync(join(world.directory, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 
+/** How long the gateway lets a request wait for its database. */
+const patienceMs = 10_000
+
+/** On a slow machine the server may be back later than that: whoever waited so long asks the same again, as merchants do. */
+async function sell(name: string): Promise<Fields> {
+  for (let tries = 1; ; tries++) {
+    const since = performance.now()
+    const reply = await sale(world, { client_orderid: name, server_callback_url: `${merchant.origin}/${name}` })
+    if (reply.type === 'async-response' || performance.now() - since < patienceMs || tries > 12) return reply
+  }
+}
+
 test('killed twice under load: each sale acknowledged exists, ends, is sent once at the most and told, and the books are equal', async () => {
   const names = Array.from({ length: 600 }, () => newOrderId())
   const acknowledged: Order[] = []
@@ -35,7 +47,7 @@ test('killed twice under load: each sale acknowledged exists, ends, is sent once
   let next = 0
   const shop = async () => {
     for (let name = names[next++]; name !== undefined; name = names[next++]) {
-      const reply = await sale(world, { client_orderid: name, server_callback_url: `${merchant.origin}/${name}` })
+      const reply = await sell(name)
       if (reply.type === 'async-response') acknowledged.push(accepted(reply))
       else refusedFor.add(`${reply.type} ${reply['error-code']}`)
       if (acknowledged.length >= (killAt[0] ?? Infinity)) {

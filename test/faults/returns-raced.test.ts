@@ -16,7 +16,8 @@ let second: GatewayProcess
 before(async () => {
   world = await startWorld()
   desk = await openFaultDesk(world)
-  ;[first, second] = await Promise.all([startServe(world), startServe(world)])
+  first = await startServe(world)
+  second = await startServe(world)
 })
 after(async () => {
   for (const gateway of [first, second]) await gateway?.stop()

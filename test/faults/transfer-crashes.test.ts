@@ -82,12 +82,11 @@ async function settled(orderId: string, amount: number, seen: Json): Promise<voi
 test("killed while the merchant's server is asked: it is asked again, and the money moves once", async () => {
   const { amount } = next()
   const hanging = { now: true }
+  const asked = () => app.merchant.calls.filter(({ path }) => path.endsWith('/check')).length
+  const earlier = asked()
   app.merchant.lie = (path) => (path.startsWith('/transfer/') && hanging.now ? { hang: true } : {})
   const { orderId, ended } = await began(amount)
-  await until(
-    () => app.merchant.calls.filter(({ path }) => path.endsWith('/check')).length,
-    (calls) => calls > 0,
-  )
+  await until(asked, (calls) => calls > earlier)
   await world.crash(async () => void (hanging.now = false))
   const seen = await ended()
   assert.deepEqual(outcomeOf(seen), approved)
