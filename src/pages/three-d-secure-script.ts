@@ -107,7 +107,8 @@ watch('working', 500)
 
 /**
  * Shows the issuer in a frame of the largest size that fits, else in the whole window. The choice is kept with the entry in the browser's history: after a reload the issuer gets
- * an identical CReq. What happens in the frame may come to nothing (an issuer that refuses to be framed, an app that confirmed), so the page looks by itself as well.
+ * an identical CReq. The whole window is left once the page is loaded: before that it would not be kept in the history, and "back" would skip it. What happens in the frame may come
+ * to nothing (an issuer that refuses to be framed, an app that confirmed), so the page looks by itself as well.
  */
 export const challengeScript = `{
 ${awake}
@@ -162,5 +163,5 @@ else if (byBack) {
   place.hidden = true
   tell('asks', false)
   document.getElementById('${continueId}').hidden = false
-} else inWhole()
+} else window.addEventListener('load', () => window.setTimeout(inWhole))
 }`

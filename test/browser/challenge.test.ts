@@ -93,18 +93,20 @@ test('a reload goes on where the challenge was, with an identical CReq', () =>
     await approvedOnce(sold)
   }))
 
-test('back during the challenge: the cardholder is not sent forward against his will, and may go on', () =>
-  browser.visit({ phone: true }, async (page) => {
-    const sold = await shop.sell({ scenario: 'challenge' })
-    await shop.pay(page, sold)
-    await page.waitForURL(`${world.acsUrl}/challenge`)
-    await page.goBack()
-    await page.getByRole('button', { name: 'Continue to your bank' }).click()
-    await page.waitForURL(`${world.acsUrl}/challenge`)
-    await say(page, 'hint')
-    await shop.back(page, sold)
-    await approvedOnce(sold)
-  }))
+// Without a method nothing comes before the challenge.
+for (const scenario of ['challenge', 'no-method-challenge'])
+  test(`back during the challenge: the cardholder is not sent forward against his will, and may go on (${scenario})`, () =>
+    browser.visit({ phone: true }, async (page) => {
+      const sold = await shop.sell({ scenario })
+      await shop.pay(page, sold)
+      await page.waitForURL(`${world.acsUrl}/challenge`)
+      await page.goBack()
+      await page.getByRole('button', { name: 'Continue to your bank' }).click()
+      await page.waitForURL(`${world.acsUrl}/challenge`)
+      await say(page, 'hint')
+      await shop.back(page, sold)
+      await approvedOnce(sold)
+    }))
 
 test('back after the end shows the outcome, with a way to the shop, and nothing happens twice', () =>
   browser.visit({}, async (page) => {
