@@ -18,6 +18,7 @@ export class LineServer {
   readonly #lines = new Set<SocketLine>()
   #server: Server | undefined
   #port: number
+  #hadPort = false
   #opened = 0
 
   constructor(desk: Desk, log: Log, host: string, port: number) {
@@ -39,7 +40,7 @@ export class LineServer {
     return this.#server === undefined
   }
 
-  /** Starts to accept, on the same port as before. Rejects when the port is taken, and stays so for a while. */
+  /** Starts to accept, on the same port as before. Rejects when the port is taken; one that was its own may be for a while. */
   async accept(): Promise<void> {
     if (this.#server) return
     const server = createServer({ noDelay: true }, (socket) => this.#open(socket))
@@ -47,12 +48,13 @@ export class LineServer {
       const refused = await listening(server, this.#port, this.#host)
       if (refused === undefined) break
       // While this refused, the system may have lent the port to a connection that somebody opened.
-      if (refused.code !== 'EADDRINUSE' || tries === mostTries) throw refused
+      if (!this.#hadPort || refused.code !== 'EADDRINUSE' || tries === mostTries) throw refused
       await pause(tryAgainMs)
     }
     server.on('error', (error) => this.#log.error({ reason: error.message }, 'the line could not accept a connection'))
     const address = server.address()
     if (typeof address === 'object' && address) this.#port = address.port
+    this.#hadPort = true
     this.#server = server
   }
 

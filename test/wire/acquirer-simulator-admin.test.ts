@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { startAcquirer, type Acquirer } from '../../simulators/acquirer/start.ts'
 import {
   admin,
@@ -37,6 +40,19 @@ describe('the line can be troubled', () => {
     await assert.rejects(GatewayEnd.open(acquirer.port), { code: 'ECONNREFUSED' })
     await line.echo(next())
     assert.equal((await call('POST', '/line', { refuse: false })).body.refuse, false)
+    const end = await GatewayEnd.signedOn(acquirer.port)
+    end.close()
+  })
+
+  test('a port that was lent meanwhile is taken again when it is free; that of another is refused', async () => {
+    await assert.rejects(startAcquirer({ log: quietLog, port: acquirer.port }), { code: 'EADDRINUSE' })
+    await call('POST', '/line', { refuse: true })
+    const other = createServer().listen(acquirer.port, '127.0.0.1')
+    await once(other, 'listening')
+    const accepted = call('POST', '/line', { refuse: false })
+    await pause(300)
+    other.close()
+    assert.equal((await accepted).body.refuse, false)
     const end = await GatewayEnd.signedOn(acquirer.port)
     end.close()
   })
