@@ -105,8 +105,11 @@ async function visit(browser: Browser, how: Visit, use: (page: Page, context: Br
   }
 }
 
-/** For whoever reads why a test failed: where the browser was, and the words it showed. */
+/** For whoever reads why a test failed: where the browser was, and the words it showed, in frames too. */
 async function shownBy(page: Page): Promise<string> {
-  const words = await page.locator('body').innerText({ timeout: 1_000 }).catch(String)
-  return `At ${page.url()} the browser showed:\n${words.slice(0, shownCharacters).replaceAll(/^/gm, '  | ')}`
+  const shown = page.frames().map(async (frame) => {
+    const words = await frame.locator('body').innerText({ timeout: 1_000 }).catch(String)
+    return `At ${frame.url()} the browser showed:\n${words.slice(0, shownCharacters).replaceAll(/^/gm, '  | ')}`
+  })
+  return (await Promise.all(shown)).join('\n')
 }
