@@ -9,9 +9,21 @@ export const atBank = (page: Page): FrameLocator => page.frameLocator('iframe[ti
 export const pressAt = (bank: Bank, name: string | RegExp): Promise<void> =>
   bank.getByRole('button', { name }).dispatchEvent('click')
 
+const mostTries = 20
+
+/** Types a one-time password. What is typed while the page around a frame gives it the focus may be lost, and is typed again. */
+export async function typeIn(bank: Bank, password: string): Promise<void> {
+  const field = bank.getByLabel('One-time password')
+  for (let tries = 0; tries < mostTries; tries++) {
+    await field.fill(password)
+    if ((await field.inputValue()) === password) return
+  }
+  throw new Error('the password does not stay in its field')
+}
+
 /** Types a one-time password, and sends it. */
 export async function say(bank: Bank, password: string): Promise<void> {
-  await bank.getByLabel('One-time password').fill(password)
+  await typeIn(bank, password)
   await pressAt(bank, 'Confirm')
 }
 

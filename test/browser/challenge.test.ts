@@ -5,7 +5,7 @@ import { decoded } from '../conformance/shopper.ts'
 import { openBrowser, type TestBrowser } from '../harness/browser.ts'
 import { openShop, type Shop, type Sold } from '../harness/shop.ts'
 import { startWorld, type World } from '../harness/world.ts'
-import { atBank, creqsOf, say } from './bank.ts'
+import { atBank, creqsOf, say, typeIn } from './bank.ts'
 
 /** The challenge on the gateway's own page: in a frame where there is room, and whatever the cardholder does meanwhile. */
 
@@ -131,7 +131,7 @@ test('a password that is sent twice counts once', () =>
     const sold = await shop.sell({ scenario: 'challenge' })
     await shop.pay(page, sold)
     const bank = atBank(page)
-    await bank.getByLabel('One-time password').fill('hint')
+    await typeIn(bank, 'hint')
     // Without the pointer, as `say` presses it.
     const inside = page.frames().find((one) => one.name() === 'three-d-secure-challenge')
     const confirm = `[...document.querySelectorAll('button')].find((one) => one.textContent.includes('Confirm'))`
