@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { accepted, until } from '../conformance/client.ts'
 import { altered, lasting, uploadCres, uploadMethod } from '../conformance/shopper.ts'
-import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openBrowser, standStill, type TestBrowser } from '../harness/browser.ts'
 import { openShop, type Shop, type Sold } from '../harness/shop.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { atBank, pressAt, say } from './bank.ts'
@@ -24,10 +24,9 @@ after(async () => {
   await world?.stop()
 })
 
-/** Pays on a clock that stands still until the browser goes on from the method: however slow the machine is, no time has passed for the page. */
+/** Pays on a clock that stands still until the browser goes on from the method. */
 async function payInNoTime(page: Page, sold: Sold): Promise<void> {
-  await page.clock.install()
-  await page.clock.pauseAt(new Date(Date.now() + 60_000))
+  await standStill(page)
   const goesOn = page.waitForRequest(/\/3ds\/[\w-]+\/browser$/)
   await shop.pay(page, sold)
   await goesOn
@@ -66,8 +65,7 @@ for (const { scenario, expects } of [
   test(`a method like that of the card ${scenario} holds the payment up for ten seconds and no longer`, () =>
     browser.visit({ expects }, async (page) => {
       const sold = await shop.sell({ scenario })
-      await page.clock.install()
-      await page.clock.pauseAt(new Date(Date.now() + 60_000))
+      await standStill(page)
       const asked = page.waitForRequest(/\/method\//)
       await shop.pay(page, sold)
       await asked

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { until } from '../conformance/client.ts'
-import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openBrowser, standStill, type TestBrowser } from '../harness/browser.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { atBank, say, type Bank } from './bank.ts'
@@ -53,11 +53,6 @@ test('by keyboard alone', () =>
 const heard = async (page: Page) => (await page.locator('main').ariaSnapshot()).split('\n').map((line) => line.trim())
 // The frame of a method that hangs keeps a page loading.
 const soon = { waitUntil: 'commit' } as const
-/** For a page that goes on by itself after ten seconds: it is looked at for as long as that takes. */
-async function standStill(page: Page): Promise<void> {
-  await page.clock.install()
-  await page.clock.pauseAt(new Date(Date.now() + 60_000))
-}
 /** Lets time pass for a page that stands still, until something is shown there: hardly any of it has passed since. */
 async function passUntil(page: Page, shown: Locator): Promise<void> {
   const isShown = async () => (await page.clock.runFor(200), shown.isVisible())

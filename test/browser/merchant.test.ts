@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { accepted, until, type Fields } from '../conformance/client.ts'
 import { uploadCres, uploadMethod, waitsFor } from '../conformance/shopper.ts'
-import { openBrowser, type TestBrowser } from '../harness/browser.ts'
+import { openBrowser, standStill, type TestBrowser } from '../harness/browser.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { atBank, say } from './bank.ts'
@@ -31,8 +31,7 @@ test('printed as they are, the method frame runs in the page and the challenge t
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
     // The issuer's page waits a second at the most until its bank has the print: a second of its clock, which stands still.
-    await page.clock.install()
-    await page.clock.pauseAt(new Date(Date.now() + 60_000))
+    await standStill(page)
     const notified = page.waitForResponse((response) => /\/3ds\/[\w-]+\/method$/.test(response.url()))
     await page.goto(shop.print(sold, sold.shown.html ?? ''))
     assert.equal((await notified).status(), 200)

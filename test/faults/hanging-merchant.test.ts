@@ -55,12 +55,8 @@ test('1,000 callbacks that hang delay no callback of another merchant, at any ti
   const delays = [await otherIsToldAfterMs()]
   await selling
   // A sale is accepted before it has an outcome to be told.
-  const due = async () =>
-    (
-      await desk.rows<{ n: number }>(`select count(*)::int as n from delivery where state = 'due' and origin = $1`, [
-        hangs.origin,
-      ])
-    )[0]!.n
+  const waitingCalls = `select count(*)::int as n from delivery where state = 'due' and origin = $1`
+  const due = async () => (await desk.rows<{ n: number }>(waitingCalls, [hangs.origin]))[0]!.n
   assert.equal(await until(due, (n) => n >= waiting, 120_000), waiting)
   // Past the first calls that time out after 10 s, which open the breaker, and the probes after that.
   const since = performance.now()

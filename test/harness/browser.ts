@@ -64,6 +64,12 @@ export async function openBrowser(): Promise<TestBrowser> {
   }
 }
 
+/** From its next page on no time passes there but what `page.clock` is told: however slow the machine is, nothing on it is over before it was looked at. */
+export async function standStill(page: Page): Promise<void> {
+  await page.clock.install()
+  await page.clock.pauseAt(new Date(Date.now() + 60_000))
+}
+
 const shownCharacters = 3_000
 const lateMs = 10_000
 

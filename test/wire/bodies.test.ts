@@ -36,7 +36,7 @@ const codeOf = async (body: string) => readReply(await send('POST', statusUrl(wo
 const sells = async () => assert.equal((await settled(world, await order(world))).status, 'approved')
 const large = `login=${'x'.repeat(1.5 * mebi)}`
 
-/** What a client is answered that reads only once it has written all. */
+/** What a client is answered that reads only once it has written so many pieces of 64 KiB. */
 function answerAfter(announcedBytes: number, pieces: number): Promise<string> {
   const { pathname, port } = new URL(saleUrl(world))
   const head = `POST ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Type: ${formType}\r\nContent-Length: ${announcedBytes}\r\n\r\n`
@@ -47,7 +47,7 @@ function answerAfter(announcedBytes: number, pieces: number): Promise<string> {
     socket.setTimeout(60_000, () => socket.destroy(new Error('no answer')))
     socket.write(head)
     const write = (left: number): void => {
-      if (left > 0) socket.write('x'.repeat(announcedBytes / 48), () => setTimeout(write, 1, left - 1))
+      if (left > 0) socket.write('x'.repeat(mebi / 16), () => setTimeout(write, 1, left - 1))
       else socket.on('data', (chunk) => (said += chunk.toString()))
     }
     write(pieces)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { createHash, randomInt } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { deflateSync, inflateSync } from 'node:zlib'
 import { invalid, newOrderId, refused, required, sale, status, until } from '../conformance/client.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { freePort } from '../harness/port.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { startServe } from '../harness/serve.ts'
 import { openStage, type Sold, type Stage } from '../harness/three-d-secure.ts'
@@ -270,18 +270,6 @@ test('killed with SIGKILL while orders wait: the answer counts afterwards, once;
   await stage.isRefused(sold, 'declined', '2008')
   assert.equal(await asks(), 0)
 })
-
-/** Below those that systems give to whoever asks for any, and those among which worlds choose, so that nobody has it before it is used. */
-async function freePort(): Promise<number> {
-  const port = randomInt(10_000, 20_000)
-  const server = createServer()
-  const isFree = await new Promise<boolean>((resolve) =>
-    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
-  )
-  if (!isFree) return freePort()
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 test('an installation that names no directory server of 1.0.2 asks none', async () => {
   const file = join(world.directory, 'three-d-secure.json')
