@@ -24,7 +24,10 @@ export type Settings = Entry & {
 
 export interface CallOptions {
   signal?: AbortSignal
-  /** The same key means the same request, for 24 hours: what moves money may be sent again with it, whatever became of the first. */
+  /**
+   * Names this one request for 24 hours: sent again under it, it moves nothing and is answered with what the first one came to. Any other request that moves money is refused under it with
+   * code 11. 1 to 128 visible ASCII characters, else a `RangeError`.
+   */
   idempotencyKey?: string
 }
 
@@ -72,19 +75,22 @@ export function openCaller(settings: Settings): Caller {
 
   const urlOf = (operation: Operation): string => `${baseUrl}/${rowOf(operation).path}/${entry}`
 
-  const send = (
+  const send = async (
     operation: Operation,
     body: Pairs,
     headers: Readonly<Record<string, string>>,
     { idempotencyKey, signal }: CallOptions = {},
-  ): Promise<Posted> =>
-    post({
+  ): Promise<Posted> => {
+    if (idempotencyKey !== undefined && !/^[\x21-\x7e]{1,128}$/.test(idempotencyKey))
+      throw new RangeError('an idempotencyKey has 1 to 128 visible ASCII characters')
+    return post({
       url: urlOf(operation),
       body: writePairs(body),
       headers: idempotencyKey === undefined ? headers : { ...headers, 'idempotency-key': idempotencyKey },
       timeoutMs,
       ...(signal ? { signal } : {}),
     })
+  }
 
   return { call, signedCall }
 }

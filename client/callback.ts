@@ -4,7 +4,11 @@ import { controlOf } from './operations.ts'
 import { isFinal, type FinalStatus } from './replies.ts'
 import type { OrderName } from './requests.ts'
 
-/** What the gateway told the merchant's server. The checksum covers status and order alone; the rest is as trustworthy as the way it came. */
+/**
+ * What the gateway reports to the merchant's server. The checksum covers the status and the two ids of the order, and only once both
+ * are known to be right, since nothing separates them in what is signed. Amount, type and everything else is as trustworthy as the way
+ * it came: `status` is what to believe.
+ */
 export interface Callback {
   is: 'callback'
   status: FinalStatus
@@ -15,7 +19,7 @@ export interface Callback {
   fields: Fields
 }
 
-/** What the browser of a returning cardholder brought. Anybody may change the fields that the checksum does not cover: of amounts, ask `status`. */
+/** What the browser of a returning cardholder brought. Anybody may change the fields that the checksum does not cover: ask `status`. */
 export interface CustomerReturn {
   is: 'return'
   /** `processing` where there is no outcome yet. */
@@ -30,18 +34,30 @@ export interface NotGenuine {
   why: string
 }
 
-/** `text` is the URL of the callback or its query, or the body of its form. */
-export function readCallback(text: string, controlKey: string): Callback | NotGenuine {
-  const read = readSigned(text, controlKey)
+/**
+ * The order that a callback or a return says it is about, to look up what the merchant knows of it. Nothing is checked yet: it is what a
+ * stranger may have written. Undefined where the text names none.
+ */
+export function orderNamedIn(text: string): OrderName | undefined {
+  const { orderid = '', client_orderid: clientOrderid = '' } = fieldsIn(text) ?? {}
+  return orderid === '' || clientOrderid === '' ? undefined : { client_orderid: clientOrderid, orderid }
+}
+
+/**
+ * `text` is the URL of the callback or its query, or the body of its form. `expected` is the order as the merchant knows it: its own
+ * client_orderid, and the orderid that the reply to the payment gave. What is about another order is not genuine.
+ */
+export function readCallback(text: string, controlKey: string, expected: OrderName): Callback | NotGenuine {
+  const read = readSigned(text, controlKey, expected)
   if ('is' in read) return read
   const { status, order, fields } = read
   if (!isFinal(status)) return notGenuine(`its status is "${status}"`)
   return { is: 'callback', status, order, type: fields.type ?? '', amount: fields.amount ?? '', fields }
 }
 
-/** `text` is the body of the form. */
-export function readReturn(text: string, controlKey: string): CustomerReturn | NotGenuine {
-  const read = readSigned(text, controlKey)
+/** `text` is the body of the form, `expected` the order that this customer was sent to pay. */
+export function readReturn(text: string, controlKey: string, expected: OrderName): CustomerReturn | NotGenuine {
+  const read = readSigned(text, controlKey, expected)
   if ('is' in read) return read
   const { status, order, fields } = read
   if (!isFinal(status) && status !== 'processing') return notGenuine(`its status is "${status}"`)
@@ -50,15 +66,25 @@ export function readReturn(text: string, controlKey: string): CustomerReturn | N
 
 const notGenuine = (why: string): NotGenuine => ({ is: 'not genuine', why })
 
-function readSigned(text: string, controlKey: string): { status: string; order: OrderName; fields: Fields } | NotGenuine {
+/** The URL of a callback may have pairs of its own; the gateway's come after them. Undefined when it cannot be decoded. */
+function fieldsIn(text: string): Fields | undefined {
   const pairs = readPairs(text.slice(text.indexOf('?') + 1))
-  if (pairs === undefined) return notGenuine('it cannot be decoded')
-  // The URL of a callback may have pairs of its own; the gateway's come after them.
-  const fields: Fields = Object.fromEntries(pairs)
+  return pairs && Object.fromEntries(pairs)
+}
+
+function readSigned(
+  text: string,
+  controlKey: string,
+  expected: OrderName,
+): { status: string; order: OrderName; fields: Fields } | NotGenuine {
+  const fields = fieldsIn(text)
+  if (fields === undefined) return notGenuine('it cannot be decoded')
   const { status = '', orderid = '', client_orderid: clientOrderid = '', control } = fields
   if (control === undefined || control === '') return notGenuine('it has no control')
   if (!sameText(control.toLowerCase(), controlOf([status, orderid, clientOrderid], controlKey)))
     return notGenuine('its control does not match')
+  // Digits that move from one id to the other leave the checksum as it was.
+  if (orderid !== expected.orderid || clientOrderid !== expected.client_orderid) return notGenuine('it is about another order')
   return { status, order: { client_orderid: clientOrderid, orderid }, fields }
 }
 

@@ -32,8 +32,8 @@ export interface Client {
   getCardInfo: Call<asks.CardInfoRequest, Reply<CardInfo>>
   /** Waits for what became of a request: until its order is final, or until the cardholder has something to do. */
   finish(reply: Reply<Accepted>, options?: FinishOptions): Promise<Ending>
-  readCallback(text: string): Callback | NotGenuine
-  readReturn(text: string): CustomerReturn | NotGenuine
+  readCallback(text: string, expected: asks.OrderName): Callback | NotGenuine
+  readReturn(text: string, expected: asks.OrderName): CustomerReturn | NotGenuine
 }
 
 /** The keys are in closures alone, so that nothing that prints a client shows them. */
@@ -61,7 +61,7 @@ export function openClient(settings: Settings): Client {
     getCardInfo: call('get-card-info', cardInfo),
     finish: (reply, options = {}) =>
       finish(reply, (request) => status(request, options.signal ? { signal: options.signal } : {}), realTime, options),
-    readCallback: (text) => readCallback(text, controlKey),
-    readReturn: (text) => readReturn(text, controlKey),
+    readCallback: (text, expected) => readCallback(text, controlKey, expected),
+    readReturn: (text, expected) => readReturn(text, controlKey, expected),
   }
 }

@@ -8,9 +8,13 @@ import { newName, payment, secure, told } from './sandbox.ts'
 
 const client = openClient(secure)
 
-/** The shop's page for customers who come back. What it is told came through a browser: whether the money is there is asked elsewhere. */
+const client_orderid = newName()
+/** From the reply to the sale. The shop keeps it with this customer's basket. */
+let orderid = ''
+
+/** The shop's page for customers who come back. What it gets came through a browser: whether the money is there, status says. */
 async function welcome(request: IncomingMessage): Promise<string> {
-  const said = client.readReturn(await text(request))
+  const said = client.readReturn(await text(request), { client_orderid, orderid })
   return said.is === 'return'
     ? `Thank you. Order ${said.order.client_orderid} is ${said.status}.`
     : `This is no return: ${said.why}.`
@@ -23,10 +27,11 @@ const shop = `http://127.0.0.1:${(server.address() as { port: number }).port}`
 
 const reply = await client.sale({
   ...payment,
-  client_orderid: newName(),
+  client_orderid,
   credit_card_number: '4000000000002164',
   redirect_url: `${shop}/back`,
 })
+if (reply.is === 'accepted') orderid = reply.order.orderid
 const waiting = await client.finish(reply)
 if (waiting.is === 'cardholder' && waiting.step.redirectTo !== undefined) {
   const [ending, page] = await Promise.all([

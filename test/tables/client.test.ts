@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import currencyCodes from 'currency-codes'
 import * as fc from 'fast-check'
 import { minorUnits } from '../../client/amount.ts'
-import { readCallback, readReturn } from '../../client/callback.ts'
+import { orderNamedIn, readCallback, readReturn } from '../../client/callback.ts'
 import { challengeForm, methodForm, payerForm, stepOf } from '../../client/cardholder.ts'
 import { openClient } from '../../client/client.ts'
 import { readPairs, writePairs } from '../../client/form.ts'
@@ -113,12 +113,14 @@ const said = (changes: Record<string, string> = {}): string => {
   return writePairs(Object.entries({ ...fields, control: changes.control ?? control }))
 }
 
+const mine = { client_orderid: 'a b', orderid: '1000001' }
+
 test('a callback is read from a URL, a query or a form, after whatever the URL had of its own', () => {
-  const order = { client_orderid: 'a b', orderid: '1000001' }
   for (const text of [said(), `/callback?${said()}`, `https://shop.example/callback?shop=1&status=none&${said()}`]) {
-    const heard = readCallback(text, key)
+    const heard = readCallback(text, key, mine)
+    assert.deepEqual(orderNamedIn(text), mine)
     assert.ok(heard.is === 'callback', inspect(heard))
-    assert.deepEqual([heard.status, heard.order, heard.type, heard.amount], ['approved', order, 'sale', '10.42'])
+    assert.deepEqual([heard.status, heard.order, heard.type, heard.amount], ['approved', mine, 'sale', '10.42'])
   }
 })
 
@@ -135,15 +137,32 @@ const doubtful: readonly (readonly [text: string, why: string])[] = [
 ]
 
 test('what is not signed with the key is not believed, nor a callback without an outcome', () => {
-  for (const [text, why] of doubtful) assert.deepEqual(readCallback(text, key), { is: 'not genuine', why })
-  assert.equal(readCallback(said(), `${key}x`).is, 'not genuine')
-  assert.equal(readCallback(said({ control: controlOf(['approved', '1000001', 'a b'], key).toUpperCase() }), key).is, 'callback')
+  for (const [text, why] of doubtful) assert.deepEqual(readCallback(text, key, mine), { is: 'not genuine', why })
+  assert.equal(readCallback(said(), `${key}x`, mine).is, 'not genuine')
+  assert.equal(
+    readCallback(said({ control: controlOf(['approved', '1000001', 'a b'], key).toUpperCase() }), key, mine).is,
+    'callback',
+  )
+})
+
+test('a callback or return whose digits were moved between the two ids is about another order, though its checksum holds', () => {
+  // oxfmt-ignore
+  const forged: readonly (readonly [orderid: string, clientOrderid: string])[] = [
+    ['100000', '1a b'], ['1', '000001a b'], ['1000001a', ' b'], ['', '1000001a b'],
+  ]
+  const control = controlOf(['approved', '1000001', 'a b'], key)
+  for (const [orderid, clientOrderid] of forged) {
+    const text = said({ orderid, client_orderid: clientOrderid, control })
+    const refused = { is: 'not genuine', why: 'it is about another order' }
+    assert.deepEqual([readCallback(text, key, mine), readReturn(text, key, mine)], [refused, refused])
+  }
+  assert.equal(orderNamedIn('status=approved'), undefined)
 })
 
 test('a customer may come back before there is an outcome', () => {
-  const back = readReturn(said({ status: 'processing' }), key)
+  const back = readReturn(said({ status: 'processing' }), key, mine)
   assert.ok(back.is === 'return' && back.status === 'processing')
-  assert.equal(readReturn(said({ status: 'unknown' }), key).is, 'not genuine')
+  assert.equal(readReturn(said({ status: 'unknown' }), key, mine).is, 'not genuine')
 })
 
 // ---- what the cardholder has to do -------------------------------------------------------------------------------------------------

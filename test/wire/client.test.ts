@@ -238,15 +238,32 @@ describe('keys and paths', () => {
     isRefused(await openClient(at).sale(payment({ currency: 'JPY', amount: '100' })), 2)
     await assert.rejects(yen.sale(payment({ currency: 'JPY', amount: '100.5' })), RangeError)
   })
-  test('the same return twice under one Idempotency-Key is one, also when it has ended', async () => {
+  test('the same return twice under one Idempotency-Key is one, also when it has ended, and within ten minutes also without', async () => {
     const { order } = await approved(await client.sale(payment()))
     const tenth = { ...order, amount: '1.00', currency: 'USD' }
     const options = { idempotencyKey: randomUUID() }
     const first = await approved(await client.return(tenth, options))
     const second = await approved(await client.return(tenth, options))
     assert.notEqual(first.serialNumber, second.serialNumber)
+    await approved(await client.return(tenth))
     isRefused(await client.return({ ...order, amount: '9.43', currency: 'USD' }), 10)
     await approved(await client.return({ ...order, amount: '9.42', currency: 'USD' }))
+  })
+})
+
+describe('an idempotencyKey', () => {
+  test('names one request: any other is refused with code 11, which names it', async () => {
+    const options = { idempotencyKey: randomUUID() }
+    const sold = payment()
+    const first = await client.sale(sold, options)
+    const again = await client.sale(sold, options)
+    assert.ok(first.is === 'accepted' && again.is === 'accepted' && again.order.orderid === first.order.orderid)
+    const other = await client.sale(payment(), options)
+    assert.equal(other.is === 'refused' && other.message, `Idempotency-Key ${options.idempotencyKey} is already in use`)
+  })
+  test('that no gateway would take rejects, and nothing is sent', async () => {
+    for (const idempotencyKey of ['', 'one two', 'x'.repeat(129), 'caf\u00e9'])
+      await assert.rejects(client.sale(payment(), { idempotencyKey }), RangeError)
   })
 })
 
