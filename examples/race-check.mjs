@@ -10,6 +10,7 @@ Makes approved payments with a test card and asks for too much at once:
   returns            a sale, and many returns of a tenth of it, each with a comment of its own
   capture or void    a preauth, and a capture and a void of it
   doubled sale       one and the same sale, many times
+  repeated return    one and the same return of a tenth, three times, some seconds apart
 Then asks the gateway what became of each request, and adds up.
 
   --base-url URL      up to and without /api, such as http://127.0.0.1:8080/gateway
@@ -23,6 +24,7 @@ Then asks the gateway what became of each request, and adds up.
   --currency USD
   --card 4111111111111111
   --cvv2 123
+  --apart 3           seconds between the same return and its repeats
   --wait 60           seconds until a transaction must have ended
   --help
 
@@ -33,7 +35,7 @@ a payment that was not approved, a transaction that did not end. Use a test acco
 /** What keeps the check from telling anything. */
 class Inconclusive extends Error {}
 
-/** @typedef {{ baseUrl: string, login: string, controlKey: string, endpoint: string, rounds: number, parallel: number, amount: string, currency: string, card: string, cvv2: string, waitMs: number }} Wishes */
+/** @typedef {{ baseUrl: string, login: string, controlKey: string, endpoint: string, rounds: number, parallel: number, amount: string, currency: string, card: string, cvv2: string, apartMs: number, waitMs: number }} Wishes */
 /** @typedef {Record<string, string>} Fields */
 /** @typedef {{ orderid: string, client_orderid: string, serial: string }} Taken */
 
@@ -42,7 +44,7 @@ const wishes = readArguments()
 const step = tenthOf(wishes.amount)
 
 try {
-  const rows = [await raceReturns(), await raceCaptureAndVoid(), await raceSales()]
+  const rows = [await raceReturns(), await raceCaptureAndVoid(), await raceSales(), await repeatReturns()]
   printTable(rows)
   process.exitCode = rows.some(({ wrong }) => wrong > 0) ? 1 : rows.some(({ doubt }) => doubt !== '') ? 2 : 0
 } catch (error) {
@@ -96,6 +98,23 @@ async function raceSales() {
     if (charged > 1) row.wrong += 1
   }
   return told(row, 'CHARGED TWICE')
+}
+
+/** The same return again, as by a client that got no answer: the money goes back once. All rounds wait at the same time. */
+async function repeatReturns() {
+  const row = newRow(`3 times one return of ${step}`)
+  const round = async () => {
+    const sale = await approvedPayment('sale')
+    const ask = (at) => pause(at * wishes.apartMs).then(() => follow('return', sale, 'one of three', step))
+    const { approved } = await outcomes(row, await atOnce([0, 1, 2].map((at) => () => ask(at))))
+    const done = new Set(approved.map((seen) => seen['receipt-id'] ?? seen['processor-rrn']))
+    if (done.has(undefined)) row.doubt = 'status does not tell one return from another'
+    row.paid += minor(wishes.amount)
+    row.returned += done.size * minor(step)
+    if (done.size > 1) row.wrong += 1
+  }
+  await Promise.all(Array.from({ length: wishes.rounds }, round))
+  return told(row, 'RETURNED AGAIN')
 }
 
 function newRow(race) {
@@ -223,8 +242,6 @@ function sha1(...parts) {
   return createHash('sha1').update(parts.join(''), 'utf8').digest('hex')
 }
 
-// ---- money and words ---------------------------------------------------------------------------------------------------------------
-
 /** In minor units, by moving the point in the text: the amount is given with all decimals of its currency, so no list of currencies is needed. */
 function minor(amount) {
   return Number(amount.replace('.', ''))
@@ -247,7 +264,7 @@ function printTable(rows) {
   const lines = [['race', ...columns], ...shown.map((row) => [row.race, ...columns.map((name) => String(row[name]))])]
   const verdicts = ['verdict', ...shown.map(({ verdict }) => verdict)]
   for (const [at, [race, ...cells]] of lines.entries())
-    console.log(`${race.padEnd(24)}${cells.map((cell) => cell.padStart(11)).join('')}  ${verdicts[at]}`)
+    console.log(`${race.padEnd(28)}${cells.map((cell) => cell.padStart(11)).join('')}  ${verdicts[at]}`)
   const { rounds, currency } = wishes
   console.log(
     `\n${rounds} ${rounds === 1 ? 'round' : 'rounds'} of each; sums in ${currency}, as the gateway's own status tells them.`,
@@ -279,24 +296,18 @@ function readArguments() {
     currency: given.currency,
     card: given.card,
     cvv2: given.cvv2,
+    apartMs: whole('apart', given.apart, 0, 3_600) * 1_000,
     waitMs: whole('wait', given.wait, 1, 3_600) * 1_000,
   }
 }
 
 function parsed() {
   const text = (usual) => (usual === undefined ? { type: 'string' } : { type: 'string', default: usual })
+  // oxfmt-ignore
   const options = {
-    'base-url': text(),
-    login: text(),
-    'control-key': text(),
-    endpoint: text(),
-    rounds: text('5'),
-    parallel: text('64'),
-    amount: text('10.00'),
-    currency: text('USD'),
-    card: text('4111111111111111'),
-    cvv2: text('123'),
-    wait: text('60'),
+    'base-url': text(), login: text(), 'control-key': text(), endpoint: text(),
+    rounds: text('5'), parallel: text('64'), apart: text('3'), wait: text('60'),
+    amount: text('10.00'), currency: text('USD'), card: text('4111111111111111'), cvv2: text('123'),
     help: { type: 'boolean', default: false },
   }
   try {

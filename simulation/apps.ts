@@ -2,10 +2,12 @@ import { uuid } from '../src/base/random.ts'
 import type { Asking, Slot } from './asking.ts'
 import type { Cardholders } from './cardholders.ts'
 import type { Chance } from './chance.ts'
-import { cards, configuration, secureCards, transferEndpoints } from './configuration.ts'
+import { cards, configuration, secureCards, sumCards, sumEndpoints, transferEndpoints } from './configuration.ts'
+import { sumPages } from './gateway.ts'
 import type { Initiated, Mapped, MerchantServers } from './merchant-servers.ts'
+import type { SumPayers } from './sum-payers.ts'
 import { destinations } from './transfers.ts'
-import { cvv2s, payerOf, secureCvv2s } from './wants.ts'
+import { cvv2s, payerOf, secureCvv2s, sumCvv2s } from './wants.ts'
 
 /** A request of an app, and what the gateway said. */
 export interface Said {
@@ -14,6 +16,7 @@ export interface Said {
     invoiceId?: string
     session?: { token?: string }
     state?: string
+    redirectUrl?: string
     transferFeeList?: { assignedId: string; commissionCentis: number }[]
     error?: { cause: string; message: string }
   }
@@ -43,6 +46,7 @@ export interface AppParts {
   asking: Asking
   servers: MerchantServers
   cardholders: Cardholders
+  sumPayers: SumPayers
   orderIdOf(invoice: Initiated): bigint | undefined
   told: AppEvents
 }
@@ -50,6 +54,8 @@ export interface AppParts {
 /** Merchants' apps: they perform what was initiated, more than once at times, and ask until it is final. */
 export interface Apps {
   begin(number: number): void
+  /** At an endpoint that asks for a random sum. */
+  beginWithSum(number: number): void
   waiting(): number
 }
 
@@ -58,7 +64,7 @@ const polls = 12
 const endpoints = [17n, 17n, 18n, 18n, 19n, ...transferEndpoints, ...transferEndpoints] as const
 const finalStates: ReadonlySet<string | undefined> = new Set(['APPROVED', 'DECLINED'])
 
-export function openApps({ chance, slots, asking, servers, cardholders, orderIdOf, told }: AppParts): Apps {
+export function openApps({ chance, slots, asking, servers, cardholders, sumPayers, orderIdOf, told }: AppParts): Apps {
   const { ask, pause } = asking
   const random = chance.fork().random()
   let waiting = 0
@@ -95,13 +101,13 @@ export function openApps({ chance, slots, asking, servers, cardholders, orderIdO
 
   function performed(invoice: Initiated): Performed {
     const { kind, merchantId, endpointId, clientCardId, accessToken, nonce, signature, serialNumber } = invoice
-    const { threeDSecure } = configuration.endpoint(endpointId)!.settings
+    const { threeDSecure, randomSum } = configuration.endpoint(endpointId)!.settings
     const isAltered = chance.happens(0.03)
     const isElse = clientCardId !== undefined && chance.happens(0.1)
     const card = {
-      number: chance.pick(threeDSecure ? secureCards : cards),
+      number: chance.pick(randomSum ? sumCards : threeDSecure ? secureCards : cards),
       expiry: { month: 12, year: chance.happens(0.02) ? 2025 : 2031 },
-      securityCode: chance.pick(threeDSecure ? secureCvv2s : cvv2s),
+      securityCode: chance.pick(randomSum ? sumCvv2s : threeDSecure ? secureCvv2s : cvv2s),
       holder: { printedName: 'A BUYER' },
     }
     const reference = { clientCardId, ...(chance.happens(0.3) ? { securityCode: '123' } : {}) }
@@ -168,6 +174,11 @@ export function openApps({ chance, slots, asking, servers, cardholders, orderIdO
       const orderId = orderIdOf(invoice)
       if (said?.body.state !== 'REDIRECT_REQUEST' || isPaying || orderId === undefined) continue
       isPaying = true
+      const { redirectUrl = '' } = said.body
+      if (redirectUrl.startsWith(sumPages)) {
+        await sumPayers.pay(invoice, redirectUrl.slice(sumPages.length))
+        continue
+      }
       await cardholders.pay({ clientOrderid: invoice.invoiceId, endpointId: invoice.endpointId }, orderId)
     }
   }
@@ -220,13 +231,16 @@ export function openApps({ chance, slots, asking, servers, cardholders, orderIdO
     void use(performs).finally(() => waiting--)
   }
 
+  function begin(number: number, endpointId: bigint): void {
+    const invoice = initiated(number, endpointId)
+    start(performed(invoice))
+    // A merchant that gives a nonce out twice: two invoices with it, at once.
+    if (chance.happens(0.06)) start(performed(initiated(number + 100_000, invoice.endpointId, invoice.nonce)))
+  }
+
   return {
-    begin(number) {
-      const invoice = initiated(number, chance.pick(endpoints))
-      start(performed(invoice))
-      // A merchant that gives a nonce out twice: two invoices with it, at once.
-      if (chance.happens(0.06)) start(performed(initiated(number + 100_000, invoice.endpointId, invoice.nonce)))
-    },
+    begin: (number) => begin(number, chance.pick(endpoints)),
+    beginWithSum: (number) => begin(number + 200_000, chance.pick(sumEndpoints)),
     waiting: () => waiting,
   }
 }

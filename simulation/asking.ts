@@ -7,7 +7,7 @@ import type { SaleRequest, VerificationRequest } from '../src/spec/gateway/sale.
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
 import { configuration } from './configuration.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway } from './gateway-parts.ts'
 
 /** A gateway process that may be asked, if it is there. */
 export interface Slot {
@@ -27,6 +27,8 @@ export interface Named {
 export interface Wanted extends Named {
   operation: PaymentOperation
   values: SaleRequest | VerificationRequest | RebillRequest
+  /** Under which it is sent most often. */
+  idempotencyKey?: string
   /** The merchant whose card reference it names. */
   referenceOf?: bigint
 }

@@ -1,8 +1,10 @@
+import type { LegacyAuthentications } from './legacy-authentications.ts'
 import type { Reply } from '../src/gateway-api/reply.ts'
 import type { Order } from '../src/order/order.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import type { TransStatus } from '../src/three-d-secure/authentication.ts'
 import type { Upload } from './cardholders.ts'
+import { epochMs, farthestJumpMs } from './clock.ts'
 import { configuration, enrolmentOf, secureCards } from './configuration.ts'
 import type { Breaks } from './invariant.ts'
 import type { Json, Said } from './issuer-messages.ts'
@@ -10,9 +12,13 @@ import type { Json, Said } from './issuer-messages.ts'
 /** Watches the payments that run 3-D Secure: what was charged for must have been authenticated, by what the issuer said and nothing else. */
 export interface Authentications {
   asked(areq: Json): void
+  /** An Erro about an answer that had no fault. */
+  refused(erro: Json): void
   /** The answer of a process to a result. */
   told(id: string, said: Said, answer: Json | undefined, by: string): void
   uploaded(upload: Upload, reply: Reply | Refusal, reachedAt: number): void
+  /** A hosted page that began the method was answered until when the gateway waits, if it does. */
+  begun(orderId: bigint, until: number | undefined): void
   /** An authorisation leaves a gateway, under these names and with these tags. */
   authorised(order: Order, names: string, tags: ReadonlyMap<string, string>): void
   committed(order: Order): void
@@ -45,12 +51,16 @@ const twinsWithinMs = 1_000
 export function watchAuthentications(
   saidOf: (id: string) => readonly Said[] | undefined,
   orderOfId: (id: string) => Order | undefined,
+  orderOf: (orderId: bigint) => Order | undefined,
+  legacy: LegacyAuthentications,
   breaks: Breaks,
   now: () => number,
 ): Authentications {
   const asked = new Map<string, number>()
   const usedBy = new Map<string, string>()
   const acknowledged = new Map<string, number>()
+  /** When the wait for a method of the hosted page ends, by the authentication. */
+  const waitsUntil = new Map<string, number>()
 
   /** Results that a gateway has: of a challenge, only what the directory server told. */
   function resultsOf(id: string): Said[] {
@@ -72,7 +82,15 @@ export function watchAuthentications(
       if (authentication?.directory !== undefined && areq['purchaseAmount'] !== due)
         breaks('an issuer is asked once', `AReq ${id} is about ${String(areq['purchaseAmount'])}, not ${due}`)
     },
+    refused(erro) {
+      const { threeDSServerTransID: id, errorCode, errorDetail } = erro
+      breaks('what an issuer says is understood', `ARes of ${String(id)} got Erro ${String(errorCode)}: ${String(errorDetail)}`)
+    },
     told(id, said, answer, by) {
+      const code = answer?.['messageType'] === 'Erro' ? String(answer['errorCode']) : ''
+      // A result of another transaction, or one that comes again, is refused with 301.
+      if (said.genuine && code !== '' && code !== '301')
+        breaks('what an issuer says is understood', `RReq of ${id} got Erro ${code}: ${String(answer!['errorDetail'])}`)
       if (answer?.['messageType'] !== 'RRes') return
       if (!said.genuine) return breaks('only the issuer says how an authentication ended', `a forged result of ${id} was taken`)
       const before = (saidOf(id) ?? []).find((s) => s.confirmed)
@@ -90,6 +108,11 @@ export function watchAuthentications(
       else if (isRight || (before !== undefined && before < reachedAt))
         breaks('an upload is answered alike', `${what} for order ${orderId} was refused: ${reply.refused}`)
     },
+    begun(orderId, until) {
+      const { state, authentication } = orderOf(orderId)?.transactions[0] ?? {}
+      if (until === undefined && state === 'awaiting method' && authentication?.methodUntil === undefined)
+        breaks('a hosted page does not hold the payment up', `order ${orderId} does not wait for its page alone`)
+    },
     authorised(order, names, tags) {
       const charges = chargedBy(order)
       if (!runsHere(order)) return
@@ -100,6 +123,7 @@ export function watchAuthentications(
         if (isEnrolled(order) || !charges.has('not enrolled')) early('without an authentication')
         return
       }
+      if (authentication.version === '1.0.2') return legacy.authorised(order, names, tags, charges)
       const id = authentication.threeDSServerTransId
       const results = resultsOf(id)
       const good = results.filter((s) => charges.has(s.status))
@@ -114,6 +138,15 @@ export function watchAuthentications(
       usedBy.set(id, names)
     },
     committed({ orderId, transactions }) {
+      const { state: current, authentication: about, dueAt } = transactions[0]!
+      if (current === 'awaiting method' && about?.methodUntil !== undefined) {
+        const until = waitsUntil.get(about.threeDSServerTransId) ?? about.methodUntil
+        waitsUntil.set(about.threeDSServerTransId, until)
+        // A step committed after its time is due at once, by the clock of the process that decided it.
+        const latest = Math.max(until, epochMs + now() + farthestJumpMs)
+        if (about.methodUntil !== until || dueAt === undefined || dueAt > latest)
+          breaks('a hosted page does not hold the payment up', `order ${orderId} waits until ${dueAt}, not ${until}`)
+      }
       for (const { state, authentication, no } of transactions)
         if (['approved', 'declined', 'error', 'unknown'].includes(state) && authentication?.authenticationValue !== undefined)
           breaks('a proof is gone when it is not needed', `transaction ${no} of order ${orderId} is ${state} and has its proof`)
@@ -127,6 +160,8 @@ export function watchAuthentications(
           'a confirmed result counts',
           `order ${order.orderId} has ${authentication.status} after ${confirmed.status} was confirmed`,
         )
+      if (state === 'declined' && authentication?.methodUntil !== undefined && result.verified === 'UNKNOWN')
+        breaks('a hosted page does not hold the payment up', `order ${order.orderId} is declined since its page was closed`)
       if (state !== 'approved') return
       const should = authentication?.status === 'Y' || authentication?.status === 'A' ? 'AUTHENTICATED' : 'UNSUPPORTED'
       if (result.verified !== should)

@@ -50,6 +50,8 @@ export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts
       const order = await gateway.served.orders.byId({ merchantId, orderId })
       if (!order) throw new Error(`order ${orderId} is not there`)
       const values = {
+        client_orderid: wanted.clientOrderid,
+        orderid: orderId,
         ...(amount ? { amount, currency: currencyOf('USD')! } : {}),
         ...(comment === undefined ? {} : { comment }),
       }
@@ -69,7 +71,7 @@ export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts
     })
   }
 
-  /** Without a name of its own a request that was not answered is seldom sent again: it may be done twice. */
+  /** Without a key a request that was not answered is seldom sent again: it may be done twice. */
   async function insist(wanted: Wanted, intent: Intent, slot?: Slot): Promise<void> {
     for (let n = 0; n < tries; n++) {
       if (await send(wanted, intent, slot ?? chance.pick(slots))) return
@@ -80,10 +82,12 @@ export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts
 
   async function carryOut(wanted: Wanted, intent: Intent): Promise<void> {
     const way = chance.pick(['once', 'once', 'once', 'again', 'both', 'both'] as const)
-    if (way === 'both') return void (await Promise.all(slots.map((slot) => insist(wanted, intent, slot))))
+    // Two copies at the same moment, or, under its key, something else.
+    const rival = intent.idempotencyKey !== undefined && chance.happens(0.2) ? { ...intent, comment: 'and this' } : intent
+    if (way === 'both') return void (await Promise.all(slots.map((slot, n) => insist(wanted, n === 0 ? intent : rival, slot))))
     await insist(wanted, intent)
     if (way !== 'again') return
-    await pause(chance.happens(0.5) ? chance.between(0, 500) : chance.between(0, 40_000))
+    await pause(chance.between(0, chance.pick([500, 40_000, 200_000])))
     await insist(wanted, intent)
   }
 

@@ -9,6 +9,6 @@ export async function callRoute(routes: readonly Route[], path: string, body: ob
   }
   const route = routes.find(fits)!
   const params = Object.fromEntries(route.path.split('/').flatMap((part, i) => (part.startsWith(':') ? [[part.slice(1), given[i]!]] : []))) // oxfmt-ignore
-  const request = { method: 'POST', path, params, query: '', headers: {}, remoteAddress: '192.0.2.6', overloaded: false }
+  const request = { method: 'POST', path, params, query: '', headers: {}, clientAddress: '192.0.2.6', overloaded: false }
   return route.handle({ ...request, body: Buffer.from(JSON.stringify(body)) })
 }

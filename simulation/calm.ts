@@ -28,7 +28,7 @@ export interface CalmParts {
 }
 
 export function openCalm({ events, model, shoppers, apps, slots, began, isBroken }: CalmParts): Calm {
-  const isDelivered = () => [...model.dueDeliveries()].every((d) => d.dueAt! >= events.wall())
+  const isDelivered = () => [...model.deliveries.due()].every((d) => d.dueAt! >= events.wall())
   const limits = () => [model.timeLimits(), model.invoices.timeLimits()]
   const isWaitingOnly = () => limits().every((some) => some !== undefined)
   const untilLastLimit = () => Math.max(0, ...limits().flatMap((some) => some ?? [])) - events.wall()

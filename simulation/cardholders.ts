@@ -5,14 +5,16 @@ import { readCres } from '../src/order/browser-returned.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import { finalStatuses, type Status } from '../src/spec/words.ts'
 import type { Values } from '../src/spec/field.ts'
+import type { BrowserData } from '../src/three-d-secure/authentication.ts'
 import type { uploadMethodRequest } from '../src/spec/gateway/upload.ts'
 import { askedOf, type Asking, type Named, type Slot } from './asking.ts'
 import type { Chance } from './chance.ts'
 import type { Events } from './clock.ts'
 import { configuration } from './configuration.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway } from './gateway-parts.ts'
 import { cresOf, outOfBrowser, type Json } from './issuer-messages.ts'
 import type { AtIssuer, Issuers } from './issuers.ts'
+import type { LegacyIssuers } from './legacy-issuers.ts'
 
 /** A merchant's upload: the same `what` of the same order says the same. */
 export interface Upload {
@@ -28,9 +30,14 @@ export interface CardholderParts {
   slots: readonly Slot[]
   asking: Asking
   issuers: Issuers
+  legacyIssuers: LegacyIssuers
   onStatus(wanted: Named, orderId: bigint, status: string): void
   /** A gateway has answered an upload that reached it at that time. */
   onUploaded(upload: Upload, reply: Reply | Refusal, reachedAt: number): void
+  /** A gateway has answered a hosted page that began the method: until when it waits for it, if it does. */
+  onBegun(orderId: bigint, until: number | undefined): void
+  /** A merchant is about to upload this PARes for this order. */
+  onCarried(orderId: bigint, paRes: string): void
   trace(what: () => string): void
 }
 
@@ -40,12 +47,22 @@ export interface Cardholders {
   pay(wanted: Named, orderId: bigint): Promise<void>
 }
 
+/** What an upload of a PARes begins with. */
+const paresUpload = 'PARes '
+
 /** How an upload is made: once; again after it was answered; to both processes at once; or not at all. */
 type Way = 'once' | 'again' | 'both' | 'never'
+
+/** What becomes of the hosted page once it began the method: its browser is described when it is over, or the tab is closed. */
+type OnPage = 'stays' | 'is closed'
 
 interface Plan {
   methodAfterMs: number
   method: Way
+  /** Absent: the merchant runs the method on a page of its own. */
+  page: OnPage | undefined
+  /** How often the page is loaded again meanwhile. */
+  reloads: number
   /** Uploads the method of somebody else first. */
   strays: boolean
   at: AtIssuer | 'away'
@@ -64,6 +81,8 @@ function planOf(chance: Chance): Plan {
   return {
     methodAfterMs: chance.happens(0.002) ? chance.between(0.51 * hour, 0.6 * hour) : late,
     method: chance.happens(0.03) ? 'never' : chance.pick(ways),
+    page: chance.happens(0.3) ? chance.pick(['stays', 'is closed']) : undefined,
+    reloads: chance.pick([0, 0, 0, 1, 2]),
     strays: chance.happens(0.05),
     at: chance.pick(['right', 'right', 'right', 'right', 'right', 'right', 'wrong', 'cancel', 'away']),
     challengeMs: chance.happens(0.05) ? chance.between(60_000, 400_000) : chance.between(500, 30_000),
@@ -78,13 +97,27 @@ const browser = {
   browserAcceptHeader: '*/*', browserTZ: '-60', browserScreenHeight: '900', browserScreenWidth: '1400',
 } as const
 
+/** The same, as the hosted page sees it. */
+const seen: BrowserData = {
+  language: 'en-GB',
+  colorDepth: '24',
+  javaEnabled: false,
+  javascriptEnabled: true,
+  userAgent: 'Browser/1',
+  acceptHeader: '*/*',
+  timeZone: '-60',
+  screenHeight: '900',
+  screenWidth: '1400',
+}
+
 export function openCardholders(parts: CardholderParts): Cardholders {
-  const { events, chance, slots, asking, issuers, trace } = parts
+  const { events, chance, slots, asking, issuers, legacyIssuers, trace } = parts
   const { ask, pause } = asking
   const random = chance.fork().random()
   const tries = 5
   /** What issuers have handed out, for a merchant to mix up. */
   const handedOut: string[] = []
+  const paresHandedOut: string[] = []
 
   type Ask = (gateway: Gateway, asked: Asked) => Promise<Reply | Refusal>
   /** A request about an order, to a process at random or to this one. */
@@ -99,8 +132,13 @@ export function openCardholders(parts: CardholderParts): Cardholders {
   }
 
   async function status(wanted: Named, orderId: bigint): Promise<Reply | undefined> {
-    const reply = await about(wanted, orderId, 'status', (_gateway, asked) => performStatus(asked))
-    if (!reply || 'refused' in reply) return undefined
+    const { merchantId } = configuration.endpoint(wanted.endpointId)!
+    const reply = await ask(chance.pick(slots), async (gateway) => {
+      const shown = await gateway.served.orders.shown({ merchantId, orderId })
+      return performStatus({ ...askedOf(gateway, 'status', wanted, random), values: {}, ...shown })
+    })
+    if (!reply) return undefined
+    if ('refused' in reply) throw new Error(`the status of order ${orderId} was refused: ${reply.refused}`)
     // It shows the newest of what was asked, which may be about a capture or return by now.
     if (!['capture', 'reversal'].includes(reply['transaction-type']!)) parts.onStatus(wanted, orderId, reply['status']!)
     return reply
@@ -109,7 +147,7 @@ export function openCardholders(parts: CardholderParts): Cardholders {
   async function upload(wanted: Named, told: Upload, way: Way, kind: Asked['operation'], perform: Ask): Promise<void> {
     const once = async (slot?: Slot) => {
       for (let n = 0; n < tries; n++) {
-        trace(() => `shop     ${wanted.clientOrderid} uploads ${told.what}`)
+        trace(() => `shop     ${wanted.clientOrderid} uploads ${told.what.startsWith(paresUpload) ? 'a PARes' : told.what}`)
         const noted: Ask = async (gateway, asked) => {
           const reachedAt = events.now
           const reply = await perform(gateway, asked)
@@ -133,6 +171,19 @@ export function openCardholders(parts: CardholderParts): Cardholders {
     return upload(wanted, { orderId, what: `method of ${id}`, isRight }, way, 'upload-method-url-result', (gateway, asked) =>
       gateway.uploads.method({ ...asked, values }),
     )
+  }
+
+  /** The hosted page tells what it knows of its browser as it begins the method, at each load, and once more when the method is over. */
+  async function onPage(wanted: Named, orderId: bigint, token: string, { page, reloads, method }: Plan): Promise<void> {
+    for (let loads = 0; loads <= reloads; loads++) {
+      trace(() => `browser  ${wanted.clientOrderid} begins the method on the hosted page`)
+      await ask(chance.pick(slots), async ({ hosted }) => parts.onBegun(orderId, await hosted.methodBegun(token, seen)))
+      await pause(chance.between(100, 6_000))
+    }
+    if (page === 'is closed') return
+    const collected = { compInd: chance.pick(['Y', 'N'] as const), browser: seen }
+    const once = (slot: Slot) => ask(slot, ({ hosted }) => hosted.browserCollected(token, collected))
+    await (method === 'both' ? Promise.all(slots.map(once)) : once(chance.pick(slots)))
   }
 
   function uploadCres(wanted: Named, orderId: bigint, param: string, way: Way, isRight: boolean) {
@@ -159,6 +210,30 @@ export function openCardholders(parts: CardholderParts): Cardholders {
     await uploadCres(wanted, orderId, cres, plan.cres, true)
   }
 
+  function uploadPares(wanted: Named, orderId: bigint, paRes: string, md: string, way: Way) {
+    parts.onCarried(orderId, paRes)
+    return upload(
+      wanted,
+      { orderId, what: `${paresUpload}${paRes}`, isRight: true },
+      way,
+      'upload-pares-result',
+      (gateway, asked) => gateway.uploads.pares({ ...asked, values: { paRes, md } }),
+    )
+  }
+
+  /** The browser goes to an issuer of 1.0.2 with the PAReq, and comes back or not; at times the cardholder has another answer with it. */
+  async function payer(wanted: Named, orderId: bigint, pareq: string, md: string, plan: Plan): Promise<void> {
+    const foreign = paresHandedOut[0]
+    await pause(chance.happens(0.02) ? chance.between(0.99 * hour, 1.02 * hour) : plan.challengeMs)
+    if (plan.at === 'away') return
+    if (plan.before === 'foreign' && foreign !== undefined) await uploadPares(wanted, orderId, foreign, md, 'once')
+    const paRes = legacyIssuers.authenticate(pareq, plan.at)
+    if (paRes === undefined) return
+    paresHandedOut[0] = paRes
+    await pause(chance.between(20, 3_000))
+    await uploadPares(wanted, orderId, paRes, chance.happens(0.03) ? 'of another window' : md, plan.cres)
+  }
+
   return {
     async pay(wanted, orderId) {
       const plan = planOf(chance)
@@ -170,8 +245,14 @@ export function openCardholders(parts: CardholderParts): Cardholders {
         if (finalStatuses.has(reply['status'] as Status)) return
         const id = reply['tds-method-url-frame-3ds-server-trans-id']
         const creq = reply['tds-creq-form-creq']
+        const pareq = reply['tds-pareq-form-pareq']
         if (id !== undefined && !done.has(id)) {
           done.add(id)
+          const token = reply['redirect-to']!.split('/').at(-1)!
+          if (plan.page) {
+            await onPage(wanted, orderId, token, plan)
+            continue
+          }
           if (plan.strays) await uploadMethod(wanted, orderId, id.replace(/^.{8}/, '00000000'), 'once', false)
           await pause(plan.methodAfterMs)
           await uploadMethod(wanted, orderId, id, plan.method, true)
@@ -179,6 +260,10 @@ export function openCardholders(parts: CardholderParts): Cardholders {
         } else if (creq !== undefined && !done.has(creq)) {
           done.add(creq)
           await challenge(wanted, orderId, creq, plan)
+          if (plan.at === 'away') return
+        } else if (pareq !== undefined && !done.has(pareq)) {
+          done.add(pareq)
+          await payer(wanted, orderId, pareq, reply['tds-pareq-form-md']!, plan)
           if (plan.at === 'away') return
         }
       }

@@ -19,7 +19,10 @@ interface Planned {
 }
 
 /** Wall time when a simulation begins: noon, far from the turn of a CVV2 key. */
-const epochMs = Date.UTC(2026, 0, 5, 12, 30)
+export const epochMs = Date.UTC(2026, 0, 5, 12, 30)
+
+/** How far the wall clock of a process may be from true time. */
+export const farthestJumpMs = 60_000
 
 /** Times are whole parts of a millisecond that a double holds exactly: a sum that rounds would leave a timer that waits for its own moment forever. */
 const grain = 64

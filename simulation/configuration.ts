@@ -1,3 +1,4 @@
+import { checkDigitHolds } from '../src/base/luhn.ts'
 import { secret } from '../src/base/secret.ts'
 import type { Enrolment } from '../src/order/authenticate.ts'
 import { registryOf, type Endpoint, type Gate, type GateRow, type Registry } from '../src/merchant/merchant.ts'
@@ -62,13 +63,14 @@ export const merchantServers = [
   { merchantId: 1n, url: 'http://app1.test/mobile' },
   { merchantId: 2n, url: 'http://app2.test/mobile' },
   { merchantId: 3n, url: 'http://app3.test/mobile' },
+  { merchantId: 4n, url: 'http://app4.test/mobile' },
 ] as const
 
-/** Three merchants; endpoint 14 has no gate, 15 and 16 run 3-D Secure, the latter by a policy of its own; apps use 17 to 19, and 20 to 22 for transfers, of which 20 lets the consumer choose the fee. */
+/** Four merchants, the last of which has no filters; endpoint 14 has no gate, 15 and 16 run 3-D Secure, the latter by a policy of its own; apps use 17 to 19, and 20 to 22 for transfers, of which 20 lets the consumer choose the fee; 23 asks for a random sum; cards of 1.0.2 pay at 24 and 25. */
 export const configuration: Registry = registryOf({
   version: 1n,
   staleAt: Infinity,
-  merchants: [1n, 2n, 3n].map((merchantId) => ({
+  merchants: [1n, 2n, 3n, 4n].map((merchantId) => ({
     merchantId,
     login: `shop${merchantId}`,
     name: `Shop ${merchantId}`,
@@ -78,8 +80,8 @@ export const configuration: Registry = registryOf({
   })),
   endpoints: [
     endpoint(11n, 1n, [1n]),
-    endpoint(12n, 2n, [2n], { callbackUrl: 'http://shop2.test/endpoint' }),
-    endpoint(13n, 3n, [2n, 1n]),
+    endpoint(12n, 2n, [2n], { callbackUrl: 'http://shop2.test/endpoint', repeatWindowMs: 15_000 }),
+    endpoint(13n, 3n, [2n, 1n], { repeatWindowMs: 0 }),
     endpoint(14n, 1n, []),
     endpoint(15n, 1n, [1n], { threeDSecure: true }),
     endpoint(16n, 2n, [2n], {
@@ -93,12 +95,20 @@ export const configuration: Registry = registryOf({
     endpoint(20n, 3n, [2n, 1n], { merchantServerUrl: merchantServers[2].url, consumerDefinedRate: true }),
     endpoint(21n, 1n, [1n], { merchantServerUrl: merchantServers[0].url, threeDSecure: true }),
     endpoint(22n, 3n, [1n, 2n], { merchantServerUrl: merchantServers[2].url }),
+    endpoint(23n, 4n, [1n], { merchantServerUrl: merchantServers[3].url, randomSum: true }),
+    endpoint(24n, 4n, [1n], { threeDSecure: true }),
+    endpoint(25n, 4n, [2n], {
+      threeDSecure: true,
+      authenticationPolicy: { attempted: 'authorise', unavailable: 'authorise', notEnrolled: 'authorise', failed: 'decline' },
+    }),
   ],
   groups: [],
   gates,
   filters,
 })
 
+export const legacyEndpoints = [24n, 24n, 25n] as const
+export const sumEndpoints = [23n] as const
 export const transferEndpoints = [20n, 20n, 21n, 22n] as const
 
 /** Hosts of the merchants' receivers. */
@@ -106,6 +116,8 @@ export const receivers = ['shop1.test', 'shop2.test', 'shop3.test', 'books.test'
 export const servers = merchantServers.map(({ url }) => new URL(url).host)
 
 export const cards = ['4111111111111111', '5555555555554444', '4242424242424242'] as const
+/** One of them so often that its wrong sums are used up. */
+export const sumCards = [cards[0], cards[0], cards[0], cards[1]] as const
 
 /** In no card range. */
 const unknownCard = '4000000000000002'
@@ -121,4 +133,22 @@ const ranges: Record<(typeof cards)[number], Enrolment> = {
   '4242424242424242': { is: 'enrolled', directory: 'south', version: '2.2.0', methodUrl: 'https://issuer.test/method' },
 }
 
-export const enrolmentOf = (pan: string): Enrolment => ranges[pan as (typeof cards)[number]] ?? { is: 'not enrolled' }
+/** Directory servers of 3-D Secure 1.0.2, by the first digits of the cards that they are asked about. */
+const legacyPrefixes = { 'old-north': '400011112222', 'old-south': '510011112222' } as const
+export type LegacyDirectoryName = keyof typeof legacyPrefixes
+const legacyDirectories = Object.keys(legacyPrefixes) as LegacyDirectoryName[]
+
+/** A card of its own for each payment, so that a question shows what it is about. */
+export function legacyCard(number: number): string {
+  const prefix = legacyPrefixes[legacyDirectories[number % 2]!] + String(number % 1_000).padStart(3, '0')
+  return [...Array(10).keys()].map((digit) => `${prefix}${digit}`).find(checkDigitHolds)!
+}
+
+/** Whether an order was paid with this card of 1.0.2. */
+export const isLegacyCard = (pan: string, { bin, lastFour }: { bin: string; lastFour: string }): boolean =>
+  legacyDirectories.some((name) => pan.startsWith(legacyPrefixes[name])) && pan.startsWith(bin) && pan.endsWith(lastFour)
+
+export function enrolmentOf(pan: string): Enrolment {
+  const directory = legacyDirectories.find((name) => pan.startsWith(legacyPrefixes[name]))
+  return directory ? { is: 'to be asked', directory } : (ranges[pan as (typeof cards)[number]] ?? { is: 'not enrolled' })
+}

@@ -23,6 +23,7 @@ export const filters: readonly (FilterRule & { merchantId: bigint })[] = [
 ] // oxfmt-ignore
 
 type Limit = (typeof limits)[keyof typeof limits]
+const limitsOf: Readonly<Record<string, Limit | undefined>> = limits
 
 /** What a limit may take longer than its window to forget: a span on either side. */
 const slackMs = (windowMs: number) => 2 * Math.ceil(windowMs / 60)
@@ -72,7 +73,8 @@ export function watchFilters(
   function judge(order: Order): void {
     const { merchantId, screening, request } = order
     const what = `order ${order.orderId} of merchant ${merchantId}`
-    const limit = limits[Number(merchantId) as keyof typeof limits]
+    const limit = limitsOf[String(merchantId)]
+    if (!limit) return
     if (!screening?.counted) return breaks('limits are never exceeded', `${what} was not counted`)
     const isFiltered = statusOf(order) === 'filtered'
     if (isFiltered !== (screening.refusal !== undefined) || (isFiltered && order.attempts.length > 0))

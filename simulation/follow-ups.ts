@@ -1,10 +1,13 @@
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import type { Reply } from '../src/gateway-api/reply.ts'
-import type { Order, Transaction } from '../src/order/order.ts'
-import { placeKey } from '../src/order/store.ts'
+import { isRandomSum, type Order, type Transaction } from '../src/order/order.ts'
+import { placeKey } from '../src/order/change.ts'
+import type { RepeatRow } from '../src/order/store.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import type { Intent } from './asking.ts'
 import type { Breaks } from './invariant.ts'
+import type { KeyWatch } from './key-watch.ts'
+import { configuration } from './configuration.ts'
 import type { StoreModel } from './store-model.ts'
 import { payerOf } from './wants.ts'
 
@@ -51,13 +54,27 @@ function owedOf(order: Order): string[] {
 
 const meant = { capture: ['capture'], return: ['return', 'cancel'], void: ['void'] } as const
 
-export function watchFollowUps(
-  model: StoreModel,
-  ledger: Ledger,
-  orderOf: (id: bigint) => Order | undefined,
-  breaks: Breaks,
-): FollowUps {
+/** All its fields. */
+const requestOf = ({ orderId, operation, amount, comment }: Intent): string =>
+  `the ${operation} of ${amount?.text ?? 'all'} of order ${orderId} (${comment ?? 'no comment'})`
+
+const isNamedOtherwise = (one: Intent, other: Intent): boolean =>
+  one.idempotencyKey !== undefined && other.idempotencyKey !== undefined && one.idempotencyKey !== other.idempotencyKey
+
+const windowOf = ({ endpointId }: Order): number => configuration.endpoint(endpointId)!.settings.repeatWindowMs ?? 600_000
+
+interface FollowParts {
+  model: StoreModel
+  ledger: Ledger
+  orderOf: (id: bigint) => Order | undefined
+  keys: KeyWatch
+  breaks: Breaks
+}
+
+export function watchFollowUps({ model, ledger, orderOf, keys, breaks }: FollowParts): FollowUps {
   const intents = new Map<string, Intent>()
+  /** Where the transactions of an order stood when a request reached the gateway, by its serial number. */
+  const statesBefore = new Map<string, Order['transactions']>()
   const references = new Map<bigint, bigint>()
 
   const approvedAtAcquirer = (orderId: string) =>
@@ -76,10 +93,12 @@ export function watchFollowUps(
 
   /** Whether a transaction is the second of one request. */
   function checkOnce(order: Order, t: Transaction): void {
+    // The gateway gives the hold of a random sum back by itself.
+    if (isRandomSum(order) && t.kind === 'void') return
     const intent = intents.get(t.serialNumber!)
     const what = `transaction ${t.no} of order ${order.orderId}`
     if (!intent) return breaks('a request is done as it was asked', `nobody asked for ${what}`)
-    const { operation, amount, comment, idempotencyKey } = intent
+    const { operation, amount, idempotencyKey } = intent
     const isMeant = (meant[operation] as readonly string[]).includes(t.kind)
     if (!isMeant || t.amountMinor <= 0n || (amount !== undefined && amount.minor !== t.amountMinor))
       breaks(
@@ -91,27 +110,59 @@ export function watchFollowUps(
       // One that came after it, perhaps in the same commit, is judged itself.
       if (!earlier || earlier.operation !== operation || other.no > t.no) continue
       const isNamedAlike = idempotencyKey !== undefined && earlier.idempotencyKey === idempotencyKey
-      const isEqual = earlier.amount?.minor === amount?.minor && earlier.comment === comment
-      if (isNamedAlike || (isEqual && !ended.has(other.state)))
+      const isEqual = requestOf(earlier) === requestOf(intent) && !isNamedOtherwise(earlier, intent)
+      const wasJustApproved = other.state === 'approved' && t.createdAt - other.finalAt! < windowOf(order)
+      if (isNamedAlike || (isEqual && (!ended.has(other.state) || wasJustApproved)))
         breaks('a request is done once', `${what} is asked for by the same request as transaction ${other.no}`)
     }
   }
 
+  /** A request that was answered with the transaction of another one has to be equal to that one, which has to be open or just approved. Under a key it may be any of the same request. */
+  function checkRepeat(order: Order, intent: Intent, { serialNumber, transactionNo, at }: RepeatRow): void {
+    const repeated = order.transactions.find(({ no }) => no === transactionNo)!
+    const first = intents.get(repeated.serialNumber ?? '')
+    const what = `${requestOf(intent)} as ${serialNumber}`
+    if (!first || requestOf(first) !== requestOf(intent) || isNamedOtherwise(first, intent))
+      breaks(
+        'a repeat is of the same request',
+        `${what} was answered with ${first && requestOf(first)}, transaction ${transactionNo}`,
+      )
+    const before = statesBefore.get(serialNumber)?.find(({ no }) => no === transactionNo)
+    if (intent.idempotencyKey !== undefined || !before) return
+    const isOver = before.state === 'approved' && at - before.finalAt! >= windowOf(order)
+    if (isOver || failed.has(before.state))
+      breaks('a repeat is of the same request', `${what} was answered with transaction ${transactionNo}, which was over`)
+  }
+
   return {
-    following: (intent, serialNumber) => void intents.set(serialNumber, intent),
-    followed({ orderId, operation, idempotencyKey }, serialNumber, reply, again) {
+    following(intent, serialNumber) {
+      intents.set(serialNumber, intent)
+      const { merchantId, transactions } = orderOf(intent.orderId)!
+      statesBefore.set(serialNumber, transactions)
+      const { idempotencyKey: key } = intent
+      if (key !== undefined) keys.asked({ merchantId, key, request: requestOf(intent) })
+    },
+    followed(intent, serialNumber, reply, again) {
+      const { orderId, operation, idempotencyKey } = intent
+      const order = orderOf(orderId)!
+      const named =
+        idempotencyKey === undefined
+          ? undefined
+          : { merchantId: order.merchantId, key: idempotencyKey, request: requestOf(intent) }
       const what = `the ${operation} of order ${orderId} as ${serialNumber}`
       if ('refused' in reply) {
+        if (named && reply.refused === 'key in use') keys.refused(named)
         if (again && idempotencyKey !== undefined)
           breaks('the same request has the same answer', `${what} was acknowledged, and is refused: ${reply.refused}`)
         return
       }
-      const order = orderOf(orderId)!
-      const made = order.transactions.some((t) => t.serialNumber === serialNumber)
+      const made = order.transactions.find((t) => t.serialNumber === serialNumber)
+      const repeat = model.repeat(order, serialNumber)
+      if (repeat) checkRepeat(order, intent, repeat)
+      if (named) keys.answered(named, `${orderId}/${made?.no ?? repeat?.transactionNo}`)
       if (made && again && idempotencyKey !== undefined)
         breaks('a request is done once', `${what} was acknowledged before, and is a transaction of its own`)
-      if (!made && model.repeatOf(order, serialNumber) === undefined)
-        breaks('an acknowledged order exists', `${what} was acknowledged, and is not there`)
+      if (!made && !repeat) breaks('an acknowledged order exists', `${what} was acknowledged, and is not there`)
     },
     registered(orderId, cardRefId) {
       if ((references.get(orderId) ?? cardRefId) !== cardRefId)

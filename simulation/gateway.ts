@@ -1,110 +1,44 @@
-import type { Duplex } from 'node:stream'
-import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import { openConnectors } from '../src/acquirer/connectors.ts'
-import type { Connector } from '../src/acquirer/connector.ts'
 import { openIso8583Connector } from '../src/acquirer/iso8583/connector.ts'
-import type { Clock } from '../src/base/clock.ts'
-import type { Log } from '../src/base/log.ts'
-import type { Random } from '../src/base/random.ts'
+import { openTurns } from '../src/base/turn.ts'
 import { secret } from '../src/base/secret.ts'
 import { openReference } from '../src/card/reference.ts'
 import { withCvv2 } from '../src/card/vault.ts'
 import type { Delivery } from '../src/delivery/delivery.ts'
-import { openSender, type Rendered } from '../src/delivery/send.ts'
-import type { World as Served } from '../src/gateway-api/asked.ts'
-import { callbackPairs, renderCallback } from '../src/gateway-api/callback.ts'
-import type { Performer as Uploader } from '../src/gateway-api/checks.ts'
+import { openSender } from '../src/delivery/send.ts'
+import { callbackMessages } from '../src/gateway-api/callback-messages.ts'
 import { hideBy } from '../src/risk/limits.ts'
 import { performUploadCres } from '../src/gateway-api/upload-cres.ts'
 import { performUploadMethod } from '../src/gateway-api/upload-method.ts'
-import type { Outgoing } from '../src/http/outgoing.ts'
-import type { Answer } from '../src/http/server.ts'
-import type { Registry } from '../src/merchant/merchant.ts'
+import { performUploadPares } from '../src/gateway-api/upload-pares.ts'
 import { cardMapping } from '../src/mobile-api/mapping.ts'
 import type { MobileWorld } from '../src/mobile-api/mobile-world.ts'
 import { mobileRoutes } from '../src/mobile-api/serve.ts'
+import { takeSum, viewOfSum } from '../src/mobile-api/sum-page.ts'
 import { openInvoiceWork } from '../src/mobile-api/work.ts'
-import { openDoor, type Door } from '../src/order/advance.ts'
+import { openDoor } from '../src/order/advance.ts'
 import type { Order } from '../src/order/order.ts'
-import { performersOf, type OutsideStep, type Performer } from '../src/order/perform.ts'
+import { performersOf } from '../src/order/perform.ts'
 import { authenticate } from '../src/order/perform-authentication.ts'
 import { takeResult, wantedResult } from '../src/order/challenge-result.ts'
 import { openReader } from '../src/order/read.ts'
 import { openSteps } from '../src/order/steps.ts'
-import { openDirectories } from '../src/three-d-secure/directory.ts'
-import { hostedUrls, usableUrl } from '../src/three-d-secure/forms.ts'
-import type { Place } from '../src/order/store.ts'
-import { startHeartbeat, type Heartbeat } from '../src/storage/store-heartbeat.ts'
+import { hostedOrders } from '../src/pages/three-d-secure-order.ts'
+import { usableUrl } from '../src/three-d-secure/forms.ts'
+import type { Place } from '../src/order/change.ts'
 import { drawIds } from '../src/storage/store-ids.ts'
-import type { KeyRing } from '../src/storage/store-keys.ts'
+import { openJudge } from '../src/storage/store-silence.ts'
+import { startBeating } from './beating.ts'
 import { callRoute } from './call-route.ts'
 import { directories, enrolmentOf } from './configuration.ts'
-import type { Invoices } from './invoices.ts'
+import { directoriesOf, enrolmentOver, server } from './directory-clients.ts'
 import { answerResult, cardOf, sealedCardOf, type ResultParts } from './results.ts'
-import type { Stores } from './store-line.ts'
+import { openStrays } from './strays.ts'
+import type { Gateway, GatewayParts } from './gateway-parts.ts'
 
-/** What a process stands on. A planted bug replaces one of these or wraps what is built on them. */
-export interface GatewayParts {
-  name: string
-  clock: Clock
-  random: Random
-  log: Log
-  keys: KeyRing
-  stores: Stores
-  registry: Registry
-  connect: () => Duplex
-  outgoing: Outgoing
-  /** The way to the directory servers. */
-  issuers: Outgoing
-  /** Orders in hand at once; few, so that some are committed unleased. */
-  maxHeld: number
-  sweepMs: number
-  wrap: Wraps
-}
-
-/** Where a planted bug gets between the parts. */
-export interface Wraps {
-  stores?: (stores: Stores, parts: GatewayParts) => Stores
-  heartbeat?: (heartbeat: Heartbeat, parts: GatewayParts) => Heartbeat
-  connector?: (connector: Connector, parts: GatewayParts) => Connector
-  performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>
-  door?: (door: Door, performers: Record<OutsideStep, Performer>, parts: GatewayParts) => Door
-  results?: (results: ResultParts, parts: GatewayParts) => ResultParts
-  inbound?: (inbound: Gateway['result'], parts: GatewayParts) => Gateway['result']
-  uploads?: (uploads: Uploads) => Uploads
-  /** What merchants' servers are asked and told. */
-  merchantCalls?: (outgoing: Outgoing, parts: GatewayParts) => Outgoing
-  /** The table of invoices. */
-  invoices?: (invoices: Invoices) => Invoices
-  /** The books of the other end: a bug of the acquirer. */
-  ledger?: (ledger: Ledger) => Ledger
-}
-
-export interface Uploads {
-  method: Uploader
-  cres: Uploader
-}
-
-export interface Gateway {
-  processId: bigint
-  served: Served
-  uploads: Uploads
-  /** A request of an app. */
-  apps(path: string, body: object): Promise<Answer>
-  /** A result that this directory server posts: the text to answer with, or nothing where it could not be stored. */
-  result(text: string, directory: string): Promise<string | undefined>
-  lost: Promise<void>
-  /** The same order as main stops in. */
-  stop(): Promise<void>
-}
-
+export const sumPages = 'https://gateway.test/sum/'
 const policy = { plainHttp: true, loopbackAnyPort: false }
 const blockOfIds = 1_000
-const server = {
-  refNumber: 'SIMULATED_3DS_SERVER',
-  resultsUrl: 'https://results.gateway.test/3ds/results',
-  pages: (token: string) => hostedUrls('https://gateway.test', '/gateway', token),
-}
 /** Directory servers by the common name of their certificate. */
 const peers: ReadonlyMap<string, string> = new Map(directories.map((name) => [name, name]))
 const usable = (url: string) => usableUrl(url, { loopbackHttp: false }) instanceof URL
@@ -116,10 +50,12 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const { orders, deliveries, reserve } = parts.stores
   const ids = (name: string, block: number) => drawIds(() => reserve(name, block), block)
   const processId = await ids('process', 1).take()
-  const beating = await startHeartbeat(parts.stores.heartbeat, processId, parts.name, clock, log)
+  const beating = await startBeating(parts, processId, () => door.counts().held)
   const heartbeat = wrap.heartbeat?.(beating, parts) ?? beating
+  const judge = openJudge(() => parts.stores.silent(), heartbeat, clock)
   const connectors = openConnectors(
     (gate) => {
+      const strays = openStrays()
       const real = openIso8583Connector({
         gate: { ...gate.settings, gateId: gate.gateId },
         clock,
@@ -127,44 +63,34 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
         log,
         connect: () => parts.connect(),
         limits: { maxOpen: gate.settings.maxOpen },
+        onStray: strays.came,
       })
-      return wrap.connector?.(real, parts) ?? real
+      return wrap.connector?.(real, parts, strays) ?? real
     },
     (closed) => void closed,
   )
   connectors.follow(registry)
 
-  const renderFor = (delivery: Delivery, order: Order): Rendered | undefined => {
-    const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)
-    const merchant = registry.merchant(order.merchantId)!
-    return transaction && renderCallback(delivery.url, callbackPairs(order, transaction, merchant), policy)
-  }
   const orderOf = async (delivery: Delivery) => (await orders.load([delivery]))[0]
+  const callbacks = callbackMessages({ registry: () => registry, orderOf, policyOf: () => policy })
   const mapping = cardMapping(() => served, orderOf)
-  const renderAny = (delivery: Delivery, order: Order) =>
-    delivery.kind === 'callback' ? Promise.resolve(renderFor(delivery, order)) : mapping.render(delivery)
+  const rendered = async (delivery: Delivery, order: Order) =>
+    delivery.kind === 'callback' ? callbacks.renderFor(delivery, order) : mapping.render(delivery)
   const sender = openSender({
     store: deliveries,
     outgoing: parts.outgoing,
-    kinds: {
-      'card mapping': mapping,
-      callback: {
-        async render(delivery) {
-          const order = await orderOf(delivery)
-          return order && renderFor(delivery, order)
-        },
-        judge: (reply) => (reply.is === 'answered' && reply.status === 200 ? 'received' : 'again'),
-      },
-    },
+    kinds: { 'card mapping': mapping, callback: callbacks },
     clock,
     random,
     heartbeat,
+    judge,
     log,
     timeoutMs: 10_000,
     maxInHand: parts.maxHeld,
     sweepMs: parts.sweepMs * 2,
   })
   const directory = directoriesOf(parts)
+  const legacyOf = (name: string) => parts.legacy.directories.find((one) => one.name === name)!
   const real = performersOf({
     clock,
     random,
@@ -175,7 +101,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
         held,
         transaction,
       ),
-    enrol: () => Promise.reject(new Error('no card of this world is in a range of 1.0.2')),
+    enrol: enrolmentOver(parts),
     gate: (id) => registry.gate(id),
     connector: (id) => connectors.connector(id),
     holding: heartbeat.holding,
@@ -188,6 +114,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     keys: parts.keys,
     performers,
     heartbeat,
+    judge,
     clock,
     log,
     sweepMs: parts.sweepMs,
@@ -210,11 +137,11 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, parts.keys, random),
     onStep: steps.start,
     deliveryRoom: () => sender.room(),
-    onDeliveries: (made, order) => sender.take(made.map((delivery) => ({ delivery, render: () => renderAny(delivery, order) }))),
+    onDeliveries: (made, order) => sender.take(made.map((delivery) => ({ delivery, render: () => rendered(delivery, order) }))),
   })
   const door = wrap.door?.(opened, performers, parts) ?? opened
   const reader = openReader(orders, clock, log)
-  const uploads = { method: performUploadMethod, cres: performUploadCres }
+  const uploads = { method: performUploadMethod, cres: performUploadCres, pares: performUploadPares }
   const surroundings = {
     orders,
     keys: parts.keys,
@@ -255,27 +182,38 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     useNonce: () => Promise.resolve(false),
     publicUrls: () => [],
     denied: () => ({ status: 403, type: 'text/html', body: '' }),
-    pareqParts: () => ({ merchantName: '', country: '840', site: '' }),
-    paresRoots: () => [],
+    pareqParts: () => ({ merchantName: 'Simulated shop', country: '840', site: 'https://shop.test' }),
+    paresRoots: (name) => legacyOf(name).roots,
     keys: parts.keys,
     orderIds: ids('order', blockOfIds),
     issuerOf: () => undefined,
     clock,
+    turns: openTurns(queueMicrotask),
     random,
     log,
     limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
     callbackPolicy: policy,
     answered: () => {},
+    repeated: () => {},
     explains: false,
     decoyKey: secret('decoy'),
     outgoing: wrap.merchantCalls?.(parts.outgoing, parts) ?? parts.outgoing,
     invoices: parts.stores.invoices,
-    wrongSums: { count: () => Promise.resolve(0), answer: () => Promise.resolve(undefined) },
+    wrongSums: parts.stores.wrongSums,
     planner,
-    sumPage: (token) => `https://gateway.test/sum/${token}`,
+    sumPage: (token) => `${sumPages}${token}`,
     holding: heartbeat.holding,
+    judge,
     policyOf: () => policy,
   }
+  const hosted = hostedOrders({
+    ...served,
+    ...surroundings,
+    locate: orders.locate,
+    order: reader.byId,
+    merchant: registry.merchant,
+    processId: () => processId,
+  })
   const invoiceWork = openInvoiceWork(() => served, parts.sweepMs * 4)
   steps.sweep()
   sender.sweep()
@@ -286,6 +224,11 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     served,
     apps: (path, body) => callRoute(routes, path, body),
     uploads: wrap.uploads?.(uploads) ?? uploads,
+    hosted: wrap.hosted?.(hosted, performers, parts) ?? hosted,
+    sums: {
+      view: (token) => viewOfSum(served, token),
+      take: (token, answer) => takeSum(served, invoiceWork.begin, token, answer),
+    },
     result: wrap.inbound?.(inbound, parts) ?? inbound,
     lost: heartbeat.lost,
     async stop() {
@@ -298,31 +241,5 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       await reader.close()
       await heartbeat.stop()
     },
-  }
-}
-
-/** The real client of the directory servers, over memory. */
-const directoriesOf = ({ issuers, random, log }: GatewayParts) =>
-  openDirectories({
-    directories: directories.map((name) => ({ name, url: `https://${name}.test/messages`, tls: {}, timeoutMs: 10_000 })),
-    server: { threeDSServerRefNumber: server.refNumber, threeDSServerURL: server.resultsUrl },
-    outgoing: issuers,
-    policy,
-    random,
-    log,
-  })
-
-/** Keys that nobody turns: hours are far longer than a simulation. */
-export function openFixedKeys(random: Random): KeyRing {
-  const made = new Map(
-    (['pan', 'cvv2', 'control', 'fingerprint', 'digest'] as const).map((purpose) => [
-      purpose,
-      { version: 1n, key: secret(random.bytes(32)) },
-    ]),
-  )
-  return {
-    current: (purpose) => made.get(purpose)!,
-    version: (purpose, version) => (version === 1n ? made.get(purpose)!.key : undefined),
-    turn: () => Promise.resolve(),
   }
 }

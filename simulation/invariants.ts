@@ -2,11 +2,13 @@ import { isRepeat } from '../simulators/acquirer/behaviour.ts'
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import type { Message } from '../simulators/acquirer/wire.ts'
 import { readTags } from '../simulators/acquirer/wire.ts'
+import type { Reply } from '../src/gateway-api/reply.ts'
+import type { Refusal } from '../src/spec/refusals.ts'
 import { finalStatuses, kindWords, type Status } from '../src/spec/words.ts'
 import type { EventName } from '../src/order/event.ts'
 import { statusOf, statusOfState, type Order } from '../src/order/order.ts'
 import { authenticationKey } from '../src/order/locator-keys.ts'
-import { placeKey, type Change } from '../src/order/store.ts'
+import { placeKey, type Change } from '../src/order/change.ts'
 import type { Breaks, Broken, Invariant } from './invariant.ts'
 import { watchAuthentications, type Authentications } from './authentications.ts'
 import type { Wanted } from './asking.ts'
@@ -14,21 +16,33 @@ import { configuration } from './configuration.ts'
 import { watchFilters } from './filters.ts'
 import { watchFollowUps, type FollowUps } from './follow-ups.ts'
 import type { Said } from './issuer-messages.ts'
+import { watchLegacy, type LegacyAuthentications } from './legacy-authentications.ts'
+import type { LegacyIssuers } from './legacy-issuers.ts'
+import { watchKeys } from './key-watch.ts'
 import type { Told } from './merchants.ts'
 import type { MerchantServers } from './merchant-servers.ts'
 import { watchMobile, type MobileInvariants } from './mobile-invariants.ts'
+import { watchSums } from './sum-invariants.ts'
 import { watchTransfers, type TransferInvariants } from './transfer-invariants.ts'
 import { watchOvertaking } from './overtaking.ts'
+import { watchPatience, type Patience } from './patience.ts'
 import type { StoreModel } from './store-model.ts'
+import { watchWaiting, type Waiting } from './waiting.ts'
 
 export interface Invariants {
   broken(): Broken | undefined
   breaks: Breaks
   authentications: Authentications
+  legacy: LegacyAuthentications
   followUps: FollowUps
   mobile: MobileInvariants
   transfers: TransferInvariants
+  patience: Patience
+  waiting: Waiting
   answered(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
+  /** A payment reaches a gateway under a key, and is answered there. */
+  keyed(wanted: Wanted, key: string): void
+  keyedAnswer(wanted: Wanted, key: string, reply: Reply | Refusal): void
   status(orderId: bigint, status: string): void
   committed(change: Change, stored: Order | undefined): void
   sent(processId: bigint | undefined, message: Message): void
@@ -70,7 +84,9 @@ export function watchInvariants(
   model: StoreModel,
   ledger: Ledger,
   saidOf: (id: string) => readonly Said[] | undefined,
+  legacyIssuers: LegacyIssuers,
   servers: MerchantServers,
+  lives: (processId: bigint) => boolean,
   now: () => number,
 ): Invariants {
   let broken: Broken | undefined
@@ -82,6 +98,7 @@ export function watchInvariants(
   const owners = new Map<string, string>()
   const statuses = new Map<bigint, string>()
   const overtaking = watchOvertaking(now)
+  const waiting = watchWaiting(now)
 
   const breaks = (invariant: Invariant, why: string) => (broken ??= { invariant, why, at: now() })
   const orderOf = (orderId: bigint) => model.orders.get(keyOf.get(orderId) ?? '')
@@ -90,10 +107,18 @@ export function watchInvariants(
     return place && model.orders.get(placeKey(place))
   }
   const filtered = watchFilters(model, breaks, now)
-  const followUps = watchFollowUps(model, ledger, orderOf, (...broke) => void breaks(...broke))
+  const keys = watchKeys(breaks)
+  const keyedOf = ({ endpointId, operation, clientOrderid }: Wanted, key: string) => {
+    const { merchantId } = configuration.endpoint(endpointId)!
+    return { merchantId, key, request: `the ${operation} ${clientOrderid}` }
+  }
+  const followUps = watchFollowUps({ model, ledger, orderOf, keys, breaks })
   const transfers = watchTransfers(ledger, servers.initiated, (...broke) => void breaks(...broke))
-  const mobile = watchMobile(model, servers, transfers, (...broke) => void breaks(...broke))
-  const authentications = watchAuthentications(saidOf, byAuthentication, breaks, now)
+  const sums = watchSums(model, ledger, now, (...broke) => void breaks(...broke))
+  const mobile = watchMobile(model, servers, transfers, sums, (...broke) => void breaks(...broke))
+  const patience = watchPatience(model, lives, breaks, now)
+  const legacy = watchLegacy(model, legacyIssuers, (...broke) => void breaks(...broke))
+  const authentications = watchAuthentications(saidOf, byAuthentication, orderOf, legacy, breaks, now)
 
   /** How long an answer to an attempt is waited for once it is sent. */
   function patienceOf(orderId: bigint, stan: string, terminal: string): number {
@@ -130,6 +155,15 @@ export function watchInvariants(
     byName.set(name, [...others, order.orderId])
   }
 
+  function checkWaiting({ before, rows }: Change) {
+    for (const { event, transactionNo } of rows) {
+      if (event !== 'answer lost' && event !== 'answer awaited') continue
+      const attempt = before?.attempts.find((a) => a.transactionNo === transactionNo && a.outcome === undefined)
+      const early = attempt && waiting.givenUp(attempt)
+      if (early !== undefined) breaks('an answer is waited for', `order ${before!.orderId}: ${early}`)
+    }
+  }
+
   function seen(orderId: bigint, status: string, where: string) {
     const before = statuses.get(orderId)
     if (before !== undefined && before !== status && finalStatuses.has(before as Status))
@@ -141,9 +175,12 @@ export function watchInvariants(
     broken: () => broken,
     breaks,
     authentications,
+    legacy,
     followUps,
     mobile,
     transfers,
+    patience,
+    waiting,
     acknowledged: () => acknowledged,
     answered(wanted, answer) {
       const { merchantId } = configuration.endpoint(wanted.endpointId)!
@@ -162,10 +199,17 @@ export function watchInvariants(
       acknowledged.set(answer.orderId, wanted)
       sameAnswer(wanted, answer.orderId)
     },
+    keyed: (wanted, key) => keys.asked(keyedOf(wanted, key)),
+    keyedAnswer(wanted, key, reply) {
+      if (!('refused' in reply)) keys.answered(keyedOf(wanted, key), `${reply['gateway-order-id']}/1`)
+      else if (reply.refused === 'key in use') keys.refused(keyedOf(wanted, key))
+    },
     status(orderId, status) {
       if (finalStatuses.has(status as Status)) seen(orderId, status, 'a status reply')
     },
-    committed({ before, after, rows, deliveries }, stored) {
+    committed(change, stored) {
+      const { before, after, rows, deliveries } = change
+      patience.committed(change)
       const key = placeKey(after)
       const { orderId } = after
       if (stored?.version !== before?.version)
@@ -175,6 +219,7 @@ export function watchInvariants(
         )
       keyOf.set(orderId, key)
       if (!before) checkNewName(after)
+      checkWaiting(change)
       filtered(after, before)
       const status = statusOf(after)
       if (finalStatuses.has(status) || statuses.has(orderId)) seen(orderId, status, 'the store')
@@ -197,7 +242,7 @@ export function watchInvariants(
       }
       for (const d of deliveries) {
         const same = [...Array(after.deliveries + 2).keys()]
-          .map((no) => model.deliveries.get(`${key}/${no}`))
+          .map((no) => model.deliveries.rows.get(`${key}/${no}`))
           .filter((o) => o && o.url === d.url && o.transactionNo === d.transactionNo)
         if (same.length > 1)
           breaks('an outcome is told once to each', `order ${orderId} has ${same.length} messages for ${d.url}`)
@@ -222,6 +267,7 @@ export function watchInvariants(
       const what = `${type} ${stan} of order ${orderId}`
       if (processId === undefined || model.isDead(processId))
         breaks('nobody sends without its lease', `process ${processId} sent ${what} after its lease`)
+      patience.sent({ type, fields })
       const attempt = orderOf(orderId)?.attempts.find((a) => a.stan === stan && a.terminalId === terminal)
       if (!attempt) return void breaks('an attempt is recorded before it is sent', `${what} was sent and is not stored`)
       const owner = `${orderId}/${attempt.no}`

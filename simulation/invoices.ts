@@ -1,11 +1,14 @@
 import type { Invoice } from '../src/mobile-api/invoice.ts'
 import type { InvoiceStore, Move, OpenInvoice } from '../src/mobile-api/store-invoices.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
+import type { Claimer } from '../src/storage/store-silence.ts'
 
 /** A row of invoices as it is stored: never changed in place. */
 export interface InvoiceRow extends OpenInvoice {
   dueAt: number | undefined
   lease: bigint | undefined
+  /** It waits for an operator. */
+  alarm?: string
 }
 
 const ended: ReadonlySet<Invoice['state']> = new Set(['ordered', 'declined'])
@@ -20,9 +23,9 @@ export class Invoices {
   readonly nonces = new Set<string>()
   /** Those with something due, so that a sweep does not look at all there are. */
   readonly #due = new Set<string>()
-  readonly #isFree: (lease: bigint | undefined, processId: bigint) => boolean
+  readonly #isFree: (lease: bigint | undefined, by: Claimer) => boolean
 
-  constructor(isFree: (lease: bigint | undefined, processId: bigint) => boolean) {
+  constructor(isFree: (lease: bigint | undefined, by: Claimer) => boolean) {
     this.#isFree = isFree
   }
 
@@ -30,10 +33,12 @@ export class Invoices {
     return this.#due.size > 0
   }
 
-  /** When those that wait for a choice end, if nothing else is left to do. */
+  /** When those that wait for a choice or a sum end, if nothing else is left to do. */
   timeLimits(): number[] | undefined {
     const due = [...this.#due].map((key) => this.rows.get(key)!)
-    return due.every(({ invoice }) => invoice.state === 'choosing') ? due.map((row) => row.dueAt!) : undefined
+    return due.every(({ invoice: { state } }) => state === 'choosing' || state === 'answering')
+      ? due.map((row) => row.dueAt!)
+      : undefined
   }
 
   add({ invoice, secrets }: OpenInvoice, processId: bigint): boolean {
@@ -50,14 +55,14 @@ export class Invoices {
     return row && { invoice: row.invoice, secrets: row.secrets }
   }
 
-  claimDue(processId: bigint, now: number, limit: number): OpenInvoice[] {
+  claimDue(by: Claimer, now: number, limit: number): OpenInvoice[] {
+    const { processId } = by
     return [...this.#due]
       .map((key) => [key, this.rows.get(key)!] as const)
-      .filter(([, row]) => row.dueAt! <= now && this.#isFree(row.lease, processId))
+      .filter(([, row]) => row.dueAt! <= now && row.alarm === undefined && this.#isFree(row.lease, by))
       .sort(([, a], [, b]) => a.dueAt! - b.dueAt!)
       .slice(0, limit)
-      .map(([key, { invoice: was, secrets }]) => {
-        const invoice = { ...was, tries: was.tries + 1 }
+      .map(([key, { invoice, secrets }]) => {
         this.#write(key, { invoice, secrets, dueAt: now + leaseLookMs, lease: processId })
         return { invoice, secrets }
       })
@@ -82,10 +87,18 @@ export class Invoices {
     return { invoice, secrets }
   }
 
-  putBack(of: Invoice, processId: bigint, dueAt: number): void {
+  rest(of: Invoice, processId: bigint, dueAt: number): void {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
     if (row?.dueAt !== undefined && row.lease === processId) this.#write(key, { ...row, dueAt, lease: undefined })
+  }
+
+  putBack(of: Invoice, processId: bigint, dueAt: number, alarm: string | undefined): void {
+    const key = invoiceKey(of)
+    const row = this.rows.get(key)
+    if (row?.dueAt === undefined || row.lease !== processId) return
+    const invoice = { ...row.invoice, tries: row.invoice.tries + 1 }
+    this.#write(key, { ...row, invoice, dueAt, lease: undefined, ...(alarm === undefined ? {} : { alarm }) })
   }
 
   #write(key: string, row: InvoiceRow): void {
@@ -104,8 +117,12 @@ export const invoiceKey = ({ merchantId, invoiceId }: Pick<Invoice, 'merchantId'
 export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise<T>): InvoiceStore => ({
   add: (invoice, secrets, processId) => run(() => table.add({ invoice, secrets }, processId)),
   find: (merchantId, invoiceId) => run(() => table.find(merchantId, invoiceId)),
-  claimDue: (processId, now, limit) => run(() => table.claimDue(processId, now, limit)),
+  claimDue: async (by, now, limit) => {
+    const claimed = await run(() => table.claimDue(by, now, limit))
+    return claimed.map(({ invoice, secrets }) => ({ invoice, openSecrets: () => secrets }))
+  },
   findByPage: (pageToken) => run(() => table.findByPage(pageToken)),
   move: (invoice, to, processId, now) => run(() => table.move(invoice, to, processId, now)),
-  putBack: (invoice, processId, dueAt) => run(() => table.putBack(invoice, processId, dueAt)),
+  rest: (invoice, processId, dueAt) => run(() => table.rest(invoice, processId, dueAt)),
+  putBack: (invoice, processId, dueAt, alarm) => run(() => table.putBack(invoice, processId, dueAt, alarm)),
 })

@@ -13,6 +13,8 @@ export interface Passage {
   version: Version
   /** Of a payment, or of a card alone. */
   category: string
+  /** A Mastercard card, whose issuers' proofs are a byte longer. */
+  isMastercard: boolean
   directory: Directory
   /** What ARes says. */
   status: Exclude<TransStatus, 'I'>
@@ -49,8 +51,8 @@ const eciOf = (passage: Passage, status: TransStatus): string | undefined =>
   passage.directory === 'north' || status === 'Y' ? commonEci[status] : undefined
 
 /** Every proof is another, so that it is known which message it came with. */
-const proofOf = (status: TransStatus, random: Random): string | undefined =>
-  status === 'Y' || status === 'A' ? random.bytes(20).toString('base64') : undefined
+const proofOf = ({ isMastercard }: Passage, status: TransStatus, random: Random): string | undefined =>
+  status === 'Y' || status === 'A' ? random.bytes(isMastercard ? 21 : 20).toString('base64') : undefined
 
 const names = ({ version, threeDSServerTransID, acsTransID, dsTransID }: Passage) => ({
   messageVersion: version,
@@ -62,7 +64,7 @@ const names = ({ version, threeDSServerTransID, acsTransID, dsTransID }: Passage
 export function aresOf(passage: Passage, random: Random): { message: Json; said: Said } {
   const { status } = passage
   const eci = eciOf(passage, status)
-  const proof = proofOf(status, random)
+  const proof = proofOf(passage, status, random)
   const message = {
     messageType: 'ARes',
     ...names(passage),
@@ -80,7 +82,7 @@ export function aresOf(passage: Passage, random: Random): { message: Json; said:
 export function rreqOf(passage: Passage, ending: Ending, random: Random): { message: Json; said: Said } {
   const { status, cancel } = ending
   const eci = eciOf(passage, status)
-  const proof = proofOf(status, random)
+  const proof = proofOf(passage, status, random)
   const message = {
     messageType: 'RReq',
     ...names(passage),
@@ -133,6 +135,7 @@ export const newPassage = (areq: Json, directory: Directory, status: Passage['st
   dsTransID: uuid(random),
   version: areq['messageVersion'] as Version,
   category: String(areq['messageCategory']),
+  isMastercard: String(areq['acctNumber']).startsWith('5'),
   directory,
   status,
 })

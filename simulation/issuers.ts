@@ -26,6 +26,8 @@ export interface Issuers {
   challenge(creq: string, does: AtIssuer): string | undefined
   /** An AReq leaves a gateway. */
   onAsked: (actor: Actor, areq: Json) => void
+  /** A gateway reports by an Erro that it cannot use an answer which had no fault. */
+  onRefused: (erro: Json) => void
   onTold: OnTold
 }
 
@@ -34,11 +36,14 @@ export function openIssuers(parts: IssuerParts): Issuers {
   const { events, chance, weather, trace } = parts
   const random = chance.fork().random()
   const passages = new Map<string, Passage>()
+  /** Transactions whose ARes was spoilt. */
+  const spoiltIds = new Set<string>()
   const issuers: Issuers = {
     said: new Map(),
     outgoing: (actor) => ({ send: (request) => send(actor, request), close: () => Promise.resolve() }),
     challenge,
     onAsked: () => {},
+    onRefused: () => {},
     onTold: () => {},
   }
   const results = openResults(parts, chance.fork(), noted, (...told) => issuers.onTold(...told))
@@ -54,6 +59,7 @@ export function openIssuers(parts: IssuerParts): Issuers {
     const message = JSON.parse(String(request.body)) as Json
     const isQuestion = message['messageType'] === 'AReq'
     if (isQuestion) issuers.onAsked(actor, message)
+    else if (!spoiltIds.has(String(message['threeDSServerTransID']))) issuers.onRefused(message)
     return new Promise((resolve) => {
       const answer = (afterMs: number, reply: (durationMs: number) => Reply) =>
         events.after(afterMs, actor, () => resolve(reply(Math.round(events.now - began))))
@@ -91,7 +97,10 @@ export function openIssuers(parts: IssuerParts): Issuers {
     })
     const { message, said } = chance.pick(answers)
     trace(() => `issuer   ${directory} answers ${said.status} about ${id}${answers.length > 1 ? ', asked twice' : ''}`)
-    if (chance.happens(weather.spoiltOdds)) return spoilt(message)
+    if (chance.happens(weather.spoiltOdds)) {
+      spoiltIds.add(id)
+      return spoilt(message)
+    }
     return { status: 200, body: JSON.stringify(message), said: noted(id, said) }
   }
 

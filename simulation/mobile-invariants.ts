@@ -1,15 +1,17 @@
-import { statusOf, type Order } from '../src/order/order.ts'
-import { placeKey } from '../src/order/store.ts'
+import { isRandomSum, statusOf, type Order } from '../src/order/order.ts'
+import { placeKey } from '../src/order/change.ts'
 import { finalStatuses } from '../src/spec/words.ts'
 import type { Performed, Said } from './apps.ts'
 import type { Breaks } from './invariant.ts'
 import { invoiceKey, type InvoiceRow } from './invoices.ts'
 import type { Initiated, MerchantServers, Notified } from './merchant-servers.ts'
 import type { StoreModel } from './store-model.ts'
+import type { SumInvariants } from './sum-invariants.ts'
 import type { TransferInvariants } from './transfer-invariants.ts'
 
 /** Watches the invoices of the mobile API, from the app's first request to what its merchant's server is told. */
 export interface MobileInvariants {
+  sums: SumInvariants
   performed(performed: Performed, said: Said): void
   status(invoice: Initiated, said: Said, isOwner: boolean): void
   choosing(invoice: Initiated, assignedId: string): void
@@ -43,6 +45,7 @@ export function watchMobile(
   model: StoreModel,
   servers: MerchantServers,
   transfers: TransferInvariants,
+  sums: SumInvariants,
   breaks: Breaks,
 ): MobileInvariants {
   const tokens = new Map<string, string>()
@@ -78,6 +81,7 @@ export function watchMobile(
   }
 
   return {
+    sums,
     performed({ invoice, isWrong }, { status, body }) {
       const { invoiceId, merchantId, nonce } = invoice
       const row = rowOf(invoice)
@@ -138,6 +142,7 @@ export function watchMobile(
     },
     written(after, before) {
       const { invoiceId, state, merchantId, nonce } = after.invoice
+      sums.written(after, before)
       if (before && isEnded(before))
         breaks('an invoice ends once', `${invoiceId} was ${before.invoice.state} and is written again as ${state}`)
       if (!before) {
@@ -156,13 +161,14 @@ export function watchMobile(
     },
     committed(order, before) {
       const { invoiceId } = order.request.mobile ?? {}
-      if (before || invoiceId === undefined) return
+      if (before || invoiceId === undefined || isRandomSum(order)) return
       const { merchantId, orderId } = order
       const row = rowOf({ merchantId, invoiceId })
       const initiated = servers.initiated.get(invoiceId)
       if (row?.invoice.orderId !== orderId)
         breaks('one order an invoice', `order ${orderId} is for invoice ${invoiceId}, which has order ${row?.invoice.orderId}`)
       if (isRefused(order)) return
+      sums.ordered(row)
       if (row?.invoice.state === 'declined')
         breaks('what is declined is not charged', `order ${orderId} is for invoice ${invoiceId}, which is declined`)
       const fault = initiated ? faultOf(order, initiated) : 'nobody initiated it'
@@ -170,13 +176,20 @@ export function watchMobile(
         breaks('nothing is ordered that the merchant did not confirm', `order ${orderId} is for invoice ${invoiceId}: ${fault}`)
     },
     settled(wall) {
-      for (const row of model.invoices.rows.values()) checkEnded(row, wall)
+      for (const row of model.invoices.rows.values()) {
+        checkEnded(row, wall)
+        sums.settled(row)
+      }
     },
   }
 
   function checkEnded(row: InvoiceRow, wall: number): void {
     const { invoiceId, state, tries } = row.invoice
-    if (!isEnded(row)) breaks('every order ends', `invoice ${invoiceId} is ${state} after ${tries} claims`)
+    if (!isEnded(row))
+      breaks(
+        'every order ends',
+        `invoice ${invoiceId} is ${state} after ${tries} failures${row.alarm === undefined ? '' : ', and parked'}`,
+      )
     if (row.lease !== undefined && model.isDead(row.lease))
       breaks('nothing is leased forever', `invoice ${invoiceId} is in the hand of ${row.lease}`)
     const order = orderOf(row)
@@ -190,7 +203,9 @@ export function watchMobile(
   function checkMapping({ invoice: { invoiceId } }: InvoiceRow, order: Order, wall: number): void {
     const { source, destination } = cardsDueOf(servers.initiated.get(invoiceId)!)
     const isDue = statusOf(order) === 'approved' && (source || destination)
-    const rows = [...Array(order.deliveries + 1).keys()].flatMap((n) => model.deliveries.get(`${placeKey(order)}/${n}`) ?? [])
+    const rows = [...Array(order.deliveries + 1).keys()].flatMap(
+      (n) => model.deliveries.rows.get(`${placeKey(order)}/${n}`) ?? [],
+    )
     const mappings = rows.filter((r) => r.kind === 'card mapping')
     const [mapping] = mappings
     const heard = new Set(servers.notified.filter((n) => n.invoice.invoiceId === invoiceId).map((n) => n.answer))

@@ -1,16 +1,30 @@
 import { openApps, type AppParts, type Apps } from './apps.ts'
+import type { Ledger } from '../simulators/acquirer/ledger.ts'
+import type { Initiated } from './merchant-servers.ts'
 import type { MobileInvariants } from './mobile-invariants.ts'
 import type { StoreModel } from './store-model.ts'
+import { openSumPayers } from './sum-payers.ts'
 
-export interface MobileParts extends Omit<AppParts, 'orderIdOf' | 'told'> {
+export interface MobileParts extends Omit<AppParts, 'orderIdOf' | 'told' | 'sumPayers'> {
   model: StoreModel
+  ledger: Ledger
   watch: MobileInvariants
   trace: (what: () => string) => void
 }
 
 /** Apps with their merchants' servers, watched from all sides. */
-export function openMobile({ model, watch, trace, ...parts }: MobileParts): Apps {
-  const { servers } = parts
+export function openMobile({ model, ledger, watch, trace, ...parts }: MobileParts): Apps {
+  const { servers, chance, slots, asking } = parts
+  const stored = ({ merchantId, invoiceId }: Initiated) => model.invoices.find(merchantId, invoiceId)?.invoice
+  const sumPayers = openSumPayers({
+    chance: chance.fork(),
+    slots,
+    asking,
+    ledger,
+    holdOf: (invoice) => stored(invoice)?.hold?.orderId,
+    onAnswering: watch.sums.answering,
+    trace,
+  })
   servers.onChecked = watch.checked
   servers.onNotified = (told) => {
     trace(() => `merchant ${told.invoice.invoiceId} is told cards ${told.source} and ${told.destination}: ${told.answer}`)
@@ -18,12 +32,13 @@ export function openMobile({ model, watch, trace, ...parts }: MobileParts): Apps
   }
   model.invoices.onWrite = (after, before) => {
     const { invoiceId, state, tries } = after.invoice
-    trace(() => `store    invoice ${invoiceId} is ${state} in the hand of ${after.lease ?? 'nobody'}, claimed ${tries} times`)
+    trace(() => `store    invoice ${invoiceId} is ${state} in the hand of ${after.lease ?? 'nobody'}, failed ${tries} times`)
     watch.written(after, before)
   }
   return openApps({
     ...parts,
-    orderIdOf: ({ merchantId, invoiceId }) => model.invoices.find(merchantId, invoiceId)?.invoice.orderId,
+    sumPayers,
+    orderIdOf: (invoice) => stored(invoice)?.orderId,
     told: {
       onPerformed(performed, said) {
         trace(() => `app      ${performed.invoice.invoiceId} is answered ${JSON.stringify(said)}`)

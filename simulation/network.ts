@@ -31,7 +31,9 @@ export interface Network {
   /** Cuts every connection. */
   cutAll(): void
   /** Told of each message as it leaves a gateway. */
-  onSent: (actor: Actor, message: Message) => void
+  onSent: (actor: Actor, message: Message, connection: number) => void
+  /** Told of each connection that is gone. */
+  onClosed: (connection: number) => void
   /** Told of each message that reaches a gateway whole. */
   onReached: (message: Message) => void
   /** Told of each order of which the acquirer has booked or taken back something. */
@@ -69,18 +71,23 @@ export function openNetwork({ events, chance, weather, log, wrap }: NetworkParts
     faults,
     ledger,
     connect(actor) {
-      const wire = new Wire(++opened, actor, { events, chance, weather, log }, desk, {
-        sent: (message) => network.onSent(actor, message),
+      const connection = ++opened
+      const wire = new Wire(connection, actor, { events, chance, weather, log }, desk, {
+        sent: (message) => network.onSent(actor, message, connection),
         reached: (message) => network.onReached(message),
       })
       wires.add(wire)
-      wire.once('close', () => wires.delete(wire))
+      wire.once('close', () => {
+        wires.delete(wire)
+        network.onClosed(connection)
+      })
       return wire
     },
     cutAll() {
       for (const wire of wires) wire.cut()
     },
     onSent: () => {},
+    onClosed: () => {},
     onReached: () => {},
     onBooked: () => {},
   }

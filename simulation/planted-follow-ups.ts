@@ -1,9 +1,10 @@
 import { follow, isNotFollowed, type Work } from '../src/order/work.ts'
-import type { Happened } from '../src/order/submission.ts'
+import { judgeKeys, keysHeld, KeysTaken, repeatRow, rowsFor } from '../src/order/idempotency.ts'
+import type { Advanced, Happened } from '../src/order/submission.ts'
 import type { Order, Transaction } from '../src/order/order.ts'
-import { placeKey } from '../src/order/store.ts'
+import { placeKey } from '../src/order/change.ts'
 import { enrolmentOf } from './configuration.ts'
-import type { GatewayParts, Wraps } from './gateway.ts'
+import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Planted } from './planting.ts'
 
 type Follow = Extract<Happened, { is: 'follow' }>
@@ -37,31 +38,56 @@ function addedTo(order: Order, { after, rows }: Work): Work {
 }
 
 /** Judges what a merchant asks by the order as `view` shows it; `early`: as it was when the request came, not as it is in the commit. */
-const judgedBy = (view: (order: Order) => Order, early = false): Wraps => ({
+export const judgedBy = (view: (order: Order) => Order, early = false): Wraps => ({
   door: (door, _performers, parts) => ({
     ...door,
     async submit(submission) {
       if (submission.is !== 'follow') return door.submit(submission)
-      const { orders } = parts.stores
-      const [first] = await orders.load([submission])
+      const [first] = await parts.stores.orders.load([submission])
       for (;;) {
-        const result = await orders.transaction(async (tables) => {
-          const [order] = await tables.load([submission])
-          const decided = decideOn(view(early ? first! : order!), submission, parts)
-          if (!decided) throw new Error('nothing was decided')
-          if (!('rows' in decided)) return isNotFollowed(decided) ? ({ is: 'not followed', judged: decided } as const) : undefined
-          const work = addedTo(order!, decided)
-          return (await tables.save([work], undefined)).has(placeKey(work.after))
-            ? ({ is: 'applied', order: work.after } as const)
-            : undefined
-        })
+        const result = await judgeOnce(submission, (order) => view(early ? first! : order), parts)
         if (result) return result
       }
     },
   }),
 })
 
-const withTransactions =
+/** In one transaction, as the door does it; undefined when it has to be judged again. */
+async function judgeOnce(item: Follow, view: (order: Order) => Order, parts: GatewayParts): Promise<Advanced | undefined> {
+  const { orders } = parts.stores
+  const now = parts.clock.now()
+  const entries = [{ item, at: 0 }]
+  const byKey = judgeKeys(entries, await keysHeld(orders, entries, now), now)
+  const [answered] = byKey.answered
+  const answer = orders.transaction(async (tables): Promise<Advanced | undefined> => {
+    await tables.insertRepeats(byKey.repeats)
+    if (answered) return answered[1]
+    const [order] = await tables.load([item])
+    const decided = decideOn(view(order!), item, parts)
+    if (!decided) throw new Error('nothing was decided')
+    const bind = async (transactionNo: number) => {
+      const bound = [{ item, orderId: item.orderId, transactionNo }]
+      if (!('rows' in decided)) await tables.insertRepeats(bound.map((one) => repeatRow(one, now)))
+      const rows = rowsFor(bound, now)
+      if (rows.length > 0 && !(await tables.claimIdempotencyKeys(rows, now))) throw new KeysTaken('another process took a key')
+    }
+    if ('rows' in decided) {
+      const work = addedTo(order!, decided)
+      if (!(await tables.save([work], undefined)).has(placeKey(work.after))) return undefined
+      await bind(work.after.transactions.length)
+      return { is: 'applied', order: work.after }
+    }
+    if (decided.is !== 'repeat') return isNotFollowed(decided) ? { is: 'not followed', judged: decided } : undefined
+    await bind(decided.transaction.no)
+    return { is: 'repeated', transactionNo: decided.transaction.no }
+  })
+  return answer.catch((error) => {
+    if (error instanceof KeysTaken) return undefined
+    throw error
+  })
+}
+
+export const withTransactions =
   (change: (t: Transaction) => Transaction) =>
   (order: Order): Order => ({
     ...order,
@@ -70,10 +96,6 @@ const withTransactions =
 
 const forgetUnknown = withTransactions((t) => (t.state === 'unknown' && t.no > 1 ? { ...t, state: 'error' } : t))
 const trustUnknown = withTransactions((t) => (t.state === 'unknown' && t.kind === 'capture' ? { ...t, state: 'approved' } : t))
-const forgetKeys = withTransactions(({ asked, ...t }) => {
-  const { idempotencyKey: _forgotten, ...rest } = asked ?? { operation: 'void' }
-  return asked ? { ...t, asked: rest } : t
-})
 
 /** An answer to these ends a reversal that the acquirer never acknowledged. */
 const takenForReversed = (wanted: (order: Order, reversal: Transaction) => boolean, asks: boolean): Wraps => ({
@@ -129,14 +151,6 @@ const findAnybodys: Wraps = {
   }),
 }
 
-/** A name that came with a repeat means nothing later. */
-const forgetOtherNames: Wraps = {
-  stores: ({ orders, ...stores }) => ({
-    ...stores,
-    orders: { ...orders, namedRepeatOf: () => Promise.resolve(undefined) },
-  }),
-}
-
 const captured = 'no more is captured than was authorised'
 const returned = 'no more is returned than was settled'
 
@@ -145,8 +159,6 @@ export const plantedInFollowUps: readonly Planted[] = [
   { name: 'forget that what is unknown counts as used', breaks: [captured, returned, 'what is released is not charged', 'a request is done once'], wrap: judgedBy(forgetUnknown) },
   { name: 'give back of a capture that is unknown', breaks: [returned, 'a request is done once'], wrap: judgedBy(trustUnknown) },
   { name: 'judge amounts outside the commit', breaks: [captured, returned, 'what is released is not charged', 'a request is done once'], wrap: judgedBy((order) => order, true) },
-  { name: 'forget the name that a client gave its request', breaks: ['a request is done once', 'the same request has the same answer'], wrap: judgedBy(forgetKeys) },
-  { name: 'forget the second name of a request', breaks: ['a request is done once', 'the same request has the same answer'], wrap: forgetOtherNames },
   { name: 'forget to reverse a lost capture', breaks: ['the books are equal', captured, 'what is released is not charged'], wrap: takenForReversed(takesBackA('capture'), false) },
   { name: 'forget to reverse a lost return', breaks: ['the books are equal', returned, 'what is released is not charged'], wrap: takenForReversed(takesBackA('return'), false) },
   { name: 'take a lost void for an acknowledged one', breaks: ['what is released is not charged'], wrap: takenForReversed((_order, { kind }) => kind === 'void', true) },

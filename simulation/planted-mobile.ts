@@ -3,7 +3,7 @@ import { checkParts, sessionSignature } from '../src/merchant/session.ts'
 import type { OpenInvoice, InvoiceStore } from '../src/mobile-api/store-invoices.ts'
 import type { Accept } from '../src/order/submission.ts'
 import { merchantServers } from './configuration.ts'
-import type { GatewayParts, Wraps } from './gateway.ts'
+import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import { invoiceKey, type Invoices } from './invoices.ts'
 import { inDeliveries, inTables, type Planted } from './planting.ts'
 
@@ -125,9 +125,9 @@ const again = 10n ** 12n
 const orderAgain: Wraps = {
   ...inInvoices((invoices) => ({
     claimDue: async (...asked) =>
-      (await invoices.claimDue(...asked)).map(({ invoice, secrets }) => ({
+      (await invoices.claimDue(...asked)).map(({ invoice, ...rest }) => ({
+        ...rest,
         invoice: { ...invoice, orderId: invoice.orderId + again },
-        secrets,
       })),
   })),
   door: (door) => ({

@@ -1,12 +1,13 @@
 import type { Accept, Submission } from '../src/order/submission.ts'
 import type { Event } from '../src/order/event.ts'
 import type { Order, Transaction } from '../src/order/order.ts'
-import type { Change, OrderStore } from '../src/order/store.ts'
-import { authenticationKey } from '../src/order/locator-keys.ts'
+import type { Change } from '../src/order/change.ts'
+import type { OrderStore } from '../src/order/store.ts'
+import { authenticationKey, pageKey } from '../src/order/locator-keys.ts'
 import type { Performer } from '../src/order/perform.ts'
 import { refuse } from '../src/spec/refusals.ts'
 import { emvVersion, type Authentication } from '../src/three-d-secure/authentication.ts'
-import type { Wraps } from './gateway.ts'
+import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Json } from './issuer-messages.ts'
 import { inTables, type Planted } from './planting.ts'
 import { cardOf } from './results.ts'
@@ -16,7 +17,10 @@ const inChanges = (change: (one: Change) => Change): Wraps =>
   inTables((tables) => ({ save: (changes, lease) => tables.save(changes.map(change), lease) }))
 
 /** Changes the transactions of what is saved, where one of these events happened to them. */
-const after = (names: readonly Event['is'][], change: (now: Transaction, was: Transaction | undefined) => Transaction): Wraps =>
+export const after = (
+  names: readonly Event['is'][],
+  change: (now: Transaction, was: Transaction | undefined) => Transaction,
+): Wraps =>
   inChanges((c) => {
     const touched = new Set(c.rows.filter((r) => names.includes(r.event)).map((r) => r.transactionNo))
     if (touched.size === 0) return c
@@ -58,25 +62,25 @@ const believeTheBrowser: Wraps = {
 }
 
 /** Who takes over what a dead process had asked asks again. */
-const askAgainOnRecovery: Wraps = {
+export const askAgainOnRecovery = (step: 'authenticate' | 'enrol'): Wraps => ({
   door: (door, performers, { stores }) => ({
     ...door,
     async submit(submission) {
       if (submission.is !== 'resume' || door.holds(submission)) return door.submit(submission)
       const [order] = await stores.orders.load([submission])
       const transaction = order?.transactions.find((t) => t.no === submission.transactionNo)
-      if (!order || transaction?.step !== 'authenticate') return door.submit(submission)
+      if (!order || transaction?.step !== step) return door.submit(submission)
       const { merchantId, orderId, card } = submission
       return door.submit({
         is: 'event',
         merchantId,
         orderId,
         card,
-        event: await performers.authenticate({ order, card }, transaction),
+        event: await performers[step]({ order, card }, transaction),
       })
     },
   }),
-}
+})
 
 async function authenticationOf(orders: OrderStore, id: string): Promise<Authentication | undefined> {
   const place = await orders.locate(authenticationKey(id))
@@ -112,6 +116,29 @@ const confirmEach: Wraps = {
     async result(message) {
       const verdict = await results.result(message)
       return verdict.is === 'unknown' ? { is: 'accepted' } : verdict
+    },
+  }),
+}
+
+const isLong = (proof: unknown): boolean => typeof proof === 'string' && !proof.endsWith('=')
+
+/** A proof of 21 bytes counts for none. */
+const onlyShortProofs: Wraps = {
+  inbound: (inbound) => (text, directory) => {
+    const { authenticationValue, ...rest } = JSON.parse(text) as Json
+    return inbound(isLong(authenticationValue) ? JSON.stringify(rest) : text, directory)
+  },
+}
+
+/** The acquirer gets 20 bytes of each proof. */
+const cutProofs: Wraps = {
+  connector: (connector) => ({
+    ...connector,
+    authorise(ask, ...rest) {
+      const proof = ask.authentication?.authenticationValue
+      if (!isLong(proof)) return connector.authorise(ask, ...rest)
+      const authenticationValue = Buffer.from(proof!, 'base64').subarray(0, 20).toString('base64')
+      return connector.authorise({ ...ask, authentication: { ...ask.authentication, authenticationValue } }, ...rest)
     },
   }),
 }
@@ -157,7 +184,70 @@ const keptProof = (now: Transaction, was: Transaction | undefined): Transaction 
   return kept === undefined ? now : { ...now, authentication: { ...now.authentication!, authenticationValue: kept } }
 }
 
-const never = 12 * 3_600_000
+const placeOfPage = ({ stores }: GatewayParts, token: string) => stores.orders.locate(pageKey(token))
+
+/** A hosted page that is loaded again begins the ten seconds anew. */
+const beginAnew: Wraps = {
+  hosted: (hosted, _performers, parts) => ({
+    ...hosted,
+    async methodBegun(token, seen) {
+      const until = await hosted.methodBegun(token, seen)
+      const place = await placeOfPage(parts, token)
+      if (until !== undefined || !place) return until
+      const extended = parts.clock.now() + 10_000
+      await parts.stores.orders.transaction(async (tables) => {
+        const [before] = await tables.load([place])
+        const [first, ...others] = before?.transactions ?? []
+        if (!before || first?.state !== 'awaiting method' || first.authentication?.methodUntil === undefined) return
+        const authentication = { ...first.authentication, methodUntil: extended }
+        const extendedOrder = {
+          ...before,
+          version: before.version + 1,
+          transactions: [{ ...first, dueAt: extended, authentication }, ...others],
+        }
+        await tables.save([{ before, after: extendedOrder, rows: [], deliveries: [], eraseCvv2: false }], undefined)
+      })
+      return extended
+    },
+  }),
+}
+
+/** A browser that comes back late has the issuer asked once more. */
+const askForTheLate: Wraps = {
+  hosted: (hosted, performers, parts) => ({
+    ...hosted,
+    async browserCollected(token, collected) {
+      const place = await placeOfPage(parts, token)
+      const [order] = place ? await parts.stores.orders.load([place]) : []
+      const [transaction] = order?.transactions ?? []
+      if (!order || !transaction || transaction.state === 'awaiting method') return hosted.browserCollected(token, collected)
+      await performers.authenticate({ order, card: await cardOf(parts.stores.orders, parts.keys, order) }, transaction)
+    },
+  }),
+}
+
+/** When the time of the hosted page is over, nobody uploaded anything. */
+const giveUpThePage: Wraps = {
+  door: (door, _performers, { stores }) => ({
+    ...door,
+    async submit(submission) {
+      const [order] = submission.is === 'resume' ? await stores.orders.load([submission]) : []
+      const transaction = order?.transactions[0]
+      if (submission.is !== 'resume' || transaction?.step !== 'await method') return door.submit(submission)
+      const { merchantId, orderId, transactionNo } = submission
+      const verdict = { go: 'decline', verified: 'UNKNOWN', errorCode: '2009', errorMessage: 'not completed' } as const
+      const of = transaction.authentication!.threeDSServerTransId
+      return door.submit({
+        is: 'event',
+        merchantId,
+        orderId,
+        event: { is: 'not authenticated', transactionNo, of, learned: {}, verdict },
+      })
+    },
+  }),
+}
+
+export const never = 12 * 3_600_000
 const isOver = (order: Order) => order.finalAt !== undefined
 
 // oxfmt-ignore
@@ -166,8 +256,14 @@ export const plantedInThreeDSecure: readonly Planted[] = [
   { name: 'take a result with another acsTransID', breaks: ['only the issuer says how an authentication ended'], wrap: anyAcsTransId },
   { name: 'confirm a result that comes again', breaks: ['a result is taken once', 'a confirmed result counts', 'only the issuer says how an authentication ended'], wrap: confirmEach },
   { name: 'confirm a result before it is stored', breaks: ['a confirmed result counts', 'a result is taken once'], wrap: confirmBeforeTheCommit },
-  { name: 'ask the issuer again on recovery', breaks: ['an issuer is asked once'], wrap: askAgainOnRecovery },
+  { name: 'ask the issuer again on recovery', breaks: ['an issuer is asked once'], wrap: askAgainOnRecovery('authenticate') },
   { name: 'lose the time limit of a method', breaks: ['every order ends'], wrap: after(['authentication begun'], (t) => ({ ...t, dueAt: t.dueAt! + never })) },
+  { name: 'never begin the time of a hosted page', breaks: ['a hosted page does not hold the payment up'], wrap: {
+    hosted: (hosted) => ({ ...hosted, methodBegun: () => Promise.resolve(undefined) }) } },
+  { name: 'lose the time limit of a hosted page', breaks: ['a hosted page does not hold the payment up'], wrap: after(['method begun'], (t) => ({ ...t, dueAt: t.dueAt! + never })) },
+  { name: 'begin the time of a hosted page anew when it is loaded again', breaks: ['a hosted page does not hold the payment up'], wrap: beginAnew },
+  { name: 'give up a payment whose hosted page is closed', breaks: ['a hosted page does not hold the payment up'], wrap: giveUpThePage },
+  { name: 'ask the issuer again when the hosted page is late', breaks: ['an issuer is asked once'], wrap: askForTheLate },
   { name: 'lose the time limit of a challenge', breaks: ['every order ends'], wrap: after(['challenge required'], (t) => ({ ...t, dueAt: t.dueAt! + never })) },
   { name: 'lose the time limit of a browser that is back', breaks: ['every order ends'], wrap: after(['challenge returned'], (t) => ({ ...t, dueAt: t.dueAt! + never })) },
   { name: 'keep the proof when the payment is over', breaks: ['a proof is gone when it is not needed'], wrap: after(['approved', 'declined', 'not sent', 'answer lost', 'lease lost'], keptProof) },
@@ -178,8 +274,10 @@ export const plantedInThreeDSecure: readonly Planted[] = [
   { name: 'give the acquirer the usual ECI', breaks: ['the acquirer gets the proof that the issuer gave'], wrap: {
     connector: (c) => ({ ...c, authorise: (ask, ...rest) =>
       c.authorise(ask.authentication ? { ...ask, authentication: { ...ask.authentication, eci: '05' } } : ask, ...rest) }) } },
+  { name: 'take a proof of 21 bytes for none', breaks: ['what an issuer says is understood'], wrap: onlyShortProofs },
+  { name: 'cut the proof for the acquirer to 20 bytes', breaks: ['the acquirer gets the proof that the issuer gave'], wrap: cutProofs },
   { name: 'use an authentication again when the acquirer wants another', breaks: ['an authentication is used once'], wrap: useItTwice },
   { name: 'refuse an upload that comes again', breaks: ['an upload is answered alike'], wrap: {
-    uploads: ({ method, cres }) => ({ cres, method: (asked) =>
+    uploads: ({ method, ...others }) => ({ ...others, method: (asked) =>
       asked.order!.transactions[0]!.state === 'awaiting method' ? method(asked) : Promise.resolve(refuse('wrong state', 'it is over')) }) } },
 ]

@@ -1,7 +1,7 @@
 import type { Order, Transaction } from '../src/order/order.ts'
 import type { Event } from '../src/order/event.ts'
 import type { Accept } from '../src/order/submission.ts'
-import type { Wraps } from './gateway.ts'
+import type { Wraps } from './gateway-parts.ts'
 import type { Planted } from './planting.ts'
 
 /** Changes what came of a message of one leg. */

@@ -1,15 +1,21 @@
 import type { Ledger, Names } from '../simulators/acquirer/ledger.ts'
+import type { Outcome } from '../src/acquirer/connector.ts'
+import type { Clock } from '../src/base/clock.ts'
 import { failureOf } from '../src/storage/pool.ts'
+import type { Pulse } from '../src/storage/pulse.ts'
 import type { Attempt } from '../src/order/order.ts'
 import { openAttempt } from '../src/order/perform.ts'
 import type { OrderStore } from '../src/order/store.ts'
-import type { Wraps } from './gateway.ts'
+import type { Wraps } from './gateway-parts.ts'
 import { plantedInFilters } from './planted-filters.ts'
 import { plantedInFollowUps } from './planted-follow-ups.ts'
+import { plantedInLegacy } from './planted-legacy.ts'
+import { plantedInIdempotency } from './planted-idempotency.ts'
 import { plantedInThreeDSecure } from './planted-three-d-secure.ts'
 import { plantedInMobile } from './planted-mobile.ts'
+import { plantedInPatience } from './planted-patience.ts'
+import { plantedInSums } from './planted-sums.ts'
 import { plantedInTransfers } from './planted-transfers.ts'
-import type { Stores } from './store-line.ts'
 import { inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
 
 /** What is stored counts as what was read: an order is saved over whatever another process made of it. */
@@ -109,39 +115,10 @@ const reuseNumbers: Wraps = {
   },
 }
 
-const lastAnswers = new WeakMap<Stores, { at: number }>()
-
-/** Age of the lease from when a beat was answered, not from before it was written. */
-const countFromTheAnswer: Wraps = {
-  stores(stores, { clock }) {
-    const answer = { at: -Infinity }
-    const answered = <T>(value: T): T => {
-      answer.at = clock.monotonic()
-      return value
-    }
-    const { enter, beat, leave } = stores.heartbeat
-    const heartbeat: Stores['heartbeat'] = {
-      enter: (...asked) => enter(...asked).then(answered),
-      beat: (processId) => beat(processId).then(answered),
-      leave,
-    }
-    const own = { ...stores, heartbeat }
-    lastAnswers.set(own, answer)
-    return own
-  },
-  heartbeat(heartbeat, { clock, stores }) {
-    let over = false
-    void heartbeat.lost.then(() => (over = true))
-    return {
-      ...heartbeat,
-      holding: (since) => heartbeat.holding(since) || (!over && clock.monotonic() - lastAnswers.get(stores)!.at < 3_000),
-      stop() {
-        over = true
-        return heartbeat.stop()
-      },
-    }
-  },
-}
+/** The pulse as the main loop or the heart sees it, with some of it changed. */
+const inPulse = (side: 'loop' | 'heart', change: (pulse: Pulse, clock: Clock) => PropertyDescriptorMap): Wraps => ({
+  pulse: (pulse, seenBy, clock) => (seenBy === side ? (Object.create(pulse, change(pulse, clock)) as Pulse) : pulse),
+})
 
 /** What was answered is done with: its reversal is acknowledged and changes nothing. */
 function ignoresReversals(ledger: Ledger): Ledger {
@@ -176,9 +153,17 @@ const reverseAt = (when: (deadlineAt: number, startedAt: number) => number): Wra
   }),
 })
 
+/** Takes a stray under the names of an authorisation for its outcome. */
+const takeStraysFor = (outcome: Outcome): Wraps => ({
+  connector: (c, _parts, strays) => ({
+    ...c,
+    authorise: (ask, ...rest) => Promise.race([c.authorise(ask, ...rest), strays.under(ask.stan).then(() => outcome)]),
+  }),
+})
+
 // oxfmt-ignore
 export const planted: readonly Planted[] = [
-  { name: 'forget the fence', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once'], wrap: forgetTheFence },
+  { name: 'forget the fence', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once', 'no more is returned than was settled'], wrap: forgetTheFence },
   { name: 'take a lost answer for a decline', breaks: ['a list of amounts is charged once', 'the books are equal', 'a transfer moves money once and whole'], wrap: {
     connector: (c) => ({ ...c, authorise: async (...ask) => {
       const outcome = await c.authorise(...ask)
@@ -228,22 +213,20 @@ export const planted: readonly Planted[] = [
       const lost = c.rows.find((r) => r.event === 'lease lost')
       return lost ? { ...c, after: { ...c.after, transactions: c.after.transactions.map((o) => (o.state === 'owed' ? { ...o, dueAt: lost.at } : o)) } } : c
     }), lease) })) },
-  { name: 'send after a lapse of the lease what was begun before it', breaks: ['a reversal never overtakes its original', 'an attempt is sent once'], wrap: {
-    heartbeat: (h) => ({ ...h, holding: () => h.holding() }) } },
-  { name: 'count the lease from the answer to a beat', breaks: ['nobody sends without its lease', 'a reversal never overtakes its original'], wrap: countFromTheAnswer },
+  { name: 'count the lease from the answer to a beat', breaks: ['nobody sends without its lease', 'a reversal never overtakes its original'], wrap:
+    inPulse('heart', (pulse, clock) => ({ beatenAt: { get: () => pulse.beatenAt, set: () => (pulse.beatenAt = clock.monotonic()) } })) },
+  { name: 'judge the lease by the turns of its loop, not by its beats', breaks: ['nobody sends without its lease', 'an attempt is sent once'], wrap:
+    inPulse('loop', (pulse) => ({ beatenAt: { get: () => pulse.turnedAt } })) },
+  { name: 'beat on for a loop that hangs', breaks: ['every order ends', 'nothing is leased forever', 'every outcome is told'], wrap:
+    inPulse('heart', () => ({ turnedAt: { get: () => Infinity } })) },
   { name: 'keep the lease of a step that is put back', breaks: ['a lease is taken by an event or a claim'], wrap: keepTheLease },
-  { name: 'never let go of an order in hand', breaks: ['every order ends', 'nothing is leased forever'], wrap: {
-    door: (door) => ({ ...door, release: () => {} }) } },
   { name: 'give the STANs of a failed commit out again', breaks: ['names are used once', 'an attempt is sent once'], wrap: reuseNumbers },
-  { name: 'take the answer to another payment for its own', breaks: ['the books are equal'], wrap: {
-    connector: (c) => ({ ...c, authorise: async (...ask) => {
-      const outcome = await c.authorise(...ask)
-      return outcome.is === 'unknown' && outcome.why.endsWith('differs from the request') ? { is: 'approved', actionCode: '000', data: {} } : outcome
-    } }) } },
-  { name: 'take a reversal for done after six tries', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
+  { name: 'take the answer to another payment for its own', breaks: ['the books are equal'], wrap: takeStraysFor({ is: 'approved', actionCode: '000', data: {} }) },
+  { name: 'let a stray end the waiting', breaks: ['an answer is waited for'], wrap: takeStraysFor({ is: 'unknown', why: 'a stray came', waitedMs: 0 }) },
+  { name: 'take a reversal for done after three tries', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
     performers: (p) => ({ ...p, reverse: async (held, transaction) => {
       const event = await p.reverse(held, transaction)
-      if (event.is !== 'reversal unanswered' || transaction.tries < 5) return event
+      if (event.is !== 'reversal unanswered' || transaction.tries < 2) return event
       return { is: 'reversal acknowledged', transactionNo: event.transactionNo, attemptNo: event.attemptNo, actionCode: '400' }
     } }) } },
   { name: 'acknowledge and ignore the reversal of a payment that it answered', by: 'an acquirer', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
@@ -253,8 +236,12 @@ export const planted: readonly Planted[] = [
   { name: 'book a payment again that it reversed', by: 'an acquirer', breaks: ['the books are equal', 'what is released is not charged', 'a list of amounts is charged once'], wrap: {
     ledger: forgetsTheReversed } },
   ...plantedInThreeDSecure,
+  ...plantedInLegacy,
   ...plantedInFollowUps,
+  ...plantedInIdempotency,
   ...plantedInFilters,
   ...plantedInMobile,
+  ...plantedInSums,
   ...plantedInTransfers,
+  ...plantedInPatience,
 ]

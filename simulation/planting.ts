@@ -1,5 +1,5 @@
 import type { OrderStore, OrderTables } from '../src/order/store.ts'
-import type { Wraps } from './gateway.ts'
+import type { Wraps } from './gateway-parts.ts'
 import type { Invariant } from './invariant.ts'
 import type { Stores } from './store-line.ts'
 

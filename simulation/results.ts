@@ -1,5 +1,6 @@
 import { openCard, type Card, type SealedCard } from '../src/card/vault.ts'
-import { placeKey, type OrderStore, type Place } from '../src/order/store.ts'
+import { placeKey, type Place } from '../src/order/change.ts'
+import type { OrderStore } from '../src/order/store.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
 import { erroAbout, readMessage, writeMessage, type Unusable } from '../src/three-d-secure/codec.ts'
 import type { InboundParts } from '../src/three-d-secure/inbound.ts'

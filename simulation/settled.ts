@@ -1,7 +1,7 @@
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import { maxTries } from '../src/delivery/schedule.ts'
 import { statusOf, statusOfState, type Order, type Transaction } from '../src/order/order.ts'
-import { placeKey } from '../src/order/store.ts'
+import { placeKey } from '../src/order/change.ts'
 import { finalStatuses, kindWords } from '../src/spec/words.ts'
 import type { Invariants } from './invariants.ts'
 import type { Told } from './merchants.ts'
@@ -74,7 +74,7 @@ function checkTold(
   const wanted = new Set(
     [...(no === 1 ? [serverCallbackUrl] : []), notifyUrl, endpointCallbackUrl].filter((url) => url !== undefined),
   )
-  const rows = [...Array(order.deliveries + 1).keys()].flatMap((n) => model.deliveries.get(`${placeKey(order)}/${n}`) ?? [])
+  const rows = [...Array(order.deliveries + 1).keys()].flatMap((n) => model.deliveries.rows.get(`${placeKey(order)}/${n}`) ?? [])
   for (const url of wanted) {
     const row = rows.find((r) => r.url === url && r.transactionNo === no)
     const whose = `transaction ${no} of order ${order.orderId} for ${url}`

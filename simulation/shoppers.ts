@@ -12,12 +12,15 @@ import { askedOf, type Asking, type Slot, type Wanted } from './asking.ts'
 import type { BackOffices } from './back-offices.ts'
 import type { Cardholders } from './cardholders.ts'
 import { configuration } from './configuration.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway } from './gateway-parts.ts'
 import { wantedRebill, type HandedOut } from './wants.ts'
 
 export interface ShopEvents {
   /** A payment was answered: with the id of its order, or with the name of a refusal. */
   onAnswer(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
+  /** A payment reaches a gateway under this key; then it is answered there. */
+  onKeyed(wanted: Wanted, key: string): void
+  onKeyedAnswer(wanted: Wanted, key: string, reply: Reply | Refusal): void
   onStatus(wanted: Wanted, orderId: bigint, status: string): void
   /** The card of this order was registered, and has this reference. */
   onRegistered(orderId: bigint, cardRefId: bigint): void
@@ -53,17 +56,31 @@ export function openShoppers({ chance, slots, asking, cardholders, backOffices, 
   const handedOut: HandedOut[] = []
   let rebills = 0
 
-  async function perform(gateway: Gateway, wanted: Wanted): Promise<Reply | Refusal> {
-    const asked: Asked = askedOf(gateway, wanted.operation, wanted, random)
-    if (wanted.referenceOf === undefined) return performPayment(asked)
-    return (await referenceIsThisMerchants(asked)) ?? performRebill(asked)
+  async function perform(gateway: Gateway, wanted: Wanted, idempotencyKey: string | undefined): Promise<Reply | Refusal> {
+    const named = idempotencyKey === undefined ? {} : { idempotencyKey }
+    const asked: Asked = { ...askedOf(gateway, wanted.operation, wanted, random), ...named }
+    if (idempotencyKey !== undefined) told.onKeyed(wanted, idempotencyKey)
+    const foreign = wanted.referenceOf === undefined ? undefined : await referenceIsThisMerchants(asked)
+    const reply = foreign ?? (await (wanted.referenceOf === undefined ? performPayment : performRebill)(asked))
+    if (idempotencyKey !== undefined) told.onKeyedAnswer(wanted, idempotencyKey, reply)
+    return reply
   }
+
+  /** Most often the same key as before; sometimes none, or another, which may be in use. */
+  const keyFor = ({ idempotencyKey }: Wanted): string | undefined =>
+    chance.happens(0.9) ? idempotencyKey : chance.pick([undefined, `again-${chance.whole(1, 20)}`])
 
   async function sell(wanted: Wanted, asks: number): Promise<void> {
     for (let n = 0; n < asks; n++) {
       const slot = chance.pick(slots)
       told.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
-      const reply = await ask(slot, (gateway) => perform(gateway, wanted))
+      const key = keyFor(wanted)
+      const reply = await ask(slot, (gateway) => perform(gateway, wanted, key))
+      if (reply && isRefusal(reply) && reply.refused === 'key in use') {
+        // Another request had it: the shop goes on without.
+        const { idempotencyKey: _used, ...rest } = wanted
+        return sell(rest, asks)
+      }
       if (reply && isRefusal(reply)) return told.onAnswer(wanted, { refused: reply.refused })
       if (reply) {
         const orderId = BigInt(reply['gateway-order-id']!)

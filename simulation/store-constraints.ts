@@ -1,5 +1,5 @@
 import { legalTransitions } from '../src/order/machine.ts'
-import type { Change } from '../src/order/store.ts'
+import type { Change } from '../src/order/change.ts'
 
 /** An error as the driver throws it. */
 export const databaseError = (code: string, message: string): Error => Object.assign(new Error(message), { code })

@@ -1,6 +1,7 @@
 import type { DeliveryStore } from '../src/delivery/store.ts'
 import type { OrderStore, OrderTables } from '../src/order/store.ts'
 import type { InvoiceStore } from '../src/mobile-api/store-invoices.ts'
+import type { WrongSums } from '../src/mobile-api/store-sums.ts'
 import type { HeartbeatStore } from '../src/storage/store-heartbeat.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
@@ -9,6 +10,7 @@ import { openReferenceStore, type ReferenceStore } from './references.ts'
 import { newUnit, type Unit } from './store-locks.ts'
 import { databaseError } from './store-constraints.ts'
 import type { StoreModel } from './store-model.ts'
+import { openSums } from './sums.ts'
 
 /** How the database is doing; the troubles of a world change it. */
 export interface DatabaseWeather {
@@ -26,8 +28,10 @@ export interface Stores {
   orders: OrderStore
   deliveries: DeliveryStore
   heartbeat: HeartbeatStore
+  silent(): Promise<bigint[]>
   references: ReferenceStore
   invoices: InvoiceStore
+  wrongSums: WrongSums
   reserve(name: string, count: number): Promise<bigint>
 }
 
@@ -42,6 +46,8 @@ export interface LineParts {
   actor: Actor
   chance: Chance
   weather: DatabaseWeather
+  /** Told of each statement that comes to the database. */
+  reached?: (how: 'answered' | 'refused') => void
 }
 
 const terminated = () => databaseError('57P01', 'Connection terminated unexpectedly')
@@ -50,7 +56,7 @@ const terminated = () => databaseError('57P01', 'Connection terminated unexpecte
  * The line from a process to the model: each statement takes time there and back, and between any two of them the connection, the database or the process
  * may be gone. After a loss at the commit nobody knows whether it went through.
  */
-export function openStoreLine({ model, events, actor, chance, weather }: LineParts): StoreLine {
+export function openStoreLine({ model, events, actor, chance, weather, reached }: LineParts): StoreLine {
   const open = new Map<Unit, 'open' | 'committing'>()
   const way = () => chance.between(0.1, weather.latencyMs)
 
@@ -69,6 +75,7 @@ export function openStoreLine({ model, events, actor, chance, weather }: LinePar
         refuse(terminated())
       }
       events.after(way(), undefined, () => {
+        reached?.(weather.down ? 'refused' : 'answered')
         if (weather.down) {
           if (unit) end(unit, 'rollback')
           return refuse(databaseError('ECONNREFUSED', 'connect ECONNREFUSED'))
@@ -125,6 +132,7 @@ export function openStoreLine({ model, events, actor, chance, weather }: LinePar
         changes.length === 0 ? Promise.resolve(new Set()) : inside(() => model.save(unit, changes, lease)),
       lockCounts: (places) => inside(() => model.counts.lock(unit, places)),
       saveCounts: (rows) => (rows.length === 0 ? Promise.resolve() : inside(() => model.counts.save(unit, rows))),
+      claimIdempotencyKeys: (rows, now) => inside(() => model.idempotency.claim(unit, rows, now)),
       insertRepeats: (rows) => (rows.length === 0 ? Promise.resolve() : inside(() => model.insertRepeats(unit, rows))),
     }
   }
@@ -147,35 +155,35 @@ export function openStoreLine({ model, events, actor, chance, weather }: LinePar
       }
     },
     load: (places) => (places.length === 0 ? Promise.resolve([]) : call(() => model.load(places))),
-    claimDue: (processId, now, limit) => alone(() => model.claimDue(processId, now, limit)),
+    claimDue: (by, now, limit) => alone(() => model.claimDue(by, now, limit)),
     putBack: (due, processId, dueAt, alarm) => alone((unit) => model.putBack(unit, due, processId, dueAt, alarm)),
     sealedCards: (places) => call(() => model.sealedCards(places)),
     newestOrders: (names) => call(() => model.newestOrders(names)),
-    repeatOf: (place, serialNumber) => call(() => model.repeatOf(place, serialNumber)),
-    namedRepeatOf: (place, operation, idempotencyKey, since) =>
-      call(() => model.namedRepeatOf(place, operation, idempotencyKey, since)),
+    signedAmounts: (place) => call(() => model.signedAmounts(place)),
+    shown: (wanted) => (wanted.length === 0 ? Promise.resolve([]) : call(() => model.shown(wanted))),
+    idempotencyKeys: (keys, now) => call(() => model.idempotency.held(keys, now)),
+    forgetIdempotencyKeys: (now) => call(() => model.idempotency.forget(now)),
     locate: (key) => call(() => model.locate(key)),
   }
   return {
     orders,
     deliveries: {
-      claimDue: (processId, now, limit, blocked) =>
-        alone(() =>
-          model.claimDeliveries(processId, now, limit, blocked).map(({ row, was }) => {
-            const { merchantId, orderId, deliveryNo, transactionNo, kind, url, origin, tries } = row
-            const delivery = { merchantId, orderId, deliveryNo, transactionNo, kind, url, origin, tries }
-            return was === undefined ? delivery : { ...delivery, hadLease: was }
-          }),
-        ),
-      saveTries: (tries, processId) => alone(() => model.saveTries(tries, processId)),
+      waiting: (after, limit) => call(() => model.deliveries.waiting(after, limit)),
+      claimDue: (by, now, turns, room) => alone(() => model.deliveries.claim(by, now, turns, room)),
+      saveTries: (tries, processId) => alone(() => model.deliveries.saveTries(tries, processId)),
     },
     heartbeat: {
       enter: (processId, instance) => alone(() => model.enter(processId, instance)),
       beat: (processId) => alone(() => model.beat(processId)),
       leave: (processId) => alone(() => model.leave(processId)),
+      // For the doctor, who does not look at this world.
+      lapsed: () => alone(() => {}),
+      tookOver: () => alone(() => {}),
     },
+    silent: () => alone(() => model.silent()),
     references: openReferenceStore(model.references, (body) => call(body)),
     invoices: openInvoices(model.invoices, (body) => alone(body)),
+    wrongSums: openSums(model.sums, (body) => alone(body)),
     reserve: (name, count) => alone(() => model.reserve(name, count)),
     cut() {
       for (const [unit, state] of open)

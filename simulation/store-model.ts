@@ -1,13 +1,20 @@
 import type { SealedCard } from '../src/card/vault.ts'
-import { goesAtOnce, type NewDelivery } from '../src/delivery/delivery.ts'
-import type { Try } from '../src/delivery/store.ts'
-import { statusOf, type Order, type Transaction } from '../src/order/order.ts'
+import type { DeliveryLease } from '../src/delivery/store.ts'
+import { head, statusOf, type Order, type Transaction } from '../src/order/order.ts'
 import { newKeys } from '../src/order/locator-keys.ts'
-import { placeKey, type Change, type Due, type KeyClaim, type KeyRow, type Place, type RepeatRow } from '../src/order/store.ts'
+import { placeKey, type Change, type Place } from '../src/order/change.ts'
+import type { Due, KeyClaim, KeyRow, RepeatRow } from '../src/order/store.ts'
+import type { SignedAmount } from '../src/order/store-rows.ts'
+import type { Shown, ShownWish } from '../src/order/store-shown.ts'
 import { deadAfterMs, leaseLookMs } from '../src/storage/store-heartbeat.ts'
+import type { Claimer } from '../src/storage/store-silence.ts'
+import { answerWithinMs } from '../src/three-d-secure/authentication.ts'
 import { Counts } from './counts.ts'
+import { comparePlaces, Deliveries } from './deliveries.ts'
+import { IdempotencyKeys } from './idempotency-keys.ts'
 import { check, databaseError } from './store-constraints.ts'
 import { Invoices } from './invoices.ts'
+import { Sums } from './sums.ts'
 import { References } from './references.ts'
 import { Locks, type Unit } from './store-locks.ts'
 
@@ -16,12 +23,9 @@ export interface KeyRecord extends KeyRow {
   heldUntil: number
 }
 
-export interface DeliveryRow extends NewDelivery, Place {
-  state: 'due' | 'delivered' | 'given up'
-  dueAt: number | undefined
-  lease: bigint | undefined
-  tries: number
-  lastTryAt: number
+export interface Step {
+  order: Order
+  t: Transaction
 }
 
 /**
@@ -32,20 +36,25 @@ export class StoreModel {
   readonly orders = new Map<string, Order>()
   readonly keys = new Map<string, KeyRecord>()
   readonly cards = new Map<string, SealedCard>()
-  readonly deliveries = new Map<string, DeliveryRow>()
+  readonly deliveries = new Deliveries((lease, by) => this.#isFree(lease, by))
   readonly heartbeats = new Map<bigint, { instance: string; beatAt: number }>()
   readonly locks = new Locks()
   readonly references = new References()
-  readonly invoices = new Invoices((lease, processId) => this.#isFree(lease, processId))
+  readonly invoices = new Invoices((lease, by) => this.#isFree(lease, by))
+  readonly sums = new Sums(this.invoices)
   readonly counts: Counts
+  readonly idempotency = new IdempotencyKeys(this.locks)
   /** Told of every change that was committed, with what was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
+  /** Told of each row that is free for another because its process was judged dead by its silence. */
+  onJudged: (lease: bigint) => void = () => {}
+  /** Told of each claim of steps: those that were taken, as they were before, and whether there was room for more. */
+  onClaimed: (by: Claimer, now: number, taken: readonly Step[], hadRoom: boolean) => void = () => {}
   readonly #repeats = new Map<string, RepeatRow>()
   readonly #locators = new Map<string, Place>()
   readonly #blocks = new Map<string, bigint>()
-  /** Orders and deliveries with something due, so that a sweep does not look at all there are. */
+  /** Orders with something due, so that a sweep does not look at all there are. */
   readonly #withSteps = new Set<string>()
-  readonly #dueDeliveries = new Set<DeliveryRow>()
   /** Database time, in milliseconds. */
   readonly #now: () => number
 
@@ -54,9 +63,19 @@ export class StoreModel {
     this.counts = new Counts(this.locks, now)
   }
 
-  isDead(processId: bigint): boolean {
+  /** By its silence, which lasted so much longer than the dead-after span; or since it has no row. */
+  isDead(processId: bigint, longerMs = 0): boolean {
     const row = this.heartbeats.get(processId)
-    return row === undefined || row.beatAt <= this.#now() - deadAfterMs
+    return row === undefined || row.beatAt <= this.#now() - deadAfterMs - longerMs
+  }
+
+  /** Its row is gone: it ended, or another process has started at its place. */
+  isKnownDead(processId: bigint): boolean {
+    return !this.heartbeats.has(processId)
+  }
+
+  silent(): bigint[] {
+    return [...this.heartbeats.keys()].filter((id) => this.isDead(id))
   }
 
   hasSteps(): boolean {
@@ -66,11 +85,15 @@ export class StoreModel {
   /** Due times of all steps, if they are time limits of authentications and nothing else is left to do. */
   timeLimits(): number[] | undefined {
     const due = [...this.#withSteps].flatMap((key) => this.orders.get(key)!.transactions.filter((t) => t.step !== undefined))
-    return due.every((t) => t.step === 'await method' || t.step === 'await challenge') ? due.map((t) => t.dueAt!) : undefined
+    return due.every((t) => t.step?.startsWith('await ')) ? due.map((t) => t.dueAt!) : undefined
   }
 
-  dueDeliveries(): Iterable<DeliveryRow> {
-    return this.#dueDeliveries
+  /** Everything that is to be done, and whether a statement under way has it locked. */
+  *steps(): Iterable<Step & { isLocked: boolean }> {
+    for (const key of this.#withSteps) {
+      const order = this.orders.get(key)!
+      for (const t of order.transactions) if (t.step !== undefined) yield { order, t, isLocked: this.locks.held(key) }
+    }
   }
 
   load(places: readonly Place[]): Order[] {
@@ -102,7 +125,7 @@ export class StoreModel {
       .map(keyRow)
   }
 
-  async save(unit: Unit, changes: readonly Change[], deliveryLease: bigint | undefined): Promise<Set<string>> {
+  async save(unit: Unit, changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Promise<Set<string>> {
     const sorted = [...changes].sort((a, b) => comparePlaces(a.after, b.after))
     const saved = new Set<string>()
     for (const change of sorted) {
@@ -128,13 +151,32 @@ export class StoreModel {
       })
   }
 
-  repeatOf(place: Place, serialNumber: string): number | undefined {
-    return this.#repeats.get(`${placeKey(place)}/${serialNumber}`)?.transactionNo
+  shown(wanted: readonly ShownWish[]): (Shown | undefined)[] {
+    return wanted.map((wish) => {
+      const order = this.orders.get(placeKey(wish))
+      if (!order) return undefined
+      const { serialNumber } = wish
+      const asked = order.transactions.filter((t) => t.origin === 'request')
+      const no =
+        serialNumber === undefined
+          ? asked.at(-1)?.no
+          : (asked.find((t) => t.serialNumber === serialNumber)?.no ?? this.repeat(wish, serialNumber)?.transactionNo)
+      const transactions = order.transactions.filter((t) => t.no === 1 || t.no === no)
+      const transaction = transactions.find((t) => t.no === no)
+      return { order: { ...order, transactions, attempts: [] }, ...(transaction ? { transaction } : {}) }
+    })
   }
 
-  namedRepeatOf(place: Place, operation: string, idempotencyKey: string, since: number): number | undefined {
-    const named = [...this.#repeats.values()].filter((r) => r.idempotencyKey === idempotencyKey && r.operation === operation)
-    return named.find((r) => placeKey(r) === placeKey(place) && r.at > since)?.transactionNo
+  /** The request that was answered with a transaction which another one had made. */
+  repeat(place: Place, serialNumber: string): RepeatRow | undefined {
+    return this.#repeats.get(`${placeKey(place)}/${serialNumber}`)
+  }
+
+  signedAmounts(place: Place): readonly SignedAmount[] | undefined {
+    const [order] = this.load([place])
+    return (
+      order && [order, head(order)].map(({ amountText, amountMinor }) => ({ currency: order.currency, amountText, amountMinor }))
+    )
   }
 
   locate(key: string): Place | undefined {
@@ -145,19 +187,29 @@ export class StoreModel {
     return new Map(places.flatMap((p) => (this.cards.has(placeKey(p)) ? [[placeKey(p), this.cards.get(placeKey(p))!]] : [])))
   }
 
-  claimDue(processId: bigint, now: number, limit: number): Due[] {
-    const isDue = ({ dueAt, alarm, lease }: Transaction) =>
-      dueAt !== undefined && dueAt <= now && alarm === undefined && this.#isFree(lease, processId)
+  claimDue(by: Claimer, now: number, limit: number): Due[] {
+    const { processId } = by
+    const isDue = (order: Order) => (t: Transaction) =>
+      t.dueAt !== undefined && t.dueAt <= now && t.alarm === undefined && this.#isFree(t.lease, by, this.patienceMs(order, t))
     const found = [...this.#withSteps]
       .filter((key) => !this.locks.held(key))
       .map((key) => this.orders.get(key)!)
-      .flatMap((order) => order.transactions.filter(isDue).map((t) => ({ order, t })))
+      .flatMap((order) => order.transactions.filter(isDue(order)).map((t) => ({ order, t })))
     found.sort((a, b) => a.t.dueAt! - b.t.dueAt!)
+    this.onClaimed(by, now, found.slice(0, limit), found.length < limit)
     return found.slice(0, limit).map(({ order: { merchantId, orderId }, t }) => {
       this.#replace({ merchantId, orderId }, t.no, { ...t, lease: processId, dueAt: now + leaseLookMs })
       const due = { merchantId, orderId, transactionNo: t.no, tries: t.tries }
       return t.lease === undefined ? due : { ...due, hadLease: t.lease }
     })
+  }
+
+  /** How long the call of a step may still be answered after it was begun. */
+  patienceMs(order: Order, { no, step }: Transaction): number {
+    if (step === 'authenticate' || step === 'enrol') return answerWithinMs
+    if (step !== 'authorise') return 0
+    const open = order.attempts.filter((a) => a.transactionNo === no && a.outcome === undefined)
+    return Math.max(0, ...open.map((a) => a.deadlineAt - a.startedAt))
   }
 
   async putBack(unit: Unit, due: Due, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void> {
@@ -167,46 +219,6 @@ export class StoreModel {
     const { lease: _lease, alarm: _alarm, ...rest } = t
     const next = { ...rest, tries: t.tries + 1, dueAt, ...(alarm === undefined ? {} : { alarm }) }
     unit.staged.push(() => this.#replace(due, t.no, next))
-  }
-
-  claimDeliveries(
-    processId: bigint,
-    now: number,
-    limit: number,
-    blocked: readonly string[],
-  ): { row: DeliveryRow; was: bigint | undefined }[] {
-    const firstOfUrl = (d: DeliveryRow) =>
-      ![...this.#dueDeliveries].some(
-        (o) =>
-          o.merchantId === d.merchantId &&
-          o.orderId === d.orderId &&
-          o.deliveryNo < d.deliveryNo &&
-          o.url === d.url &&
-          o.tries === 0,
-      )
-    return [...this.#dueDeliveries]
-      .filter((d) => d.dueAt! <= now && this.#isFree(d.lease, processId) && !blocked.includes(d.origin) && firstOfUrl(d))
-      .sort((a, b) => a.dueAt! - b.dueAt!)
-      .slice(0, limit)
-      .map((row) => {
-        const was = row.lease
-        row.lease = processId
-        row.dueAt = now + leaseLookMs
-        return { row, was }
-      })
-  }
-
-  saveTries(tries: readonly Try[], processId: bigint): void {
-    for (const t of tries) {
-      const row = this.deliveries.get(deliveryKey(t.delivery))
-      if (!row || row.lease !== processId) continue
-      row.state = t.state
-      row.dueAt = t.state === 'due' ? t.dueAt : undefined
-      row.lease = undefined
-      row.tries = t.delivery.tries + 1
-      row.lastTryAt = t.at
-      if (t.state !== 'due') this.#dueDeliveries.delete(row)
-    }
   }
 
   enter(processId: bigint, instance: string): void {
@@ -230,8 +242,11 @@ export class StoreModel {
     return first
   }
 
-  #isFree(lease: bigint | undefined, processId: bigint): boolean {
-    return lease === undefined || lease === processId || this.isDead(lease)
+  #isFree(lease: bigint | undefined, { processId, silent }: Claimer, patienceMs = 0): boolean {
+    if (lease === undefined || lease === processId || this.isKnownDead(lease)) return true
+    const isFree = silent.includes(lease) && this.isDead(lease, patienceMs)
+    if (isFree) this.onJudged(lease)
+    return isFree
   }
 
   #key(unit: Unit, name: string): KeyRecord | undefined {
@@ -252,7 +267,7 @@ export class StoreModel {
   }
 
   /** Writes what is a new object in `after`; a transaction or attempt that was not decided about stays as it is stored. */
-  #apply(change: Change, deliveryLease: bigint | undefined): void {
+  #apply(change: Change, deliveryLease: DeliveryLease | undefined): void {
     const { before, after, sealed } = change
     const key = placeKey(after)
     const stored = this.orders.get(key)
@@ -266,22 +281,7 @@ export class StoreModel {
       this.cards.set(key, rest)
     }
     const at = change.rows.at(-1)?.at ?? after.createdAt
-    for (const d of change.deliveries) {
-      const lease = goesAtOnce(d) ? deliveryLease : undefined
-      const dueAt = lease === undefined ? at : at + leaseLookMs
-      const row: DeliveryRow = {
-        ...d,
-        merchantId: after.merchantId,
-        orderId: after.orderId,
-        state: 'due',
-        dueAt,
-        lease,
-        tries: 0,
-        lastTryAt: at,
-      }
-      this.deliveries.set(deliveryKey(row), row)
-      this.#dueDeliveries.add(row)
-    }
+    this.deliveries.insert(change, at, deliveryLease)
     for (const name of newKeys(before, after))
       if (!this.#locators.has(name)) this.#locators.set(name, { merchantId: after.merchantId, orderId: after.orderId })
     this.onCommit(change, stored)
@@ -306,6 +306,3 @@ const keyRow = ({ merchantId, orderId, clientOrderid, digest }: KeyRow): KeyRow 
   digest,
 })
 const nameOf = (n: { merchantId: bigint; clientOrderid: string }): string => `name ${n.merchantId}/${n.clientOrderid}`
-const deliveryKey = (d: Place & { deliveryNo: number }): string => `${placeKey(d)}/${d.deliveryNo}`
-const comparePlaces = (a: Place, b: Place): number =>
-  a.merchantId === b.merchantId ? Number(a.orderId - b.orderId) : Number(a.merchantId - b.merchantId)

@@ -1,5 +1,5 @@
 import type { Chance } from './chance.ts'
-import type { Events } from './clock.ts'
+import { farthestJumpMs, type Events } from './clock.ts'
 import { receivers, servers } from './configuration.ts'
 import { calmIssuers, type IssuerWeather } from './issuer-weather.ts'
 import { calmServers, type ServerWeather } from './merchant-servers.ts'
@@ -21,7 +21,10 @@ export interface Troubled {
   crash(slot: number): void
   /** A stop as by SIGTERM, and a new start. */
   restart(slot: number): void
+  /** The whole process stands still. */
   pause(slot: number, ms: number): void
+  /** Its main loop does not turn. */
+  busy(slot: number, ms: number): void
   jump(slot: number, ms: number): void
   trace(what: () => string): void
 }
@@ -94,6 +97,9 @@ const script =
     return { is: `acquirer: ${name}`, endsAfterMs: chance.between(5_000, 60_000), end: () => network.faults.remove(fault.id) }
   }
 
+/** Longer than any world. */
+const foreverMs = 1e9
+
 // oxfmt-ignore
 const troubles: readonly Trouble[] = [
   (w, c) => { const slot = c.whole(0, w.slots - 1); w.crash(slot); return { is: `crash of ${slot}` } },
@@ -102,7 +108,10 @@ const troubles: readonly Trouble[] = [
   (w, c) => { const slot = c.whole(0, w.slots - 1); w.restart(slot); return { is: `restart of ${slot}` } },
   (w, c) => { const ms = c.between(100, 15_000); const slot = c.whole(0, w.slots - 1); w.pause(slot, ms); return { is: `pause of ${slot} for ${Math.round(ms)} ms` } },
   (w, c) => { const ms = c.between(3_500, 9_000); const slot = c.whole(0, w.slots - 1); w.pause(slot, ms); return { is: `pause of ${slot} for ${Math.round(ms)} ms` } },
-  (w, c) => { const ms = c.whole(-60_000, 60_000); const slot = c.whole(0, w.slots - 1); w.jump(slot, ms); return { is: `wall clock of ${slot} jumps to ${ms} ms off`, endsAfterMs: c.between(1_000, 40_000), end: () => w.jump(slot, 0) } },
+  (w, c) => { const ms = c.between(18_000, 32_000); const slot = c.whole(0, w.slots - 1); w.pause(slot, ms); return { is: `pause of ${slot} for ${Math.round(ms)} ms` } },
+  (w, c) => { const ms = c.between(3_500, 14_000); const slot = c.whole(0, w.slots - 1); w.busy(slot, ms); return { is: `main loop of ${slot} is busy for ${Math.round(ms)} ms` } },
+  (w, c) => { const slot = c.whole(0, w.slots - 1); w.busy(slot, foreverMs); return { is: `main loop of ${slot} hangs` } },
+  (w, c) => { const ms = c.whole(-farthestJumpMs, farthestJumpMs); const slot = c.whole(0, w.slots - 1); w.jump(slot, ms); return { is: `wall clock of ${slot} jumps to ${ms} ms off`, endsAfterMs: c.between(1_000, 40_000), end: () => w.jump(slot, 0) } },
   database(() => ({ down: true }), [200, 9_000]),
   database((c) => ({ lossOdds: c.between(0.005, 0.15) }), [2_000, 30_000]),
   database((c) => ({ conflictOdds: c.between(0.05, 0.5) }), [2_000, 30_000]),

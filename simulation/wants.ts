@@ -7,17 +7,25 @@ import type { SaleRequest } from '../src/spec/gateway/sale.ts'
 import type { Intent, Wanted } from './asking.ts'
 import type { Chance } from './chance.ts'
 import { mallory } from './filters.ts'
-import { cards, configuration, secureCards } from './configuration.ts'
+import { cards, configuration, legacyCard, legacyEndpoints, secureCards } from './configuration.ts'
 
 export const cvv2s = ['123', '123', '123', '123', '111', '321', '116', '101', '209', '217'] as const
 /** 165: the acquirer wants a challenge. */
 export const secureCvv2s = [...cvv2s.slice(0, 5), '165', '165', '116', '217'] as const
+/** Most sums are held, so that they can be asked for. */
+export const sumCvv2s = [...cvv2s.slice(0, 3), ...cvv2s.slice(0, 3), '116', '217'] as const
 
 const usd = currencyOf('USD')!
 const dollars = (cents: number) => ({
   text: `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`,
   minor: BigInt(cents),
 })
+
+/** A key of its own, sometimes one that a request shortly before it had, of this merchant or of another; most often none. */
+function keyOf(kind: 'pay' | 'rebill' | 'follow', number: number, chance: Chance): { idempotencyKey?: string } {
+  if (!chance.happens(0.4)) return {}
+  return { idempotencyKey: `${kind}-${chance.happens(0.1) ? number - chance.whole(1, 6) : number}` }
+}
 
 /** Whom a payment's payer writes from: a registered card brings it along, and tells whose it is. */
 export const payerOf = (merchantId: bigint): string => `buyer@shop${merchantId}.test`
@@ -58,10 +66,33 @@ export function wantedPayment(number: number, chance: Chance): Wanted {
     cvv2: secret<string>(chance.pick(threeDSecure ? secureCvv2s : cvv2s)),
     ...callbacks(endpoint.merchantId, chance),
   } as SaleRequest
+  return { clientOrderid: values.client_orderid, endpointId, operation, values, ...keyOf('pay', number, chance) }
+}
+
+/** The payment of this number with a card of 3-D Secure 1.0.2. */
+export function wantedLegacy(number: number, chance: Chance): Wanted {
+  const endpointId = chance.pick(legacyEndpoints)
+  const { merchantId } = configuration.endpoint(endpointId)!
+  const values = {
+    client_orderid: `old-${number}`,
+    order_desc: 'a thing',
+    amount: dollars(chance.whole(100, 90_000)),
+    currency: usd,
+    control: '',
+    ipaddress: addressOf(chance),
+    email: payerOf(merchantId),
+    credit_card_number: secret<string>(legacyCard(number)),
+    card_printed_name: 'A BUYER',
+    expire_month: 12,
+    expire_year: 2031,
+    cvv2: secret<string>(chance.pick(['123', '123', '123', '116', '217'])),
+    ...callbacks(merchantId, chance),
+  } as SaleRequest
+  const operation = chance.happens(0.6) ? 'sale' : 'preauth'
   return { clientOrderid: values.client_orderid, endpointId, operation, values }
 }
 
-const endpointsOf: Record<string, readonly bigint[]> = { 1: [11n, 15n], 2: [12n, 16n], 3: [13n] }
+const endpointsOf: Record<string, readonly bigint[]> = { 1: [11n, 15n], 2: [12n, 16n], 3: [13n], 4: [23n] }
 
 /** A payment with a registered card. Without CVV2 the acquirer approves up to 1,000.00, so that lists go on for a while; with this one it never does. */
 export function wantedRebill(number: number, merchantId: bigint, reference: HandedOut, chance: Chance): Wanted {
@@ -84,7 +115,8 @@ export function wantedRebill(number: number, merchantId: bigint, reference: Hand
     ...callbacks(merchantId, chance),
   } as RebillRequest
   const operation = chance.happens(0.4) ? 'make-rebill-preauth' : 'make-rebill-sale'
-  return { clientOrderid: values.client_orderid, endpointId, operation, values, referenceOf: reference.merchantId }
+  const about = { clientOrderid: values.client_orderid, endpointId, operation, values } as const
+  return { ...about, referenceOf: reference.merchantId, ...keyOf('rebill', number, chance) }
 }
 
 export interface HandedOut {
@@ -112,6 +144,6 @@ export function intentOf(order: Order, number: number, chance: Chance): Intent {
     operation,
     ...(isPart ? { amount: dollars(Number(minor)) } : {}),
     ...(chance.happens(0.2) ? { comment: 'as agreed' } : {}),
-    ...(chance.happens(0.4) ? { idempotencyKey: `key-${number}` } : {}),
+    ...keyOf(chance.happens(0.9) ? 'follow' : 'pay', number, chance),
   }
 }

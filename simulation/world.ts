@@ -2,8 +2,11 @@ import { pino } from 'pino'
 import type { Log } from '../src/base/log.ts'
 import { Chance } from './chance.ts'
 import { Events, type Actor } from './clock.ts'
+import { clockText } from './clock-text.ts'
 import { configuration } from './configuration.ts'
-import { openFixedKeys, startGateway, type Wraps } from './gateway.ts'
+import { openFixedKeys } from './fixed-keys.ts'
+import { startGateway } from './gateway.ts'
+import type { Wraps } from './gateway-parts.ts'
 import type { Broken } from './invariant.ts'
 import { watchInvariants } from './invariants.ts'
 import { openMerchants } from './merchants.ts'
@@ -16,12 +19,16 @@ import { openCalm } from './calm.ts'
 import { openCardholders } from './cardholders.ts'
 import { calmIssuers } from './issuer-weather.ts'
 import { openIssuers } from './issuers.ts'
+import { openLegacyIssuers } from './legacy-issuers.ts'
+import { legacyNetworks } from './legacy-keys.ts'
 import { calmServers, openMerchantServers } from './merchant-servers.ts'
 import { openShoppers } from './shoppers.ts'
 import { openStoreLine, type StoreLine } from './store-line.ts'
 import { StoreModel } from './store-model.ts'
+import { beginTraffic } from './traffic.ts'
 import { refuseCredits } from './transfers.ts'
-import { wantedPayment } from './wants.ts'
+import { report } from './reporting.ts'
+import { wantedLegacy, wantedPayment } from './wants.ts'
 import { beginTroubles, calmDatabase, calmLine, type Troubled } from './troubles.ts'
 
 export interface WorldOptions {
@@ -44,8 +51,11 @@ export interface Ended {
 }
 
 export const usualOrders = 300
-/** Of so many orders that shops make, apps perform one more. */
+/** Of so many orders that shops make, apps perform one more, and one at an endpoint that asks for a random sum. */
 const appShare = 6
+const sumShare = 12
+/** Likewise payments with cards of 3-D Secure 1.0.2. */
+const legacyShare = 8
 
 /** A new order comes this often on the average. */
 const orderEveryMs = 2_400
@@ -55,6 +65,8 @@ const restartMs = [200, 8_000] as const
 
 interface Process extends Slot {
   stores: StoreLine | undefined
+  /** The thread of its heart, which goes on while the main loop is busy. */
+  thread: Actor
 }
 
 /** Runs one seed to its end, or to the first invariant that breaks. */
@@ -65,6 +77,8 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   const log = logFor(options.trace && ((text) => trace(() => text)))
   const model = new StoreModel(() => events.wall())
   options.wrap?.invoices?.(model.invoices)
+  options.wrap?.model?.(model)
+  options.wrap?.sums?.(model.sums)
   const database = calmDatabase()
   const line = calmLine()
   const shop = { lostOdds: 0 }
@@ -88,9 +102,16 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   const weather = calmIssuers()
   const settings = { maxHeld: chance.pick([2, 8, 64, 64]), sweepMs: chance.pick([200, 300, 400]) }
 
-  const slots: Process[] = ['A', 'B'].map((name) => ({ name, actor: actorOf(name), gateway: undefined, stores: undefined }))
+  const slots: Process[] = ['A', 'B'].map((name) => ({
+    name,
+    actor: actorOf(name),
+    thread: actorOf(name),
+    gateway: undefined,
+    stores: undefined,
+  }))
 
   const issuers = openIssuers({ events, chance: chance.fork(), weather, slots, trace })
+  const legacyIssuers = openLegacyIssuers({ events, chance: chance.fork(), weather, slots, trace }, await legacyNetworks())
   const serverWeather = calmServers()
   const servers = openMerchantServers(chance.fork(), serverWeather)
   merchants.serve = servers.serve
@@ -98,7 +119,9 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
     model,
     network.ledger,
     (id) => issuers.said.get(id),
+    legacyIssuers,
     servers,
+    (id) => [...processIds].some(([actor, own]) => own === id && actor.alive),
     () => events.now,
   )
   let sleepUntil = 0
@@ -106,8 +129,12 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   function start(slot: Process) {
     const actor = actorOf(slot.name)
     const own = chances.start.fork()
-    const stores = openStoreLine({ model, events, actor, chance: own.fork(), weather: database })
-    Object.assign(slot, { actor, stores, gateway: undefined })
+    const { reached } = invariants.patience
+    const storesOf = (of: Actor) => openStoreLine({ model, events, actor: of, chance: own.fork(), weather: database, reached })
+    const stores = storesOf(actor)
+    const thread = actorOf(slot.name)
+    const beats = storesOf(thread).heartbeat
+    Object.assign(slot, { actor, thread, stores, gateway: undefined })
     const parts = {
       name: slot.name,
       clock: events.clockOf(actor),
@@ -115,10 +142,12 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
       log: log.child({ process: slot.name }),
       keys,
       stores,
+      thread: { clock: events.clockOf(thread), store: beats, endHung: () => die(slot, 'its loop hangs') },
       registry: configuration,
       connect: () => network.connect(actor),
       outgoing: merchants.outgoing(actor),
       issuers: issuers.outgoing(actor),
+      legacy: { outgoing: legacyIssuers.outgoing(actor), directories: legacyIssuers.directories },
       ...settings,
       wrap: options.wrap ?? {},
     }
@@ -137,6 +166,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
     if (!slot.actor.alive) return
     trace(() => `process  ${slot.name} dies: ${why}`)
     slot.actor.alive = false
+    slot.thread.alive = false
     slot.gateway = undefined
     slot.stores?.cut()
     events.after(Math.max(sleepUntil - events.now, 0) + chances.start.between(...restartMs), undefined, () => start(slot))
@@ -149,6 +179,8 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
       () => die(slot, 'stopped badly'),
     )
 
+  const standStill = (actor: Actor, ms: number) => (actor.pausedUntil = Math.max(actor.pausedUntil, events.now + Math.ceil(ms)))
+
   const asking = openAsking(events, chance.fork(), () => shop.lostOdds)
   const onStatus = (_wanted: unknown, orderId: bigint, status: string) => invariants.status(orderId, status)
   const cardholders = openCardholders({
@@ -157,15 +189,13 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
     slots,
     asking,
     issuers,
+    legacyIssuers,
     onStatus,
     onUploaded: invariants.authentications.uploaded,
+    onBegun: invariants.authentications.begun,
+    onCarried: invariants.legacy.carried,
     trace,
   })
-  issuers.onAsked = (actor, areq) => {
-    trace(() => `issuer   ${actor.name} asks about ${String(areq['threeDSServerTransID'])}`)
-    invariants.authentications.asked(areq)
-  }
-  issuers.onTold = invariants.authentications.told
   const backOffices = openBackOffices({
     chance: chance.fork(),
     slots,
@@ -192,32 +222,26 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
         )
         invariants.answered(wanted, answer)
       },
+      onKeyed: invariants.keyed,
+      onKeyedAnswer: invariants.keyedAnswer,
       onStatus,
       onRegistered: invariants.followUps.registered,
       trace,
     },
   })
-  const apps = openMobile({ chance: chance.fork(), model, slots, asking, servers, cardholders, watch: invariants.mobile, trace })
+  const apps = openMobile({
+    chance: chance.fork(),
+    model,
+    ledger: network.ledger,
+    slots,
+    asking,
+    servers,
+    cardholders,
+    watch: invariants.mobile,
+    trace,
+  })
   refuseCredits(network.faults)
-  model.onCommit = (change, stored) => {
-    for (const r of change.rows)
-      trace(
-        () =>
-          `store    order ${change.after.orderId}/${r.transactionNo}: ${r.from} - ${r.event} -> ${r.to} ${JSON.stringify(r.facts ?? {})}`,
-      )
-    invariants.committed(change, stored)
-  }
-  network.onSent = (actor, message) => {
-    if (message.type !== '1804')
-      trace(() => `line     ${actor.name} sends ${message.type} ${message.fields[11]} of order ${message.fields[48]}`)
-    invariants.sent(processIds.get(actor), message)
-  }
-  network.onBooked = invariants.booked
-  network.onReached = (message) => invariants.reached(message)
-  merchants.onTold = (told) => {
-    trace(() => `merchant ${told.url} is told ${told.status} of order ${told.orderId}${told.accepted ? '' : ', and refuses'}`)
-    invariants.told(told)
-  }
+  report({ model, network, merchants, issuers, legacyIssuers, processIdOf: (actor) => processIds.get(actor), trace }, invariants)
   const world: Troubled = {
     events,
     database,
@@ -230,7 +254,11 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
     slots: slots.length,
     crash: (n) => die(slots[n]!, 'crash'),
     restart: (n) => stop(slots[n]!),
-    pause: (n, ms) => (slots[n]!.actor.pausedUntil = events.now + Math.ceil(ms)),
+    pause(n, ms) {
+      const { actor, thread } = slots[n]!
+      for (const stopped of [actor, thread]) standStill(stopped, ms)
+    },
+    busy: (n, ms) => standStill(slots[n]!.actor, ms),
     jump(n, ms) {
       slots[n]!.actor.wallOffsetMs = ms
       invariants.clockJumped(n, ms)
@@ -245,6 +273,11 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
 
   const performs = Math.ceil(options.orders / appShare)
   beginTraffic(events, chance.fork(), performs, troubledMs, apps.begin)
+  beginTraffic(events, chance.fork(), Math.ceil(options.orders / sumShare), troubledMs, apps.beginWithSum)
+  const legacyTraffic = chance.fork()
+  beginTraffic(events, legacyTraffic, Math.ceil(options.orders / legacyShare), troubledMs, (n) =>
+    shoppers.begin(wantedLegacy(n, legacyTraffic)),
+  )
 
   await events.run(() => invariants.broken() !== undefined || events.now > troubledMs)
   trace(() => 'trouble  all are over')
@@ -284,17 +317,6 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
 
 const actorOf = (name: string): Actor => ({ name, alive: true, pausedUntil: 0, wallOffsetMs: 0 })
 
-/** Orders come alone and in bursts. */
-function beginTraffic(events: Events, chance: Chance, orders: number, withinMs: number, begin: (number: number) => void): void {
-  for (let n = 1; n <= orders;) {
-    const at = chance.between(0, withinMs)
-    for (let burst = chance.happens(0.1) ? chance.whole(2, 20) : 1; burst > 0 && n <= orders; burst--, n++) {
-      const number = n
-      events.after(at + chance.between(0, 5), undefined, () => begin(number))
-    }
-  }
-}
-
 function logFor(write: ((text: string) => void) | undefined): Log {
   if (!write) return pino({ level: 'silent' })
   const told = (text: string) => {
@@ -302,10 +324,4 @@ function logFor(write: ((text: string) => void) | undefined): Log {
     write(`log      ${msg} ${JSON.stringify(facts)}`)
   }
   return pino({ level: 'warn', base: null, timestamp: false }, { write: told })
-}
-
-/** Minutes, seconds and milliseconds since the start. */
-const clockText = (ms: number): string => {
-  const text = `${Math.floor(ms / 60_000)}:${String(Math.floor((ms / 1_000) % 60)).padStart(2, '0')}.${String(Math.floor(ms % 1_000)).padStart(3, '0')}`
-  return text.padStart(10)
 }

@@ -173,7 +173,7 @@ function proofOwed(key: CavvKey, fields: Message['fields'], tags: ReadonlyMap<st
     purchaseAmount: BigInt(fields[4]!).toString(),
     purchaseCurrency: fields[49]!,
   }
-  return cavvOf(key, proven, tags.get('AM') === 'attempt' ? 'A' : 'Y')
+  return cavvOf(key, proven, tags.get('AM') === 'attempt' ? 'A' : 'Y', tags.get('TV') ?? '')
 }
 
 /** The table of the sandbox. 217 is approved but never answered, so that money moves without the gateway knowing. */

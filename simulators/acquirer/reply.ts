@@ -40,11 +40,19 @@ export function replyWith(request: Message, actionCode: string, text?: string): 
 /** The answer that this entry stands for, with all that only an acquirer knows. */
 export function replyFor(request: Message, entry: Entry): Message {
   const reply = replyWith(request, entry.actionCode)
+  reply.fields[7] = transmissionTime(entry.receivedAt)
   if (entry.approvalCode !== undefined) reply.fields[38] = entry.approvalCode
   const additional = additionalData(entry)
   if (additional !== '') reply.fields[62] = additional
   return reply
 }
+
+/** UTC, `MMDDhhmmss`. */
+const transmissionTime = (at: number): string =>
+  new Date(at)
+    .toISOString()
+    .replaceAll(/[^0-9]/g, '')
+    .slice(4, 14)
 
 /**
  * Field 62. TX is `SIM-` and the order id; NR, for approvals of a card, the day of the message and the last nine of its RRN; MM comes with 116

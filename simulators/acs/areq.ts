@@ -101,7 +101,7 @@ function proofFor({ cavvKey }: Desk, message: Message, status: 'Y' | 'A'): strin
     purchaseAmount: textOf(message, 'purchaseAmount'),
     purchaseCurrency: textOf(message, 'purchaseCurrency'),
   }
-  return cavvOf(cavvKey, proven, status)
+  return cavvOf(cavvKey, proven, status, message.messageVersion)
 }
 
 function scripted({ faults }: Desk, card: string, answer: Message): Message {

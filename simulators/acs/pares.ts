@@ -54,7 +54,7 @@ function paresOf({ cavvKey, realClock, random }: Desk, { pareq, card }: LegacyCa
     ...(status === 'Y' || status === 'A'
       ? // 2 is Visa's way to make a proof, 3 Mastercard's.
         {
-          cavv: cavvOf(cavvKey, proven, status),
+          cavv: cavvOf(cavvKey, proven, status, '1.0.2'),
           eci: eciOf(pan, status),
           cavvAlgorithm: networkOf(pan) === 'mastercard' ? '3' : '2',
         }

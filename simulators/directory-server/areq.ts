@@ -96,7 +96,9 @@ function standIn(desk: Desk, message: Message, passage: Passage): Message {
     dsReferenceNumber,
     transStatus: 'A',
     eci: eciOf(passage.card, 'A'),
-    ...(message['messageCategory'] === '01' ? { authenticationValue: cavvOf(desk.cavvKey, proven, 'A') } : {}),
+    ...(message['messageCategory'] === '01'
+      ? { authenticationValue: cavvOf(desk.cavvKey, proven, 'A', message.messageVersion) }
+      : {}),
   }
   return spoil(desk, message, answer, passage.card)
 }

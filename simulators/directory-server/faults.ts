@@ -28,6 +28,13 @@ const rules = {
   veres_url: { ...words(4096), means: 'VERes has this url, however hostile', of: 'VEReq' },
   legacy_error: { ...legacyCode, means: 'VEReq is answered with this Error of 1.0.2', of: 'VEReq' },
   wrong_delta: { ...isTrue, means: 'PRes with ranges that cannot be applied', cardless: true },
+  odd_range: {
+    ...oneOf('backwards', 'incomplete', 'contradicting', 'respelled'),
+    means:
+      'PRes with one entry more: it ends before it starts, lacks a field, or repeats the first with other contents or in 19 digits',
+    cardless: true,
+  },
+  only_210: { ...isTrue, means: 'a PReq of 2.2.0 is answered with Erro 102', cardless: true },
 } as const satisfies Record<string, EffectRule>
 
 export type DirectoryFaults = FaultScripts<keyof typeof rules>

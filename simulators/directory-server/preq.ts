@@ -35,6 +35,8 @@ export async function answerPReq(desk: Desk, limit: PReqLimit, text: string): Pr
   const { message } = read
   const troubled = await trouble(desk, peer, message, undefined)
   if (troubled !== undefined) return troubled
+  if (message.messageVersion !== '2.1.0' && desk.faults.take('only_210'))
+    return refuse(desk, peer, unusable('102', '2.1.0', message))
   const { ranges, day, random } = desk
   const server = textOf(message, 'threeDSServerRefNumber')
   const serial = typeof message['serialNum'] === 'string' ? message['serialNum'] : undefined
@@ -45,16 +47,18 @@ export async function answerPReq(desk: Desk, limit: PReqLimit, text: string): Pr
     return refuse(desk, peer, unusable('103', 'one PReq an hour', message))
   limit.answered(server, serial !== undefined, day.now())
   const wrong = desk.faults.take('wrong_delta') ? unfit(items, ranges.full(version)) : items
+  const odd = oddEntry(desk.faults.takeText('odd_range'), ranges.full(version))
+  const entries = odd === undefined ? wrong : [...wrong, odd]
   const answer = {
     messageType: 'PRes',
     messageVersion: version,
     threeDSServerTransID: message['threeDSServerTransID'],
     dsTransID: uuid(random),
     dsStartProtocolVersion: '2.1.0',
-    dsEndProtocolVersion: '2.2.0',
+    dsEndProtocolVersion: desk.faults.has('only_210') ? '2.1.0' : '2.2.0',
     serialNum: ranges.serial,
     // An empty list would be a field that is empty.
-    ...(wrong.length > 0 ? { cardRangeData: wrong } : {}),
+    ...(entries.length > 0 ? { cardRangeData: entries } : {}),
   } as const
   return say(desk, peer, spoil(desk, message, answer))
 }
@@ -66,4 +70,15 @@ function unfit(items: RangeItem[], all: RangeItem[]): RangeItem[] {
   const never = { ...first, startRange: '9900000000000000', endRange: '9900000000000099', actionInd: 'D' } as const
   const overlapping = { ...first, endRange: `${first.endRange.slice(0, -3)}999`, actionInd: 'A' } as const
   return [...items, never, overlapping]
+}
+
+/** One entry as real directory servers have sent it, beside good ones. */
+function oddEntry(kind: string | undefined, [first]: RangeItem[]): object | undefined {
+  if (kind === undefined || first === undefined) return undefined
+  const { startRange, endRange } = first
+  const own = { ...first, startRange: '9800000000000000', endRange: '9800000000000099' }
+  if (kind === 'backwards') return { ...own, endRange: '9700000000000099' }
+  if (kind === 'incomplete') return { ...own, acsEndProtocolVersion: undefined }
+  if (kind === 'contradicting') return { ...first, acsStartProtocolVersion: '2.2.0', acsEndProtocolVersion: '2.2.0' }
+  return { ...first, startRange: startRange.padEnd(19, '0'), endRange: endRange.padEnd(19, '9') }
 }

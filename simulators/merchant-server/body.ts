@@ -66,6 +66,16 @@ export function maybeIdentifier(body: Body, path: string, most: number): string 
   return String(value)
 }
 
+/** So many digits, which some send as text and others as a number; a number has no zeros in front. */
+export function maybeDigits(body: Body, path: string, count: number): string | undefined {
+  const value = at(body, path)
+  if (value === undefined || value === null || value === '') return undefined
+  const digits = typeof value === 'number' ? String(value) : value
+  if (typeof digits !== 'string' || digits.length !== count || !/^[0-9]+$/.test(digits))
+    throw invalid(`${path} must be ${count} digits, as text or as a whole number`)
+  return digits
+}
+
 function at(body: Body, path: string): unknown {
   let value: unknown = body
   for (const name of path.split('.')) {

@@ -1,6 +1,6 @@
 import { currencyOf } from '../../src/base/money.ts'
 import { uuid } from '../../src/base/random.ts'
-import { maybeIdentifier, maybeText, text, texts, whole, within, type Body } from './body.ts'
+import { maybeDigits, maybeIdentifier, maybeText, text, texts, whole, within, type Body } from './body.ts'
 import type { Operation } from './call.ts'
 import type { Kind } from './kind.ts'
 import { invalid } from './refused.ts'
@@ -75,5 +75,5 @@ function readOptional(body: Body, kind: Kind): void {
   within(body, 'location.lat', 90)
   within(body, 'location.lng', 180)
   if (kind !== 'transfer') return
-  for (const path of ['fromBin', 'toBin', 'transaction.fromBin', 'transaction.toBin']) maybeText(body, path, 6, 6)
+  for (const path of ['fromBin', 'toBin', 'transaction.fromBin', 'transaction.toBin']) maybeDigits(body, path, 6)
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { hmacSha256 } from '../../src/base/digest.ts'
 import { secret, type Secret } from '../../src/base/secret.ts'
+import { networkOf } from './cards.ts'
 
 export type CavvKey = Secret<Buffer>
 
@@ -18,12 +19,17 @@ export interface Proven {
   purchaseCurrency: string
 }
 
-/** The authenticationValue: 20 bytes that prove this status of this purchase with this card, and no other. */
+/**
+ * The authenticationValue of 2.x, the cavv of 1.0.2: it proves this status of this purchase with this
+ * card, and no other. As from real issuers it has 21 bytes for a Mastercard card in 2.x, else 20.
+ */
 export function cavvOf(
   key: CavvKey,
   { acctNumber, dsTransID, purchaseAmount, purchaseCurrency }: Proven,
   status: 'Y' | 'A',
+  version: string,
 ): string {
   const proven = [acctNumber, dsTransID, purchaseAmount, purchaseCurrency, status].join('|')
-  return hmacSha256(key, proven).subarray(0, 20).toString('base64')
+  const bytes = networkOf(acctNumber) === 'mastercard' && version !== '1.0.2' ? 21 : 20
+  return hmacSha256(key, proven).subarray(0, bytes).toString('base64')
 }

@@ -65,6 +65,8 @@ export interface Reversal extends AttemptNames {
 
 /** What only the acquirer knows about a payment; each is absent unless the reply had it. */
 export interface ProcessorData {
+  /** When the acquirer processed it, in milliseconds since 1970. */
+  processedAt?: number
   rrn?: string
   processorTxId?: string
   approvalCode?: string
@@ -97,6 +99,16 @@ export type ReversalOutcome =
   | { is: 'acknowledged'; actionCode: string }
   | { is: 'unknown'; why: string }
   | { is: 'not sent'; why: string }
+
+/**
+ * A message of the acquirer that answers no request, by its names. `unexpected`: no open request has these names. `mismatched`: one
+ * has, but the rest of the message belongs to another request.
+ */
+export interface Stray {
+  stan: string
+  terminalId: string
+  kind: 'unexpected' | 'mismatched'
+}
 
 /**
  * A line to one gate. `authorise` and `reverse` always resolve, at the latest at `deadline` (monotonic milliseconds of the clock that was

@@ -10,7 +10,10 @@ export type Cancel = () => void
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number
-  /** Milliseconds since an arbitrary start; never stored, never compared between processes. */
+  /**
+   * Milliseconds since an arbitrary start, the same one in all threads of the process; never
+   * stored, never compared between processes.
+   */
   monotonic(): number
   /** Runs `fn` once, `delayMs` from now. A pending call alone does not keep the process alive. */
   after(delayMs: number, fn: () => void): Cancel
@@ -21,13 +24,20 @@ const longestTimerMs = 2_147_483_647
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  monotonic() {
+    // performance.now() counts from the start of its thread.
+    const [seconds, nanoseconds] = process.hrtime()
+    return seconds * 1_000 + nanoseconds / 1_000_000
+  },
   after(delayMs, fn) {
     const timer = setTimeout(fn, Math.min(Math.max(0, delayMs), longestTimerMs))
     timer.unref()
     return () => clearTimeout(timer)
   },
 }
+
+/** Runs `fn` in the next turn of the event loop, once what has arrived meanwhile was looked at. */
+export const nextTurn = (fn: () => void): void => void setImmediate(fn)
 
 /** Resolves after `delayMs`, or as soon as `signal` aborts; it never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {

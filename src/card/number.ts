@@ -19,8 +19,11 @@ export const networkOf = (pan: string): string | undefined => networks.find(([, 
 /** Length of `bin` on the wire; shops and lists of this family of gateways use six digits. */
 const binLength = 6
 
-/** Empty for a number of fewer than 13 digits: with the last four it would give too much of it away. */
-export const binOf = (pan: string): string => (pan.length < 13 ? '' : pan.slice(0, binLength))
+/** Six digits and the last four of a shorter number, whose check digit is known, would leave at most ten numbers to try. */
+const shortestWithBin = 13
+
+/** Empty for a number too short for it. */
+export const binOf = (pan: string): string => (pan.length < shortestWithBin ? '' : pan.slice(0, binLength))
 export const lastFourOf = (pan: string): string => pan.slice(-4)
 
 /** What may be shown of an order's card, kept beside the order in clear. */

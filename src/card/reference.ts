@@ -83,15 +83,15 @@ export interface CardReference {
 /** The remainder of an id by four says its kind; `card_reference` holds to it. */
 const kinds = 4n
 const destinations = 2n
-const lowestId = 10n ** 18n
-const aboveIds = 2n ** 63n
-const lowestUnique = 10n ** 15n
-const aboveUnique = 2n ** 53n
+const lowestId = 10n ** 15n
+/** JSON and JavaScript keep whole numbers exact below it. */
+const aboveIds = 2n ** 53n
 
 /**
- * Four new ids of 19 digits, each of 60 random bits and none related to another: somebody who knows all but one of a reference, or every reference but one,
- * is no nearer to that one. *Rejected:* a block of rising ids, since ids given to one merchant would tell how many others get; an encrypted number, since it
- * would have to outlive its key.
+ * Four new ids of 16 digits, each of almost 51 random bits and none related to another: somebody who knows all but one of a reference,
+ * or every reference but one, is no nearer to that one. An id serves its merchant alone, so guessing one opens nothing to a stranger.
+ * *Rejected:* a block of rising ids, since ids given to one merchant would tell how many others get; an encrypted number, since it
+ * would have to outlive its key; 19 digits, which clients that read a JSON number round.
  */
 export const drawIds = (random: Random): ReferenceIds => ({
   cardRefId: drawId(random, 0n),
@@ -104,7 +104,7 @@ const drawId = (random: Random, kind: bigint): bigint =>
   draw(() => lowestId + below(random, (aboveIds - lowestId) / kinds) * kinds + kind)
 
 /** A new `unq-card-ref-id`, of 16 digits. */
-export const drawUnique = (random: Random): number => Number(draw(() => lowestUnique + below(random, aboveUnique - lowestUnique)))
+export const drawUnique = (random: Random): number => Number(draw(() => lowestId + below(random, aboveIds - lowestId)))
 
 /** These have as many digits as a card number. With a check digit that does not hold nobody takes one for the other, neither a scanner nor the masking log. */
 function draw(next: () => bigint): bigint {

@@ -1,4 +1,5 @@
 import { secret, type Secret } from '../base/secret.ts'
+import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from './three-d-secure.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
@@ -10,6 +11,7 @@ export interface ServeConfig {
   port: number
   logLevel: string
   publicUrls?: readonly string[]
+  trustedProxies?: readonly Network[]
   threeDSecure?: ThreeDSecureOptions
 }
 
@@ -35,6 +37,7 @@ export function serveConfig(env: Environment): ServeConfig {
     complaints.push('DATABASE_URL is not a postgres:// URL')
   const port = readPort(env.PORT, complaints)
   const publicUrls = readPublicUrls(env.PUBLIC_URL, complaints)
+  const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
   if (env.THREE_DS_CONFIG && publicUrls === undefined)
     complaints.push(
@@ -48,6 +51,7 @@ export function serveConfig(env: Environment): ServeConfig {
     port,
     logLevel: env.LOG_LEVEL ?? 'info',
     ...(publicUrls === undefined ? {} : { publicUrls }),
+    ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...(threeDSecure === undefined ? {} : { threeDSecure }),
   }
 }
@@ -63,6 +67,13 @@ function readPublicUrls(text: string | undefined, complaints: string[]): string[
       `PUBLIC_URL is ${JSON.stringify(url)}, not an https origin such as https://pay.example of at most 80 characters`,
     )
   return urls.length === 0 || bad.length > 0 ? undefined : urls.map((url) => new URL(url).origin)
+}
+
+/** Addresses and networks, by comma or blank. */
+export function readTrustedProxies(text: string | undefined, complaints: string[]): Network[] | undefined {
+  const { networks, bad } = readNetworks(text ?? '')
+  for (const { text: one, why } of bad) complaints.push(`TRUSTED_PROXIES is ${JSON.stringify(one)}: ${why}`)
+  return networks.length === 0 || bad.length > 0 ? undefined : networks
 }
 
 /** 8080 unless said otherwise; 0 takes a free one. */

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import type { TargetPolicy } from '../http/address.ts'
+import type { Network } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
 import type { ThreeDSecureOptions } from './three-d-secure.ts'
 import type { Tuning } from './tuning.ts'
@@ -20,6 +21,8 @@ export interface GatewayOptions {
   log: Log
   /** Where this gateway is reached, such as https://pay.example, browsers by the first; without any the loopback address. */
   publicUrls?: readonly string[]
+  /** Proxies in front of it, whose X-Forwarded-For is believed. */
+  trustedProxies?: readonly Network[]
   /** Without it no card can be authenticated. */
   threeDSecure?: ThreeDSecureOptions
   /** CVV2 values of the sandbox that steer 3-D Secure. */

@@ -1,16 +1,17 @@
-import { sleep } from '../base/clock.ts'
-import { hostname } from 'node:os'
+import { nextTurn, sleep } from '../base/clock.ts'
 import { secret } from '../base/secret.ts'
+import { openTurns } from '../base/turn.ts'
 import { openConnectors } from '../acquirer/connectors.ts'
 import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
 import { openBins } from '../card/store-bins.ts'
 import { withCvv2 } from '../card/vault.ts'
 import type { Delivery } from '../delivery/delivery.ts'
-import { openSender, type Rendered } from '../delivery/send.ts'
+import { openSender } from '../delivery/send.ts'
 import { openDeliveryStore } from '../delivery/store.ts'
-import { callbackPairs, renderCallback } from '../gateway-api/callback.ts'
+import { callbackMessages } from '../gateway-api/callback-messages.ts'
 import { gatewayRoutes } from '../gateway-api/serve.ts'
 import type { TargetPolicy } from '../http/address.ts'
+import { isInternal } from '../http/client-address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import { openServer, type Route } from '../http/server.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
@@ -28,7 +29,8 @@ import type { Order } from '../order/order.ts'
 import { performersOf } from '../order/perform.ts'
 import { openReader } from '../order/read.ts'
 import { openSteps } from '../order/steps.ts'
-import { openOrderStore, type Place } from '../order/store.ts'
+import type { Place } from '../order/change.ts'
+import { openOrderStore } from '../order/store.ts'
 import { deniedPage } from '../pages/denied.ts'
 import { hideBy } from '../risk/limits.ts'
 import { forgetCounts } from '../risk/store-counts.ts'
@@ -38,11 +40,12 @@ import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import { hostedOrders } from '../pages/three-d-secure-order.ts'
 import { declareTransitions, ensurePartitions, pendingMigrations } from '../storage/migrate.ts'
 import { openPool, statement } from '../storage/pool.ts'
-import { openHeartbeat } from '../storage/store-heartbeat.ts'
 import { openIds } from '../storage/store-ids.ts'
+import { openJudge, silentProcesses } from '../storage/store-silence.ts'
 import { openKeyRing } from '../storage/store-keys.ts'
 import { cardsOf } from './cards.ts'
 import type { GatewayOptions } from './gateway-options.ts'
+import { openHeartbeat } from './heartbeat.ts'
 import { openWatch } from './observe.ts'
 import { startPeriodic } from './periodic.ts'
 import { authenticationPerformers, mayGoTo, openThreeDSecure, pareqPartsOf, withoutThreeDSecure } from './three-d-secure.ts'
@@ -56,7 +59,6 @@ export interface Gateway {
 }
 
 export const basePath = '/gateway'
-const bodyLimitBytes = 2 * 1024 * 1024
 /** All bodies under way together; what comes beyond is refused for load. */
 const maxBodiesBytes = 64 * 1024 * 1024
 const maxConnections = 5_000
@@ -77,7 +79,6 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   await declareTransitions(pool, legalTransitions())
   await ensurePartitions(pool)
   const keys = await openKeyRing(pool, o.kek, clock, random)
-
   let open = () => {}
   const ready = new Promise<void>((resolve) => (open = resolve))
   const routes: Route[] = []
@@ -93,13 +94,18 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
   const cards = cardsOf(pool, orders, keys, random)
   const reader = openReader(orders, clock, log)
   const world = {} as MobileWorld
+  const turns = openTurns(nextTurn)
   const invoiceWork = openInvoiceWork(() => world, o.tuning.sweepMs * 2)
   const watch = openWatch({
     orders: () => door.counts(),
     waiting: () => door.load(0n, 0n).waiting,
     deliveries: () => sender.counts(),
+    pools: () => outgoing.pools(),
     gates: () => connectors.states(),
+    parked: () => ({ transactions: steps.parked(), invoices: invoiceWork.parked() }),
     holding: () => heartbeat.holding(),
+    leases: () => heartbeat.counts(),
+    turns: turns.counts,
     database: () => pool.run(anything),
   })
   const finding = { locate: (key: string) => orders.locate(key), order: (place: Place) => reader.byId(place) }
@@ -120,7 +126,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       loopbackHttp: o.callbackPolicy.loopbackAnyPort,
       random,
       now: clock.now,
-      ipOf: (request) => request.remoteAddress,
+      ipOf: ({ clientAddress }) => (isInternal(clientAddress) ? undefined : clientAddress),
       ...hostedOrders({
         ...finding,
         ...cards,
@@ -128,6 +134,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
         door: () => door,
         processId: () => processId,
         clock,
+        turns,
         log,
         keys,
         random,
@@ -139,14 +146,16 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     }),
   )
   const origin = () => o.publicUrls?.[0] ?? `http://127.0.0.1:${server.port}`
+  const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
   const server = await openServer(
-    { host: o.host, port: o.port, bodyLimitBytes, maxBodiesBytes, maxConnections, random, log },
+    { host: o.host, port: o.port, maxBodiesBytes, maxConnections, ...proxies, random, log },
     routes.map(later),
   )
 
   await o.beforeServing?.(`${origin()}${basePath}`)
   const processId = await openIds(pool, 'process', 1).take()
-  const heartbeat = await openHeartbeat(pool, processId, `${hostname()}:${server.port}`, clock, log)
+  const heartbeat = await openHeartbeat(o, pool, { id: processId, port: server.port, inHand: () => door.counts().held })
+  const judge = openJudge(() => silentProcesses(pool), heartbeat, clock)
   const connectors = openConnectors(
     (gate) =>
       openIso8583Connector({
@@ -155,6 +164,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
         random,
         log,
         limits: { maxOpen: gate.settings.maxOpen },
+        onStray: ({ kind }) => watch.stray(String(gate.gateId), kind),
       }),
     (closed) => void closed,
   )
@@ -172,47 +182,34 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
         door: () => door,
         registry: registry.current,
         heartbeat,
+        judge,
         clock,
+        turns,
         random,
         log,
       })
     : withoutThreeDSecure(publicUrl)
   const planner = { enrolment: threeDSecure.enrolment, random, steering: o.steering }
-  const loopbackHttp = o.callbackPolicy.loopbackAnyPort
-  const usable = (url: string) => mayGoTo(url, loopbackHttp)
+  const usable = (url: string) => mayGoTo(url, o.callbackPolicy.loopbackAnyPort)
 
   const policyOf = (endpoint: Endpoint | undefined): TargetPolicy => ({
     ...o.callbackPolicy,
     plainHttp: o.callbackPolicy.plainHttp || endpoint?.settings.plainHttpCallbacks === true,
   })
-  const policyFor = (order: Order) => policyOf(registry.current().endpoint(order.endpointId))
   const orderOf = async (delivery: Delivery) => (await orders.load([delivery]))[0]
-  const renderFor = (delivery: Delivery, order: Order): Rendered | undefined => {
-    const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)
-    const merchant = registry.current().merchant(order.merchantId)
-    if (!merchant) throw new Error(`merchant ${order.merchantId} is not in the configuration`)
-    return transaction && renderCallback(delivery.url, callbackPairs(order, transaction, merchant), policyFor(order))
-  }
+  const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf })
   const mapping = cardMapping(() => world, orderOf)
   const rendered = async (delivery: Delivery, order: Order) =>
-    delivery.kind === 'callback' ? renderFor(delivery, order) : mapping.render(delivery)
+    delivery.kind === 'callback' ? callbacks.renderFor(delivery, order) : mapping.render(delivery)
   const outgoing = openOutgoing({ policy: o.callbackPolicy, clock, perOrigin: 32 })
   const sender = openSender({
     store: openDeliveryStore(pool),
     outgoing,
-    kinds: {
-      'card mapping': mapping,
-      callback: {
-        async render(delivery) {
-          const order = await orderOf(delivery)
-          return order && renderFor(delivery, order)
-        },
-        judge: (reply) => (reply.is === 'answered' && reply.status === 200 ? 'received' : 'again'),
-      },
-    },
+    kinds: { 'card mapping': mapping, callback: callbacks },
     clock,
     random,
     heartbeat,
+    judge,
     log,
     timeoutMs: callbackTimeoutMs,
     maxInHand: o.tuning.maxHeld,
@@ -234,6 +231,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
       processId,
     }),
     heartbeat,
+    judge,
     clock,
     log,
     sweepMs: o.tuning.sweepMs,
@@ -254,7 +252,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     hide: hideBy(keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
     onStep: steps.start,
-    deliveryRoom: () => (o.tuning.handOver ? sender.room() : 0),
+    deliveryRoom: () => (o.tuning.handOver ? sender.room() : () => false),
     onDeliveries: (deliveries, order) =>
       sender.take(deliveries.map((delivery) => ({ delivery, render: () => rendered(delivery, order) }))),
   })
@@ -276,6 +274,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     orderIds: openIds(pool, 'order'),
     issuerOf: bins.issuerOf,
     clock,
+    turns,
     random,
     log,
     limits: { maxWaiting: 4_000, maxOfMerchant: 1_500 },
@@ -286,8 +285,10 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     planner,
     sumPage: (token) => sumPageUrl(publicUrl, token),
     holding: () => heartbeat.holding(),
+    judge,
     policyOf,
     answered: watch.answered,
+    repeated: watch.repeated,
     explains: o.explains,
     decoyKey: secret(random.bytes(16).toString('hex')),
   } satisfies MobileWorld)
@@ -299,6 +300,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
     { name: 'used limits', everyMs: 600_000, run: () => forgetCounts(pool) },
     { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
+    { name: 'Idempotency-Keys', everyMs: 60_000, run: () => orders.forgetIdempotencyKeys(clock.now()) },
     { name: 'wrong sums', everyMs: 600_000, run: () => forgetWrongSums(pool, clock.now()) },
     { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool) },
   ])

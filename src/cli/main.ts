@@ -16,6 +16,7 @@ import { addGateCommands } from './commands/gate.ts'
 import { addGroupCommands } from './commands/group.ts'
 import { addMerchantServerCommand } from './commands/merchant-server.ts'
 import { addMerchantCommands } from './commands/merchant.ts'
+import { addInvoiceCommands } from './commands/invoice.ts'
 import { addOrderCommands } from './commands/order.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
@@ -68,6 +69,7 @@ Environment
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
+  TRUSTED_PROXIES  addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client
   THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
   )
   .action(async () => {
@@ -115,6 +117,7 @@ for (const add of [
   addGateCommands,
   addFilterCommands,
   addOrderCommands,
+  addInvoiceCommands,
   addBinCommands,
   addDeliveryCommands,
   addDoctorCommand,

@@ -86,9 +86,9 @@ export const isCheck = (json: Json, key: Secret<string>, one: Begun, currency: s
   )
 
 const isRandomSum = (sum: unknown): Complaint =>
-  sum === undefined || (typeof sum === 'number' && Number.isInteger(sum) && sum >= 100 && sum <= 999)
+  sum === undefined || sum === 0 || (typeof sum === 'number' && Number.isInteger(sum) && sum >= 100 && sum <= 999)
     ? undefined
-    : `transaction.randomSumCentis is ${said(sum)}, not a whole number from 100 to 999`
+    : `transaction.randomSumCentis is ${said(sum)}, neither 0 nor a whole number from 100 to 999`
 
 export const isNoted = (json: Json, key: Secret<string>, one: Begun): Complaint =>
   first(isOf(json, one), signed(json, 'session.checkSignature', signatureOf(key, one.nonce, one.endpointId, one.invoiceId)))

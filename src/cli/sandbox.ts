@@ -7,8 +7,9 @@ import { secret, type Secret } from '../base/secret.ts'
 import { startEmbedded } from '../storage/embedded.ts'
 import { migrate } from '../storage/migrate.ts'
 import { openPool } from '../storage/pool.ts'
-import { ConfigError, readPort } from './config.ts'
+import { ConfigError, readPort, readTrustedProxies } from './config.ts'
 import { basePath, startGateway } from './gateway.ts'
+import type { GatewayOptions } from './gateway-options.ts'
 import type { Program } from './programs.ts'
 import { banner, step } from './sandbox-banner.ts'
 import { makeCertificates } from './sandbox-certificates.ts'
@@ -26,7 +27,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Runs the whole world until a signal: database, simulators and gateway. Resolves when all of it has stopped. */
 export async function runSandbox(env: Environment): Promise<void> {
   const complaints: string[] = []
-  const port = readPort(env.PORT, complaints)
+  const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
+  const where = { port: readPort(env.PORT, complaints), ...(trustedProxies && { trustedProxies }) }
   if (complaints.length > 0) throw new ConfigError(complaints)
   const directory = resolve(env.TOLLGATE_DIR || '.tollgate')
   const stops: { what: string; stop: () => Promise<void> }[] = []
@@ -34,7 +36,7 @@ export async function runSandbox(env: Environment): Promise<void> {
   let why = ''
   void asked.then((name) => (why = name))
   try {
-    const stopped = await start(directory, port, env, stops, () => why !== '')
+    const stopped = await start(directory, where, env, stops, () => why !== '')
     const reason = stopped === undefined ? '' : await Promise.race([asked.then(() => ''), ...stopped])
     if (reason) {
       console.error(`\n${reason}`)
@@ -50,7 +52,7 @@ export async function runSandbox(env: Environment): Promise<void> {
 /** Starts the parts in order. Answers what ends the sandbox besides a signal; undefined when a signal came during the start. */
 async function start(
   directory: string,
-  port: number,
+  { port, ...proxies }: Pick<GatewayOptions, 'port' | 'trustedProxies'>,
   env: Environment,
   stops: { what: string; stop: () => Promise<void> }[],
   interrupted: () => boolean,
@@ -104,6 +106,7 @@ async function start(
       kek,
       host: env.HOST ?? '127.0.0.1',
       port,
+      ...proxies,
       callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
       clock: systemClock,
       random: systemRandom,

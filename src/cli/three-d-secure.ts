@@ -2,6 +2,7 @@ import type { Log } from '../base/log.ts'
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
+import type { Turns } from '../base/turn.ts'
 import { networkOf } from '../card/number.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
@@ -27,6 +28,8 @@ import { refreshRanges } from '../three-d-secure/directory-refresh.ts'
 import { watchRanges } from '../three-d-secure/store-ranges.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { Judge } from '../storage/store-silence.ts'
+import { answerWithinMs } from '../three-d-secure/authentication.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
 /** What an installation needs to be a 3DS Server; docs/operating.md. */
@@ -68,7 +71,9 @@ interface Surroundings {
   door: () => Door
   registry: () => Registry
   heartbeat: Heartbeat
+  judge: Judge
   clock: Clock
+  turns: Turns
   random: Random
   log: Log
 }
@@ -84,8 +89,6 @@ export interface ThreeDSecure {
   stop(): Promise<void>
 }
 
-const directoryTimeoutMs = 10_000
-
 /** Puts the 3DS Server together: card ranges in memory, lines to the directory servers, and the port for their results. */
 export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
   const { options, pool, clock, random, log } = s
@@ -96,6 +99,7 @@ export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
     peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
     wanted: (id) => wantedResult(s, id),
     result: (message) => takeResult(s, message),
+    turns: s.turns,
     random,
     log,
   })
@@ -107,7 +111,7 @@ export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
   }
   const outgoing = openOutgoing({ policy: options.policy, clock, perOrigin: 64 })
   const client = openDirectories({
-    directories: options.directories.map((d) => ({ ...d, timeoutMs: directoryTimeoutMs })),
+    directories: options.directories.map((d) => ({ ...d, timeoutMs: answerWithinMs })),
     server: {
       threeDSServerRefNumber: server.refNumber,
       ...(server.operatorId === undefined ? {} : { threeDSServerOperatorID: server.operatorId }),
@@ -119,8 +123,18 @@ export async function openThreeDSecure(s: Surroundings): Promise<ThreeDSecure> {
     log,
   })
   const names = options.directories.map(({ name }) => name)
-  const { heartbeat } = s
-  const duty = refreshRanges({ pool, client, directories: names, heartbeat, now: options.refreshAtStart, clock, random, log })
+  const { heartbeat, judge } = s
+  const duty = refreshRanges({
+    pool,
+    client,
+    directories: names,
+    heartbeat,
+    judge,
+    now: options.refreshAtStart,
+    clock,
+    random,
+    log,
+  })
   if (options.refreshAtStart) await refreshed(pool, names, clock)
   const ranges = await watchRanges(pool, clock, log, names)
   return {

@@ -5,10 +5,12 @@ import type { Outgoing, Reply } from '../http/outgoing.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { openBatch } from '../storage/batch.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { Judge } from '../storage/store-silence.ts'
 import type { Delivery, DeliveryKind } from './delivery.ts'
 import { openLanes } from './lanes.ts'
+import { placesOf, roomIn } from './places.ts'
 import { nextTryAt } from './schedule.ts'
-import type { DeliveryStore, Try } from './store.ts'
+import type { DeliveryStore, Try, Turn } from './store.ts'
 
 /** What a reply means. `never`: it will not be taken, however often it comes. */
 export type Judged = 'received' | 'again' | 'never'
@@ -45,6 +47,7 @@ export interface SenderSettings {
   clock: Clock
   random: Random
   heartbeat: Heartbeat
+  judge: Judge
   log: Log
   timeoutMs: number
   maxInHand: number
@@ -52,8 +55,8 @@ export interface SenderSettings {
 }
 
 export interface Sender {
-  /** How many messages may still be taken in hand. */
-  room(): number
+  /** Whether so many messages more of a merchant may be taken in hand, with all those that were granted since this was called. */
+  room(): (merchantId: bigint, messages: number) => boolean
   /** Messages just committed under this process's lease. */
   take(jobs: Job[]): void
   sweep(): void
@@ -61,18 +64,30 @@ export interface Sender {
   stop(withinMs: number): Promise<void>
 }
 
+/** Of a sweep, so that its statements stay short however many wait. */
+const mostClaimed = 256
+const mostMerchants = 256
+
 /** Sends messages until they are received or given up. A message is tried at least once and, when this process dies between sending and noting it, once more. */
 export function openSender(s: SenderSettings): Sender {
   const stopping = new AbortController()
   const inHand = new Set<string>()
+  const places = placesOf(s.maxInHand)
+  /** The merchant whom the last sweep came to, while there are more than one sweep looks at. */
+  let lastServed = 0n
+  /** From when on a sweep looks at the messages of a merchant, while those before are of blocked origins. */
+  const lookFrom = new Map<bigint, number>()
   let delivered = 0
   let failed = 0
   let cancel: Cancel = () => {}
   const lanes = openLanes<Job>({
     clock: s.clock,
+    places,
     perLane: 32,
     queuePerLane: 512,
+    callsOfMerchant: 256,
     maxLanes: 10_000,
+    lanesOfMerchant: 1_000,
     breakAfter: 10,
     firstPauseMs: 2_000,
     longestPauseMs: 60_000,
@@ -99,7 +114,7 @@ export function openSender(s: SenderSettings): Sender {
       const at = s.clock.now()
       const message = stopping.signal.aborted || !s.heartbeat.holding() ? undefined : await render()
       if (stopping.signal.aborted || !s.heartbeat.holding()) return
-      const reply = message && (await s.outgoing.send({ ...message, timeoutMs: s.timeoutMs }))
+      const reply = message && (await s.outgoing.send({ ...message, timeoutMs: s.timeoutMs, owner: String(delivery.merchantId) }))
       const judged = message && reply ? (message.judge ?? s.kinds[delivery.kind].judge)(reply) : 'never'
       // Who refuses a message for good has answered as well as he can.
       if (reply) how = judged === 'again' ? 'badly' : 'well'
@@ -112,7 +127,7 @@ export function openSender(s: SenderSettings): Sender {
         'a delivery could not be carried out; it stays due',
       )
     } finally {
-      lanes.ended(delivery.origin, how)
+      lanes.ended(delivery.merchantId, delivery.origin, how)
     }
   }
 
@@ -127,10 +142,31 @@ export function openSender(s: SenderSettings): Sender {
   }
 
   async function sweepOnce(): Promise<void> {
-    const limit = Math.min(256, s.maxInHand - lanes.size())
-    if (limit <= 0 || !s.heartbeat.holding()) return
-    const due = await s.store.claimDue(s.heartbeat.processId, s.clock.now(), limit, lanes.blocked())
-    put(due.map((delivery) => ({ delivery, render: () => s.kinds[delivery.kind].render(delivery) })))
+    const free = places.all - lanes.size()
+    if (free <= 0 || !s.heartbeat.holding()) return
+    const turns = await turnsOf(s.clock.now())
+    if (turns.length === 0) return
+    const room = { all: Math.min(mostClaimed, free), common: places.common - lanes.size(), few: places.few }
+    const { taken, passedOver } = await s.store.claimDue(await s.judge(), s.clock.now(), turns, room)
+    // Whoever was found something of is looked at from there again, whoever was found nothing of from the beginning.
+    const found = new Set(taken.map(({ merchantId }) => merchantId))
+    for (const { merchantId } of turns) if (!found.has(merchantId)) lookFrom.delete(merchantId)
+    for (const { merchantId, until } of passedOver) lookFrom.set(merchantId, until)
+    put(taken.map((delivery) => ({ delivery, render: () => s.kinds[delivery.kind].render(delivery) })))
+  }
+
+  /** Merchants with something due. Where there are more than one sweep looks at, the next one goes on behind them. */
+  async function turnsOf(now: number): Promise<Turn[]> {
+    const waiting = await s.store.waiting(lastServed, mostMerchants)
+    lastServed = waiting.length < mostMerchants ? 0n : waiting.at(-1)!.merchantId
+    return waiting
+      .filter(({ dueAt }) => dueAt <= now)
+      .map(({ merchantId }) => ({
+        merchantId,
+        held: lanes.held(merchantId),
+        blocked: lanes.blocked(merchantId),
+        from: lookFrom.get(merchantId) ?? 0,
+      }))
   }
 
   function put(jobs: Job[]) {
@@ -138,7 +174,7 @@ export function openSender(s: SenderSettings): Sender {
       const key = keyOf(job.delivery)
       if (inHand.has(key)) continue
       inHand.add(key)
-      if (!lanes.put(job.delivery.origin, job)) inHand.delete(key)
+      if (!lanes.put(job.delivery.merchantId, job.delivery.origin, job)) inHand.delete(key)
     }
   }
 
@@ -152,7 +188,17 @@ export function openSender(s: SenderSettings): Sender {
   }
 
   return {
-    room: () => Math.max(0, s.maxInHand - lanes.size()),
+    room() {
+      const granted = new Map<bigint, number>()
+      let all = 0
+      return (merchantId, messages) => {
+        const mine = granted.get(merchantId) ?? 0
+        if (messages > roomIn(places, lanes.size() + all, lanes.held(merchantId) + mine)) return false
+        granted.set(merchantId, mine + messages)
+        all += messages
+        return true
+      }
+    },
     take: put,
     sweep,
     counts: () => ({ delivered, failed, inHand: lanes.size() }),

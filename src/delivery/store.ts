@@ -1,5 +1,6 @@
 import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
+import type { Claimer } from '../storage/store-silence.ts'
 import { goesAtOnce, type Delivery, type DeliveryKind, type NewDelivery } from './delivery.ts'
 
 interface DeliveryRecord {
@@ -13,33 +14,73 @@ interface DeliveryRecord {
   tries: number
 }
 
+interface ClaimRecord extends DeliveryRecord {
+  was: bigint | null
+  looked_until: number | null
+}
+
 const insert = statement<object>(`
   insert into delivery (merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, state, due_at, lease, tries, created_at)
   select merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, 'due', due_at, lease, 0, created_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, transaction_no int, kind text, url text, origin text,
     due_at timestamptz, lease bigint, created_at timestamptz)`)
 
+/** Merchants with messages that wait, one step in the index for each, however many there are of a merchant. */
+const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
+  with recursive m as (
+    select f.merchant_id, f.due_at, 1 as no from (
+      select d.merchant_id, d.due_at from delivery d where d.due_at is not null and d.merchant_id > $1
+      order by d.merchant_id, d.due_at limit 1) f
+    union all
+    select n.merchant_id, n.due_at, m.no + 1 from m cross join lateral (
+      select d.merchant_id, d.due_at from delivery d where d.due_at is not null and d.merchant_id > m.merchant_id
+      order by d.merchant_id, d.due_at limit 1) n
+    where m.no < $2)
+  select merchant_id, due_at from m order by merchant_id`)
+
+/** How many due messages of a merchant a claim looks at. More than a batch of the door makes, which all have the same time. */
+export const lookedAt = 1_024
+
 /**
- * Takes what is due and in nobody's hand, a dead process's or the caller's own. Origins in `$6` are left alone: their lane is full or their breaker open, and rows
- * of theirs must not use up the limit. A message waits for the first try of an older one of its order.
+ * Takes what is due and in nobody's hand, a dead process's or the caller's own. Who holds least comes first, message by message. Of each merchant so many are looked
+ * at and no more: those of origins that are blocked may be a million. Where none of them can be taken, the answer says how far it looked, and the next claim looks on
+ * from there. A message waits for the first try of an older one of its order.
  */
-const claim = statement<DeliveryRecord & { was: bigint | null }>(`
-  with due as (
-    select d.merchant_id, d.order_id, d.delivery_no, d.lease
-    from delivery d
-    where d.due_at <= $2
-      and (d.lease is null or d.lease = $1 or not exists (
-        select from heartbeat h where h.process_id = d.lease and h.beat_at > now() - $4::int * interval '1 millisecond'))
-      and d.origin <> all ($6::text[])
+const claim = statement<ClaimRecord>(`
+  with looked as (
+    select d.merchant_id, d.order_id, d.delivery_no, d.due_at, t.held,
+      (d.lease is null or d.lease = $1 or not exists (
+        select from heartbeat h where h.process_id = d.lease
+          and (h.process_id <> all ($9::bigint[]) or h.beat_at > now() - $4::int * interval '1 millisecond')))
+      and d.origin <> all (t.blocked)
       and not exists (
         select from delivery o where o.merchant_id = d.merchant_id and o.order_id = d.order_id and o.delivery_no < d.delivery_no
-          and o.url = d.url and o.state = 'due' and o.tries = 0)
-    order by d.due_at limit $3
-    for update of d skip locked)
-  update delivery d set lease = $1, due_at = $5
-  from due
-  where d.merchant_id = due.merchant_id and d.order_id = due.order_id and d.delivery_no = due.delivery_no
-  returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as was`)
+          and o.url = d.url and o.state = 'due' and o.tries = 0) as free
+    from json_to_recordset($6) as t (merchant_id bigint, held int, blocked text[], from_at timestamptz)
+    cross join lateral (
+      select * from delivery l where l.merchant_id = t.merchant_id and l.due_at >= t.from_at and l.due_at <= $2
+      order by l.due_at limit ${lookedAt}) d),
+  turns as (
+    select merchant_id, order_id, delivery_no, due_at,
+      held + row_number() over (partition by merchant_id order by due_at, order_id, delivery_no) as turn
+    from looked where free),
+  placed as (
+    select *, row_number() over (order by turn, due_at, order_id, delivery_no) as place from turns
+    order by turn, due_at, order_id, delivery_no limit $3),
+  due as (
+    select d.merchant_id, d.order_id, d.delivery_no, d.lease
+    from placed p join delivery d on d.merchant_id = p.merchant_id and d.order_id = p.order_id and d.delivery_no = p.delivery_no
+    where (p.turn <= $8 or p.place <= $7) and d.due_at <= $2
+    for update of d skip locked),
+  taken as (
+    update delivery d set lease = $1, due_at = $5
+    from due
+    where d.merchant_id = due.merchant_id and d.order_id = due.order_id and d.delivery_no = due.delivery_no
+    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as was)
+  select *, null::timestamptz as looked_until from taken
+  union all
+  select merchant_id, 0, 0, 0, '', '', '', 0, null, max(due_at) from looked
+  group by merchant_id having count(*) >= ${lookedAt} and not bool_or(free)`)
 
 /** Notes tries and moves their messages on, in one statement. Only the holder of the lease writes, so a process that was taken over changes nothing. */
 const saveTries = statement<object>(`
@@ -65,25 +106,51 @@ export interface Try {
   dueAt?: number
 }
 
+/** What a claim may take of a merchant. */
+export interface Turn {
+  merchantId: bigint
+  /** Messages of his that the process has in hand. */
+  held: number
+  /** Origins that are left alone: their lane is full or their breaker open. */
+  blocked: readonly string[]
+  /** Messages that were due before are not looked at. */
+  from: number
+}
+
+/** How many messages a claim may take. */
+export interface ClaimRoom {
+  all: number
+  /** So many of them whoever they belong to; beyond, only the first few of a merchant, with those that he holds. */
+  common: number
+  few: number
+}
+
+export interface Claimed {
+  taken: (Delivery & { hadLease?: bigint })[]
+  /** Where all that was looked at of a merchant had to be left alone: until when it was due. */
+  passedOver: { merchantId: bigint; until: number }[]
+}
+
 /** With `OrderStore` the seam where the simulation puts its model. */
 export interface DeliveryStore {
-  claimDue(
-    processId: bigint,
-    now: number,
-    limit: number,
-    blockedOrigins: readonly string[],
-  ): Promise<(Delivery & { hadLease?: bigint })[]>
+  /** Merchants with messages that wait, by number, from the one after `after` on, and when the first message of each is due. */
+  waiting(after: bigint, limit: number): Promise<{ merchantId: bigint; dueAt: number }[]>
+  claimDue(by: Claimer, now: number, turns: readonly Turn[], room: ClaimRoom): Promise<Claimed>
   saveTries(tries: readonly Try[], processId: bigint): Promise<void>
 }
 
-/** Writes new messages in the transaction of the outcome they tell. Under a lease those that go at once are in the hand of their process. */
+/** The process that takes the new messages of an order in hand, if any. */
+export type DeliveryLease = (order: { merchantId: bigint; orderId: bigint }) => bigint | undefined
+
+/** Writes new messages in the transaction of the outcome they tell. Those that go at once may be in the hand of a process already. */
 export async function insertDeliveries(
   runner: Runner,
   deliveries: readonly (NewDelivery & { merchantId: bigint; orderId: bigint; at: number })[],
-  lease: bigint | undefined,
+  leaseOf: DeliveryLease | undefined,
 ): Promise<void> {
   const rows = deliveries.map((d) => {
-    const isTaken = lease !== undefined && goesAtOnce(d)
+    const lease = goesAtOnce(d) ? leaseOf?.(d) : undefined
+    const isTaken = lease !== undefined
     return {
       ...placeRow(d),
       transaction_no: d.transactionNo,
@@ -100,16 +167,29 @@ export async function insertDeliveries(
 
 export function openDeliveryStore(pool: Pool): DeliveryStore {
   return {
-    async claimDue(processId, now, limit, blockedOrigins) {
+    async waiting(after, limit) {
+      const rows = await pool.run(waiting, [after, limit])
+      return rows.map((r) => ({ merchantId: r.merchant_id, dueAt: r.due_at }))
+    },
+    async claimDue({ processId, silent }, now, turns, room) {
       const rows = await pool.run(claim, [
         processId,
         timestamp(now),
-        limit,
+        room.all,
         deadAfterMs,
         timestamp(now + leaseLookMs),
-        [...blockedOrigins],
+        asJson(turns.map(turnRow)),
+        room.common,
+        room.few,
+        [...silent],
       ])
-      return rows.map((r) => ({ ...deliveryOf(r), ...(r.was === null ? {} : { hadLease: r.was }) }))
+      const taken = rows.filter((r) => r.looked_until === null)
+      return {
+        taken: taken.map((r) => ({ ...deliveryOf(r), ...(r.was === null ? {} : { hadLease: r.was }) })),
+        passedOver: rows.flatMap(({ merchant_id: merchantId, looked_until: until }) =>
+          until === null ? [] : [{ merchantId, until }],
+        ),
+      }
     },
     async saveTries(tries, processId) {
       const rows = tries.map((t) => ({
@@ -132,6 +212,13 @@ const placeRow = (d: { merchantId: bigint; orderId: bigint; deliveryNo: number }
   merchant_id: String(d.merchantId),
   order_id: String(d.orderId),
   delivery_no: d.deliveryNo,
+})
+
+const turnRow = ({ merchantId, held, blocked, from }: Turn) => ({
+  merchant_id: String(merchantId),
+  held,
+  blocked,
+  from_at: timestamp(from),
 })
 
 const deliveryOf = (r: DeliveryRecord): Delivery => ({

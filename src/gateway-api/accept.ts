@@ -1,11 +1,12 @@
-import { hmacSha256 } from '../base/digest.ts'
 import { issuerFacts } from '../card/bins.ts'
 import type { ShownCard } from '../card/number.ts'
 import { hashIdOf, sealCard, type Card } from '../card/vault.ts'
 import type { Order, OrderRequest } from '../order/order.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { OrderKind } from '../spec/words.ts'
+import { noteRepeat } from './acknowledge.ts'
 import type { Asked } from './asked.ts'
+import { endpointHasRoom } from './checks.ts'
 import type { Reply } from './reply.ts'
 
 /** What a new order is made of, wherever its card comes from. */
@@ -27,18 +28,19 @@ export interface NewOrder {
   digest: (fingerprint: Buffer) => Buffer
 }
 
-/** How long a client's own name for a request is remembered. */
-const namedMs = 24 * 3_600_000
-
 /** Makes an order, seals its card, and answers once both are durable. */
 export async function acceptOrder(asked: Asked, made: NewOrder): Promise<Reply | Refusal> {
   const { world, now, serialNumber } = asked
   const { kind, card, shown, digest, first, amountMinor, amountText, orderId: given, ...facts } = made
   const merchantId = asked.merchant!.merchantId
   const orderId = given ?? (await world.orderIds.take())
+  // Others came in while this was checked. What was accepted before, under a number of its own, had its room then.
+  if (given === undefined && !endpointHasRoom(asked, asked.endpoint!)) return refuse('too many requests')
   const sealed = sealCard(card, { merchantId, orderId }, world.keys, world.random)
+  const { descriptor } = asked.endpoint!.settings
   const order: Order = {
     ...facts,
+    request: { ...facts.request, ...(descriptor === undefined ? {} : { descriptor }) },
     merchantId,
     orderId,
     version: 0,
@@ -68,22 +70,20 @@ export async function acceptOrder(asked: Asked, made: NewOrder): Promise<Reply |
     attempts: [],
   }
   const { idempotencyKey } = asked
-  const own = digest(sealed.fingerprint)
   const advanced = await world.door.submit({
     is: 'accept',
     order,
     card,
     sealed,
-    digest:
-      idempotencyKey === undefined
-        ? own
-        : hmacSha256(world.keys.current('digest').key, [own.toString('hex'), idempotencyKey].join(' ')),
-    ...(idempotencyKey === undefined ? {} : { heldUntil: now + namedMs }),
+    digest: digest(sealed.fingerprint),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   })
+  if (advanced.is === 'key in use') return refuse('key in use', idempotencyKey)
   if (advanced.is === 'in use') return refuse('order id in use')
   if (advanced.is !== 'accepted') throw new Error(`the door answered a ${kind} with ${advanced.is}`)
+  if (advanced.repeat) noteRepeat(asked, advanced.orderId)
   // A repeat may have come by another path; the reply speaks of the order there is.
-  const there = advanced.repeat ? await world.orders.byId({ merchantId, orderId: advanced.orderId }) : order
+  const there = advanced.repeat ? (await world.orders.shown({ merchantId, orderId: advanced.orderId }))?.order : order
   return {
     type: 'async-response',
     'serial-number': serialNumber,

@@ -25,16 +25,20 @@ export const acknowledge = ({ order, serialNumber }: Asked): Reply => ({
   'end-point-id': String(order!.endpointId),
 })
 
-/** A request that changes nothing is acknowledged like any other: whoever repeats one must not be told that it failed. `named`: what its client's name means from now on. */
-export async function note(
-  asked: Asked,
-  transactionNo: number,
-  why: string,
-  named: Pick<RepeatRow, 'idempotencyKey'> = {},
-): Promise<Reply> {
-  const { world, order, operation, serialNumber } = asked
-  world.log.info({ serial: serialNumber, order: String(order!.orderId), operation, why }, 'a request has no effect')
+/** A request that changes nothing is acknowledged like any other: whoever repeats one must not be told that it failed. */
+export async function note(asked: Asked, transactionNo: number, why: string): Promise<Reply> {
+  const { world, order } = asked
+  logUnchanged(asked, order!.orderId, why)
   const { merchantId, orderId } = order!
-  await world.door.submit({ is: 'noted', merchantId, orderId, request: { ...requestRow(asked, transactionNo), ...named } })
+  await world.door.submit({ is: 'noted', merchantId, orderId, request: requestRow(asked, transactionNo) })
   return acknowledge(asked)
 }
+
+/** A request that moves money was answered with what an earlier one had made. */
+export function noteRepeat(asked: Asked, orderId: bigint): void {
+  logUnchanged(asked, orderId, 'it repeats an earlier one')
+  asked.world.repeated(asked.operation)
+}
+
+const logUnchanged = ({ world, serialNumber, operation }: Asked, orderId: bigint, why: string): void =>
+  world.log.info({ serial: serialNumber, order: String(orderId), operation, why }, 'a request has no effect')

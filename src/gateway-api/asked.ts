@@ -2,6 +2,7 @@ import type { Issuer } from '../card/bins.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import type { Turns } from '../base/turn.ts'
 import type { CardReference, NewReference } from '../card/reference.ts'
 import type { Card } from '../card/vault.ts'
 import type { TargetPolicy } from '../http/address.ts'
@@ -9,9 +10,11 @@ import type { Answer } from '../http/server.ts'
 import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import type { ReadCres } from '../order/browser-returned.ts'
-import type { Order } from '../order/order.ts'
+import type { Order, Transaction } from '../order/order.ts'
 import type { PareqParts } from '../order/pareq.ts'
-import type { Place } from '../order/store.ts'
+import type { Place } from '../order/change.ts'
+import type { OrderStore } from '../order/store.ts'
+import type { Shown } from '../order/store-shown.ts'
 import type { Pairs, Values, Table } from '../spec/field.ts'
 import type { Operation } from '../spec/gateway/operations.ts'
 import type { HostedUrls } from '../three-d-secure/forms.ts'
@@ -49,6 +52,8 @@ export interface World {
   /** What the BIN table says of a card number. */
   issuerOf: (pan: string) => Issuer | undefined
   clock: Clock
+  /** In which pieces of what strangers send are read. */
+  turns: Turns
   random: Random
   log: Log
   limits: { maxWaiting: number; maxOfMerchant: number }
@@ -58,6 +63,8 @@ export interface World {
   explains: boolean
   /** Counts an answered request: `ok`, or the name of the refusal. */
   answered: (operation: Operation, outcome: string) => void
+  /** Counts a request that was answered with what an earlier one had made. */
+  repeated: (operation: Operation) => void
   /** Stands in for the control key of a merchant who does not exist, so that refusing takes the same work. */
   decoyKey: Secret<string>
 }
@@ -66,8 +73,8 @@ export interface World {
 export interface OrderReader {
   byId(place: Place): Promise<Order | undefined>
   newest(merchantId: bigint, clientOrderid: string): Promise<Order | undefined>
-  transactionOfRepeat(place: Place, serialNumber: string): Promise<number | undefined>
-  namedRepeatOf(place: Place, operation: string, idempotencyKey: string, since: number): Promise<number | undefined>
+  signedAmounts: OrderStore['signedAmounts']
+  shown(wanted: Place | { merchantId: bigint; clientOrderid: string }, serialNumber?: string): Promise<Shown | undefined>
 }
 
 /** One request on its way through the checks; each check adds what it found out. */
@@ -89,7 +96,10 @@ export interface Asked {
   merchant?: Merchant
   endpoint?: Endpoint
   order?: Order
+  /** Of a status, which shows one transaction of its order. */
+  transaction?: Transaction | undefined
   cres?: ReadCres
+  /** As it was sent, until a check has judged it. */
   idempotencyKey?: string
   reference?: CardReference
 }

@@ -1,17 +1,18 @@
 /** The checks of the matrix. Each answers a refusal or nothing, and adds to `asked` what it found out. */
 import { chooseGate } from '../acquirer/choose.ts'
 import { currencyOf, type Currency } from '../base/money.ts'
+import type { Turns } from '../base/turn.ts'
 import { judgeRedirectUrl, judgeTarget } from '../http/address.ts'
 import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum } from '../merchant/control.ts'
 import { isSwitchedOff, memberFor, type Endpoint } from '../merchant/merchant.ts'
-import { readCres } from '../order/browser-returned.ts'
-import { head } from '../order/order.ts'
-import { readFields, type Table, type Values } from '../spec/field.ts'
-import { readForm } from '../spec/form.ts'
+import { gateHasRoom } from '../order/room.ts'
+import { cresReader } from '../order/browser-returned.ts'
+import { longestSpelling, readFields, type Table, type Values } from '../spec/field.ts'
+import { formReader } from '../spec/form.ts'
 import type { Amount } from '../spec/kinds.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { GetCardInfoRequest } from '../spec/gateway/card.ts'
-import { inWords, waysFor } from '../spec/gateway/control.ts'
+import { inWords, waysFor, type Way } from '../spec/gateway/control.ts'
 import type { FollowRequest } from '../spec/gateway/follow.ts'
 import { operations, operationRow, type Operation } from '../spec/gateway/operations.ts'
 import type { RebillRequest } from '../spec/gateway/rebill.ts'
@@ -19,8 +20,9 @@ import type { StatusRequest } from '../spec/gateway/status.ts'
 import type { UploadCresRequest, UploadMethodRequest, UploadParesRequest } from '../spec/gateway/upload.ts'
 import { versions } from '../three-d-secure/authentication.ts'
 import { canCarry } from '../three-d-secure/codec.ts'
-import { inflateParam } from '../three-d-secure/pares-param.ts'
+import { paramInflater } from '../three-d-secure/pares-param.ts'
 import type { Asked } from './asked.ts'
+import { needsHere, recurrenceOf } from './needs.ts'
 import type { Reply } from './reply.ts'
 
 export type Check = (asked: Asked) => Refusal | undefined | Promise<Refusal | undefined>
@@ -32,6 +34,9 @@ const isPayment = (operation: Operation): boolean => operations[operation].kind 
 const isRebill = (operation: Operation): boolean => operations[operation].kind === 'rebill'
 
 const follows = (operation: Operation): boolean => operations[operation].kind === 'follow'
+
+/** What is shown of an order is read without the rest of it. */
+const shows = (operation: Operation): boolean => operations[operation].kind === 'status'
 
 /** Uploads name an endpoint or a group by the same path. */
 const isUpload = (operation: Operation): boolean => operations[operation].kind === 'upload'
@@ -57,13 +62,16 @@ export function endpointExists(asked: Asked): Refusal | undefined {
 }
 
 /** Open work of one merchant, or at one gate, does not grow without end: the acquirer behind it may have stopped answering. */
-export function merchantHasRoom({ world, registry, entry }: Asked): Refusal | undefined {
-  const full = entry!.endpoints.every((endpoint) => {
-    const gate = chooseGate(endpoint, registry)
-    const load = world.door.load(entry!.merchant.merchantId, gate?.gateId ?? 0n)
-    return load.ofMerchant >= world.limits.maxOfMerchant || (gate !== undefined && load.ofGate >= gate.settings.maxOpen)
-  })
-  return full && entry!.endpoints.length > 0 ? refuse('too many requests') : undefined
+export function merchantHasRoom(asked: Asked): Refusal | undefined {
+  const { endpoints } = asked.entry!
+  const full = endpoints.length > 0 && endpoints.every((endpoint) => !endpointHasRoom(asked, endpoint))
+  return full ? refuse('too many requests') : undefined
+}
+
+export function endpointHasRoom({ world, registry }: Asked, endpoint: Endpoint): boolean {
+  const gate = chooseGate(endpoint, registry)
+  const load = world.door.load(endpoint.merchantId, gate?.gateId ?? 0n)
+  return load.ofMerchant < world.limits.maxOfMerchant && (gate === undefined || gateHasRoom(gate, load, registry))
 }
 
 export const bodyIsForm = ({ pairs }: Asked): Refusal | undefined => (pairs ? undefined : refuse('body is invalid'))
@@ -72,22 +80,36 @@ export const bodyIsForm = ({ pairs }: Asked): Refusal | undefined => (pairs ? un
 const longestName = 256
 
 /** The pairs of a form, and the name that every reply gives back; before any check, since refusals give it too. */
-export function readBody(body: Buffer | undefined, contentType: string | undefined): Pick<Asked, 'pairs' | 'merchantOrderId'> {
+export async function readBody(
+  turns: Turns,
+  body: Buffer | undefined,
+  contentType: string | undefined,
+): Promise<Pick<Asked, 'pairs' | 'merchantOrderId'>> {
   const isForm = body?.length === 0 || /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
-  const pairs = body && isForm ? readForm(body) : undefined
+  const pairs = body && isForm ? await turns.run(formReader(body)) : undefined
   if (!pairs) return {}
   const name = pairs
-    .map(([n, value]) => (n === 'client_orderid' || n === 'client-order-id' ? value.trim() : ''))
+    .map(([n, value]) =>
+      n === 'client_orderid' || n === 'client-order-id' ? value.slice(0, longestSpelling(longestName)).trim() : '',
+    )
     .find((value) => value !== '')
   return name === undefined || name.length > longestName ? { pairs } : { pairs, merchantOrderId: name }
 }
 
 export function fieldsCanBeRead(asked: Asked): Refusal | undefined {
-  const read = readFields(operationRow(asked.operation).request, asked.pairs!, requiredHere(asked))
+  const { required, lifted } = needsHere(asked)
+  const read = readFields(operationRow(asked.operation).request, asked.pairs!, required, lifted)
   if ('refused' in read) return read
   asked.values = asked.operation === 'account-verification' ? withCurrency(read.values, asked) : read.values
   asked.raw = read.raw
   return undefined
+}
+
+/** Only where money moves; elsewhere the header means nothing. */
+export function keyCanBeRead({ idempotencyKey }: Asked): Refusal | undefined {
+  return idempotencyKey === undefined || /^[\x21-\x7e]{1,128}$/.test(idempotencyKey)
+    ? undefined
+    : refuse('field is invalid', 'Idempotency-Key is invalid: it has 1 to 128 visible ASCII characters, and no spaces')
 }
 
 /** An account verification by a single endpoint needs no currency: it is the endpoint's. */
@@ -96,40 +118,20 @@ function withCurrency(values: Values<Table>, { entry }: Asked): Values<Table> {
   return 'currency' in values || !own ? values : { ...values, currency: own }
 }
 
-/** Fields that the endpoint makes mandatory. In a group it is the member of the currency, as far as the currency can be told. */
-function requiredHere(asked: Asked): Set<string> | undefined {
-  if (isRebill(asked.operation)) return requiredOfRebill(asked)
-  return isPayment(asked.operation) ? requiredOfPayment(asked) : undefined
-}
-
-/** A cardholder who is to be authenticated has to come back. */
-function requiredOfRebill({ entry, pairs }: Asked): Set<string> {
-  const sent = (name: string) => pairs!.find(([other]) => other === name)?.[1].trim() ?? ''
-  const authenticates = memberFor(entry!, sent('currency'))?.settings.threeDSecure === true
-  return new Set(authenticates && sent('recurrent_initiator') === 'CARDHOLDER' ? ['redirect_url'] : [])
-}
-
-function requiredOfPayment({ entry, pairs, operation }: Asked): Set<string> {
-  const currency = pairs!.find(([name]) => name === 'currency')?.[1].trim() ?? ''
-  const endpoint = memberFor(entry!, currency === '' && entry!.endpoints.length === 1 ? entry!.endpoints[0]!.currency : currency)
-  return new Set([
-    ...(operation === 'account-verification' && entry!.endpoints.length !== 1 ? ['currency'] : []),
-    ...(endpoint?.settings.mandatoryFields ?? []),
-    ...(endpoint?.settings.threeDSecure ? ['redirect_url'] : []),
-  ])
-}
-
 /** What a list of amounts may have depends on the endpoint. */
-export function listMayBeTried({ entry, values }: Asked): Refusal | undefined {
-  const { amount, currency, enumerate_amounts: list, recurrent_initiator: initiator } = values as RebillRequest
+export function listMayBeTried({ entry, values, registry }: Asked): Refusal | undefined {
+  const { amount, currency, enumerate_amounts: list } = values as RebillRequest
   if (!list) return undefined
-  const settings = memberFor(entry!, currency.code)?.settings
+  const endpoint = memberFor(entry!, currency.code)
+  const settings = endpoint?.settings
   const refused = (why: string) => refuse('field is invalid', `enumerate_amounts is invalid: ${why}`)
   // The checksum covers the amount alone.
   if (!settings?.amountsAboveSigned && list.some(({ minor }) => minor! > amount.minor!))
     return refused('an entry is above the amount')
   // What is authenticated is one amount, and its proof is worth nothing with another.
-  return initiator === 'CARDHOLDER' && settings?.threeDSecure ? refused('3-D Secure authenticates one amount') : undefined
+  const authenticates =
+    settings?.threeDSecure && recurrenceOf(values as RebillRequest, endpoint!, registry).initiator === 'CARDHOLDER'
+  return authenticates ? refused('3-D Secure authenticates one amount') : undefined
 }
 
 /** The issuer sends the browser there, with its answer: nothing but a merchant's own page may get it, and it has to fit the message to the issuer. */
@@ -141,16 +143,16 @@ export function notificationMayBeUsed({ world, values }: Asked): Refusal | undef
   return refuse('field is invalid', 'notificationURL is invalid: it has characters that must be encoded')
 }
 
-export function cresCanBeRead(asked: Asked): Refusal | undefined {
-  const cres = readCres((asked.values as UploadCresRequest).cres)
+export async function cresCanBeRead(asked: Asked): Promise<Refusal | undefined> {
+  const cres = await asked.world.turns.run(cresReader((asked.values as UploadCresRequest).cres))
   if (cres.is === 'unreadable') return refuse('field is invalid', `cres is invalid: ${cres.why}`)
   asked.cres = cres
   return undefined
 }
 
 /** Whether it proves anything is another question, to which a decline is the answer. */
-export function paresCanBeRead({ values }: Asked): Refusal | undefined {
-  const inflated = inflateParam((values as UploadParesRequest).paRes)
+export async function paresCanBeRead({ values, world }: Asked): Promise<Refusal | undefined> {
+  const inflated = await world.turns.run(paramInflater((values as UploadParesRequest).paRes))
   const unreadable = inflated.is === 'refused' && inflated.unreadable
   return unreadable ? refuse('field is invalid', `paRes is invalid: ${inflated.why}`) : undefined
 }
@@ -176,29 +178,33 @@ export function urlsMayBeUsed(asked: Asked): Refusal | undefined {
   return undefined
 }
 
-/** An unknown login, an endpoint of another merchant and a wrong checksum are refused alike, after the same work. */
+/**
+ * An unknown login, an endpoint of another merchant and a wrong checksum get the same refusal after
+ * the same work. Without the key nobody can tell by the time whether there is an order either: it is
+ * read only when the request as it was sent does not match, as one row that exists in any case, and
+ * the number of spellings is the same.
+ */
 export async function controlHolds(asked: Asked): Promise<Refusal | undefined> {
   const { entry, registry, world } = asked
-  const login = (asked.values as Partial<StatusRequest>).login
+  const { login, control } = asked.values as Partial<StatusRequest> & { control: string }
   const merchant = login === undefined || registry.merchantByLogin(login) === entry!.merchant ? entry!.merchant : undefined
-  const accepted = await acceptedSpellings(asked)
-  const control = (asked.values as { control: string }).control
-  if (!holds(control, accepted, merchant?.controlKeys ?? [], world.decoyKey)) return refuse('control does not match')
+  const isOneOf = (accepted: Parts[]) => holds(control, accepted, merchant?.controlKeys ?? [], world.decoyKey)
+  const ways = waysOf(asked)
+  const ofTheRequest = ways.filter((way) => !way.ofTheOrder)
+  const ofTheOrder = ways.filter((way) => way.ofTheOrder)
+  const good =
+    isOneOf(acceptedSpellings(asked, ofTheRequest, [sumSent(asked)])) ||
+    (ofTheOrder.length > 0 && (await isSignedWithOrder(asked, ofTheOrder, isOneOf)))
+  if (!good) return refuse('control does not match')
   asked.merchant = merchant!
   return undefined
 }
 
-/** Every way in which the formula of the operation lets it be signed, each as sent and trimmed. */
-async function acceptedSpellings(asked: Asked): Promise<Parts[]> {
-  const { values, raw, path } = asked
-  const sums = await sumsOf(asked)
-  const accepted: Parts[] = []
-  for (const way of waysOf(asked)) {
-    for (const sum of way.ofTheOrder ? sums.ofTheOrder : [sums.sent])
-      accepted.push(...spellings(values!, raw!, (take) => partsOf(way, path.id, sum, take)))
-  }
-  return accepted
-}
+/** Every way to sign each of the sums, each as sent and trimmed. */
+const acceptedSpellings = (asked: Asked, ways: readonly Way[], sums: readonly (SignedSum | undefined)[]): Parts[] =>
+  ways.flatMap((way) =>
+    sums.flatMap((sum) => spellings(asked.values!, asked.raw!, (take) => partsOf(way, asked.path.id, sum, take))),
+  )
 
 const waysOf = ({ operation, values }: Asked) => {
   const { signed } = operations[operation]
@@ -211,37 +217,29 @@ export const expectedParts = (asked: Asked): string =>
     .map(({ parts, ofTheOrder }) => inWords(parts) + (ofTheOrder ? ' (amount and currency of the order)' : ''))
     .join(', or ')
 
-interface Sums {
-  sent?: SignedSum
-  ofTheOrder: readonly SignedSum[]
-}
+/** How the endpoint that is called has amounts signed; of a group, its member for the currency. */
+const unitsFor = ({ entry }: Asked, currency: string) =>
+  (memberFor(entry!, currency) ?? entry!.endpoints[0])?.settings.controlMinorUnits
 
-/** Amounts as the request may sign them: the one it sends and, of a capture or return, the order's. */
-async function sumsOf(asked: Asked): Promise<Sums> {
-  const { operation, entry } = asked
+function sumSent(asked: Asked): SignedSum | undefined {
   const { amount, currency } = asked.values as { amount?: Amount; currency?: Currency }
-  const sentBy = (units: Units): Sums => ({
-    ...(amount && currency ? { sent: { minor: signedMinor(amount.text, amount.minor!, units), currency: currency.code } } : {}),
-    ofTheOrder: [],
-  })
-  if (operation === 'capture' || operation === 'return') return sumsOfFollow(asked, sentBy)
-  const member = currency && (memberFor(entry!, currency.code) ?? entry!.endpoints[0])
-  return sentBy(member?.settings.controlMinorUnits)
+  if (!amount || !currency) return undefined
+  return { minor: signedMinor(amount.text, amount.minor!, unitsFor(asked, currency.code)), currency: currency.code }
 }
 
-type Units = Endpoint['settings']['controlMinorUnits'] | undefined
+/** Stands in for the amounts of an order that does not exist, so that refusing takes the same work. */
+const decoyAmount = { currency: 'USD', amountText: '1.00', amountMinor: 100n }
 
-async function sumsOfFollow({ entry, world, values, registry }: Asked, sentBy: (units: Units) => Sums): Promise<Sums> {
-  const { orderid } = values as FollowRequest
-  const order = await world.orders.byId({ merchantId: entry!.merchant.merchantId, orderId: orderid })
-  const units = order && registry.endpoint(order.endpointId)?.settings.controlMinorUnits
-  if (!order) return sentBy(units)
-  // After a list of amounts the one that was asked and the one that was approved differ; status shows both.
-  const ofTheOrder = [order, head(order)].map(({ amountText, amountMinor }) => ({
-    minor: signedMinor(amountText, amountMinor, units),
-    currency: order.currency,
+/** After a list of amounts the one that was asked and the one that was approved differ; status shows both. */
+async function isSignedWithOrder(asked: Asked, ways: readonly Way[], isOneOf: (accepted: Parts[]) => boolean): Promise<boolean> {
+  const { orderid: orderId } = asked.values as FollowRequest
+  const stored = await asked.world.orders.signedAmounts({ merchantId: asked.entry!.merchant.merchantId, orderId })
+  const sums = (stored ?? [decoyAmount, decoyAmount]).map(({ currency, amountText, amountMinor }) => ({
+    minor: signedMinor(amountText, amountMinor, unitsFor(asked, currency)),
+    currency,
   }))
-  return { ...sentBy(units), ofTheOrder }
+  const good = isOneOf(acceptedSpellings(asked, ways, sums))
+  return good && stored !== undefined
 }
 
 /** Checksums accept values trimmed, or as they were sent. */
@@ -272,10 +270,18 @@ export async function orderIsThisMerchants(asked: Asked): Promise<Refusal | unde
   const { orderid, ...names } = asked.values as StatusRequest | UploadMethodRequest | FollowRequest
   const clientOrderid = 'client_orderid' in names ? names.client_orderid : names['client-order-id']
   const { merchantId } = asked.merchant!
-  const order =
-    orderid === undefined
-      ? await asked.world.orders.newest(merchantId, clientOrderid)
-      : await asked.world.orders.byId({ merchantId, orderId: orderid })
+  const { orders } = asked.world
+  const wanted = orderid === undefined ? { merchantId, clientOrderid } : { merchantId, orderId: orderid }
+  if (shows(asked.operation)) {
+    const shown = await orders.shown(wanted, (asked.values as StatusRequest)['by-request-sn']?.toLowerCase())
+    if (shown?.order.clientOrderid !== clientOrderid) return refuse('order not found')
+    asked.order = shown.order
+    asked.transaction = shown.transaction
+    return undefined
+  }
+  const order = await (orderid === undefined
+    ? orders.newest(merchantId, clientOrderid)
+    : orders.byId({ merchantId, orderId: orderid }))
   if (!order || order.clientOrderid !== clientOrderid) return refuse('order not found')
   asked.order = order
   return undefined

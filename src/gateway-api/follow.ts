@@ -1,16 +1,17 @@
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import { isSwitchedOff } from '../merchant/merchant.ts'
-import { repeatsForMs, type FollowAsk } from '../order/amounts.ts'
-import { isRandomSum, type Transaction } from '../order/order.ts'
-import type { FollowRequest } from '../spec/gateway/follow.ts'
+import type { FollowAsk } from '../order/amounts.ts'
+import { isRandomSum } from '../order/order.ts'
+import { followRequest, type FollowRequest } from '../spec/gateway/follow.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
-import { acknowledge, note, wrongState } from './acknowledge.ts'
+import { acknowledge, noteRepeat, wrongState } from './acknowledge.ts'
+import { requestDigest } from './digest.ts'
 
 /** Captures, returns or releases an approved order: a transaction of its own, whose outcome is told by status and callback. */
 export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
-  const { world, serialNumber, operation } = asked
+  const { world, serialNumber, operation, idempotencyKey } = asked
   const order = asked.order!
   const { amount, currency, comment } = asked.values as FollowRequest
   const endpoint = asked.registry.endpoint(order.endpointId)
@@ -22,34 +23,26 @@ export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
     serialNumber,
     ...(amount === undefined ? {} : { amount: { minor: amount.minor!, text: amount.text } }),
     ...(comment === undefined ? {} : { comment }),
-    ...(await nameOf(asked)),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
   const { merchantId, orderId } = order
-  const advanced = await world.door.submit({ is: 'follow', merchantId, orderId, ask, card: await world.cardOf(order) })
+  const card = await world.cardOf(order)
+  const keyed = idempotencyKey === undefined ? {} : { digest: requestDigest(asked, followRequest, operation) }
+  const advanced = await world.door.submit({ is: 'follow', merchantId, orderId, ask, card, ...keyed })
   if (advanced.is === 'applied') return acknowledge(asked)
+  if (advanced.is === 'key in use') return refuse('key in use', idempotencyKey)
+  if (advanced.is === 'repeated') {
+    noteRepeat(asked, orderId)
+    return acknowledge(asked)
+  }
   if (advanced.is !== 'not followed') throw new Error(`the door answered a ${operation} with ${advanced.is}`)
   const { judged } = advanced
   switch (judged.is) {
-    case 'repeat':
-      return note(asked, judged.transaction.no, 'it repeats one that was asked before', newNameOf(ask, judged.transaction))
     case 'exceeds':
       return refuse('amount exceeds', minorToDecimal(judged.left, currencyOf(order.currency)!.exponent))
-    case 'key in use':
-      return refuse('field is invalid', 'Idempotency-Key is invalid: it names another request')
     case 'part not allowed':
       return refuse('operation not enabled')
     case 'wrong state':
       return wrongState(asked)
   }
 }
-
-/** The client's name for it, with what it means already. */
-async function nameOf({ world, order, operation, idempotencyKey, now }: Asked): Promise<Partial<FollowAsk>> {
-  if (idempotencyKey === undefined) return {}
-  const namedBefore = await world.orders.namedRepeatOf(order!, operation, idempotencyKey, now - repeatsForMs)
-  return { idempotencyKey, ...(namedBefore === undefined ? {} : { namedBefore }) }
-}
-
-/** Another name for a transaction: it means that one for its own day. */
-const newNameOf = ({ idempotencyKey, namedBefore }: FollowAsk, { asked }: Transaction): { idempotencyKey?: string } =>
-  idempotencyKey === undefined || namedBefore !== undefined || asked?.idempotencyKey === idempotencyKey ? {} : { idempotencyKey }

@@ -17,10 +17,48 @@ export interface CheckRow {
   of: ReadonlySet<Operation>
 }
 
-function row(promise: string, codes: string, holds: check.Check, marks: string): CheckRow {
-  const asked = marks.trim().split(/\s+/)
-  return { promise, codes, holds, of: new Set(operationNames.filter((_, i) => asked[i] === 'x')) }
+/** The operations in the order of the columns below. */
+const columns = [
+  'sale',
+  'preauth',
+  'account-verification',
+  'make-rebill-sale',
+  'make-rebill-preauth',
+  'make-rebill',
+  'capture',
+  'return',
+  'void',
+  'create-card-ref',
+  'create-card-ref-v4',
+  'get-card-info',
+  'status',
+  'status-v4',
+  'upload-method-url-result',
+  'upload-cres-result',
+  'upload-pares-result',
+] as const satisfies readonly Operation[]
+
+/**
+ * The operations that a row marks. Throws when the row and the columns do not fit each other: a check
+ * that is dropped in silence is one that nobody makes.
+ */
+export function operationsOf(promise: string, marks: string, of: readonly Operation[]): ReadonlySet<Operation> {
+  const missing = operationNames.filter((name) => !of.includes(name))
+  if (missing.length > 0) throw new Error(`no column for ${missing.join(', ')}`)
+  if (of.length !== operationNames.length) throw new Error(`${of.length} columns for ${operationNames.length} operations`)
+  const each = marks.trim().split(/\s+/)
+  if (each.length !== of.length) throw new Error(`"${promise}" has ${each.length} marks for ${of.length} operations`)
+  const strange = each.find((mark) => mark !== 'x' && mark !== '.')
+  if (strange !== undefined) throw new Error(`"${promise}" has the mark "${strange}", which is neither x nor .`)
+  return new Set(of.filter((_, i) => each[i] === 'x'))
 }
+
+const row = (promise: string, codes: string, holds: check.Check, marks: string): CheckRow => ({
+  promise,
+  codes,
+  holds,
+  of: operationsOf(promise, marks, columns),
+})
 
 /** Every check in the order of refusals (spec/refusals), a column an operation. */
 // oxfmt-ignore
@@ -31,6 +69,7 @@ export const matrix: readonly CheckRow[] = [
   row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the body is a form',                     '3',    check.bodyIsForm,            'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
+  row('the Idempotency-Key can be read',        '3',    check.keyCanBeRead,          'x    x   x   x   x x  x   x   x    .   .   .    .    .   .    .    .'),
   row('the list of amounts may be tried',       '3',    check.listMayBeTried,        '.    .   .   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .   .   .   . .  .   .   .    .   .   .    .    .   x    .    .'),
@@ -43,9 +82,9 @@ export const matrix: readonly CheckRow[] = [
   row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
 ]
 
-const columns = new Map(operationNames.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
+const checks = new Map(operationNames.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
 
-export const checksOf = (operation: Operation): readonly check.Check[] => columns.get(operation)!.map((line) => line.holds)
+export const checksOf = (operation: Operation): readonly check.Check[] => checks.get(operation)!.map((line) => line.holds)
 
 /** What is done once every check holds. */
 export const performers: Readonly<Record<Operation, check.Performer>> = {

@@ -1,5 +1,3 @@
-import { hmacSha256 } from '../base/digest.ts'
-import type { Currency } from '../base/money.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
 import type { BrowserFacts, OrderRequest } from '../order/order.ts'
 import { saleRequest, type SaleRequest, type VerificationRequest } from '../spec/gateway/sale.ts'
@@ -7,6 +5,7 @@ import type { Refusal } from '../spec/refusals.ts'
 import type { OrderKind } from '../spec/words.ts'
 import { acceptOrder, defined } from './accept.ts'
 import type { Asked } from './asked.ts'
+import { requestDigest } from './digest.ts'
 import type { Reply } from './reply.ts'
 
 /** What a payment asks for; nothing, of an account verification. */
@@ -33,20 +32,10 @@ export async function performPayment(asked: Asked): Promise<Reply | Refusal> {
       expiryYear: values.expire_year,
       printedName: values.card_printed_name,
     },
-    digest: (fingerprint) => digestOf(values, fingerprint, asked),
+    // A sale is told by its fields alone, as it always was.
+    digest: (fingerprint) =>
+      requestDigest(asked, saleRequest, asked.operation === 'sale' ? undefined : asked.operation, fingerprint),
   })
-}
-
-/** Equal for the same request: all its fields but control and cvv2, the card by its fingerprint. Keyed, since it covers personal data of few possible values. */
-function digestOf(values: PaymentRequest, fingerprint: Buffer, asked: Asked): Buffer {
-  // A sale is told by its fields alone, as it always was.
-  const said: [string, unknown][] = asked.operation === 'sale' ? [] : [['operation', asked.operation]]
-  for (const name of Object.keys(saleRequest) as (keyof SaleRequest)[]) {
-    const value = values[name]
-    if (value === undefined || name === 'control' || name === 'cvv2' || name === 'credit_card_number') continue
-    said.push([name, name === 'amount' ? values.amount!.text : name === 'currency' ? (value as Currency).code : value])
-  }
-  return hmacSha256(asked.world.keys.current('digest').key, JSON.stringify([said, fingerprint.toString('hex')]))
 }
 
 function requestOf(v: PaymentRequest, endpointCallbackUrl: string | undefined): OrderRequest {

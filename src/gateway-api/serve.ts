@@ -9,27 +9,34 @@ import { checksOf, performers } from './matrix.ts'
 import { signerOf } from './signed.ts'
 import { answerOf, refusalReply, wantsJson } from './reply.ts'
 
+/** Two fields of 64k characters, percent-encoded, with all others. */
+const formLimitBytes = 2 * 1024 * 1024
+/** The fields of v4 have some hundred characters. */
+const signedLimitBytes = 65_536
+
 export function gatewayRoutes(base: string, world: World): Route[] {
   return operationNames.flatMap((operation) => {
     const path = base + operations[operation].path
+    const bodyLimitBytes = operations[operation].signed === 'OAuth' ? signedLimitBytes : formLimitBytes
     return [
-      { method: 'POST', path: `${path}/:id`, handle: (request) => serve(world, operation, false, request) },
-      { method: 'POST', path: `${path}/group/:id`, handle: (request) => serve(world, operation, true, request) },
+      { method: 'POST', path: `${path}/:id`, bodyLimitBytes, handle: (request) => serve(world, operation, false, request) },
+      { method: 'POST', path: `${path}/group/:id`, bodyLimitBytes, handle: (request) => serve(world, operation, true, request) },
     ]
   })
 }
 
 /** One request: the checks of its operation in order, then what it is for. Whatever happens is answered in the reply format. */
 async function serve(world: World, operation: Operation, group: boolean, request: Incoming): Promise<Answer> {
+  const sentKey = request.headers['idempotency-key']
   const asked: Asked = {
     world,
     operation,
     path: { id: request.params.id ?? '', group },
-    ...readBody(request.body, request.headers['content-type'] as string | undefined),
+    ...(await readBody(world.turns, request.body, request.headers['content-type'] as string | undefined)),
     overloaded: request.overloaded,
     serialNumber: uuid(world.random),
     now: world.clock.now(),
-    ...idempotencyKeyOf(request.headers['idempotency-key']),
+    ...(sentKey === undefined ? {} : { idempotencyKey: String(sentKey) }),
     registry: world.registry(),
   }
   const json = wantsJson(request.headers.accept)
@@ -48,11 +55,6 @@ async function serve(world: World, operation: Operation, group: boolean, request
   world.log.info({ serial: asked.serialNumber, operation, refused, detail, ...expected }, 'refused')
   const { reply, http } = refusalReply({ refused, detail }, asked.serialNumber, asked.merchantOrderId)
   return answerOf(reply, json, http)
-}
-
-/** A name of the client's own for its request; one that nobody would send is none. */
-function idempotencyKeyOf(header: string | string[] | undefined): Pick<Asked, 'idempotencyKey'> {
-  return typeof header === 'string' && /^[\x21-\x7e]{1,128}$/.test(header) ? { idempotencyKey: header } : {}
 }
 
 /** The same page for every reason. */

@@ -1,5 +1,5 @@
 import { authenticationView } from '../order/view-authentication.ts'
-import { shownTransaction, statusView } from '../order/view.ts'
+import { statusView } from '../order/view.ts'
 import { statusReply, type StatusRequest } from '../spec/gateway/status.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
@@ -7,15 +7,9 @@ import type { Reply } from './reply.ts'
 
 /** Answers where an order stands; with `by-request-sn` where the transaction stands that this request made or belonged to. */
 export async function performStatus(asked: Asked): Promise<Reply | Refusal> {
+  const { transaction } = asked
   const order = asked.order!
   const { 'by-request-sn': sent } = asked.values as StatusRequest
-  const serial = sent?.toLowerCase()
-  const number =
-    serial === undefined
-      ? shownTransaction(order).no
-      : (order.transactions.find((t) => t.serialNumber === serial && t.origin === 'request')?.no ??
-        (await asked.world.orders.transactionOfRepeat(order, serial)))
-  const transaction = order.transactions.find((t) => t.no === number)
   if (!transaction) return refuse('order not found')
   const view: Record<string, string | undefined> = {
     ...statusView(order, transaction),

@@ -1,5 +1,5 @@
-import { authenticated, challengeEvent, isOf } from '../order/browser-returned.ts'
-import type { Refusal } from '../spec/refusals.ts'
+import { authenticated, challengeEvent, isOf, unfitFor } from '../order/browser-returned.ts'
+import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
 import { acknowledge, note, requestRow, wrongState } from './acknowledge.ts'
@@ -9,6 +9,8 @@ export async function performUploadCres(asked: Asked): Promise<Reply | Refusal> 
   const { world, now } = asked
   const order = asked.order!
   const cres = asked.cres!
+  const unfit = unfitFor(cres, order)
+  if (unfit !== undefined) return refuse('field is invalid', `cres is invalid: ${unfit}`)
   const transaction = authenticated(order)
   if (!transaction || transaction.state === 'awaiting method' || transaction.state === 'authenticating') return wrongState(asked)
   if (!isOf(cres, transaction.authentication)) return note(asked, transaction.no, 'of another authentication')

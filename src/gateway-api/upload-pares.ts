@@ -14,7 +14,7 @@ export async function performUploadPares(asked: Asked): Promise<Reply | Refusal>
   const transaction = authenticated(order)
   if (transaction?.authentication.version !== '1.0.2' || transaction.state === 'enrolling') return wrongState(asked)
   if (transaction.state !== 'awaiting pares') return note(asked, transaction.no, 'late')
-  const { event, refused } = judgePares(world, order, transaction, { paRes, md }, now)
+  const { event, refused } = await judgePares(world, order, transaction, { paRes, md }, now)
   if (refused !== undefined)
     world.log.warn({ serial: asked.serialNumber, order: String(order.orderId), why: refused }, 'a PARes fails a check')
   const { merchantId, orderId } = order

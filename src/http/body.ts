@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 
 export interface BodyLimits {
-  bodyLimitBytes: number
   /** Memory of all bodies under way together, but for the first 64 KiB of each. */
   maxBodiesBytes: number
   /** Each may have these first 64 KiB besides. */
@@ -16,15 +15,15 @@ export interface Body {
   release: () => void
 }
 
-export type ReadBody = (stream: Readable, announcedBytes: number) => Promise<Body>
+export type ReadBody = (stream: Readable, announcedBytes: number, limitBytes: number) => Promise<Body>
 
-const smallBytes = 65_536
+export const smallBytes = 65_536
 
 /**
- * Reads bodies within bounded memory. What is counted is memory taken for bytes that came: headers cost nothing, whatever length they announce. Small bodies have room of their own, which large ones cannot take.
+ * Reads bodies within bounded memory, each up to the limit of its route and not a piece further. What is counted is memory taken for bytes that came: headers cost nothing, whatever length they announce. Small bodies have room of their own, which large ones cannot take.
  * Rejects when a body is cut off.
  */
-export function bodyReader({ bodyLimitBytes, maxBodiesBytes, maxConnections }: BodyLimits): ReadBody {
+export function bodyReader({ maxBodiesBytes, maxConnections }: BodyLimits): ReadBody {
   const maxSmallBytes = maxConnections * smallBytes
   const taken = { small: 0, large: 0 }
   /** A body's memory becomes more, or less; false when there is no room for it. */
@@ -37,7 +36,7 @@ export function bodyReader({ bodyLimitBytes, maxBodiesBytes, maxConnections }: B
     return true
   }
 
-  return async (stream, announcedBytes) => {
+  return async (stream, announcedBytes, limitBytes) => {
     // One buffer that grows: a body in pieces of one byte takes no more memory than any other.
     let buffer = Buffer.alloc(0)
     let length = 0
@@ -49,14 +48,14 @@ export function bodyReader({ bodyLimitBytes, maxBodiesBytes, maxConnections }: B
       release()
       return { bytes: undefined, overloaded, release }
     }
-    if (announcedBytes > bodyLimitBytes) return unread(false)
+    if (announcedBytes > limitBytes) return unread(false)
     try {
       // The connection outlives a body that is not read on: it carries the answer.
       for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         const needed = length + chunk.length
-        if (needed > bodyLimitBytes) return unread(false)
+        if (needed > limitBytes) return unread(false)
         if (needed > buffer.length) {
-          const most = needed > smallBytes ? bodyLimitBytes : smallBytes
+          const most = needed > smallBytes ? limitBytes : smallBytes
           const size = Math.min(Math.max(needed, 2 * buffer.length), most)
           if (!resize(buffer.length, size)) return unread(true)
           const larger = Buffer.allocUnsafe(size)

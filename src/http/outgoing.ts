@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import { reasonOf } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { isLocalhost, judgeResolved, judgeUrl, type TargetPolicy } from './address.ts'
+import { keepLines, type Line } from './lines.ts'
 
 /** What a caller trusts and presents; connections are shared between calls with the same. */
 export interface OutgoingTls {
@@ -31,6 +32,8 @@ export interface OutgoingRequest {
   /** Instead of the policy given at opening, for example for an endpoint that allows plain http. */
   policy?: TargetPolicy
   tls?: OutgoingTls
+  /** On whose behalf; owners share no connections, and each has a limit of origins. */
+  owner?: string
 }
 
 export type FailureKind = 'refused url' | 'refused address' | 'timeout' | 'connection' | 'tls' | 'protocol'
@@ -47,6 +50,9 @@ export interface Outgoing {
   close(): Promise<void>
 }
 
+/** Pools of connections: those kept for the next call, and those that end with their last call. */
+export type Pools = ReturnType<ReturnType<typeof keepLines>['counts']>
+
 type Resolve = (host: string) => Promise<LookupAddress[]>
 
 export interface OutgoingOptions {
@@ -56,8 +62,9 @@ export interface OutgoingOptions {
   resolve?: Resolve
   /** Connections to one origin at the same time; calls beyond wait within their own time. */
   perOrigin?: number
-  /** Origins kept connected; beyond, the one used longest ago is let go when its calls have ended. */
+  /** Origins kept connected, of all owners and of each; beyond, the one used longest ago is let go when its calls have ended. */
   maxOrigins?: number
+  originsOfOwner?: number
 }
 
 /** A connection in the making is not cut when its call runs out of time, since the next call can use it; this cuts it. */
@@ -83,42 +90,40 @@ class Failure extends Error {
   }
 }
 
-/** What is open below the pools: a client whose connection failed is dropped by its pool, but goes on to connect for calls that wait. */
+/** What is open below a pool: a client whose connection failed is dropped by its pool, but goes on to connect for calls that wait. */
 interface Below {
   /** Connections in the making, each as the function that ends it. */
   connecting: Set<(error: Failure) => void>
   sockets: Set<Socket>
 }
 
-/** A pool of connections to one origin, under one policy and trust. */
-interface Line {
+/** After a call is cut off undici connects again for nobody (7.30); without calls that is refused. */
+interface PoolLine extends Line {
   pool: Pool
-  /** Calls not settled. After a call is cut off undici connects again for nobody (7.30); at zero that is refused. */
-  calls: number
 }
 
 const failed = (kind: FailureKind, why: string): Promise<Reply> => Promise.resolve({ is: 'failed', kind, why, durationMs: 0 })
 
 /** Opens the one way out by HTTP. */
-export function openOutgoing(options: OutgoingOptions): Outgoing {
-  const { clock, perOrigin = 16, maxOrigins = 256 } = options
+export function openOutgoing(options: OutgoingOptions): Outgoing & { pools(): Pools } {
+  const { clock, perOrigin = 16, maxOrigins = 256, originsOfOwner = 32 } = options
   const dns = new Resolver({ timeout: 2_000, tries: 2 })
   const resolve = options.resolve ?? ((host) => askDns(dns, host))
-  const lines = keepLines(maxOrigins)
-  const below: Below = { connecting: new Set(), sockets: new Set() }
+  const lines = keepLines<PoolLine>({ all: maxOrigins, ofOwner: originsOfOwner })
   let closed = false
 
-  const open = (url: URL, policy: TargetPolicy, tls: OutgoingTls | undefined): Line => {
+  const open = (url: URL, policy: TargetPolicy, tls: OutgoingTls | undefined): PoolLine => {
+    const below: Below = { connecting: new Set(), sockets: new Set() }
     const wanted = () => line.calls > 0
     const addressesOf = (host: string) => judgedAddresses(host, policy, resolve)
     const connect = connector(clock, addressesOf, tls, below, wanted)
     const pool = new Pool(url.origin, { ...keeping, ...limits, connect, connections: perOrigin })
-    const line = { pool, calls: 0 }
+    const line = { pool, calls: 0, end: () => endPool(pool, below) }
     return line
   }
   return {
     send(request) {
-      const policy = request.policy ?? options.policy
+      const { owner = '', tls, policy = options.policy } = request
       const url = judgeUrl(request.url, policy)
       if (!(url instanceof URL)) return failed('refused url', url.refused)
       if (closed) return failed('connection', 'outgoing calls are closed')
@@ -126,51 +131,31 @@ export function openOutgoing(options: OutgoingOptions): Outgoing {
       const unfit = Object.entries(headers).find(([name, value]) => !headerName.test(name) || !headerValue.test(value))
       if (unfit) return failed('protocol', `the header ${unfit[0]} cannot be sent`)
       // A connection made under one policy or trust must not serve another.
-      const key = `${url.origin} ${policy.loopbackAnyPort} ${request.tls?.ca} ${request.tls?.cert}`
-      const line = lines.get(key, () => open(url, policy, request.tls))
-      return exchange(line, url, { ...request, headers }, clock)
+      const key = `${url.origin} ${policy.loopbackAnyPort} ${owner} ${tls?.ca} ${tls?.cert}`
+      const line = lines.use(key, owner, () => open(url, policy, tls))
+      return exchange(line, url, { ...request, headers }, clock, () => lines.settled(key))
     },
+    pools: lines.counts,
     async close() {
       closed = true
       dns.cancel()
-      const gone = lines.close()
-      for (const end of below.connecting) end(new Failure('connection', 'outgoing calls are closed'))
-      for (const socket of below.sockets) socket.destroy()
-      await gone
+      await lines.close()
     },
   }
 }
 
-/** The lines in use, the one used longest ago first; and the pools let go whose calls have not ended. */
-function keepLines(limit: number) {
-  const inUse = new Map<string, Line>()
-  const ending = new Set<Pool>()
-  return {
-    get(key: string, open: () => Line): Line {
-      const line = inUse.get(key) ?? open()
-      inUse.delete(key)
-      inUse.set(key, line)
-      const [oldest] = inUse
-      if (inUse.size > limit && oldest) {
-        const [oldKey, { pool }] = oldest
-        inUse.delete(oldKey)
-        ending.add(pool)
-        pool.close(() => ending.delete(pool))
-      }
-      return line
-    },
-    async close(): Promise<void> {
-      const pools = [...Array.from(inUse.values(), ({ pool }) => pool), ...ending]
-      await Promise.all(pools.map((pool) => pool.destroy()))
-    },
-  }
+function endPool(pool: Pool, { connecting, sockets }: Below): Promise<void> {
+  const gone = pool.destroy()
+  for (const end of connecting) end(new Failure('connection', 'outgoing calls are closed'))
+  for (const socket of sockets) socket.destroy()
+  return gone
 }
 
 /**
  * One call on a connection of the pool. Its modes: *waiting* for a connection (no controller), *under way*, *settled*; `settle`
  * alone ends it. With 64 in flight to loopback a call costs 23 to 28 µs of CPU; by `pool.request` it was 10 to 20 % more.
  */
-function exchange(line: Line, url: URL, request: OutgoingRequest, clock: Clock): Promise<Reply> {
+function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clock, settled: () => void): Promise<Reply> {
   const { method, headers: sent, body = null, timeoutMs, maxReplyBytes = 65_536 } = request
   const startedAt = clock.monotonic()
   return new Promise((resolve) => {
@@ -179,15 +164,16 @@ function exchange(line: Line, url: URL, request: OutgoingRequest, clock: Clock):
     let headers: IncomingHttpHeaders = {}
     const chunks: Buffer[] = []
     let size = 0
-    let settled = false
+    let isSettled = false
     line.calls++
 
     const durationMs = () => clock.monotonic() - startedAt
     const settle = (reply: Reply) => {
-      if (settled) return
-      settled = true
+      if (isSettled) return
+      isSettled = true
       line.calls--
       cancel()
+      settled()
       resolve(reply)
     }
     const fail = (error: Error) => settle({ is: 'failed', ...failureOf(error), durationMs: durationMs() })
@@ -202,7 +188,7 @@ function exchange(line: Line, url: URL, request: OutgoingRequest, clock: Clock):
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         // Thrown here, before a byte is written, it takes the call off the connection without harm to the connection.
-        if (settled) throw new Failure('timeout', 'the call ran out of time before it had a connection')
+        if (isSettled) throw new Failure('timeout', 'the call ran out of time before it had a connection')
         controller = started
       },
       onResponseStart(_, statusCode, received) {

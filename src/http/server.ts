@@ -2,7 +2,8 @@ import { METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
-import { bodyReader, discard, type Body, type BodyLimits, type ReadBody } from './body.ts'
+import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
+import { clientAddress, type Network } from './client-address.ts'
 
 /** A request as the rooms see it. `body` is undefined when it could not be read whole: too large, cut off, or of a length that lies. */
 export interface Incoming {
@@ -11,8 +12,8 @@ export interface Incoming {
   params: Readonly<Record<string, string>>
   query: string
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Of the connection: a proxy's, where there is one. */
-  remoteAddress: string
+  /** Of whoever sent it: of the connection, or as a trusted proxy reports it. */
+  clientAddress: string
   body: Buffer | undefined
   /** Too many bytes of bodies are under way; this one was not read whole. */
   overloaded: boolean
@@ -29,12 +30,16 @@ export interface Route {
   method: 'GET' | 'POST'
   /** `:name` is a parameter. */
   path: string
+  /** Of the body; 64 KiB where a route says nothing. */
+  bodyLimitBytes?: number
   handle: (request: Incoming) => Promise<Answer> | Answer
 }
 
 export interface ServerSettings extends BodyLimits {
   host: string
   port: number
+  /** Proxies that are believed what they say in X-Forwarded-For. */
+  trustedProxies?: readonly Network[]
   random: Random
   log: Log
 }
@@ -48,6 +53,8 @@ export interface Server {
 /** Of a body that is refused so much is still read, so that its sender comes to reading the answer. */
 const discardBytes = 16 * 1_024 * 1_024
 const discardMs = 2_000
+/** The request line and all headers together, cookies among them: what Node.js takes by itself, whatever its version. What is longer is a 431, and no route hears of it. */
+const maxHeaderBytes = 16_384
 
 /** Transport only: Fastify finds the route and reads the bytes; what they mean is the room's business. Any other method on a known path is 405, an unknown path 404. */
 export async function openServer(settings: ServerSettings, routes: readonly Route[]): Promise<Server> {
@@ -56,7 +63,8 @@ export async function openServer(settings: ServerSettings, routes: readonly Rout
     connectionTimeout: 60_000,
     keepAliveTimeout: 65_000,
     // As long as a URL can be: an id that is too long is the room's to refuse.
-    routerOptions: { maxParamLength: 16_384 },
+    routerOptions: { maxParamLength: maxHeaderBytes },
+    http: { maxHeaderSize: maxHeaderBytes },
     forceCloseConnections: 'idle',
     // Until the close is over a request on a kept connection is answered like any other, and that connection then ends.
     return503OnClosing: false,
@@ -97,7 +105,7 @@ function register(
   app: FastifyInstance,
   path: string,
   routes: readonly Route[],
-  { log, random }: ServerSettings,
+  { log, random, trustedProxies = [] }: ServerSettings,
   read: ReadBody,
 ): void {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -114,7 +122,7 @@ function register(
         void reply.header('connection', 'close')
       }
       try {
-        const { status, type, headers, body: said } = await route.handle(incoming(request, body))
+        const { status, type, headers, body: said } = await route.handle(incoming(request, body, trustedProxies))
         void reply.code(status).type(type)
         if (headers) void reply.headers(headers)
         return reply.send(said)
@@ -128,7 +136,8 @@ function register(
       exposeHeadRoute: false,
       handler: async (request, reply) => {
         const announcedBytes = Number(request.headers['content-length'] ?? 0)
-        return answer(request, reply, route.method === 'GET' ? empty : await read(request.raw, announcedBytes))
+        const limitBytes = route.bodyLimitBytes ?? smallBytes
+        return answer(request, reply, route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes))
       },
       errorHandler: (error: { code?: string; message: string }, request, reply) => {
         if (!error.code?.startsWith('FST_ERR_CTP')) return fail(error, request, reply)
@@ -149,13 +158,13 @@ const empty: Body = { bytes: Buffer.alloc(0), overloaded: false, release: () => 
 /** Of a type that cannot be told. */
 const unreadable: Body = { ...empty, bytes: undefined }
 
-const incoming = (request: FastifyRequest, { bytes, overloaded }: Body): Incoming => ({
+const incoming = (request: FastifyRequest, { bytes, overloaded }: Body, trusted: readonly Network[]): Incoming => ({
   method: request.method,
   path: request.url.split('?')[0]!,
   params: request.params as Record<string, string>,
   query: request.url.split('?')[1] ?? '',
   headers: request.headers,
-  remoteAddress: request.ip,
+  clientAddress: clientAddress(request.ip, request.headers['x-forwarded-for'], trusted),
   body: bytes,
   overloaded,
 })

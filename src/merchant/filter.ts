@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 
 /** What a list may be of. Cards by their card-hash-id; a country is that of the address, a card country that of the issuer by the BIN table. */
-export type Listed = 'card' | 'bin' | 'email' | 'ip' | 'phone' | 'country' | 'card-country'
+export type Listed = 'card' | 'bin' | 'email' | 'ip' | 'phone' | 'country' | 'card-country' | 'purpose'
 
 /** What a velocity limit counts by. */
 export type Counted = 'card' | 'email' | 'ip'
@@ -55,6 +55,8 @@ export function comparable(of: Listed, text: string): string | undefined {
     case 'country':
     case 'card-country':
       return /^[a-zA-Z]{2}$/.test(value) ? value.toUpperCase() : undefined
+    case 'purpose':
+      return /^[^\p{Cc}]{1,128}$/u.test(value) ? value.toLowerCase() : undefined
   }
 }
 
@@ -89,7 +91,7 @@ function phoneDigits(value: string): string | undefined {
 
 /** What of a payment is looked up in a list of this kind: any of them fires the rule. */
 export function lookedUp(of: Listed, facts: PaymentFacts): string[] {
-  const { pan, email, ip, phones, country, cardHash, cardCountry } = facts
+  const { pan, email, ip, phones, country, cardHash, cardCountry, purpose } = facts
   switch (of) {
     case 'card':
       return [cardHash]
@@ -105,6 +107,8 @@ export function lookedUp(of: Listed, facts: PaymentFacts): string[] {
       return country === undefined ? [] : [country]
     case 'card-country':
       return cardCountry === undefined ? [] : [cardCountry]
+    case 'purpose':
+      return purpose === undefined ? [] : [purpose.trim().toLowerCase()]
   }
 }
 
@@ -119,6 +123,8 @@ export interface PaymentFacts {
   /** ISO 3166-1 alpha-2: of the address, and of the issuer. */
   country?: string
   cardCountry?: string
+  /** What is paid for, as the merchant says: an account, a wallet, a phone number. */
+  purpose?: string
   /** The most that may be charged. */
   amountMinor: bigint
   currency: string

@@ -14,6 +14,11 @@ export interface Merchant {
   publicKeys: readonly KeyObject[]
 }
 
+export const recurrentInitiators = ['MERCHANT', 'CARDHOLDER'] as const
+export const recurrentScenarios = ['REGULAR', 'IRREGULAR'] as const
+export type RecurrentInitiator = (typeof recurrentInitiators)[number]
+export type RecurrentScenario = (typeof recurrentScenarios)[number]
+
 /** How a gate reaches its acquirer and what the acquirer allows. */
 export interface Gate {
   gateId: bigint
@@ -40,6 +45,9 @@ export interface GateRow {
   recognisesRepeats: boolean
   /** Open authorisations beyond this are refused with code 20. */
   maxOpen: number
+  /** What a recurrent payment is where its request does not say: MERCHANT and REGULAR without these. */
+  recurrentInitiator?: RecurrentInitiator
+  recurrentScenario?: RecurrentScenario
   /** What a transfer costs: minor units of its currency, and hundredths of a per cent of its amount; nothing where it was never said. */
   commissionFixedMinor?: number
   commissionBasisPoints?: number
@@ -73,8 +81,12 @@ export interface EndpointSettings {
   consumerDefinedRate?: boolean
   /** Of the mobile API: a cardholder whom 3-D Secure does not ask names a small sum that was held. */
   randomSum?: boolean
-  /** Names of fields that are mandatory here beyond the table's own. */
+  /** Fields that are mandatory here beyond the table's own: names of the gateway API, dotted paths of the mobile API. */
   mandatoryFields: string[]
+  /** Fields that the table makes mandatory under a condition, and that may be left out here all the same. */
+  optionalFields?: string[]
+  /** What the cardholder's statement says of this endpoint's payments; without it the gate's descriptor. */
+  descriptor?: string
   /** Operations switched off. */
   disabledOperations: Operation[]
   /** How amounts are spelled in control strings: by the currency's exponent, or ×100 whatever it is. */
@@ -82,6 +94,8 @@ export interface EndpointSettings {
   plainHttpCallbacks: boolean
   /** `enumerate_amounts` may have amounts above the one that the checksum covers. */
   amountsAboveSigned?: boolean
+  /** For so long after its approval an equal capture, return or void is a repeat, 0 for not at all; ten minutes where it was never said. */
+  repeatWindowMs?: number
 }
 
 export interface Endpoint {
@@ -120,6 +134,8 @@ export interface Registry {
   endpoint(endpointId: bigint): Endpoint | undefined
   gate(gateId: bigint): Gate | undefined
   gates(): Iterable<Gate>
+  /** How many merchants pay by this gate, as far as they and their endpoints are switched on. */
+  merchantsAt(gateId: bigint): number
   /** Those of the merchant and of the endpoint alone, by number. */
   filters(endpointId: bigint): readonly FilterRule[]
   /** By the id of a single path; with `group` by the id of a group path. */
@@ -168,6 +184,11 @@ export function registryOf(rows: RegistryRows): Registry {
       endpoints: members,
     })
   }
+  const merchantsAt = new Map<bigint, Set<bigint>>()
+  for (const { enabled, merchantId, gateIds } of rows.endpoints) {
+    if (!enabled || !merchants.get(merchantId)?.enabled) continue
+    for (const gateId of gateIds) merchantsAt.set(gateId, (merchantsAt.get(gateId) ?? new Set()).add(merchantId))
+  }
   return {
     version: rows.version,
     staleAt: rows.staleAt,
@@ -176,6 +197,7 @@ export function registryOf(rows: RegistryRows): Registry {
     endpoint: (id) => endpoints.get(id),
     gate: (id) => gates.get(id),
     gates: () => gates.values(),
+    merchantsAt: (id) => merchantsAt.get(id)?.size ?? 0,
     filters: (id) => filters.get(id) ?? noFilters,
     entry: (pathId, group) => entries.get(group ? `group/${pathId}` : `${pathId}`),
   }

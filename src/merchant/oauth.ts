@@ -1,5 +1,6 @@
 /** OAuth 1.0a (RFC 5849) as the gateway API has it: one merchant, no token, RSA-SHA256, the parameters in the Authorization header. */
-import { createHash, createPublicKey, verify, constants, type KeyObject } from 'node:crypto'
+import { createHash, createPublicKey, createVerify, constants, type KeyObject } from 'node:crypto'
+import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
 
 type Pair = readonly [name: string, value: string]
 
@@ -108,16 +109,21 @@ export interface SignedRequest {
  * The texts a merchant may have signed. Clients sign the base string of RFC 5849, 3.4.1 (`POST&<url>&<parameters>`); the contract speaks of the
  * normalised parameters alone. No text is of both kinds: every pair of parameters has an equals sign, and `POST` has none.
  */
-export function baseStrings({ urls, params, bodyPairs }: SignedRequest): string[] {
-  const normalised = [...params.signed, ...bodyPairs]
-    .map(([name, value]) => [percentEncoded(name), percentEncoded(value)] as const)
+export function* baseStringMaker({ urls, params, bodyPairs }: SignedRequest): InPieces<string[]> {
+  const encodedPairs: Pair[] = []
+  for (const [name, value] of [...params.signed, ...bodyPairs]) encodedPairs.push([yield* encoder(name), yield* encoder(value)])
+  yield ['pairs', encodedPairs.length]
+  const normalised = encodedPairs
     .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
     .map(([name, value]) => `${name}=${value}`)
     .join('&')
-  const encoded = percentEncoded(normalised)
+  const encoded = yield* encoder(normalised)
   const addresses = new Set(urls.map(normalisedUrl))
   return [...[...addresses].map((url) => `POST&${percentEncoded(url)}&${encoded}`), normalised]
 }
+
+/** The same without giving way. */
+export const baseStrings = (request: SignedRequest): string[] => atOnce(baseStringMaker(request))
 
 /** Lower-case scheme and host, no default port, no query (RFC 5849, 3.4.1.2). */
 function normalisedUrl(text: string): string {
@@ -134,6 +140,19 @@ export const percentEncoded = (text: string): string =>
     .replaceAll(')', '%29')
     .replaceAll('*', '%2A')
 
+/** The same in pieces. None ends within a character of two units. */
+function* encoder(text: string): InPieces<string> {
+  let encoded = ''
+  for (let from = 0; from < text.length;) {
+    const most = from + turnBudget.bytes
+    const to = most < text.length && /[\udc00-\udfff]/.test(text[most]!) ? most - 1 : Math.min(most, text.length)
+    yield ['bytes', to - from]
+    encoded += percentEncoded(text.slice(from, to))
+    from = to
+  }
+  return encoded
+}
+
 /** Encoded text is ASCII, so that code units are bytes. */
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
@@ -142,18 +161,38 @@ const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
  * keys that are not there, so that the time does not say whether there is such a merchant. *Rejected:* opening the signature once a key and comparing
  * hashes, which is quicker and leaves the padding to code of our own.
  */
-export function signatureHolds(texts: readonly string[], signature: string, keys: readonly KeyObject[]): boolean {
-  const bytes = Buffer.from(signature, 'base64')
-  const canonical = bytes.toString('base64') === signature
+export function* signatureVerifier(texts: readonly string[], signature: string, keys: readonly KeyObject[]): InPieces<boolean> {
+  const bytes = signatureBytes(signature)
+  if (!bytes) return false
   let holds = false
   // As many keys as a merchant that changes its key has.
   for (let i = 0; i < Math.max(2, keys.length); i++) {
     const own = keys[i] !== undefined && publicKeyComplaint(keys[i]!) === undefined
     const key = { key: own ? keys[i]! : decoy, padding: constants.RSA_PKCS1_PADDING }
-    for (const text of texts) holds = (verify('sha256', Buffer.from(text), key, bytes) && own && canonical) || holds
+    for (const text of texts) {
+      const hashed = createVerify('sha256')
+      for (let from = 0; from < text.length; from += turnBudget.bytes) {
+        const piece = text.slice(from, from + turnBudget.bytes)
+        yield ['bytes', piece.length]
+        hashed.update(piece)
+      }
+      yield ['signatures', 1]
+      holds = (hashed.verify(key, bytes) && own) || holds
+    }
   }
   return holds
 }
+
+/** Undefined when no key that is let in makes such a signature. */
+export function signatureBytes(signature: string): Buffer | undefined {
+  const bytes = Buffer.from(signature, 'base64')
+  const fits = bytes.length >= leastBits / 8 && bytes.length <= mostBits / 8 && bytes.toString('base64') === signature
+  return fits ? bytes : undefined
+}
+
+/** The same without giving way. */
+export const signatureHolds = (texts: readonly string[], signature: string, keys: readonly KeyObject[]): boolean =>
+  atOnce(signatureVerifier(texts, signature, keys))
 
 const leastBits = 2048
 /** More bits, or a longer exponent, cost more time a request than they are worth in safety. */

@@ -287,5 +287,5 @@ const controlContext = (merchantId: bigint) => `control:${merchantId}`
 const sealControlKey = (key: Secret<string>, merchantId: bigint, keys: KeyRing, random: Random): Buffer =>
   seal(keys.current('control').key, Buffer.from(key.reveal()), controlContext(merchantId), random)
 
-const openControlKey = (sealed: Buffer, merchantId: bigint, keys: KeyRing): Secret<string> =>
+export const openControlKey = (sealed: Buffer, merchantId: bigint, keys: Pick<KeyRing, 'current'>): Secret<string> =>
   secret(unseal(keys.current('control').key, sealed, controlContext(merchantId)).toString())

@@ -1,5 +1,3 @@
-import { readJson } from '../spec/mobile/field.ts'
-import { statusRequest } from '../spec/mobile/requests.ts'
 import type { Invoice, InvoiceSecrets } from './invoice.ts'
 import { locateInvoice } from './locate.ts'
 import type { MobileWorld } from './mobile-world.ts'
@@ -13,9 +11,8 @@ export async function completeTransfer(
   assignedId: string,
   begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
 ): Promise<object | MobileRefusal> {
-  const values = readJson(statusRequest, asked.body)
-  if (typeof values === 'string') return refuseMobile('INVALID_REQUEST', values)
-  const found = await locateInvoice(world, asked, values)
+  const found = await locateInvoice(world, asked)
+  if (typeof found === 'string') return refuseMobile('INVALID_REQUEST', found)
   if (!found) return refuseMobile('INVALID_REQUEST', 'invoiceId is not known')
   const { invoice } = found
   const { fees = [], restsUntil = 0 } = invoice

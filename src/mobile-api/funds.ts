@@ -44,7 +44,8 @@ async function destinationOf(
   return { pan: toPan, card: { bin: binOf(pan), lastFour: lastFourOf(pan), ...known } }
 }
 
-const isNumber = (id: string | undefined): id is string => id !== undefined && /^[0-9]{1,19}$/.test(id)
+/** As the gateway gives it out, without zeros before it. */
+const isNumber = (id: string | undefined): id is string => id !== undefined && /^[1-9][0-9]{0,18}$/.test(id)
 
 /** The card of the app, or that of a reference of this merchant whose e-mail address is still the same. */
 async function sourceOf(

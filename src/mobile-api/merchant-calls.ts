@@ -34,6 +34,7 @@ export async function askMerchant(
       body: checkBody(invoice, secrets),
       timeoutMs: Math.min(timeoutMs, left),
       policy: world.policyOf(endpoint),
+      owner: String(merchant.merchantId),
     })
     const checked = judgeCheck(invoice, reply, merchant.controlKeys)
     if (checked.is !== 'unanswered') return checked

@@ -1,6 +1,8 @@
 /** What the service says to a merchant's server and what its answers mean, purely. */
+import { parseObject } from '../base/json.ts'
 import countries from 'i18n-iso-countries'
 import { sameText } from '../base/digest.ts'
+import { bodyLimits } from './body.ts'
 import type { Secret } from '../base/secret.ts'
 import { defined } from '../gateway-api/accept.ts'
 import type { Reply } from '../http/outgoing.ts'
@@ -88,7 +90,8 @@ function judgeValues(
   for (const [at, cardId] of [source, destination].entries())
     if ((asked[at] === undefined) !== (cardId === undefined))
       return declined('unbelievable', cardId === undefined ? 'serverCardId is missing' : 'serverCardId was not asked for')
-  const randomSumCentis = values.get('transaction.randomSumCentis') as number | undefined
+  // The merchants' Java class always writes the member, as 0 where there is no sum.
+  const randomSumCentis = (values.get('transaction.randomSumCentis') as number | undefined) || undefined
   if (randomSumCentis !== undefined && minorOfCentis(randomSumCentis, request.currency) === undefined)
     return declined('unbelievable', `randomSumCentis cannot be expressed in ${request.currency}`)
   const confirmed = defined({
@@ -182,12 +185,12 @@ const declined = (name: keyof typeof declines, why: string): Checked => ({ is: '
 /** A `serverCardId` may be a number, and has more digits than a number holds: those are read as text. Within a string its quotes are escaped, and it is left alone. */
 function parsed(body: Buffer): unknown {
   const text = body.toString('utf8').replace(/("serverCardId"\s*:\s*)([0-9]{16,64})(?=\s*[,}])/g, '$1"$2"')
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const read = parseObject(text, replyLimits)
+  return read.is === 'refused' ? undefined : read.fields
 }
+
+/** At most 64 KiB of a reply are read; quotes of ids come to that. */
+const replyLimits = { ...bodyLimits, length: 2 * 65_536 }
 
 /** For the log: what the merchant's server says is the cause, if it is a word. */
 function causeOf(body: Buffer): string {

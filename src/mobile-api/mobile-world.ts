@@ -5,6 +5,7 @@ import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing } from '../http/outgoing.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
 import type { AuthenticationPlanner } from '../order/authenticate.ts'
+import type { Judge } from '../storage/store-silence.ts'
 import type { Invoice, InvoiceSecrets } from './invoice.ts'
 import type { InvoiceStore } from './store-invoices.ts'
 import type { WrongSums } from './store-sums.ts'
@@ -23,6 +24,7 @@ export interface MobileWorld extends World {
   sumPage: (pageToken: string) => string
   /** Whether this process may send. */
   holding: () => boolean
+  judge: Judge
   policyOf: (endpoint: Endpoint) => TargetPolicy
 }
 
@@ -32,6 +34,8 @@ export interface InvoiceWork {
   begin(invoice: Invoice, secrets: InvoiceSecrets): void
   /** Invoices of a merchant whose server is being asked. */
   waitingOf(merchantId: bigint): number
+  /** How many this process has parked for an operator. */
+  parked(): number
   sweep(): void
   stop(withinMs: number): Promise<void>
 }

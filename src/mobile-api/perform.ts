@@ -1,10 +1,14 @@
+import { chooseGate } from '../acquirer/choose.ts'
 import { hmacSha256, sameText } from '../base/digest.ts'
 import { uuid } from '../base/random.ts'
 import { secret } from '../base/secret.ts'
+import { isInternal } from '../http/client-address.ts'
 import type { Endpoint, Merchant } from '../merchant/merchant.ts'
 import { performParts, sessionSignature, signatureHolds } from '../merchant/session.ts'
+import { gateHasRoom, type Load } from '../order/room.ts'
 import { readJson, valueAt, type JsonNeed, type JsonTable, type JsonValues } from '../spec/mobile/field.ts'
 import { isInvoiceId, saleRequest, transferRequest, verificationRequest } from '../spec/mobile/requests.ts'
+import { readBody } from './body.ts'
 import { minorOfCentis } from './centis.ts'
 import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoice.ts'
 import { billingOf, ipAddressOf } from './merchant-wire.ts'
@@ -16,8 +20,9 @@ export interface MobileAsked {
   /** As in the path. */
   endpointId: string
   invoiceId: string
-  body: unknown
-  remoteAddress: string
+  /** Undefined when it was not read whole. */
+  body: Buffer | undefined
+  clientAddress: string
   now: number
 }
 
@@ -48,7 +53,7 @@ const tables: Readonly<Record<MobileKind, JsonTable>> = {
   transfer: transferRequest,
 }
 
-/** Reads every field, verifies the signature, and writes the invoice down: what it asks for is done afterwards. */
+/** Finds the endpoint, reads every field, verifies the signature, and writes the invoice down: what it asks for is done afterwards. */
 export async function performMobile(
   world: MobileWorld,
   asked: MobileAsked,
@@ -58,7 +63,8 @@ export async function performMobile(
   const place = placeFor(world, asked.endpointId, kind)
   if ('cause' in place) return place
   if (!isInvoiceId(invoiceId)) return refuseMobile('INVALID_REQUEST', 'invoiceId must be 1 to 128 of A-Z a-z 0-9 . _ -')
-  const values = readRequest(kind, asked.body)
+  const body = await readBody(world, asked.body)
+  const values = typeof body === 'string' ? body : readRequest(kind, body, place.endpoint.settings.mandatoryFields)
   if (typeof values === 'string') return refuseMobile('INVALID_REQUEST', values)
   const told = (path: string) => values.get(path) as string
   const { endpoint, merchant } = place
@@ -86,9 +92,11 @@ export async function performMobile(
   )
   const find = async () => (await world.invoices.find(merchant.merchantId, invoiceId))?.invoice
   const { maxWaiting, maxOfMerchant } = world.limits
-  const load = world.door.load(merchant.merchantId, endpoint.gateIds[0] ?? 0n)
-  const isSlow = work.waitingOf(merchant.merchantId) >= mostWaitingOfMerchant
-  if (isSlow || load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant) {
+  const waitingOf = work.waitingOf(merchant.merchantId)
+  const gate = chooseGate(endpoint, world.registry())
+  const load = world.door.load(merchant.merchantId, gate?.gateId ?? 0n)
+  const isFull = gate !== undefined && !gateHasRoom(gate, withInvoices(load, waitingOf), world.registry())
+  if (isFull || waitingOf >= mostWaitingOfMerchant || load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant) {
     // An app that is refused pays under another invoice, so what was accepted before has its answer.
     const there = await find()
     return there?.digest.equals(digest) ? answerOf(there) : noRoom
@@ -103,7 +111,7 @@ export async function performMobile(
     sessionToken: uuid(world.random),
     orderId: await world.orderIds.take(),
     digest,
-    request: requestOf(kind, values, asked.remoteAddress, amountMinor),
+    request: requestOf(kind, values, asked.clientAddress, amountMinor),
     state: 'checking',
     wrongAnswers: 0,
     tries: 0,
@@ -121,6 +129,14 @@ export async function performMobile(
 /** A server that is asked and does not answer must not take the hands that others need: a quarter of them. */
 const mostWaitingOfMerchant = 1_000
 
+/** What waits for the merchant's server is an order as soon as that has answered. */
+const withInvoices = (load: Load, waiting: number): Load => ({
+  ...load,
+  ofGate: load.ofGate + waiting,
+  ofBoth: load.ofBoth + waiting,
+  paying: load.paying + waiting,
+})
+
 const answerOf = ({ invoiceId, sessionToken }: Invoice) => ({ invoiceId, session: { token: sessionToken } })
 
 /** Where there is either a card or a reference, and what is mandatory then. */
@@ -132,8 +148,7 @@ const choices: Readonly<Record<MobileKind, readonly (typeof source | typeof dest
   transfer: [source, destination],
 }
 
-function readRequest(kind: MobileKind, body: unknown): JsonValues | string {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'the body must be a JSON object'
+function readRequest(kind: MobileKind, body: object, mandatory: readonly string[]): JsonValues | string {
   const needs = new Set<JsonNeed>()
   for (const [of, need] of choices[kind]) {
     const [card, reference] = [`${of}.card`, `${of}.reference`].map((path) => valueAt(body, path) ?? undefined)
@@ -141,7 +156,7 @@ function readRequest(kind: MobileKind, body: unknown): JsonValues | string {
     if (card === undefined && reference === undefined) return `${of}.card may not be empty`
     needs.add(card === undefined ? need.reference : need.card)
   }
-  const values = readJson(tables[kind], body, needs)
+  const values = readJson(tables[kind], body, needs, new Set(mandatory))
   if (typeof values === 'string' || needs.has('reference')) return values
   const holder = `${fundsOf[kind]}.holder`
   if (values.has(`${holder}.printedName`)) return values
@@ -169,7 +184,7 @@ function secretsOf(kind: MobileKind, values: JsonValues): InvoiceSecrets {
   }
 }
 
-function requestOf(kind: MobileKind, values: JsonValues, remoteAddress: string, amountMinor: bigint | undefined): MobileRequest {
+function requestOf(kind: MobileKind, values: JsonValues, clientAddress: string, amountMinor: bigint | undefined): MobileRequest {
   const of = (path: string) => values.get(path) as string | undefined
   const at = fundsOf[kind]
   const [firstName, lastName] = [of(`${at}.holder.firstName`), of(`${at}.holder.lastName`)]
@@ -177,7 +192,7 @@ function requestOf(kind: MobileKind, values: JsonValues, remoteAddress: string, 
   const made: { [K in keyof MobileRequest]: MobileRequest[K] | undefined } = {
     serialNumber: of('consumer.device.serialNumber')!,
     currency: of('transaction.currency')!,
-    ipAddress: ipAddressOf(values) ?? remoteAddress,
+    ipAddress: consumerAddress(ipAddressOf(values), clientAddress),
     billing: billingOf(values),
     email: of('consumer.email'),
     amountCentis: values.get('transaction.amountCentis') as number | undefined,
@@ -200,6 +215,13 @@ function requestOf(kind: MobileKind, values: JsonValues, remoteAddress: string, 
   }
   return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined)) as unknown as MobileRequest
 }
+
+/**
+ * What filters count by until the merchant's check names another. Nothing signs what an app says of itself, so the address that it calls from comes first; unless that is
+ * of a network of one's own, as a proxy's is.
+ */
+export const consumerAddress = (stated: string | undefined, clientAddress: string): string =>
+  isInternal(clientAddress) ? (stated ?? clientAddress) : clientAddress
 
 /** Whether both tokens are those of this invoice; whichever differs, the work is the same. */
 export const tokensHold = (values: JsonValues, invoice: Invoice, secrets: InvoiceSecrets): boolean =>

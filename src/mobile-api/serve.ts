@@ -1,6 +1,7 @@
 import { reasonOf } from '../base/log.ts'
 import { uuid } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
+import { bodyLimits } from './body.ts'
 import { completeTransfer } from './complete.ts'
 import type { MobileKind } from './invoice.ts'
 import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
@@ -8,6 +9,7 @@ import { performMobile, type MobileAsked } from './perform.ts'
 import { httpOf, noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
 import { statusOfMobile } from './status.ts'
 
+const bodyLimitBytes = bodyLimits.length
 const kinds: readonly MobileKind[] = ['verification', 'sale', 'transfer']
 
 /** What merchants' apps call. */
@@ -15,16 +17,23 @@ export function mobileRoutes(base: string, world: MobileWorld, work: Pick<Invoic
   const complete: Route = {
     method: 'POST',
     path: `${base}/dapi/v1/transfer/:endpointId/:invoiceId/:assignedId`,
+    bodyLimitBytes,
     handle: (request) =>
       serve(world, 'transfer', request, (asked) => completeTransfer(world, asked, request.params.assignedId ?? '', work.begin)),
   }
   const routes = kinds.flatMap((kind): Route[] => {
     const path = `${base}/dapi/v1/${kind}/:endpointId/:invoiceId`
     return [
-      { method: 'POST', path, handle: (request) => serve(world, kind, request, (asked) => performMobile(world, asked, work)) },
+      {
+        method: 'POST',
+        path,
+        bodyLimitBytes,
+        handle: (request) => serve(world, kind, request, (asked) => performMobile(world, asked, work)),
+      },
       {
         method: 'POST',
         path: `${path}/status`,
+        bodyLimitBytes,
         handle: (request) => serve(world, kind, request, (asked) => statusOfMobile(world, asked)),
       },
     ]
@@ -40,8 +49,8 @@ async function serve(world: MobileWorld, kind: MobileKind, request: Incoming, do
     kind,
     endpointId,
     invoiceId,
-    body: bodyOf(request.body),
-    remoteAddress: request.remoteAddress,
+    body: request.body,
+    clientAddress: request.clientAddress,
     now: world.clock.now(),
   }
   const code = uuid(world.random)
@@ -57,16 +66,6 @@ async function serve(world: MobileWorld, kind: MobileKind, request: Incoming, do
 }
 
 const isRefusal = (answer: object): answer is MobileRefusal => 'cause' in answer
-
-/** Undefined when it is no JSON. */
-function bodyOf(body: Buffer | undefined): unknown {
-  if (!body) return undefined
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
 
 const json = (status: number, body: object): Answer => ({
   status,

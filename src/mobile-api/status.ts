@@ -1,7 +1,5 @@
 import { authenticationView } from '../order/view-authentication.ts'
 import { head, statusOf, type Order } from '../order/order.ts'
-import { readJson } from '../spec/mobile/field.ts'
-import { statusRequest } from '../spec/mobile/requests.ts'
 import { centisOfMinor } from './centis.ts'
 import type { Fee, Invoice } from './invoice.ts'
 import { locateInvoice } from './locate.ts'
@@ -11,14 +9,13 @@ import { refuseMobile, type MobileRefusal } from './refusal.ts'
 
 /** Where a transaction of the app stands. What is not there, and what belongs to somebody else, are told alike. */
 export async function statusOfMobile(world: MobileWorld, asked: MobileAsked): Promise<object | MobileRefusal> {
-  const values = readJson(statusRequest, asked.body)
-  if (typeof values === 'string') return refuseMobile('INVALID_REQUEST', values)
-  const found = await locateInvoice(world, asked, values)
+  const found = await locateInvoice(world, asked)
+  if (typeof found === 'string') return refuseMobile('INVALID_REQUEST', found)
   if (!found) return refuseMobile('ORDER_NOT_FOUND', 'invoiceId is not known')
   const { invoice } = found
   const { merchantId, orderId } = invoice
-  const order = invoice.state === 'ordered' ? await world.orders.byId({ merchantId, orderId }) : undefined
-  return { invoiceId: invoice.invoiceId, session: { token: invoice.sessionToken }, ...stateOf(world, invoice, order) }
+  const shown = invoice.state === 'ordered' ? await world.orders.shown({ merchantId, orderId }) : undefined
+  return { invoiceId: invoice.invoiceId, session: { token: invoice.sessionToken }, ...stateOf(world, invoice, shown?.order) }
 }
 
 function stateOf(world: MobileWorld, invoice: Invoice, order: Order | undefined): object {

@@ -4,6 +4,7 @@ import { secret } from '../base/secret.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
+import type { Claimer } from '../storage/store-silence.ts'
 import type { Confirmed, Decline, Fee, Hold, Invoice, InvoiceSecrets, SumStatus } from './invoice.ts'
 
 interface InvoiceRow {
@@ -57,16 +58,17 @@ const selectByPage = statement<InvoiceRow>(`select ${columns} from locator l
 const claim = statement<InvoiceRow>(`
   with due as (
     select i.merchant_id, i.invoice_id from mobile_invoice i
-    where i.due_at <= $2 and (i.lease is null or i.lease = $1 or not exists (
-      select from heartbeat h where h.process_id = i.lease and h.beat_at > now() - $4::int * interval '1 millisecond'))
+    where i.due_at <= $2 and i.alarm is null and (i.lease is null or i.lease = $1 or not exists (
+      select from heartbeat h where h.process_id = i.lease
+        and (h.process_id <> all ($6::bigint[]) or h.beat_at > now() - $4::int * interval '1 millisecond')))
     order by i.due_at limit $3
     for update of i skip locked)
-  update mobile_invoice i set lease = $1, due_at = $5, tries = i.tries + 1
+  update mobile_invoice i set lease = $1, due_at = $5
   from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
   returning ${columns}`)
 /** Only from the state that was decided on and by whoever has it in hand, so that of two who decide one does. Where an invoice ends, or is sure to, its CVV2 goes; the page of a random sum is found by its token alone. */
 const move = statement<InvoiceRow>(`
-  with moved as (update mobile_invoice i set state = $4::text, due_at = $5, lease = $6, tries = 0, rests_until = $7, confirmed = coalesce($8, i.confirmed),
+  with moved as (update mobile_invoice i set state = $4::text, due_at = $5, lease = $6, tries = 0, alarm = null, rests_until = $7, confirmed = coalesce($8, i.confirmed),
     hold_order_id = coalesce($9, i.hold_order_id), sum_minor = coalesce($10, i.sum_minor), page_token = coalesce($11, i.page_token),
     wrong_answers = coalesce($12, i.wrong_answers), sum_status = coalesce($13, i.sum_status), error_code = $14, error_message = $15,
     fees = coalesce($16, i.fees), fee = coalesce($17, i.fee),
@@ -78,13 +80,22 @@ const move = statement<InvoiceRow>(`
   placed as (insert into locator (key, merchant_id, order_id)
     select page_token, merchant_id, order_id from moved where $11::text is not null on conflict (key) do nothing)
   select * from moved`)
+const ofHolder = `merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`
+const rest = statement<object>(`update mobile_invoice set lease = null, due_at = $4 where ${ofHolder}`)
+/** Due later, and out of the sweeps' sight when there is an alarm. Only by the holder of the lease. */
 const putBack = statement<object>(
-  `update mobile_invoice set lease = null, due_at = $4 where merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`,
+  `update mobile_invoice set lease = null, due_at = $4, tries = tries + 1, alarm = $5 where ${ofHolder}`,
 )
 
 export interface OpenInvoice {
   invoice: Invoice
   secrets: InvoiceSecrets
+}
+
+/** Taken up by a sweep. Opening the secrets of one may fail, and must not hold up the others. */
+export interface ClaimedInvoice {
+  invoice: Invoice
+  openSecrets: () => InvoiceSecrets
 }
 
 /** A change of state, with what is known from then on. */
@@ -102,10 +113,13 @@ export interface InvoiceStore {
   add(invoice: Invoice, secrets: InvoiceSecrets, processId: bigint): Promise<boolean>
   find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
   findByPage(pageToken: string): Promise<OpenInvoice | undefined>
-  claimDue(processId: bigint, now: number, limit: number): Promise<OpenInvoice[]>
+  claimDue(by: Claimer, now: number, limit: number): Promise<ClaimedInvoice[]>
   /** Undefined when it is in another state by now, or in the hand of another process. */
   move(invoice: Invoice, to: Move, processId: bigint, now: number): Promise<OpenInvoice | undefined>
-  putBack(invoice: Invoice, processId: bigint, dueAt: number): Promise<void>
+  /** Lets go of an invoice whose step came to nothing yet. */
+  rest(invoice: Invoice, processId: bigint, dueAt: number): Promise<void>
+  /** Puts an invoice back whose step failed; with an alarm it is left to an operator. */
+  putBack(invoice: Invoice, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void>
 }
 
 export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): InvoiceStore {
@@ -150,13 +164,20 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       const [row] = await pool.run(selectByPage, [pageToken])
       return row && openInvoice(row, keys)
     },
-    async claimDue(processId, now, limit) {
-      const rows = await pool.run(claim, [processId, timestamp(now), limit, deadAfterMs, timestamp(now + leaseLookMs)])
-      return rows.map((row) => openInvoice(row, keys))
+    async claimDue({ processId, silent }, now, limit) {
+      const lookAt = timestamp(now + leaseLookMs)
+      const rows = await pool.run(claim, [processId, timestamp(now), limit, deadAfterMs, lookAt, [...silent]])
+      return rows.map((row) => {
+        const invoice = invoiceOf(row)
+        return { invoice, openSecrets: () => secretsOf(row, invoice, keys) }
+      })
     },
     move: (invoice, to, processId, now) => moveInvoice(pool, keys, invoice, to, processId, now),
-    async putBack({ merchantId, invoiceId }, processId, dueAt) {
-      await pool.run(putBack, [merchantId, invoiceId, processId, timestamp(dueAt)])
+    async rest({ merchantId, invoiceId }, processId, dueAt) {
+      await pool.run(rest, [merchantId, invoiceId, processId, timestamp(dueAt)])
+    },
+    async putBack({ merchantId, invoiceId }, processId, dueAt, alarm) {
+      await pool.run(putBack, [merchantId, invoiceId, processId, timestamp(dueAt), alarm ?? null])
     },
   }
 }
@@ -215,8 +236,13 @@ const holdOf = ({ hold_order_id: orderId, sum_minor: sumMinor, page_token: pageT
   orderId === null || sumMinor === null || pageToken === null ? undefined : { orderId, sumMinor, pageToken }
 
 function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
+  const invoice = invoiceOf(row)
+  return { invoice, secrets: secretsOf(row, invoice, keys) }
+}
+
+function invoiceOf(row: InvoiceRow): Invoice {
   const hold = holdOf(row)
-  const invoice: Invoice = {
+  return {
     merchantId: row.merchant_id,
     invoiceId: row.invoice_id,
     endpointId: row.endpoint_id,
@@ -239,6 +265,9 @@ function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
     ...(row.error_code === null ? {} : { errorCode: row.error_code }),
     ...(row.error_message === null ? {} : { errorMessage: row.error_message }),
   }
+}
+
+function secretsOf(row: InvoiceRow, invoice: Invoice, keys: KeyRing): InvoiceSecrets {
   const key = keys.version('pan', row.secrets_key)
   if (!key) throw new Error(`the vault has no key ${row.secrets_key} for invoice ${row.invoice_id}`)
   const kept = JSON.parse(unseal(key, row.secrets_sealed, contextOf(invoice, 'secrets')).toString()) as {
@@ -251,13 +280,10 @@ function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
   const cvv2Key = row.cvv2_key === null ? undefined : keys.version('cvv2', row.cvv2_key)
   const cvv2 = row.cvv2_sealed && cvv2Key ? unseal(cvv2Key, row.cvv2_sealed, contextOf(invoice, 'cvv2')).toString() : undefined
   return {
-    invoice,
-    secrets: {
-      accessToken: secret(kept.accessToken),
-      signature: secret(kept.signature),
-      ...(kept.pan === undefined ? {} : { pan: secret(kept.pan) }),
-      ...(kept.toPan === undefined ? {} : { toPan: secret(kept.toPan) }),
-      ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
-    },
+    accessToken: secret(kept.accessToken),
+    signature: secret(kept.signature),
+    ...(kept.pan === undefined ? {} : { pan: secret(kept.pan) }),
+    ...(kept.toPan === undefined ? {} : { toPan: secret(kept.toPan) }),
+    ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
   }
 }

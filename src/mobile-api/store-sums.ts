@@ -50,23 +50,34 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
         const { invoice } = open
         const about = [cardHash, timestamp(now - wrongForMs), timestamp(now)]
         const [card] = await runner.run(lock, about)
-        const judged = judgeAnswer(sumMinor, invoice.hold!.sumMinor, invoice.wrongAnswers, Number(card!.wrong))
-        if (judged.is === 'wrong') await runner.run(note, about)
-        const isOver = judged.is === 'blocked' || (judged.is === 'wrong' && judged.over)
-        const wrongAnswers = invoice.wrongAnswers + (judged.is === 'wrong' ? 1 : 0)
-        const move: Move =
-          judged.is === 'right'
-            ? { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }
-            : isOver
-              ? { state: 'releasing', lease: processId, wrongAnswers, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum }
-              : { state: 'answering', restsUntil: invoice.restsUntil!, wrongAnswers }
+        const { move, isWrong } = afterAnswer(invoice, sumMinor, Number(card!.wrong), processId)
+        if (isWrong) await runner.run(note, about)
         return moveInvoice(runner, keys, invoice, move, processId, now)
       }),
   }
 }
 
-const isAsked = ({ state, restsUntil, wrongAnswers }: Invoice, answerNo: number, now: number): boolean =>
+/** Whether this answer is waited for. */
+export const isAsked = ({ state, restsUntil, wrongAnswers }: Invoice, answerNo: number, now: number): boolean =>
   state === 'answering' && restsUntil! > now && wrongAnswers + 1 === answerNo
+
+/** What follows from an answer that is waited for; `isWrong`: it counts against the card. */
+export function afterAnswer(
+  invoice: Invoice,
+  sumMinor: bigint,
+  wrongOfCard: number,
+  processId: bigint,
+): { move: Move; isWrong: boolean } {
+  const judged = judgeAnswer(sumMinor, invoice.hold!.sumMinor, invoice.wrongAnswers, wrongOfCard)
+  if (judged.is === 'right') return { move: { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }, isWrong: false }
+  const isWrong = judged.is === 'wrong'
+  const wrongAnswers = invoice.wrongAnswers + (isWrong ? 1 : 0)
+  if (isWrong && !judged.over) return { move: { state: 'answering', restsUntil: invoice.restsUntil!, wrongAnswers }, isWrong }
+  return {
+    move: { state: 'releasing', lease: processId, wrongAnswers, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum },
+    isWrong,
+  }
+}
 
 /** Removes what counts no more; harmless to do twice, and in several processes. */
 export async function forgetWrongSums(pool: Pool, now: number): Promise<void> {

@@ -1,14 +1,17 @@
 import type { Cancel } from '../base/clock.ts'
 import { reasonOf } from '../base/log.ts'
+import { failureOf } from '../storage/pool.ts'
 import { nextMove } from './carry.ts'
 import type { Invoice } from './invoice.ts'
 import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
-import type { OpenInvoice } from './store-invoices.ts'
+import type { ClaimedInvoice, OpenInvoice } from './store-invoices.ts'
 
 const atOnce = 100
 const mostInHand = 4_000
 /** After a step that came to nothing yet, or that failed the first time. */
 const againMs = 500
+/** A step that failed this often by itself is left to an operator. */
+const parkAfterTries = 8
 
 /** The loop of invoices: one step after the other as long as there is something to do. What a dead process held, and what has waited long enough, is found by a sweep. */
 export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): InvoiceWork {
@@ -19,14 +22,16 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
   let stopped = false
   let cancel: Cancel = () => {}
 
-  function carry(open: OpenInvoice): void {
-    const key = `${open.invoice.merchantId}/${open.invoice.invoiceId}`
+  let parked = 0
+
+  function carry(claimed: ClaimedInvoice): void {
+    const { state, merchantId, invoiceId } = claimed.invoice
+    const key = `${merchantId}/${invoiceId}`
     if (inHand.has(key)) return
-    const { state, merchantId } = open.invoice
     const by = state === 'checking' ? 1 : 0
     askingOf.set(merchantId, (askingOf.get(merchantId) ?? 0) + by)
     asking += by
-    const done = work(open).finally(() => {
+    const done = work(claimed).finally(() => {
       inHand.delete(key)
       askingOf.set(merchantId, askingOf.get(merchantId)! - by)
       asking -= by
@@ -34,37 +39,46 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
     inHand.set(key, done)
   }
 
-  async function work(found: OpenInvoice): Promise<void> {
+  async function work({ invoice, openSecrets }: ClaimedInvoice): Promise<void> {
     const w = world()
-    let open: OpenInvoice | undefined = found
+    let last = invoice
     try {
+      let open: OpenInvoice | undefined = { invoice, secrets: openSecrets() }
       while (open && isJob(open.invoice, w.clock.now())) {
         const move = await nextMove(w, open, () => stopped)
         if (stopped || !w.holding()) return
-        if (!move) return await w.invoices.putBack(open.invoice, w.processId, w.clock.now() + againMs)
+        if (!move) return await w.invoices.rest(open.invoice, w.processId, w.clock.now() + againMs)
         open = await w.invoices.move(open.invoice, move, w.processId, w.clock.now())
+        last = open?.invoice ?? last
       }
     } catch (error) {
-      await later(w, open ?? found, error)
+      await later(w, last, error)
     }
   }
 
-  async function later(w: MobileWorld, { invoice }: OpenInvoice, error: unknown): Promise<void> {
-    const { invoiceId, tries } = invoice
-    w.log.error({ invoice: invoiceId, tries, reason: reasonOf(error) }, 'a mobile transaction could not go on; it is put back')
+  /** A step that fails is tried again later and later, then parked with an alarm; other invoices go on meanwhile. */
+  async function later(w: MobileWorld, invoice: Invoice, error: unknown): Promise<void> {
+    const { invoiceId, merchantId, state, tries } = invoice
+    const reason = reasonOf(error)
+    const isParked = tries + 1 >= parkAfterTries && failureOf(error) === 'data'
+    w.log.error(
+      { invoice: invoiceId, merchant: String(merchantId), what: state, tries, parked: isParked, reason },
+      isParked ? 'a mobile transaction is parked' : 'a mobile transaction could not go on; it is put back',
+    )
     const dueAt = w.clock.now() + Math.min(60_000, againMs * 2 ** Math.min(tries, 10))
-    await w.invoices
-      .putBack(invoice, w.processId, dueAt)
-      .catch((failure) =>
-        w.log.error({ invoice: invoiceId, reason: reasonOf(failure) }, 'it could not be put back; a sweep finds it'),
-      )
+    try {
+      await w.invoices.putBack(invoice, w.processId, dueAt, isParked ? `${state}: ${reason}` : undefined)
+      if (isParked) parked++
+    } catch (failure) {
+      w.log.error({ invoice: invoiceId, reason: reasonOf(failure) }, 'it could not be put back; a sweep finds it')
+    }
   }
 
   async function sweepOnce(): Promise<void> {
     const w = world()
     const room = Math.min(atOnce - (inHand.size - asking), mostInHand - inHand.size)
     if (room <= 0 || !w.holding()) return
-    for (const open of await w.invoices.claimDue(w.processId, w.clock.now(), room)) carry(open)
+    for (const claimed of await w.invoices.claimDue(await w.judge(), w.clock.now(), room)) carry(claimed)
   }
 
   function sweep(): void {
@@ -79,8 +93,9 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
   return {
     begin(invoice, secrets) {
       // Beyond that a sweep finds it when its lease is looked at.
-      if (inHand.size < mostInHand) carry({ invoice, secrets })
+      if (inHand.size < mostInHand) carry({ invoice, openSecrets: () => secrets })
     },
+    parked: () => parked,
     waitingOf: (merchantId) => askingOf.get(merchantId) ?? 0,
     sweep,
     async stop(withinMs) {

@@ -118,6 +118,7 @@ const tellers: Readonly<Record<string, (fact: Fact, transaction: Transaction) =>
   'authentication waived': (_fact, t) => ({
     says: `3-D Secure is not possible for this card; the endpoint authorises all the same${t.result.eci === undefined ? '' : `, ECI ${t.result.eci}`}`,
   }),
+  'method begun': () => ({ says: 'the cardholder is on the hosted page; the issuer is asked in 10 s at the latest' }),
   'method uploaded': (fact) => ({ says: `${methods[fact('comp_ind') ?? ''] ?? 'the method is over'}; the issuer is asked` }),
   'challenge required': (fact) => ({ says: wordsOf(saidBy(learned(fact)), idsIn(fact)) }),
   'challenge returned': () => ({ says: 'the browser is back from the challenge; the issuer tells how it went' }),

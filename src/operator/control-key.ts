@@ -1,26 +1,71 @@
 import { uuid, type Random } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
+import { exampleKey } from '../reference/example.ts'
 
 /** The form in which control keys are issued: an upper-case UUID. It serves the gateway API and the mobile API. */
 export const newControlKey = (random: Random): Secret<string> => secret(uuid(random).toUpperCase())
 
 /** Whether the mobile API can use it, which takes a control key for 16 bytes in hexadecimal. */
-export const servesMobile = (key: Secret<string>): boolean => /^[0-9a-f]{32}$/i.test(key.reveal().replaceAll('-', ''))
+export const servesMobile = (key: Secret<string>): boolean => /^[0-9a-f]{32}$/i.test(bare(key.reveal()))
 
-const leastLength = 16
+const bare = (key: string): string => key.replaceAll('-', '').toUpperCase()
+
+/** Random base64 of this length has 128 bits. */
+const leastLength = 22
 /** A key drawn at random has at least this many different characters; 32 random hex digits have fewer once in 200,000 times. */
 const leastDifferent = 8
+/**
+ * The estimate counts guesses in powers of ten, at most one a character. Random keys come to 0.89 and more a character, keys that are
+ * made of words, names, dates and keyboard rows to 0.82 and less.
+ */
+const randomFromGuesses = 0.85
+
+/** Keys that anybody can read in documents of gateways of this family, this one's among them. */
+const published: ReadonlySet<string> = new Set(
+  [
+    exampleKey,
+    'A60112DA-E32A-4747-932A-FFE978067A65',
+    'E31B5975-7362-4C0E-8853-A2007BC90BE3',
+    'B17F59B4-A7DC-41B4-8FF9-37D986B43D20',
+    'D5F82EC1-8575-4482-AD89-97X6X0X20X22',
+    'AF4B5DE6-3468-424C-A922-C1DAD7CB4509',
+  ].map(bare),
+)
+
+/** Where nothing is for real, the keys of the documents may be used. */
+export type KeyUse = 'sandbox' | 'production'
 
 /**
- * Judges a key given by hand; undefined when it is good. Merchants bring keys of their own, so any 16 printable characters will do for the gateway API;
- * for the mobile API it has to be 32 hexadecimal digits (dashes do not count), which is asked where an endpoint is given a merchant server.
+ * Judges a key given by hand; undefined when it is good. Whoever gets a callback or a returning cardholder can try guesses at the key
+ * by the million a second, so it must be random: a UUID or 32 hex digits, or a longer text that the estimate rates as random.
  */
-export function keyComplaint(key: Secret<string>): string | undefined {
+export async function keyComplaint(key: Secret<string>, use: KeyUse): Promise<string | undefined> {
   const text = key.reveal()
   if (!/^[\x21-\x7e]*$/.test(text)) return 'a control key has no spaces and only printable ASCII characters'
-  if (text.length < leastLength) return `a control key has at least ${leastLength} characters, this one has ${text.length}`
   if (text.length > 128) return 'a control key has at most 128 characters'
-  if (new Set(text.toLowerCase().replaceAll('-', '')).size < leastDifferent)
-    return 'this control key is weak: its characters hardly differ'
-  return undefined
+  if (use === 'production' && published.has(bare(text))) return 'this control key stands in public documents'
+  if (new Set(bare(text)).size < leastDifferent) return 'this control key is weak: its characters hardly differ'
+  if (isUuidOrHex(text)) return undefined
+  if (text.length < leastLength)
+    return `a control key is a UUID, 32 hexadecimal digits, or at least ${leastLength} random characters; this one has ${text.length}`
+  return (await looksRandom(text))
+    ? undefined
+    : 'this control key is weak: it is made of words, dates or patterns that can be guessed'
+}
+
+const isUuidOrHex = (text: string): boolean => /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$/i.test(text)
+
+/** The word lists are loaded here, since few commands need them. */
+async function looksRandom(text: string): Promise<boolean> {
+  const [{ ZxcvbnFactory }, common, english] = await Promise.all([
+    import('@zxcvbn-ts/core'),
+    import('@zxcvbn-ts/language-common'),
+    import('@zxcvbn-ts/language-en'),
+  ])
+  const dictionary = { ...common.dictionary, ...english.dictionary }
+  const estimate = new ZxcvbnFactory({ dictionary, graphs: common.adjacencyGraphs })
+  // Dashes and dots between words make each word look like a few random characters.
+  return [text, text.replaceAll(/[^A-Za-z0-9]/g, '')].every(
+    (part) => estimate.check(part).guessesLog10 >= randomFromGuesses * part.length,
+  )
 }

@@ -66,15 +66,7 @@ export function workFindings(f: WorkFacts, now: number): Finding[] {
           `${f.alive.length} running: ${f.alive.map((a) => `${a.instance} (for ${spanText(now - a.startedAt)})`).join(', ')}`,
         )
       : problem('gateways', 'no gateway is running', 'start one: npx tollgate serve, or npm start for the sandbox'),
-    ...(f.dead > 0
-      ? [
-          warning(
-            'gateways',
-            `${f.dead} ended without a stop in the last hour`,
-            'look in its log for why; what it had in hand is taken over by the others',
-          ),
-        ]
-      : []),
+    ...leaseFindings(f, now),
     f.merchants > 0n
       ? ok('merchants', `${f.merchants} registered`)
       : warning('merchants', 'none is registered', 'add one: npx tollgate merchant add --help'),
@@ -88,10 +80,64 @@ export function workFindings(f: WorkFacts, now: number): Finding[] {
         ]
       : []),
     ...transactionFindings(f, now),
+    ...invoiceFindings(f),
     ...deliveryFindings(f, now),
     partitionFinding(f),
   ]
 }
+
+/** `weak`: logins of merchants whose control key would be refused today, and why. */
+export function controlKeyFinding(weak: readonly { login: string; why: string }[]): Finding {
+  const [first] = weak
+  if (!first) return ok('control keys', 'none can be guessed')
+  const more = weak.length > 1 ? `; others: ${weak.slice(1).map(({ login }) => login).join(', ')}` : '' // oxfmt-ignore
+  return warning(
+    'control keys',
+    `${first.login}: ${first.why}${more}`,
+    `have another made, which callbacks are signed with too: npx tollgate merchant rotate-key ${first.login}`,
+  )
+}
+
+const recentMs = 86_400_000
+const namedProcesses = 5
+
+/**
+ * Processes that fell silent, and for a day what the others lived through: lapses of their leases,
+ * and orders they took over.
+ */
+function leaseFindings({ alive, silent }: WorkFacts, now: number): Finding[] {
+  const named = silent.slice(-namedProcesses).map(({ instance, beatAt, orders }) => {
+    return `${instance} for ${spanText(now - beatAt)}, with ${counted(orders, 'order')} in hand`
+  })
+  const findings = silent.length === 0 ? [] : [
+    warning(
+      'gateways',
+      `silent without a stop in the last hour: ${silent.length > named.length ? `${silent.length}, the last ` : ''}${named.join('; ')}`,
+      'look in its log for why; what it had in hand is taken over by the others',
+    ),
+  ] // oxfmt-ignore
+  for (const { instance, lapses, lapsedAt, lapsedOrders, takenOver, takenOverAt } of alive) {
+    if (lapsedAt !== undefined && now - lapsedAt < recentMs)
+      findings.push(
+        warning(
+          'leases',
+          `${instance} lapsed ${lapses === 1 ? 'once' : `${lapses} times`}, last ${agoText(lapsedAt, now)} with ${counted(lapsedOrders, 'order')} in hand`,
+          'it could not reach the database for three seconds, or stood still: see the load of both machines and the network between them',
+        ),
+      )
+    if (takenOverAt !== undefined && now - takenOverAt < recentMs)
+      findings.push(
+        warning(
+          'leases',
+          `${instance} took ${counted(takenOver, 'order')} over from silent processes, last ${agoText(takenOverAt, now)}`,
+          'see why they fell silent: payments that they had sent and not seen answered are reversed',
+        ),
+      )
+  }
+  return findings
+}
+
+const counted = (count: number | bigint, what: string): string => `${count} ${what}${BigInt(count) === 1n ? '' : 's'}`
 
 function transactionFindings(f: WorkFacts, now: number): Finding[] {
   const overdue =
@@ -106,17 +152,23 @@ function transactionFindings(f: WorkFacts, now: number): Finding[] {
           'see that a gateway is running and reaches its acquirer; its log says what fails',
         )
   if (f.parked.length === 0) return [overdue]
-  const ids = f.parked.slice(0, 5).join(', ')
-  const more = f.parked.length > 5 ? ' …' : ''
   return [
     overdue,
     problem(
       'transactions',
-      `parked for an operator: ${ids}${more}`,
+      `parked for an operator: ${someOf(f.parked)}`,
       `see why: npx tollgate order show ${f.parked[0]}; then: npx tollgate order resume ${f.parked[0]}`,
     ),
   ]
 }
+
+function invoiceFindings({ parkedInvoices: parked }: WorkFacts): Finding[] {
+  if (parked.length === 0) return []
+  const what = `parked for an operator: ${someOf(parked)}`
+  return [problem('invoices', what, `see why: npx tollgate invoice find; then: npx tollgate invoice resume ${parked[0]}`)]
+}
+
+const someOf = (ids: readonly (bigint | string)[]): string => `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' …' : ''}`
 
 const patienceMs = 3_600_000
 
@@ -176,7 +228,8 @@ function directoryFinding(d: DirectoryFact, now: number): Finding {
   const failed = d.error === undefined ? '' : `; the last ${d.tries === 1 ? 'try' : `${d.tries} tries`} failed: ${d.error}`
   const again = d.dueAt === undefined || d.dueAt < now ? '' : ` It is asked again ${agoText(d.dueAt, now)}.`
   const abandoned = d.dueAt === undefined || now - d.dueAt > nobodyAsksMs
-  const fresh = `${d.name}: ${d.ranges} ranges, refreshed ${d.refreshedAt === undefined ? 'once' : agoText(d.refreshedAt, now)}`
+  const refreshed = d.refreshedAt === undefined ? 'once' : agoText(d.refreshedAt, now)
+  const fresh = `${d.name}: ${d.ranges} ranges, refreshed ${refreshed}${leftOutText(d.leftOut)}`
   if (abandoned)
     return warning(
       'card ranges',
@@ -195,5 +248,18 @@ function directoryFinding(d: DirectoryFact, now: number): Finding {
       `${fresh}${failed}`,
       `the old ones are used meanwhile; see network, URLs and certificates of ${d.name} in THREE_DS_CONFIG.${again}`,
     )
+  if (d.leftOut.count > 0)
+    return warning(
+      'card ranges',
+      fresh,
+      `cards that are in no other range count as not enrolled; only whoever runs ${d.name} can correct its list`,
+    )
   return ok('card ranges', fresh)
 }
+
+const mostNamed = 3
+
+const leftOutText = ({ count, entries }: DirectoryFact['leftOut']): string =>
+  count === 0
+    ? ''
+    : `; left out ${count} that cannot be used: ${entries.slice(0, mostNamed).join('; ')}${count > mostNamed ? '; …' : ''}`

@@ -7,7 +7,7 @@ import { spanText } from './moments.ts'
 export const ruleKinds = ['black', 'white', 'loyalty', 'velocity', 'volume', 'amount', 'country-mismatch', 'time-of-day'] as const
 export type RuleKind = (typeof ruleKinds)[number]
 
-export const listedKinds: readonly Listed[] = ['card', 'bin', 'email', 'ip', 'phone', 'country', 'card-country']
+export const listedKinds: readonly Listed[] = ['card', 'bin', 'email', 'ip', 'phone', 'country', 'card-country', 'purpose']
 export const countedKinds: readonly Counted[] = ['card', 'email', 'ip']
 export const countings: readonly Counting[] = ['all', 'unrefused', 'refused']
 
@@ -168,6 +168,7 @@ const wordsOf: Readonly<Record<Listed, string>> = {
   phone: 'a telephone number',
   country: 'a country by two letters of ISO 3166-1',
   'card-country': 'a country by two letters of ISO 3166-1',
+  purpose: 'a purpose of 1 to 128 characters on one line',
 }
 
 /** One line that says what a rule does. */

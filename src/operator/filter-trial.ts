@@ -19,6 +19,7 @@ export interface TrialPayment {
   ip: string
   phone?: string
   country?: string
+  purpose?: string
   /** In minor units of the endpoint's currency. */
   amountMinor: bigint
   at: number
@@ -42,6 +43,7 @@ export async function tryFilters(
     phones: trial.phone === undefined ? [] : [trial.phone],
     ...(trial.country === undefined ? {} : { country: trial.country }),
     ...(cardCountry === undefined ? {} : { cardCountry }),
+    ...(trial.purpose === undefined ? {} : { purpose: trial.purpose }),
     amountMinor: trial.amountMinor,
     currency,
     at: trial.at,

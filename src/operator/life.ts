@@ -85,8 +85,8 @@ function states(order: Order, life: Life): Moment[] {
     chain = undefined
   }
   for (const e of life.events) {
-    // Told by a line of its own.
-    if (e.event === 'challenge returned') continue
+    // They have lines of their own.
+    if (e.event === 'method begun' || e.event === 'challenge returned') continue
     const why = reasonOf(e.facts)
     const to = why === undefined ? e.to : `${e.to} (${why})`
     if (chain && chain.at === e.at && chain.transactionNo === e.transactionNo && e.from !== e.to) {

@@ -2,10 +2,14 @@
 import countries from 'i18n-iso-countries'
 import { judgeTarget, type TargetPolicy } from '../http/address.ts'
 import type { AuthenticationPolicy, EndpointSettings, GateRow } from '../merchant/merchant.ts'
+import { usualRepeatWindowMs } from '../order/amounts.ts'
 import { isOperation, operationNames, switchedAs, type Operation } from '../spec/gateway/operations.ts'
+import { rebillRequest } from '../spec/gateway/rebill.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
+import { transferRequest, verificationRequest } from '../spec/mobile/requests.ts'
 import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
 import { departures } from './authentication-settings.ts'
+import { readSpan } from './moments.ts'
 
 export const usualEndpoint: EndpointSettings = {
   threeDSecure: false,
@@ -25,10 +29,13 @@ export interface EndpointWish {
   consumerDefinedRate?: boolean
   randomSum?: boolean
   mandatoryFields?: string[]
+  optionalFields?: string[]
+  descriptor?: string | null
   operations?: ReadonlyMap<Operation, boolean>
   controlMinorUnits?: EndpointSettings['controlMinorUnits']
   plainHttpCallbacks?: boolean
   amountsAboveSigned?: boolean
+  repeatWindowMs?: number
 }
 
 export function settingsAfter(before: EndpointSettings, wish: EndpointWish): EndpointSettings {
@@ -40,11 +47,17 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     consumerDefinedRate: oldRate,
     randomSum: oldSum,
     amountsAboveSigned: oldAbove,
+    optionalFields: oldOptional,
+    descriptor: oldDescriptor,
+    repeatWindowMs: oldWindow,
     ...rest
   } = before
   const consumerDefinedRate = wish.consumerDefinedRate ?? oldRate
   const randomSum = wish.randomSum ?? oldSum
   const amountsAboveSigned = wish.amountsAboveSigned ?? oldAbove
+  const optionalFields = wish.optionalFields ?? oldOptional ?? []
+  const descriptor = changed(oldDescriptor, wish.descriptor)
+  const repeatWindowMs = wish.repeatWindowMs ?? oldWindow ?? usualRepeatWindowMs
   const callbackUrl = changed(oldCallback, wish.callbackUrl)
   const merchantServerUrl = changed(oldServer, wish.merchantServerUrl)
   const challengeIndicator = changed(oldIndicator, wish.challengeIndicator)
@@ -66,6 +79,9 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     ...(consumerDefinedRate ? { consumerDefinedRate } : {}),
     ...(randomSum ? { randomSum } : {}),
     ...(amountsAboveSigned ? { amountsAboveSigned } : {}),
+    ...(optionalFields.length === 0 ? {} : { optionalFields }),
+    ...(descriptor === undefined ? {} : { descriptor }),
+    ...(repeatWindowMs === usualRepeatWindowMs ? {} : { repeatWindowMs }),
   }
 }
 
@@ -88,15 +104,43 @@ export function endpointComplaint(settings: EndpointSettings, installation: Targ
   return undefined
 }
 
-const choosable = Object.entries(saleRequest).flatMap(([name, row]) => (row.need === 'optional' ? [name] : []))
+/** Every field that a payment may leave out: of the gateway API by name, of the mobile API by path. */
+const choosable = [saleRequest, rebillRequest, transferRequest, verificationRequest].flatMap((table: NeedTable) =>
+  Object.entries(table).flatMap(([name, { need }]) => (need === 'optional' ? [name] : [])),
+)
+type NeedTable = Readonly<Record<string, { need: unknown }>>
 
-/** `phone,address1`, or `none`. A text is the complaint. */
+/** Fields whose condition an endpoint may lift. The others are what 3-D Secure cannot do without. */
+const liftable = ['state']
+
+const namesIn = (text: string): string[] => (text === 'none' ? [] : [...new Set(text.split(',').map((name) => name.trim()))])
+
+/** `phone,order.description`, or `none`. A text is the complaint. */
 export function readMandatoryFields(text: string): string[] | string {
-  const names = text === 'none' ? [] : text.split(',').map((name) => name.trim())
-  const unknown = names.find((name) => !Object.hasOwn(saleRequest, name))
-  if (unknown !== undefined)
-    return `${JSON.stringify(unknown)} is not a field of a sale. Optional by themselves are: ${choosable.join(', ')}.`
-  return [...new Set(names)]
+  const names = namesIn(text)
+  const unknown = names.find((name) => !Object.hasOwn(saleRequest, name) && !choosable.includes(name))
+  if (unknown === undefined) return names
+  return `${JSON.stringify(unknown)} is not a field of a payment. Optional by themselves are: ${[...new Set(choosable)].join(', ')}.`
+}
+
+/** `state`, or `none`. A text is the complaint. */
+export function readOptionalFields(text: string): string[] | string {
+  const names = namesIn(text)
+  const fixed = names.find((name) => !liftable.includes(name))
+  return fixed === undefined ? names : `${JSON.stringify(fixed)} cannot be made optional; ${liftable.join(', ')} can.`
+}
+
+/** As a cardholder's statement can carry it. */
+export const descriptorComplaint = (text: string): string | undefined =>
+  /^[^\p{Cc}]{1,64}$/u.test(text) ? undefined : 'a descriptor has one to 64 characters on one line'
+
+/** As long as an Idempotency-Key is held. */
+const longestRepeatWindowMs = 24 * 3_600_000
+
+/** `10min`, or `0`. A text is the complaint. */
+export function readRepeatWindow(text: string): number | string {
+  const span = readSpan(text)
+  return span === undefined || span > longestRepeatWindowMs ? 'Say a span such as 10min, at most 24h, or 0 for none.' : span
 }
 
 /** `sale=off,status=on`. A text is the complaint. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { unseal } from '../base/seal.ts'
-import type { Secret } from '../base/secret.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import { openControlKey } from '../merchant/store.ts'
 import { migrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
@@ -28,15 +29,17 @@ export interface MigrationFacts {
 
 export interface WorkFacts {
   keys: bigint
-  alive: readonly { instance: string; startedAt: number }[]
-  /** Processes that ended without saying so within the last hour. */
-  dead: number
+  alive: readonly LeaseFact[]
+  /** Processes that fell silent within the last hour, without a stop. */
+  silent: readonly { instance: string; beatAt: number; orders: bigint }[]
   /** Transactions due for more than half a minute. */
   overdue: bigint
   overdueSince?: number
   /** Payments whose cardholder is being authenticated: their time limits are in the future, and nobody works on them. */
   awaiting: bigint
   parked: readonly bigint[]
+  /** The ids of parked invoices, at most twenty. */
+  parkedInvoices: readonly string[]
   due: bigint
   dueSince?: number
   /** Messages given up in the last day. */
@@ -47,6 +50,19 @@ export interface WorkFacts {
   merchants: bigint
   /** Switched-on endpoints of which no gate is switched on. */
   gateless: readonly bigint[]
+}
+
+/** A process that beats, and what it lived through with its lease since it began. */
+export interface LeaseFact {
+  instance: string
+  startedAt: number
+  lapses: number
+  /** When the last lapse ended, and how many orders were in hand. */
+  lapsedAt?: number
+  lapsedOrders: number
+  /** Orders it took over from silent processes, and when the last time. */
+  takenOver: number
+  takenOverAt?: number
 }
 
 export interface DirectoryFacts {
@@ -67,6 +83,8 @@ export interface DirectoryFact {
   /** Tries since it last went well, and how the last one ended. */
   tries: number
   error?: string
+  /** Entries of the last full load that cannot be used: how many, and the first of them with the reason. */
+  leftOut: { count: number; entries: readonly string[] }
 }
 
 const server = statement<{ version: string; number: string; now: number; fsync: string; commit: string }>(`
@@ -118,9 +136,44 @@ export async function keysOpen(pool: Pool, kek: Secret<Buffer>): Promise<boolean
   }
 }
 
+const controlKeys = statement<{ merchant_id: bigint; login: string; sealed: Buffer }>(
+  `select merchant_id, login, control_key_sealed as sealed from merchant order by login`,
+)
+
+/** The control key of every merchant, opened without the ring, for the same reason. */
+export async function controlKeysOf(pool: Pool, kek: Secret<Buffer>): Promise<{ login: string; controlKey: Secret<string> }[]> {
+  const versions = (await pool.run(wrapped)).filter(({ purpose }) => purpose === 'control')
+  const newest = versions.sort((a, b) => (a.version < b.version ? 1 : -1))[0]
+  if (!newest) return []
+  const { purpose, version } = newest
+  const key = secret(unseal(kek, newest.wrapped, `key:${purpose}:${version}`))
+  const rows = await pool.run(controlKeys)
+  return rows.map((row) => ({
+    login: row.login,
+    controlKey: openControlKey(row.sealed, row.merchant_id, { current: () => ({ version, key }) }),
+  }))
+}
+
 const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)
-const heartbeats = statement<{ instance: string; started_at: number; alive: boolean }>(`
-  select instance, started_at, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat order by started_at`)
+/**
+ * Orders in the hand of a process are among what is due, by its index. Of those that beat they are
+ * nobody's concern.
+ */
+const heartbeats = statement<{
+  instance: string
+  started_at: number
+  beat_at: number
+  alive: boolean
+  lapses: number
+  lapsed_orders: number
+  lapsed_at: number | null
+  taken_over: number
+  taken_over_at: number | null
+  orders: bigint
+}>(`
+  select instance, started_at, beat_at, alive, lapses, lapsed_orders, lapsed_at, taken_over, taken_over_at,
+    (select count(distinct order_id) from transaction t where t.due_at is not null and t.lease = h.process_id and not h.alive) as orders
+  from (select *, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat) h order by started_at`)
 /** By the index of what is due. A parked transaction is due in the far future or never. */
 const overdue = statement<{ n: bigint; since: number | null }>(`
   select count(*) as n, min(due_at) as since from transaction where due_at < now() - interval '30 seconds' and alarm is null`)
@@ -128,6 +181,9 @@ const awaiting = statement<{ n: bigint }>(`
   select count(*) as n from transaction where due_at >= now() and step like 'await %' and alarm is null`)
 const parked = statement<{ order_id: bigint }>(
   `select distinct order_id from transaction where alarm is not null order by order_id limit 20`,
+)
+const parkedInvoices = statement<{ invoice_id: string }>(
+  `select invoice_id from mobile_invoice where alarm is not null order by created_at limit 20`,
 )
 const dueDeliveries = statement<{ n: bigint; since: number | null }>(
   `select count(*) as n, min(created_at) as since from delivery where due_at is not null`,
@@ -150,12 +206,13 @@ const gateless = statement<{ endpoint_id: bigint }>(`
   where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
 
 export async function workFacts(pool: Pool): Promise<WorkFacts> {
-  const [keys, beats, late, waiting, stuck, owed, lost, next, parts, merchants, lonely] = await Promise.all([
+  const [keys, beats, late, waiting, stuck, stuckInvoices, owed, lost, next, parts, merchants, lonely] = await Promise.all([
     pool.run(keyCount),
     pool.run(heartbeats, [deadAfterMs]),
     pool.run(overdue),
     pool.run(awaiting),
     pool.run(parked),
+    pool.run(parkedInvoices),
     pool.run(dueDeliveries),
     pool.run(givenUp),
     pool.run(nextOrder),
@@ -165,12 +222,23 @@ export async function workFacts(pool: Pool): Promise<WorkFacts> {
   ])
   return {
     keys: keys[0]!.n,
-    alive: beats.filter((b) => b.alive).map((b) => ({ instance: b.instance, startedAt: b.started_at })),
-    dead: beats.filter((b) => !b.alive).length,
+    alive: beats
+      .filter((b) => b.alive)
+      .map((b) => ({
+        instance: b.instance,
+        startedAt: b.started_at,
+        lapses: b.lapses,
+        ...(b.lapsed_at === null ? {} : { lapsedAt: b.lapsed_at }),
+        lapsedOrders: b.lapsed_orders,
+        takenOver: b.taken_over,
+        ...(b.taken_over_at === null ? {} : { takenOverAt: b.taken_over_at }),
+      })),
+    silent: beats.filter((b) => !b.alive).map((b) => ({ instance: b.instance, beatAt: b.beat_at, orders: b.orders })),
     overdue: late[0]!.n,
     ...(late[0]!.since === null ? {} : { overdueSince: late[0]!.since }),
     awaiting: waiting[0]!.n,
     parked: stuck.map((r) => r.order_id),
+    parkedInvoices: stuckInvoices.map((r) => r.invoice_id),
     due: owed[0]!.n,
     ...(owed[0]!.since === null ? {} : { dueSince: owed[0]!.since }),
     givenUp: lost[0]!.n,
@@ -199,8 +267,10 @@ const directories = statement<{
   due_at: number | null
   tries: number | null
   error: string | null
+  left_out_count: number
+  left_out: string[]
 }>(`
-  select s.directory, s.version, s.refreshed_at, d.due_at, d.tries, d.error,
+  select s.directory, s.version, s.refreshed_at, s.left_out_count, s.left_out, d.due_at, d.tries, d.error,
     (select count(*) from card_range c where c.directory = s.directory) as ranges
   from directory_state s left join duty d on d.name = 'card ranges ' || s.directory order by s.directory`)
 const secure = statement<{ endpoint_id: bigint }>(
@@ -218,6 +288,7 @@ export async function directoryFacts(pool: Pool): Promise<DirectoryFacts> {
       ...(r.due_at === null ? {} : { dueAt: r.due_at }),
       tries: r.tries ?? 0,
       ...(r.error === null ? {} : { error: r.error }),
+      leftOut: { count: r.left_out_count, entries: r.left_out },
     })),
     secureEndpoints: endpoints.map((r) => r.endpoint_id),
   }

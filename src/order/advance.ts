@@ -9,18 +9,20 @@ import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import type { AuthenticationPlanner } from './authenticate.ts'
 import { FilterRound, type Hide } from './filtering.ts'
-import type { Refused } from './decide.ts'
 import { openHand, type Held } from './hand.ts'
+import { judgeKeys, keysHeld, KeysTaken, madeBy, repeatRow, rowsFor, type Bound } from './idempotency.ts'
 import type { Order, Transaction } from './order.ts'
+import { openWorks } from './open-works.ts'
 import { isOutside } from './perform.ts'
-import { placeKey, type OrderStore, type Place, type RepeatRow } from './store.ts'
+import type { Load } from './room.ts'
+import { placeKey, type Place } from './change.ts'
+import type { OrderStore, RepeatRow } from './store.ts'
 import {
   answerTo,
   claimOf,
   nameKey,
   pairUp,
-  placeOf,
-  repeatRow,
+  unchanged,
   type Accept,
   type AcceptEntry,
   type Advanced,
@@ -28,7 +30,7 @@ import {
   type Happened,
   type Submission,
 } from './submission.ts'
-import { acceptWork, drive, follow, isNotFollowed, resume, type Deciding, type NotFollowed, type Work } from './work.ts'
+import { acceptWork, drive, follow, isNotFollowed, resume, type Deciding, type Work } from './work.ts'
 
 export interface Door {
   submit(submission: Submission): Promise<Advanced>
@@ -38,20 +40,25 @@ export interface Door {
   release(place: Place, transaction: Transaction): void
   /** Orders that may still be taken in hand. */
   room(): number
-  /** Orders in hand by merchant or gate, and submissions waiting for a batch. */
-  load(merchantId: bigint, gateId: bigint): { ofMerchant: number; ofGate: number; waiting: number }
+  /** Orders in hand or submitted, by merchant and gate, and submissions waiting for a batch. */
+  load(merchantId: bigint, gateId: bigint): Load & { waiting: number }
   counts(): { batches: number; items: number; held: number }
   close(): Promise<void>
 }
 
-/** New orders of a round. */
-interface Arrivals {
+/** What a round stores besides what it decided. */
+interface Round {
+  entries: readonly Entry[]
+  /** New orders: the first of each name, and the others. */
   firsts: AcceptEntry[]
   twins: AcceptEntry[]
   /** Those whose commit may have gone through before. */
   wereBegun: Set<string>
   filters: FilterRound
   begin: (entry: AcceptEntry) => Work
+  told: readonly RepeatRow[]
+  repeated: readonly Bound[]
+  now: number
 }
 
 export interface DoorSettings {
@@ -74,8 +81,8 @@ export interface DoorSettings {
   hide: Hide
   /** A step outside has to be done for an order in hand. */
   onStep: (held: Held, transaction: Transaction) => void
-  /** How many new deliveries can be taken in hand; and they, once committed. */
-  deliveryRoom: () => number
+  /** Whether so many new deliveries of a merchant can be taken in hand, besides those granted before in this round; and they, once committed. */
+  deliveryRoom: () => (merchantId: bigint, deliveries: number) => boolean
   onDeliveries: (deliveries: Delivery[], order: Order) => void
 }
 
@@ -118,7 +125,7 @@ export function openDoor(s: DoorSettings): Door {
   const roomInHand = () => Math.max(0, s.maxHeld - hand.size())
 
   /** An order in hand is being worked on: what a sweep found of it is not in nobody's hand. */
-  function happen(work: Work, item: Happened, deciding: Deciding): Refused | NotFollowed | undefined {
+  function happen(work: Work, item: Happened, deciding: Deciding): ReturnType<typeof follow> {
     if (item.is === 'noted') return { is: 'stale', why: 'it was only noted' }
     if (item.is === 'event') return drive(work, item.event, deciding)
     if (item.is === 'follow') return follow(work, item.ask, deciding)
@@ -127,9 +134,12 @@ export function openDoor(s: DoorSettings): Door {
   }
 
   /** Decides and saves once; answers the entries whose order had moved meanwhile. */
-  async function round(entries: Entry[], results: Advanced[]): Promise<Entry[]> {
+  async function round(all: Entry[], results: Advanced[]): Promise<Entry[]> {
+    const keys = judgeKeys(all, await keysHeld(s.store, all, s.clock.now()), s.clock.now())
+    for (const [{ at }, answer] of keys.answered) results[at] = answer
+    const entries = keys.open
     const works = new Map<string, Work>()
-    const opened = await openHappened(entries, works)
+    const opened = await openWorks(entries, works, sources)
     // Not before what is decided about was read: an order may have been moved and sent while the reading took its time, and what follows waits from then.
     const now = s.clock.now()
     const registry = s.registry()
@@ -155,15 +165,22 @@ export function openDoor(s: DoorSettings): Door {
     /** Refused because of what this round decided before them: should that not be saved, they are judged again. */
     const refusedAfter: [number, Work][] = []
     const unsure: number[] = []
+    const repeated: Bound[] = []
     const unread = new Set(opened.map(([, work]) => work).filter((work) => isInHand(work.after)))
     for (const [entry, work] of opened) {
       const refused = happen(work, entry.item as Happened, deciding(true))
       if (refused && work.entries.length > 0) refusedAfter.push([entry.at, work])
+      const isRepeat = refused?.is === 'repeat'
       if (!refused) work.entries.push(entry.at)
-      else if (isNotFollowed(refused) && refused.is !== 'repeat' && unread.has(work)) {
+      // What was decided in this round is not there before it is saved.
+      else if (isRepeat && work.entries.length > 0) unsure.push(entry.at)
+      else if ((isRepeat || isNotFollowed(refused)) && unread.has(work)) {
         // Another process may have moved it on, and a refusal is never saved: it is given only by what was just read.
         outdated.add(placeKey(work.after))
         unsure.push(entry.at)
+      } else if (isRepeat) {
+        results[entry.at] = { is: 'repeated', transactionNo: refused.transaction.no }
+        repeated.push({ item: entry.item, orderId: work.after.orderId, transactionNo: refused.transaction.no })
       } else if (isNotFollowed(refused)) results[entry.at] = { is: 'not followed', judged: refused }
       else results[entry.at] = committedBefore(entry.item, work) ?? unchanged(entry.item, work, refused)
     }
@@ -172,14 +189,17 @@ export function openDoor(s: DoorSettings): Door {
     const wereBegun = new Set(firsts.filter((e) => begun.has(e.item)).map((e) => placeKey(e.item.order)))
     for (const { item } of entries) begun.add(item)
     const told = entries.flatMap(({ item }) => (item.is === 'accept' || !item.request ? [] : [item.request]))
-    const moved = await store(works, { firsts, twins, wereBegun, filters, begin }, told, results)
+    told.push(...keys.repeats)
+    const moved = await store(works, { entries, firsts, twins, wereBegun, filters, begin, told, repeated, now }, results)
     for (const [at, work] of refusedAfter) if (work.entries.some((one) => moved.has(one))) moved.add(at)
     for (const at of unsure) moved.add(at)
     for (const { item, at } of entries) if (moved.has(at)) decided.delete(item)
     return entries.filter((e) => moved.has(e.at))
   }
 
-  const isInHand = (place: Place) => hand.get(placeKey(place)) !== undefined && !outdated.has(placeKey(place))
+  const isInHand = (place: Place): boolean => hand.get(placeKey(place)) !== undefined && !outdated.has(placeKey(place))
+
+  const sources = { held: (place: Place) => hand.get(placeKey(place)), isCurrent: isInHand, load: s.store.load }
 
   /** An event that is refused because an earlier run of its batch committed it: what follows from it was begun by nobody, so it is now. */
   function committedBefore(item: Submission, { before }: Work): Advanced | undefined {
@@ -189,10 +209,6 @@ export function openDoor(s: DoorSettings): Door {
     takeInHand(before, own.card, (t) => isNew(t) && !doing.get(placeKey(before))?.has(t.no))
     return { is: 'applied', order: before }
   }
-
-  /** What a merchant asked is there since an earlier run, though the order went on meanwhile. */
-  const unchanged = (item: Submission, { after }: Work, { why }: Refused): Advanced =>
-    item.is === 'follow' ? { is: 'applied', order: after } : { is: 'ignored', why }
 
   /**
    * Takes an order in hand and begins its new steps outside that this process leased. It stays there while any of its steps is done here, and no longer: what merely bears this lease,
@@ -227,15 +243,14 @@ export function openDoor(s: DoorSettings): Door {
   /** The transaction of a round. Answers the entries that must be decided again. */
   async function store(
     works: Map<string, Work>,
-    { firsts, twins, wereBegun, filters, begin }: Arrivals,
-    told: readonly RepeatRow[],
+    { entries, firsts, twins, wereBegun, filters, begin, told, repeated, now }: Round,
     results: Advanced[],
   ): Promise<Set<number>> {
     const { saved, committed, leased } = await s.store.transaction(async (tables) => {
       const claims = firsts.map(({ item }) => claimOf(item))
       const holders = claims.length === 0 ? [] : await tables.claimKeys(claims)
       const byName = new Map(holders.map((h) => [nameKey(h), h]))
-      const repeats: RepeatRow[] = [...told]
+      const bound = [...repeated]
       const won: AcceptEntry[] = []
       const perhapsThere = firsts.map((e) => e.item.order).filter((o) => wereBegun.has(placeKey(o)))
       const done = new Map((await tables.load(perhapsThere)).map((o) => [placeKey(o), o]))
@@ -249,7 +264,8 @@ export function openDoor(s: DoorSettings): Door {
         }
         if (own) works.set(key, { after: done.get(key)!, rows: [], deliveries: [], eraseCvv2: false, card: entry.item.card, entries: [entry.at] }) // oxfmt-ignore
         results[entry.at] = answerTo(entry.item, holder, own)
-        if (!own && results[entry.at]!.is === 'accepted') repeats.push(repeatRow(entry.item.order, holder))
+        if (!own && results[entry.at]!.is === 'accepted')
+          bound.push({ item: entry.item, orderId: holder.orderId, transactionNo: 1 })
       }
       await filters.lock(tables, won.map(({ item }) => item), [...works.values()]) // oxfmt-ignore
       for (const entry of won) {
@@ -257,18 +273,23 @@ export function openDoor(s: DoorSettings): Door {
         filters.count(work)
         works.set(placeKey(entry.item.order), work)
       }
-      const taken = [...works.values()].reduce((sum, w) => sum + w.deliveries.filter(goesAtOnce).length, 0) <= s.deliveryRoom()
+      const hasRoom = s.deliveryRoom()
+      const taken = new Set([...works].flatMap(([key, w]) => (hasRoom(w.after.merchantId, w.deliveries.filter(goesAtOnce).length) ? key : []))) // oxfmt-ignore
       const changes = [...works.entries()].filter(([key, w]) => w.entries.length > 0 && !done.has(key)).map(([, w]) => w)
-      const [kept] = await Promise.all([tables.save(changes, taken ? me : undefined), tables.insertRepeats(repeats)])
+      const repeats = [...told, ...bound.map((one) => repeatRow(one, now))]
+      const leaseOf = (order: Place) => (taken.has(placeKey(order)) ? me : undefined)
+      const [kept] = await Promise.all([tables.save(changes, leaseOf), tables.insertRepeats(repeats)])
       for (const change of changes) if (change.before && kept.has(placeKey(change.after))) filters.count(change)
       await filters.save(tables)
+      const rows = rowsFor([...bound, ...madeBy(entries, works, kept)], now)
+      if (rows.length > 0 && !(await tables.claimIdempotencyKeys(rows, now))) throw new KeysTaken('another process took a key')
       return { saved: kept, committed: done, leased: taken }
     })
     const moved = new Set<number>()
     for (const [key, work] of works) {
       const earlier = committed.get(key)
       if (earlier) settle(work, results, false)
-      else if (saved.has(key)) settle(work, results, leased)
+      else if (saved.has(key)) settle(work, results, leased.has(key))
       else if (work.entries.length > 0) {
         if (hand.get(key)) outdated.add(key)
         for (const at of work.entries) moved.add(at)
@@ -290,34 +311,9 @@ export function openDoor(s: DoorSettings): Door {
     if (taken.length > 0) s.onDeliveries(taken.map((d) => ({ ...d, merchantId, orderId, tries: 0 })), after) // oxfmt-ignore
   }
 
-  /** Finds the order of each event: in hand, or read. An order that is not there fails alone: the batch is halved until it is found. */
-  async function openHappened(entries: Entry[], works: Map<string, Work>): Promise<[Entry, Work][]> {
-    const happened = entries.filter((e) => e.item.is !== 'accept')
-    const absent = new Map<string, Place>()
-    for (const { item } of happened) {
-      const key = placeKey(placeOf(item))
-      if (!isInHand(placeOf(item))) absent.set(key, placeOf(item))
-    }
-    const read = new Map((await s.store.load([...absent.values()])).map((o) => [placeKey(o), o]))
-    const opened: [Entry, Work][] = []
-    for (const entry of happened) {
-      const key = placeKey(placeOf(entry.item))
-      const inHand = hand.get(key)
-      const order = absent.has(key) ? read.get(key) : inHand?.order
-      if (!order) throw new Error(`there is no order ${key}`)
-      const card = inHand?.card ?? ('card' in entry.item ? entry.item.card : undefined)
-      const fresh: Work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
-      const work = works.get(key) ?? fresh
-      // The first entry of an order may be one that brings no card.
-      work.card ??= card
-      works.set(key, work)
-      opened.push([entry, work])
-    }
-    return opened
-  }
-
   return {
-    submit: (submission) => batch.submit(submission),
+    submit: (item) =>
+      item.is === 'accept' ? batch.submit(item).finally(hand.expect(item.order, s.registry())) : batch.submit(item),
     holds: (step) => doing.get(placeKey(step))?.has(step.transactionNo) ?? false,
     release,
     room: roomInHand,

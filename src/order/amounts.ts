@@ -9,22 +9,27 @@ export interface FollowAsk {
   /** Absent: all that is left. */
   amount?: { minor: bigint; text: string }
   comment?: string
-  /** The client's own name of this request; within a day the same name means the same request. */
+  /** The client's own name for this request. */
   idempotencyKey?: string
-  /** The transaction with which a request of that name was answered, though another had made it. */
-  namedBefore?: number
+}
+
+/** What an order may have done with it, by the gate that took the payment and the endpoint that took the order. */
+export interface FollowRules {
+  /** Whether parts may be captured, and returned. */
+  capture: boolean
+  return: boolean
+  /** For so long after its approval an equal request is a repeat; without end while it is open. */
+  repeatWindowMs: number
 }
 
 export type Judged =
   | { is: 'allowed'; kind: FollowKind; amountMinor: bigint }
-  /** The same as one that was asked before and may still move money. */
+  /** The same as one that was asked before. */
   | { is: 'repeat'; transaction: Transaction }
   | { is: 'wrong state' }
   | { is: 'exceeds'; left: bigint }
   /** A part, which the gate does not take. */
   | { is: 'part not allowed' }
-  /** The client's name for it is that of another request. */
-  | { is: 'key in use' }
 
 const counts = ({ state }: Transaction): boolean => !['declined', 'error', 'filtered'].includes(statusOfState(state))
 const isOpen = ({ state }: Transaction): boolean => ['processing', 'unknown'].includes(statusOfState(state))
@@ -43,25 +48,28 @@ export const returnedMinor = (order: Order): bigint => sum(order, 'return')
 const isReleased = (order: Order): boolean =>
   order.transactions.some((t) => (t.kind === 'void' || t.kind === 'cancel') && counts(t))
 
-export const repeatsForMs = 24 * 3_600_000
+/** Where an endpoint says nothing else. */
+export const usualRepeatWindowMs = 600_000
 
-/** Whether an approved order allows what is asked, and as what. `mayPart`: the gate takes parts. */
-export function judgeFollow(order: Order, ask: FollowAsk, mayPart: { capture: boolean; return: boolean }, now: number): Judged {
-  const same = earlierSame(order, ask, now)
-  if (same)
-    return same.serialNumber === ask.serialNumber || asksTheSame(same, ask)
-      ? { is: 'repeat', transaction: same }
-      : { is: 'key in use' }
+/**
+ * docs/choices.md, "Captures, returns and voids": beyond so many only one that takes or releases all that is left is allowed, since every change reads the whole order.
+ */
+export const mostFollowUps = 100
+
+/** Whether an approved order allows what is asked, and as what. */
+export function judgeFollow(order: Order, ask: FollowAsk, rules: FollowRules, now: number): Judged {
+  const same = earlierSame(order, ask, rules, now)
+  if (same) return { is: 'repeat', transaction: same }
   const payment = head(order)
   if (payment.state !== 'approved' || payment.kind === 'transfer' || isReleased(order)) return { is: 'wrong state' }
   switch (ask.operation) {
     case 'capture':
       if (payment.kind !== 'preauth') return { is: 'wrong state' }
-      return part(ask, 'capture', payment.amountMinor - capturedMinor(order), payment.amountMinor, mayPart.capture)
+      return part(order, ask, 'capture', payment.amountMinor - capturedMinor(order), payment.amountMinor, rules.capture)
     case 'return': {
       if (payment.kind === 'account-verification') return { is: 'wrong state' }
       const captured = capturedMinor(order)
-      if (captured > 0n) return part(ask, 'return', settledMinor(order) - returnedMinor(order), captured, mayPart.return)
+      if (captured > 0n) return part(order, ask, 'return', settledMinor(order) - returnedMinor(order), captured, rules.return)
       return wholeOnly(ask, 'cancel', payment)
     }
     case 'void':
@@ -79,32 +87,37 @@ const settledMinor = (order: Order): bigint =>
         0n,
       )
 
-function part(ask: FollowAsk, kind: FollowKind, left: bigint, whole: bigint, mayPart: boolean): Judged {
+function part(order: Order, ask: FollowAsk, kind: FollowKind, left: bigint, whole: bigint, mayPart: boolean): Judged {
   const amountMinor = ask.amount?.minor ?? left
-  if (left <= 0n) return { is: 'wrong state' }
+  if (left <= 0n || (amountMinor !== left && followUps(order) >= mostFollowUps)) return { is: 'wrong state' }
   if (amountMinor > left) return { is: 'exceeds', left }
   return amountMinor !== whole && !mayPart ? { is: 'part not allowed' } : { is: 'allowed', kind, amountMinor }
 }
+
+const followUps = ({ transactions }: Order): number => transactions.filter(({ asked }) => asked !== undefined).length
 
 function wholeOnly(ask: FollowAsk, kind: FollowKind, { amountMinor }: Transaction): Judged {
   if (ask.amount === undefined || ask.amount.minor === amountMinor) return { is: 'allowed', kind, amountMinor }
   return ask.amount.minor > amountMinor ? { is: 'exceeds', left: amountMinor } : { is: 'part not allowed' }
 }
 
-/** By its serial number or the client's name for it, whatever became of it; by everything that was asked only while it is open, whatever its name. */
-function earlierSame({ transactions }: Order, ask: FollowAsk, now: number): Transaction | undefined {
-  const { operation, serialNumber, idempotencyKey } = ask
-  const alike = transactions.filter(({ asked }) => asked?.operation === operation)
-  const isNamed = ({ no, asked, createdAt }: Transaction): boolean =>
-    no === ask.namedBefore || (asked?.idempotencyKey === idempotencyKey && now - createdAt < repeatsForMs)
+/** By its serial number; or equal to one that may still move money, or moved it a moment ago: of several the newest. */
+function earlierSame(
+  { transactions }: Order,
+  ask: FollowAsk,
+  { repeatWindowMs }: FollowRules,
+  now: number,
+): Transaction | undefined {
+  const wasJustApproved = ({ state, finalAt }: Transaction): boolean => state === 'approved' && now - finalAt! < repeatWindowMs
   return (
-    transactions.find((t) => t.serialNumber === serialNumber) ??
-    (idempotencyKey === undefined ? undefined : alike.find(isNamed)) ??
-    alike.find((t) => isOpen(t) && asksTheSame(t, ask))
+    transactions.find((t) => t.serialNumber === ask.serialNumber) ??
+    transactions.findLast((t) => (isOpen(t) || wasJustApproved(t)) && asksTheSame(t, ask))
   )
 }
 
-function asksTheSame({ asked, amountMinor }: Transaction, { amount, comment }: FollowAsk): boolean {
-  const sameAmount = amount === undefined ? asked?.whole === true : asked?.whole !== true && amountMinor === amount.minor
-  return sameAmount && asked?.comment === comment
+/** All that is left is not the same as an amount, whatever is left; and two keys are two requests, where both have one. */
+function asksTheSame({ asked, amountMinor }: Transaction, { operation, amount, comment, idempotencyKey }: FollowAsk): boolean {
+  if (asked?.operation !== operation || asked.comment !== comment) return false
+  const isNamedOtherwise = ![asked.idempotencyKey, idempotencyKey].includes(undefined) && asked.idempotencyKey !== idempotencyKey
+  return !isNamedOtherwise && (amount === undefined ? asked.whole === true : asked.whole !== true && amountMinor === amount.minor)
 }

@@ -3,10 +3,11 @@ import { currencyOf } from '../base/money.ts'
 import type { Secret } from '../base/secret.ts'
 import countries from 'i18n-iso-countries'
 import type { Gate } from '../merchant/merchant.ts'
-import { emvVersion, type Authentication, type BrowserData } from '../three-d-secure/authentication.ts'
+import { emvVersion, type AnyVersion, type Authentication, type BrowserData } from '../three-d-secure/authentication.ts'
 import { canCarry, type Message } from '../three-d-secure/codec.ts'
 import type { HostedUrls } from '../three-d-secure/forms.ts'
 import type { Order, Transaction } from './order.ts'
+import { phoneOf } from './phone.ts'
 
 /** Who the gateway is to directory servers, and where it is reached. */
 export interface ServerIdentity {
@@ -81,10 +82,16 @@ function purchaseFields(order: Order, { amountMinor }: Transaction, now: number)
   }
 }
 
+/** Whether an AReq of this version can be made of what is known of a browser. */
+export function describes(browser: Partial<BrowserData>, version: AnyVersion): browser is BrowserData {
+  const { acceptHeader, userAgent, language, javascriptEnabled } = browser
+  if ([acceptHeader, userAgent, language, javascriptEnabled].includes(undefined)) return false
+  return javascriptEnabled ? screenFields(browser) !== undefined : version !== '2.1.0'
+}
+
 function browserFields({ browser, version }: Authentication): Record<string, unknown> | undefined {
-  if (!browser) return undefined
+  if (!browser || !describes(browser, version)) return undefined
   const screen = screenFields(browser)
-  if (browser.javascriptEnabled ? !screen : version === '2.1.0') return undefined
   return {
     browserAcceptHeader: cut(browser.acceptHeader, 2048) || '*/*',
     browserUserAgent: cut(browser.userAgent, 2048) || 'unknown',
@@ -94,7 +101,7 @@ function browserFields({ browser, version }: Authentication): Record<string, unk
   }
 }
 
-function screenFields(b: BrowserData): Record<string, unknown> | undefined {
+function screenFields(b: Partial<BrowserData>): Record<string, unknown> | undefined {
   const { javaEnabled, colorDepth, screenHeight, screenWidth, timeZone } = b
   if ([javaEnabled, colorDepth, screenHeight, screenWidth, timeZone].includes(undefined)) return undefined
   return {
@@ -116,6 +123,8 @@ function cardholderFields({ card, request: r }: Order, authentication: Authentic
     browserIP: authentication.browser?.ip ?? r.ipAddress,
     cardholderName: nameOn(card.printedName),
     email: r.email,
+    homePhone: r.phone && phoneOf(r.phone),
+    mobilePhone: r.cellPhone && phoneOf(r.cellPhone),
     billAddrCity: r.city && cut(r.city, 50),
     billAddrCountry: country,
     billAddrLine1: r.address1 && cut(r.address1, 50),

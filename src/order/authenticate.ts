@@ -2,8 +2,9 @@
 import { uuid, type Random } from '../base/random.ts'
 import type { Card } from '../card/vault.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
-import type { Authentication, ChallengeIndicator, TransStatus, Version } from '../three-d-secure/authentication.ts'
+import type { Authentication, ChallengeIndicator, CompInd, TransStatus, Version } from '../three-d-secure/authentication.ts'
 import { defaultEci, judge, safePolicy, type Ending } from '../three-d-secure/interpret.ts'
+import { methodMs } from '../three-d-secure/forms.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import { categoryOf } from './areq.ts'
 import type { Event } from './event.ts'
@@ -27,7 +28,14 @@ export interface AuthenticationPlanner {
 }
 
 /** A merchant's upload, the shopper and the issuer have this long; docs/three-d-secure.md, "Time". */
-export const waits = { methodMs: 30 * 60_000, challengeMs: 60 * 60_000, paresMs: 60 * 60_000, afterCresMs: 15_000 }
+export const waits = {
+  methodMs: 30 * 60_000,
+  /** For the method that the gateway's own page runs. */
+  methodOnPageMs: methodMs,
+  challengeMs: 60 * 60_000,
+  paresMs: 60 * 60_000,
+  afterCresMs: 15_000,
+}
 
 /** The first event of a payment after it was screened: authentication, or straight on. */
 export function authenticationEvent(
@@ -100,10 +108,25 @@ export function endedEvent(
   return { is: 'authenticated', transactionNo, of, learned, verified: verdict.verified, ...known }
 }
 
-/** A time limit has passed: nobody uploaded, the issuer told no result, or the process that asked is gone. */
-export function overdueEvent(order: Order, transaction: Transaction, endpoint: Endpoint | undefined): Event {
+/**
+ * A time limit has passed: nobody uploaded, the issuer reported no result, or the process that asked is gone. The page that ran the method may be closed: the issuer
+ * is asked without it.
+ */
+export function overdueEvent(
+  order: Order,
+  transaction: Transaction,
+  endpoint: Endpoint | undefined,
+  holder: { lease: bigint; leaseDueAt: number },
+): Event {
+  const { no, step, authentication } = transaction
+  if (step === 'await method' && authentication?.methodUntil !== undefined) {
+    const learned = { compInd: withoutMethod(authentication) }
+    return { is: 'method uploaded', transactionNo: no, of: authentication.threeDSServerTransId, learned, ...holder }
+  }
   return endedEvent(order, transaction, endpoint, overdueEnding(transaction), {})
 }
+
+const withoutMethod = ({ methodUrl }: Authentication): CompInd => (methodUrl === undefined ? 'U' : 'N')
 
 function overdueEnding({ step, authentication }: Transaction): Ending {
   if (step === 'authenticate' || step === 'enrol') return { is: 'failed' }
@@ -126,7 +149,7 @@ export function demandedAuthentication(first: Authentication, random: Random): A
     version,
     ...newNames(random),
     challengeIndicator: '04',
-    compInd: methodUrl === undefined ? 'U' : 'N',
+    compInd: withoutMethod(first),
     ...(methodUrl === undefined ? {} : { methodUrl }),
     ...(browser === undefined ? {} : { browser }),
     ...(notificationUrl === undefined ? {} : { notificationUrl }),

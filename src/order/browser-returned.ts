@@ -1,7 +1,10 @@
 /** What comes back from the cardholder's browser, by a merchant's upload or by the gateway's own pages: facts about the browser, and the end of a challenge. */
+import { atOnce, type InPieces } from '../base/turn.ts'
 import type { Authentication, BrowserData, CompInd } from '../three-d-secure/authentication.ts'
-import { decodeParam, readMessage } from '../three-d-secure/codec.ts'
+import { messageReader } from '../three-d-secure/codec.ts'
+import { decodeParam } from '../three-d-secure/param.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { categoryOf, describes } from './areq.ts'
 import { waits } from './authenticate.ts'
 import type { Event } from './event.ts'
 import type { BrowserFacts, Order, Transaction } from './order.ts'
@@ -28,23 +31,59 @@ export function methodEvent(
   return { is: 'method uploaded', transactionNo: no, of, learned, lease: processId, leaseDueAt: now + leaseLookMs }
 }
 
+/**
+ * The gateway's own page began the method: from now on it is waited for a short while only, provided that the issuer could then be asked with what is known of the browser.
+ * The browser itself knows better than the sale. Undefined where the wait has begun before, so that a reload does not extend it, or cannot.
+ */
+export function methodBegunEvent(
+  { request }: Order,
+  { no, authentication, state }: Transaction & { authentication: Authentication },
+  seen: Partial<BrowserData>,
+  now: number,
+): Event | undefined {
+  if (state !== 'awaiting method' || authentication.methodUntil !== undefined) return undefined
+  const browser = { ...browserOfSale(request.browser), ...seen }
+  if (!describes(browser, authentication.version)) return undefined
+  const methodUntil = now + waits.methodOnPageMs
+  const of = authentication.threeDSServerTransId
+  return { is: 'method begun', transactionNo: no, of, learned: { browser, methodUntil }, dueAt: methodUntil }
+}
+
+/** Whether that needs nothing of the browser but the headers of any request. */
+export const saleDescribes = ({ request }: Order, { version }: Authentication): boolean =>
+  describes({ ...browserOfSale(request.browser), acceptHeader: '*/*', userAgent: 'any', language: 'en' }, version)
+
 export interface ReadCres {
   is: 'cres'
   threeDSServerTransId: unknown
   acsTransId: unknown
   /** Y or N; absent when the issuer sent an error message instead. Advice only: the result comes from the directory server. */
   status?: unknown
+  /** A CRes without a status, which only that of an account verification may be. */
+  lacksStatus?: true
 }
 
-/** Reads what an issuer posted through the browser: a CRes, or an error message in its place. */
-export function readCres(param: string): ReadCres | { is: 'unreadable'; why: string } {
+/**
+ * Reads what an issuer posted through the browser: a CRes, or an error message in its place. Which
+ * order it is of is not known yet, so it is read as that of an account verification, which may lack more.
+ */
+export function* cresReader(param: string): InPieces<ReadCres | { is: 'unreadable'; why: string }> {
+  yield ['bytes', param.length]
   const text = decodeParam(param)
   if (text === undefined) return { is: 'unreadable', why: 'it is not base64url' }
-  const read = readMessage(text, { types: ['CRes', 'Erro'] })
+  const read = yield* messageReader(text, { types: ['CRes', 'Erro'], asked: { messageCategory: '02' } })
   if (read.is === 'unusable') return { is: 'unreadable', why: `it is no CRes (${read.errorCode} ${read.errorDetail})` }
-  const { threeDSServerTransID, acsTransID, transStatus } = read.message
-  return { is: 'cres', threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, status: transStatus }
+  const { messageType, threeDSServerTransID, acsTransID, transStatus } = read.message
+  const lacks = messageType === 'CRes' && transStatus === undefined ? ({ lacksStatus: true } as const) : {}
+  return { is: 'cres', threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, status: transStatus, ...lacks }
 }
+
+/** The same without giving way. */
+export const readCres = (param: string): ReadCres | { is: 'unreadable'; why: string } => atOnce(cresReader(param))
+
+/** Why a CRes is none of this order's kind: a payment's has a status. */
+export const unfitFor = (cres: ReadCres, order: Order): string | undefined =>
+  cres.lacksStatus && categoryOf(order) === '01' ? 'it is no CRes of a payment (201 transStatus)' : undefined
 
 /** Whether a CRes is of this very authentication; one of another order is nobody's proof of anything. */
 export const isOf = (cres: ReadCres, authentication: Authentication): boolean =>

@@ -9,7 +9,8 @@ import { categoryOf } from './areq.ts'
 import type { Order, Transaction } from './order.ts'
 import { resultEvent, type AuthenticationParts } from './perform-authentication.ts'
 import { authenticationKey } from './locator-keys.ts'
-import type { OrderStore, Place } from './store.ts'
+import type { Place } from './change.ts'
+import type { OrderStore } from './store.ts'
 
 export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
   orders: Pick<OrderStore, 'locate' | 'load'>

@@ -1,3 +1,4 @@
+import type { ProcessorData } from '../acquirer/connector.ts'
 import { originOf, type NewDelivery } from '../delivery/delivery.ts'
 import { finalStatuses } from '../spec/words.ts'
 import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
@@ -49,6 +50,8 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
     return { is: 'stale', why: 'it is of another authentication' }
   if (event.is === 'challenge returned' && transaction.authentication?.cresAt !== undefined)
     return { is: 'stale', why: 'the browser was back before' }
+  if (event.is === 'method begun' && transaction.authentication?.methodUntil !== undefined)
+    return { is: 'stale', why: 'the method was begun before' }
 
   const next = transactionAfter(transaction, event, move, now)
   const final = next.finalAt !== undefined
@@ -170,13 +173,16 @@ function resultAfter(result: Transaction['result'], event: Event, now: number): 
   return more ? { ...result, ...more } : result
 }
 
+/** The acquirer's own date counts, where its message has one. */
+const processed = ({ processedAt, ...processor }: ProcessorData, now: number) => ({ processor, processedAt: processedAt ?? now })
+
 function resultOf(event: Event, now: number): Transaction['result'] | undefined {
   switch (event.is) {
     case 'approved':
     case 'debited':
-      return { processor: event.data, ...event.gate, receiptId: event.receiptId, processedAt: now }
+      return { ...processed(event.data, now), ...event.gate, receiptId: event.receiptId }
     case 'declined':
-      return { processor: event.data, ...event.gate, errorCode: event.actionCode, errorMessage: event.text, processedAt: now }
+      return { ...processed(event.data, now), ...event.gate, errorCode: event.actionCode, errorMessage: event.text }
     case 'attempt recorded':
       return { gateId: String(event.attempt.gateId) }
     case 'card expired':

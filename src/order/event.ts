@@ -20,6 +20,7 @@ export type Event = { transactionNo: number } & (
   | { is: 'enrolment unknown'; authentication: Authentication; lease: bigint; leaseDueAt: number }
   | { is: 'payer authentication required'; of: string; learned: Partial<Authentication>; dueAt: number }
   | { is: 'authentication waived'; verified: VerifiedStatus; eci?: string }
+  | { is: 'method begun'; of: string; learned: Partial<Authentication>; dueAt: number }
   | { is: 'method uploaded'; of: string; learned: Partial<Authentication>; lease: bigint; leaseDueAt: number }
   | { is: 'challenge required'; of: string; learned: Partial<Authentication>; dueAt: number }
   | { is: 'challenge returned'; of: string; learned: Partial<Authentication>; dueAt: number }

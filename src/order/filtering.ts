@@ -25,6 +25,7 @@ function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {
     phones,
     ...(request.country === undefined ? {} : { country: request.country }),
     ...(shown.country === undefined ? {} : { cardCountry: shown.country }),
+    ...(request.purpose === undefined ? {} : { purpose: request.purpose }),
     amountMinor: mostMinor(order),
     currency: order.currency,
     at: order.createdAt,

@@ -25,6 +25,7 @@ export const machine: readonly Move[] = [
   row('filtering',          'authentication begun',  'awaiting method',    'await method'),
   row('filtering',          'authentication waived', 'ready',              'record attempt'),
   row('filtering',          'not authenticated',     'declined'),
+  row('awaiting method',    'method begun',          'awaiting method',    'await method'),
   row('awaiting method',    'method uploaded',       'authenticating',     'authenticate'),
   row('awaiting method',    'not authenticated',     'declined'),
   row('authenticating',     'authenticated',         'ready',              'record attempt'),

@@ -1,5 +1,6 @@
 import type { ProcessorData } from '../acquirer/connector.ts'
 import type { ShownCard } from '../card/number.ts'
+import type { RecurrentInitiator, RecurrentScenario } from '../merchant/merchant.ts'
 import type { Screening } from '../risk/screening.ts'
 import type { OrderKind, Status, TransactionKind } from '../spec/words.ts'
 import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
@@ -61,6 +62,8 @@ export interface OrderRequest {
   notifyUrl?: string
   /** The endpoint's own callback URL as it was when the order was made. */
   endpointCallbackUrl?: string
+  /** The endpoint's own, when the order was made. */
+  descriptor?: string
   browser?: BrowserFacts
   recurrent?: RecurrentFacts
   mobile?: MobileFacts
@@ -93,8 +96,8 @@ export interface TransferFacts {
 
 /** A payment with a registered card. */
 export interface RecurrentFacts {
-  initiator: 'CARDHOLDER' | 'MERCHANT'
-  scenario: 'REGULAR' | 'IRREGULAR'
+  initiator: RecurrentInitiator
+  scenario: RecurrentScenario
   /** Of the first payment with the card, as the network named it. */
   networkReference?: string
   /** Tried one after the other, in minor units and as they were spelled. */

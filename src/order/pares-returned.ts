@@ -1,7 +1,8 @@
 import { currencyOf } from '../base/money.ts'
+import type { Turns } from '../base/turn.ts'
 import type { Authentication } from '../three-d-secure/authentication.ts'
 import { isMd } from '../three-d-secure/legacy.ts'
-import { verifyPares } from '../three-d-secure/pares.ts'
+import { paresVerifier } from '../three-d-secure/pares.ts'
 import type { Event } from './event.ts'
 import type { Order, Transaction } from './order.ts'
 import { legacyOf } from './pareq.ts'
@@ -11,32 +12,35 @@ import { paresEvent } from './perform-enrolment.ts'
 export interface ParesParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
   /** Roots of the network that this card's directory server of 1.0.2 stands for. */
   paresRoots: (directory: string) => readonly string[]
+  turns: Turns
 }
 
 /** Judges what an issuer sent back through the browser, against what it was asked; `refused` says why it proves nothing. */
-export function judgePares(
+export async function judgePares(
   parts: ParesParts,
   order: Order,
   transaction: Transaction & { authentication: Authentication },
   { paRes, md }: { paRes: string; md: string },
   now: number,
-): { event: Event; refused?: string } {
+): Promise<{ event: Event; refused?: string }> {
   const facts = legacyOf(transaction.authentication)
   const currency = currencyOf(order.currency)!
   const verdict = isMd(md, facts.md)
-    ? verifyPares(paRes, {
-        messageId: facts.messageId,
-        acqBIN: facts.acquirerBin,
-        merID: facts.merchantId,
-        xid: facts.xid,
-        purchaseDate: facts.purchaseDate,
-        purchAmount: String(transaction.amountMinor),
-        currency: currency.numeric,
-        exponent: String(currency.exponent),
-        lastFour: order.card.lastFour,
-        roots: parts.paresRoots(transaction.authentication.directory),
-        now,
-      })
+    ? await parts.turns.run(
+        paresVerifier(paRes, {
+          messageId: facts.messageId,
+          acqBIN: facts.acquirerBin,
+          merID: facts.merchantId,
+          xid: facts.xid,
+          purchaseDate: facts.purchaseDate,
+          purchAmount: String(transaction.amountMinor),
+          currency: currency.numeric,
+          exponent: String(currency.exponent),
+          lastFour: order.card.lastFour,
+          roots: parts.paresRoots(transaction.authentication.directory),
+          now,
+        }),
+      )
     : ({ is: 'refused', why: 'md is not the one that was given' } as const)
   const event = paresEvent(parts, order, transaction, verdict)
   return verdict.is === 'refused' ? { event, refused: verdict.why } : { event }

@@ -2,7 +2,9 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { openBatch, type Batch } from '../storage/batch.ts'
 import type { Order } from './order.ts'
-import { placeKey, type OrderStore, type Place } from './store.ts'
+import { placeKey, type Place } from './change.ts'
+import type { OrderStore } from './store.ts'
+import type { Shown } from './store-shown.ts'
 
 type Wanted = Place | { merchantId: bigint; clientOrderid: string }
 
@@ -11,35 +13,47 @@ export interface Reader {
   byId(place: Place): Promise<Order | undefined>
   /** The newest order of a client_orderid. */
   newest(merchantId: bigint, clientOrderid: string): Promise<Order | undefined>
-  transactionOfRepeat(place: Place, serialNumber: string): Promise<number | undefined>
-  namedRepeatOf: OrderStore['namedRepeatOf']
+  signedAmounts: OrderStore['signedAmounts']
+  /** What a status shows of an order, by its id or the newest of a client_orderid. */
+  shown(wanted: Wanted, serialNumber?: string): Promise<Shown | undefined>
   close(): Promise<void>
 }
 
 export function openReader(store: OrderStore, clock: Clock, log: Log): Reader {
+  const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
+  async function placesOf(items: readonly Wanted[]): Promise<(Place | undefined)[]> {
+    const named = items.filter((item) => 'clientOrderid' in item)
+    const newest = named.length === 0 ? [] : await store.newestOrders(named)
+    const byName = new Map(newest.map((row) => [nameKey(row), row]))
+    return items.map((item) => ('orderId' in item ? item : byName.get(nameKey(item))))
+  }
+
   const batch: Batch<Wanted, Order | undefined> = openBatch({
     name: 'reads',
     run: async (items: Wanted[]) => {
-      const named = items.filter((item) => 'clientOrderid' in item)
-      const newest = named.length === 0 ? [] : await store.newestOrders(named)
-      const byName = new Map(newest.map((row) => [nameKey(row), row]))
-      const places = items.map((item) => ('orderId' in item ? item : byName.get(nameKey(item))))
+      const places = await placesOf(items)
       const distinct = new Map(places.filter((place) => place !== undefined).map((place) => [placeKey(place), place]))
       const orders = new Map((await store.load([...distinct.values()])).map((order) => [placeKey(order), order]))
       return places.map((place) => place && orders.get(placeKey(place)))
     },
-    maxItems: 128,
-    lanes: 2,
-    patienceMs: 5_000,
-    clock,
-    log,
+    ...shared,
+  })
+  const statuses = openBatch<{ wanted: Wanted; serialNumber: string | undefined }, Shown | undefined>({
+    name: 'statuses',
+    run: async (items) => {
+      const places = await placesOf(items.map(({ wanted }) => wanted))
+      const wishes = places.map((place, i) => place && { ...place, serialNumber: items[i]!.serialNumber })
+      const shown = (await store.shown(wishes.filter((wish) => wish !== undefined))).values()
+      return wishes.map((wish) => (wish ? shown.next().value : undefined))
+    },
+    ...shared,
   })
   return {
     byId: (place) => batch.submit({ merchantId: place.merchantId, orderId: place.orderId }),
     newest: (merchantId, clientOrderid) => batch.submit({ merchantId, clientOrderid }),
-    transactionOfRepeat: (place, serialNumber) => store.repeatOf(place, serialNumber),
-    namedRepeatOf: (place, operation, idempotencyKey, since) => store.namedRepeatOf(place, operation, idempotencyKey, since),
-    close: () => batch.close(),
+    signedAmounts: (place) => store.signedAmounts(place),
+    shown: (wanted, serialNumber) => statuses.submit({ wanted, serialNumber }),
+    close: async () => void (await Promise.all([batch.close(), statuses.close()])),
   }
 }
 

@@ -3,12 +3,14 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { openCard, type SealedCard } from '../card/vault.ts'
 import { failureOf } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { Judge } from '../storage/store-silence.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Door } from './advance.ts'
 import type { Held } from './hand.ts'
 import { head, type Transaction } from './order.ts'
 import { isOutside, type OutsideStep, type Performer } from './perform.ts'
-import { placeKey, type Due, type OrderStore } from './store.ts'
+import { placeKey } from './change.ts'
+import type { Due, OrderStore } from './store.ts'
 
 /** A step that failed this often by itself is left to an operator. */
 const parkAfterTries = 8
@@ -19,6 +21,7 @@ export interface StepsSettings {
   keys: KeyRing
   performers: Record<OutsideStep, Performer>
   heartbeat: Heartbeat
+  judge: Judge
   clock: Clock
   log: Log
   /** Pause between two sweeps that found nothing. */
@@ -31,6 +34,8 @@ export interface Steps {
   start(held: Held, transaction: Transaction): void
   /** Begins to look for work in nobody's hand. */
   sweep(): void
+  /** How many this process has parked for an operator. */
+  parked(): number
   /** Takes no new work; resolves when the steps under way have been told, or after `withinMs`. */
   stop(withinMs: number): Promise<void>
 }
@@ -40,6 +45,7 @@ export function openSteps(s: StepsSettings): Steps {
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
   let cancel: Cancel = () => {}
+  let parkedCount = 0
 
   function track(work: Promise<void>) {
     running.add(work)
@@ -96,12 +102,19 @@ export function openSteps(s: StepsSettings): Steps {
   async function sweepOnce(): Promise<number> {
     const limit = Math.min(s.sweepLimit, s.door().room())
     if (limit === 0 || !s.heartbeat.holding()) return 0
-    const due = await s.store.claimDue(s.heartbeat.processId, s.clock.now(), limit)
+    const due = await s.store.claimDue(await s.judge(), s.clock.now(), limit)
+    noteTakeOver(due)
     const lost = due.filter((d) => !s.door().holds(d))
     if (lost.length === 0) return 0
     const cards = await s.store.sealedCards(lost)
     for (const d of lost) track(resume(d, cards.get(placeKey(d))))
     return lost.length
+  }
+
+  function noteTakeOver(due: readonly Due[]): void {
+    const inherited = due.filter(({ hadLease }) => hadLease !== undefined && hadLease !== s.heartbeat.processId)
+    if (inherited.length === 0) return
+    s.heartbeat.tookOver(new Set(inherited.map(placeKey)).size, [...new Set(inherited.map((d) => d.hadLease!))])
   }
 
   async function resume(d: Due, sealed: SealedCard | undefined): Promise<void> {
@@ -123,11 +136,12 @@ export function openSteps(s: StepsSettings): Steps {
       { serial, order: String(due.orderId), what, tries: due.tries, parked, reason },
       parked ? 'a step is parked' : 'a step failed; it is put back',
     )
-    await s.store
-      .putBack(due, s.heartbeat.processId, dueAt, parked ? `${what}: ${reason}` : undefined)
-      .catch((failure) =>
-        s.log.error({ order: String(due.orderId), reason: reasonOf(failure) }, 'a step could not be put back; a sweep finds it'),
-      )
+    try {
+      await s.store.putBack(due, s.heartbeat.processId, dueAt, parked ? `${what}: ${reason}` : undefined)
+      if (parked) parkedCount++
+    } catch (failure) {
+      s.log.error({ order: String(due.orderId), reason: reasonOf(failure) }, 'a step could not be put back; a sweep finds it')
+    }
   }
 
   function sweep() {
@@ -146,6 +160,7 @@ export function openSteps(s: StepsSettings): Steps {
   return {
     start: (held, transaction) => track(perform(held, transaction)),
     sweep,
+    parked: () => parkedCount,
     async stop(withinMs) {
       cancel()
       const late = sleep(s.clock, withinMs)

@@ -236,3 +236,27 @@ export const cardOf = (r: SealedCardRecord): SealedCard => ({
   ...(r.cvv2_sealed === null || r.cvv2_key === null ? {} : { cvv2Sealed: r.cvv2_sealed, cvv2Key: r.cvv2_key }),
   ...(r.destination_sealed === null ? {} : { destinationSealed: r.destination_sealed }),
 })
+
+export interface SignedAmount {
+  currency: string
+  amountText: string
+  amountMinor: bigint
+}
+
+export interface SignedAmountsRow {
+  currency: string
+  amount_text: string
+  amount_minor: bigint
+  payment_text: string
+  payment_minor: bigint
+}
+
+/** The order's and its payment's; undefined for the row of nulls of an order that does not exist. */
+export function signedAmountsOf(row: SignedAmountsRow | { currency: null }): readonly SignedAmount[] | undefined {
+  if (row.currency === null) return undefined
+  const { currency } = row
+  return [
+    { currency, amountText: row.amount_text, amountMinor: row.amount_minor },
+    { currency, amountText: row.payment_text, amountMinor: row.payment_minor },
+  ]
+}

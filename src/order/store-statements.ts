@@ -1,6 +1,6 @@
 /** The statements of the order tables. Each works on a whole batch, handed over as one JSON list, and looks up by primary key. */
 import { statement, type Statement } from '../storage/pool.ts'
-import type { AttemptRecord, OrderRecord, SealedCardRecord, TransactionRecord } from './store-rows.ts'
+import type { AttemptRecord, OrderRecord, SealedCardRecord, SignedAmountsRow, TransactionRecord } from './store-rows.ts'
 
 export type Write = Statement<object>
 
@@ -96,8 +96,28 @@ export const selectTransactions = statement<TransactionRecord>(`
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id`)
 
+/** Of each order the payment and, as `shown`, the newest transaction that a request made, or the one that the named request made or repeated. */
+export const selectShown = statement<TransactionRecord & { at: number; shown: number | null }>(`
+  select n.at, w.shown, t.merchant_id, t.order_id, t.transaction_no, t.kind, t.origin, t.serial_number, t.parent_no, t.state, t.amount_minor,
+    t.amount_text, t.result, t.authentication, t.asked, t.step, t.due_at, t.lease, t.tries, t.alarm, t.created_at, t.final_at
+  from json_to_recordset($1) as n (at int, merchant_id bigint, order_id bigint, serial_number uuid)
+  cross join lateral (select case
+    when n.serial_number is null then
+      (select r.transaction_no from transaction r where r.merchant_id = n.merchant_id and r.order_id = n.order_id and r.origin = 'request'
+       order by r.transaction_no desc limit 1)
+    else coalesce(
+      (select r.transaction_no from transaction r
+       where r.merchant_id = n.merchant_id and r.order_id = n.order_id and r.serial_number = n.serial_number),
+      (select q.transaction_no from request q
+       where q.merchant_id = n.merchant_id and q.order_id = n.order_id and q.serial_number = n.serial_number))
+    end as shown) w
+  join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = any (array[1, w.shown])`)
+
 /**
- * Takes what is due and in nobody's hand, in the hand of a process that is dead in database time, or in the caller's own, who knows what it still works on.
+ * Takes what is due and in nobody's hand, in the hand of a process that is dead, or in the caller's own, who knows what it still works on. A process without a heartbeat is
+ * dead. One of the silent ones (`$6`) is dead for a step after the dead-after span of database time and, where its call may still be answered, after the time limit of that call
+ * as well: whatever it sent left before it fell silent, and it may come back to save the answer. By the beat, not by the deadline of the attempt: the line may have held the
+ * request back, and the wall clocks of two processes may disagree.
  * `due_at` of a leased row is when to look at it again. `skip locked`: two sweepers share the work instead of waiting for each other.
  */
 export const claimDue = statement<PlaceRecord & { transaction_no: number; tries: number; was: bigint | null }>(`
@@ -106,7 +126,13 @@ export const claimDue = statement<PlaceRecord & { transaction_no: number; tries:
     from transaction t
     where t.due_at <= $2 and t.alarm is null
       and (t.lease is null or t.lease = $1 or not exists (
-        select from heartbeat h where h.process_id = t.lease and h.beat_at > now() - $4::int * interval '1 millisecond'))
+        select from heartbeat h where h.process_id = t.lease and (h.process_id <> all ($6::bigint[])
+          or h.beat_at > now() - $4::int * interval '1 millisecond' - case
+            when t.step = 'authorise' then coalesce((
+              select max(a.deadline_at - a.started_at) from attempt a
+              where a.merchant_id = t.merchant_id and a.order_id = t.order_id and a.transaction_no = t.transaction_no and a.outcome is null), interval '0')
+            when t.step in ('authenticate', 'enrol') then $7::int * interval '1 millisecond'
+            else interval '0' end)))
     order by t.due_at limit $3
     for update of t skip locked)
   update transaction t set lease = $1, due_at = $5
@@ -144,19 +170,17 @@ export const insertEvents: Write = statement(`
     to_state text, facts jsonb, at timestamptz)`)
 
 export const insertRepeats: Write = statement(`
-  insert into request (merchant_id, order_id, serial_number, operation, transaction_no, idempotency_key, at)
-  select merchant_id, order_id, serial_number, operation, transaction_no, idempotency_key, at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, serial_number uuid, operation text, transaction_no int,
-    idempotency_key text, at timestamptz)
+  insert into request (merchant_id, order_id, serial_number, operation, transaction_no, at)
+  select merchant_id, order_id, serial_number, operation, transaction_no, at
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, serial_number uuid, operation text, transaction_no int, at timestamptz)
   on conflict do nothing`)
 
-export const selectRepeat = statement<{ transaction_no: number }>(
-  `select transaction_no from request where merchant_id = $1 and order_id = $2 and serial_number = $3`,
-)
-
-export const selectNamedRepeat = statement<{ transaction_no: number }>(
-  `select transaction_no from request where merchant_id = $1 and order_id = $2 and operation = $3 and idempotency_key = $4 and at > $5 order by at limit 1`,
-)
+/** One row in any case: of nulls where there is no such order. */
+export const selectSignedAmounts = statement<SignedAmountsRow | { currency: null }>(`
+  select o.currency, o.amount_text, o.amount_minor, t.amount_text as payment_text, t.amount_minor as payment_minor
+  from (values (1)) as one
+    left join orders o on o.merchant_id = $1 and o.order_id = $2
+    left join transaction t on t.merchant_id = $1 and t.order_id = $2 and t.transaction_no = 1`)
 
 export const insertCards: Write = statement(`
   insert into sealed_card (merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key, destination_sealed)

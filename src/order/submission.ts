@@ -1,18 +1,21 @@
 /** What is submitted to the door, and how the submissions of one batch stand to each other. */
 import type { Card, SealedCard } from '../card/vault.ts'
 import type { FollowAsk } from './amounts.ts'
+import type { Refused } from './decide.ts'
 import type { Event } from './event.ts'
-import { head, type Order } from './order.ts'
-import type { KeyClaim, KeyRow, Place, RepeatRow } from './store.ts'
-import type { NotFollowed } from './work.ts'
+import type { Order } from './order.ts'
+import type { Place } from './change.ts'
+import type { KeyClaim, KeyRow, RepeatRow } from './store.ts'
+import type { NotFollowed, Work } from './work.ts'
 
 /** A new order, in state `new` with its one transaction, and the card it pays with. */
 export interface Accept {
   is: 'accept'
   order: Order
+  /** Equal for the same request. */
   digest: Buffer
-  /** Until then the same request means this order, whatever became of it; ten seconds unless said. */
-  heldUntil?: number
+  /** The client's own name for the request. */
+  idempotencyKey?: string
   card: Card
   sealed: SealedCard
 }
@@ -22,7 +25,12 @@ export type Happened = (
   | { is: 'event'; event: Event; /** Of an order that may be in nobody's hand, so that its next step can be done. */ card?: Card }
   | { is: 'resume'; transactionNo: number; card: Card }
   /** A merchant asks something of an approved order. */
-  | { is: 'follow'; ask: FollowAsk; card: Card }
+  | {
+      is: 'follow'
+      ask: FollowAsk
+      card: Card
+      /** Equal for the same request; only one with an Idempotency-Key needs it. */ digest?: Buffer
+    }
   /** Nothing happened to the order, but somebody asked. */
   | { is: 'noted' }
 ) &
@@ -36,8 +44,12 @@ export type Submission = Accept | Happened
 export type Advanced =
   | { is: 'accepted'; orderId: bigint; repeat: boolean }
   | { is: 'in use' }
+  /** The Idempotency-Key stands for another request. */
+  | { is: 'key in use' }
   | { is: 'applied'; order: Order }
   | { is: 'ignored'; why: string }
+  /** It is the same as one that was asked before; its serial number leads to that one's transaction. */
+  | { is: 'repeated'; transactionNo: number }
   | { is: 'not followed'; judged: NotFollowed }
 
 export interface Entry {
@@ -69,23 +81,18 @@ export const placeOf = (item: Submission): Place => (item.is === 'accept' ? item
 /** docs/choices.md, "Idempotency". */
 const sameRequestMs = 10_000
 
-export const claimOf = ({ order, digest, heldUntil = order.createdAt + sameRequestMs }: Accept): KeyClaim => ({
+export const claimOf = ({ order, digest }: Accept): KeyClaim => ({
   merchantId: order.merchantId,
   orderId: order.orderId,
   clientOrderid: order.clientOrderid,
   digest,
   at: order.createdAt,
-  heldUntil,
+  heldUntil: order.createdAt + sameRequestMs,
 })
 
 export const answerTo = (item: Accept, holder: KeyRow, own: boolean): Advanced =>
   own || holder.digest.equals(item.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }
 
-export const repeatRow = (order: Order, holder: KeyRow): RepeatRow => ({
-  merchantId: order.merchantId,
-  orderId: holder.orderId,
-  serialNumber: head(order).serialNumber!,
-  operation: order.kind,
-  transactionNo: 1,
-  at: order.createdAt,
-})
+/** What a merchant asked is there since an earlier run, though the order went on meanwhile. */
+export const unchanged = (item: Submission, { after }: Work, { why }: Refused): Advanced =>
+  item.is === 'follow' ? { is: 'applied', order: after } : { is: 'ignored', why }

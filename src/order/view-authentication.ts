@@ -28,7 +28,7 @@ export function authenticationView(
   if (state === 'awaiting method') {
     const methodUrl = methodUrlOf(transaction, pages)
     return {
-      html: methodFrame({ methodUrl, threeDSServerTransID, notificationUrl: pages.method }).html,
+      html: methodFrame({ methodUrl, threeDSServerTransID, notificationUrl: pages.method, pageUrl: pages.page }).html,
       'redirect-to': pages.page,
       'tds-status': 'MethodUrlFrame',
       'tds-method-url-frame-3ds-server-trans-id': threeDSServerTransID,

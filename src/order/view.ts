@@ -30,10 +30,6 @@ function stageOf(transaction: Transaction): string {
 export const wireTime = (at: number | undefined): string | undefined =>
   at === undefined ? undefined : `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 
-/** The newest transaction that a request made; what the gateway owes by itself is never shown as the order's. */
-export const shownTransaction = (order: Order): Transaction =>
-  order.transactions.findLast((t) => t.origin === 'request') ?? head(order)
-
 const fullName = (order: Order): string | undefined =>
   [order.request.firstName, order.request.lastName].filter((part) => part !== undefined).join(' ') || undefined
 
@@ -88,7 +84,8 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     'receipt-id': result.receiptId,
     'gateway-processing-date': wireTime(result.processedAt),
     'transaction-date': wireTime(transaction.finalAt),
-    descriptor: result.descriptor,
+    // Like the gate's, it is known once the acquirer has answered.
+    descriptor: result.descriptor && (request.descriptor ?? result.descriptor),
     'original-gate-descriptor': result.descriptor,
     'error-code': reasoned(status) ? result.errorCode : undefined,
     'error-message': reasoned(status) ? result.errorMessage : undefined,

@@ -4,7 +4,7 @@ import { currencyOf, minorToDecimal } from '../base/money.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { Screening } from '../risk/screening.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
-import { judgeFollow, type FollowAsk, type Judged } from './amounts.ts'
+import { judgeFollow, usualRepeatWindowMs, type FollowAsk, type FollowRules, type Judged } from './amounts.ts'
 import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from './authenticate.ts'
 import { decide, type Refused } from './decide.ts'
 import { originalOf } from './obligations.ts'
@@ -13,7 +13,7 @@ import { gateOf } from './gate.ts'
 import { head, type Order, type Transaction } from './order.ts'
 import { openAttempt } from './perform.ts'
 import { screen } from './screen.ts'
-import type { Change } from './store.ts'
+import type { Change } from './change.ts'
 
 /** An order on its way through one batch: everything decided about it so far, to be saved at once. */
 export interface Work extends Change {
@@ -114,7 +114,7 @@ export function resume(work: Work, transactionNo: number, deciding: Deciding): R
     case 'await challenge':
     case 'enrol':
     case 'await pares':
-      return drive(work, overdueEvent(work.after, transaction, deciding.registry.endpoint(work.after.endpointId)), deciding)
+      return drive(work, overdueOf(work.after, transaction, deciding), deciding)
     case 'authorise': {
       const { no, startedAt, deadlineAt } = openAttempt(work.after, transaction)
       // What was sent may still be on its way for as long as an answer is waited for.
@@ -125,6 +125,9 @@ export function resume(work: Work, transactionNo: number, deciding: Deciding): R
       return drive(work, { is: 'taken up', transactionNo, ...leaseOf(deciding) }, deciding)
   }
 }
+
+const overdueOf = (order: Order, transaction: Transaction, deciding: Deciding): Event =>
+  overdueEvent(order, transaction, deciding.registry.endpoint(order.endpointId), leaseOf(deciding))
 
 function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding): Event {
   const { now, registry } = deciding
@@ -147,24 +150,25 @@ function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding
 /** Takes its original back by an advice that goes on until it is acknowledged. */
 const undoes = ({ kind }: Transaction): boolean => kind === 'reversal' || kind === 'void' || kind === 'cancel'
 
-export type NotFollowed = Exclude<Judged, { is: 'allowed' }>
+export type NotFollowed = Exclude<Judged, { is: 'allowed' | 'repeat' }>
+export type Repeated = Extract<Judged, { is: 'repeat' }>
 
-export const isNotFollowed = (refused: Refused | NotFollowed): refused is NotFollowed =>
-  refused.is !== 'stale' && refused.is !== 'impossible'
+export const isNotFollowed = (refused: Refused | NotFollowed | Repeated): refused is NotFollowed =>
+  refused.is !== 'stale' && refused.is !== 'impossible' && refused.is !== 'repeat'
 
 /**
  * Adds what a merchant asks of an approved order as a transaction of its own, or says why not. The very request may be there already, by a commit whose answer was lost: then there is
  * nothing to add.
  */
-export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused | NotFollowed | undefined {
+export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused | NotFollowed | Repeated | undefined {
   const order = work.after
-  const { gateId, partialCapture = false, partialReversal = false } = head(order).result
-  const judged = judgeFollow(order, ask, { capture: partialCapture, return: partialReversal }, deciding.now)
+  const judged = judgeFollow(order, ask, rulesFor(order, deciding.registry), deciding.now)
   if (judged.is === 'repeat' && judged.transaction.serialNumber === ask.serialNumber)
     return { is: 'stale', why: 'it is there already' }
   if (judged.is !== 'allowed') return judged
   const { kind, amountMinor } = judged
   const { operation, comment, idempotencyKey } = ask
+  const { gateId } = head(order).result
   const transaction: Transaction = {
     no: order.transactions.length + 1,
     kind,
@@ -191,6 +195,12 @@ export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused 
   const refused = drive(work, event, deciding)
   if (refused) throw new Error(`order ${order.orderId}: ${refused.why}, although it was allowed`)
   return undefined
+}
+
+function rulesFor(order: Order, registry: Registry): FollowRules {
+  const { partialCapture = false, partialReversal = false } = head(order).result
+  const { repeatWindowMs = usualRepeatWindowMs } = registry.endpoint(order.endpointId)?.settings ?? {}
+  return { capture: partialCapture, return: partialReversal, repeatWindowMs }
 }
 
 const spelled = (order: Order, minor: bigint): string => minorToDecimal(minor, currencyOf(order.currency)!.exponent)

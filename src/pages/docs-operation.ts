@@ -30,10 +30,10 @@ export interface OperationPage {
 
 export function operationContent(page: OperationPage): Markup {
   const { operation, sent, trouble } = page
-  const { means, path, kind } = operationRow(operation)
+  const { means, note, path, kind } = operationRow(operation)
   return html`<h1>${operation}</h1>
     <p class="lead">
-      ${sentence(means)} Explained in
+      ${sentence(means)} ${note} Explained in
       ${chapters[kind].map(([text, to], i) => html`${i > 0 ? ', ' : ''}<code title="${text}">docs/${to}</code>`)}.
       <code class="path">POST …${path}/&lt;endpoint id&gt;</code>
     </p>

@@ -3,7 +3,7 @@ import type { Answer, Incoming, Route } from '../http/server.ts'
 import type { Invoice, InvoiceSecrets, MobileKind } from '../mobile-api/invoice.ts'
 import type { MobileWorld } from '../mobile-api/mobile-world.ts'
 import { takeSum, viewOfSum, type AskingSum, type OverSum, type SumView } from '../mobile-api/sum-page.ts'
-import { readForm } from '../spec/form.ts'
+import { formReader } from '../spec/form.ts'
 import { pageAnswer, quietHeaders, type Page } from './layout.ts'
 import { doing, style } from './three-d-secure-look.ts'
 import { missingPage, problemPage } from './three-d-secure-pages.ts'
@@ -59,7 +59,7 @@ async function take(
   const { token, view } = await locate(world, request)
   if (!view) return pageAnswer(world.random, missingPage)
   const path = `${base}/${folder}/${token}`
-  const pairs = request.body && readForm(request.body)
+  const pairs = request.body && (await world.turns.run(formReader(request.body)))
   if (!pairs) return pageAnswer(world.random, problemPage(request.overloaded ? 503 : 400, path))
   const field = (name: string) => pairs.find(([other]) => other === name)?.[1] ?? ''
   const answer = { answerNo: Number(field('answer')), typed: field('sum') }

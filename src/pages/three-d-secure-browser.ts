@@ -15,13 +15,8 @@ export function readBrowser(
   headers: Incoming['headers'],
   ip: string | undefined,
 ): BrowserData | undefined {
-  const fromHeaders = {
-    acceptHeader: printable(headers.accept) ?? '*/*',
-    userAgent: printable(headers['user-agent']) ?? 'unknown',
-    ...(ip === undefined ? {} : { ip }),
-  }
-  const preferred = languageTag(printable(headers['accept-language'])?.split(/[,;]/)[0]) ?? 'en'
-  if (field('javascriptEnabled') === 'false') return { ...fromHeaders, javascriptEnabled: false, language: preferred }
+  const fromHeaders = browserOfHeaders(headers, ip)
+  if (field('javascriptEnabled') === 'false') return { ...fromHeaders, javascriptEnabled: false }
   if (field('javascriptEnabled') !== 'true') return undefined
   const java = field('javaEnabled')
   const colorDepth = depthOf(matching(field('colorDepth'), /^\d{1,3}$/))
@@ -34,13 +29,23 @@ export function readBrowser(
     ...fromHeaders,
     javascriptEnabled: true,
     javaEnabled: java === 'true',
-    language: languageTag(field('language')) ?? preferred,
+    language: languageTag(field('language')) ?? fromHeaders.language,
     colorDepth,
     screenHeight,
     screenWidth,
     timeZone,
   }
 }
+
+/** What any request of a browser says of it. */
+export const browserOfHeaders = (headers: Incoming['headers'], ip: string | undefined) => ({
+  acceptHeader: acceptOf(headers),
+  userAgent: printable(headers['user-agent']) ?? 'unknown',
+  language: languageTag(printable(headers['accept-language'])?.split(/[,;]/)[0]) ?? 'en',
+  ...(ip === undefined ? {} : { ip }),
+})
+
+export const acceptOf = (headers: Incoming['headers']): string => printable(headers.accept) ?? '*/*'
 
 const matching = (text: string | undefined, shape: RegExp) => (text !== undefined && shape.test(text) ? text : undefined)
 

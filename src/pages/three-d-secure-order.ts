@@ -6,12 +6,21 @@ import { callbackPairs } from '../gateway-api/callback.ts'
 import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
-import { authenticated, challengeEvent, isOf, methodEvent, readCres } from '../order/browser-returned.ts'
+import {
+  authenticated,
+  challengeEvent,
+  cresReader,
+  isOf,
+  methodBegunEvent,
+  methodEvent,
+  saleDescribes,
+  unfitFor,
+} from '../order/browser-returned.ts'
 import { statusOfState, type Order, type Transaction } from '../order/order.ts'
 import { legacyOf, pareqOf, type PareqParts } from '../order/pareq.ts'
 import { judgePares, type ParesParts } from '../order/pares-returned.ts'
 import { pageKey } from '../order/locator-keys.ts'
-import type { Place } from '../order/store.ts'
+import type { Place } from '../order/change.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
 import { emvVersion } from '../three-d-secure/authentication.ts'
 import { payerFields, type HostedUrls } from '../three-d-secure/forms.ts'
@@ -33,7 +42,7 @@ export interface HostedWorld extends ParesParts {
 
 export function hostedOrders(
   world: HostedWorld,
-): Pick<ThreeDSecureParts, 'find' | 'browserCollected' | 'challengeReturned' | 'paresReturned'> {
+): Pick<ThreeDSecureParts, 'turns' | 'find' | 'methodBegun' | 'browserCollected' | 'challengeReturned' | 'paresReturned'> {
   async function find(token: string) {
     const place = await world.locate(pageKey(token))
     const order = place && (await world.order(place))
@@ -42,9 +51,19 @@ export function hostedOrders(
     return transaction && merchant && { order, transaction, merchant }
   }
   return {
+    turns: world.turns,
     async find(token) {
       const found = await find(token)
       return found && pageOrderOf(world, found.order, found.transaction, found.merchant)
+    },
+    async methodBegun(token, seen) {
+      const found = await find(token)
+      if (!found) return undefined
+      const event = methodBegunEvent(found.order, found.transaction, seen, world.clock.now())
+      if (!event) return undefined
+      const { merchantId, orderId } = found.order
+      const done = await world.door().submit({ is: 'event', merchantId, orderId, event })
+      return done.is === 'applied' ? authenticated(done.order)?.authentication.methodUntil : undefined
     },
     async browserCollected(token, { compInd, browser }) {
       const found = await find(token)
@@ -56,8 +75,9 @@ export function hostedOrders(
     },
     async challengeReturned(token, param) {
       const found = await find(token)
-      const cres = readCres(param)
-      if (!found || cres.is !== 'cres' || !isOf(cres, found.transaction.authentication)) return false
+      const cres = await world.turns.run(cresReader(param))
+      if (!found || cres.is !== 'cres' || unfitFor(cres, found.order) !== undefined) return false
+      if (!isOf(cres, found.transaction.authentication)) return false
       const event = challengeEvent(found.transaction, world.clock.now())
       const { merchantId, orderId } = found.order
       if (event) await world.door().submit({ is: 'event', merchantId, orderId, event })
@@ -67,7 +87,7 @@ export function hostedOrders(
       const found = await find(token)
       if (found?.transaction.state !== 'awaiting pares') return
       const { order, transaction } = found
-      const { event, refused } = judgePares(world, order, transaction, answer, world.clock.now())
+      const { event, refused } = await judgePares(world, order, transaction, answer, world.clock.now())
       const { merchantId, orderId } = order
       if (refused !== undefined) world.log.warn({ order: String(orderId), why: refused }, 'a PARes fails a check')
       await world.door().submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
@@ -82,7 +102,7 @@ function pageOrderOf(
   merchant: Merchant,
 ): PageOrder {
   const { authentication, state } = transaction
-  const { methodUrl, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
+  const { methodUrl, methodUntil, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {
     merchantName: merchant.name,
     amountText: transaction.amountText,
@@ -90,7 +110,14 @@ function pageOrderOf(
     ...(cardholderInfo === undefined ? {} : { cardholderInfo }),
   }
   if (state === 'awaiting method')
-    return { ...shown, is: 'method', threeDSServerTransId, ...(methodUrl === undefined ? {} : { methodUrl }) }
+    return {
+      ...shown,
+      is: 'method',
+      threeDSServerTransId,
+      ...(methodUrl === undefined ? {} : { methodUrl }),
+      ...(methodUntil === undefined ? {} : { methodUntil }),
+      ...(saleDescribes(order, authentication) ? { saleDescribes: true } : {}),
+    }
   if (state === 'awaiting challenge' && authentication.cresAt === undefined)
     return {
       ...shown,

@@ -19,8 +19,10 @@ export interface MethodOrder extends Shown {
   is: 'method'
   threeDSServerTransId: string
   methodUrl?: string
-  /** When the gateway's own wait for the method ends, where it has begun; the page waits no longer. */
+  /** When the gateway goes on without the method, where it has begun and the browser is known; the page waits no longer. */
   methodUntil?: number
+  /** The sale says of the browser what the headers of a request do not. */
+  saleDescribes?: true
 }
 
 export interface ChallengeOrder extends Shown {
@@ -79,10 +81,14 @@ export interface MethodView {
   /** Absent: there is no method to run. */
   method?: { url: string; notificationUrl: string }
   waitMs: number
+  /** Where the page reports that it begins, and the Accept header that its own request had; absent: the gateway knows all it needs. */
+  begun?: { path: string; accept: string }
+  /** A page that a merchant printed ran the method: whether it came back. */
+  returned?: boolean
   loopbackHttp: boolean
 }
 
-export function methodPage({ order, token, browserPath, method, waitMs, loopbackHttp }: MethodView): Page {
+export function methodPage({ order, token, browserPath, method, waitMs, begun, returned, loopbackHttp }: MethodView): Page {
   const fields = [
     'methodReturned',
     'javascriptEnabled',
@@ -105,10 +111,19 @@ export function methodPage({ order, token, browserPath, method, waitMs, loopback
     title: `Payment to ${order.merchantName}`,
     style,
     script: methodScript,
+    asks: true,
     formAction: issuers(loopbackHttp),
     frameSrc: issuers(loopbackHttp),
     content: html`${heading(order)} ${scripted(doing('Contacting your bank…'))} ${elements?.markup}
-      <form id="${browserFormId}" method="post" action="${browserPath}" data-token="${token}" data-wait-ms="${waitMs}">
+      <form
+        id="${browserFormId}"
+        method="post"
+        action="${browserPath}"
+        data-token="${token}"
+        data-wait-ms="${waitMs}"
+        ${begun && html`data-begun="${begun.path}" data-accept="${begun.accept}"`}
+        ${returned === undefined ? undefined : html`data-returned="${String(returned)}"`}
+      >
         ${fields.map((name) => html`<input type="hidden" name="${name}" value="" />`)}
       </form>
       <noscript>
@@ -196,13 +211,13 @@ export const problemPage = (status: 400 | 503, pagePath: string): Page => ({
 })
 
 /** The end of the method, inside its frame. `returned` absent: what came does not belong to this payment, so nobody is told. */
-export const methodReturnedPage = (returned?: { token: string; origin: string }): Page => ({
+export const methodReturnedPage = (returned?: { token: string }): Page => ({
   status: returned ? 200 : 400,
   title: 'Check by your bank',
   framed: true,
   ...(returned && { script: methodReturnedScript }),
   content: returned
-    ? html`<p id="${methodReturnedId}" data-token="${returned.token}" data-origin="${returned.origin}">The check is done.</p>`
+    ? html`<p id="${methodReturnedId}" data-token="${returned.token}">The check is done.</p>`
     : html`<p>This does not belong to a payment.</p>`,
 })
 

@@ -1,7 +1,6 @@
-import { postFormId } from '../three-d-secure/forms.ts'
+import { methodMessage, postFormId } from '../three-d-secure/forms.ts'
 
-/** What the frame tells the page around it when the method, or the challenge, is over. */
-const methodMessage = 'three-d-secure method returned'
+/** What the frame reports to the page around it when the challenge is over. */
 const challengeMessage = 'three-d-secure challenge returned'
 
 /** Ids that markup and scripts share. */
@@ -44,47 +43,62 @@ else if (!byBack) submit()
 
 /**
  * Runs the method, if there is a form for it, and posts what the browser says of itself when the method came back or its time is over. A message counts
- * only from this origin and from the frame itself: any window may send one.
+ * only from this origin and from the frame itself: any window may send one. Where the gateway does not know the browser yet, it is described as the method begins:
+ * should this page be gone when the time is over, the gateway goes on by itself.
  */
 export const methodScript = `{
 const browser = document.getElementById('${browserFormId}')
 const method = document.getElementById('${postFormId}')
 const frame = document.querySelector('iframe')
 const put = (name, value) => { browser.elements.namedItem(name).value = String(value) }
+put('javascriptEnabled', true)
+put('javaEnabled', typeof navigator.javaEnabled === 'function' && navigator.javaEnabled() === true)
+put('language', navigator.language || '')
+put('colorDepth', screen.colorDepth)
+put('screenHeight', Math.round(screen.height))
+put('screenWidth', Math.round(screen.width))
+put('timeZone', Math.round(new Date().getTimezoneOffset()))
 let sent = false
 function send(returned) {
   if (sent) return
   sent = true
   put('methodReturned', returned)
-  put('javascriptEnabled', true)
-  put('javaEnabled', typeof navigator.javaEnabled === 'function' && navigator.javaEnabled() === true)
-  put('language', navigator.language || '')
-  put('colorDepth', screen.colorDepth)
-  put('screenHeight', Math.round(screen.height))
-  put('screenWidth', Math.round(screen.width))
-  put('timeZone', Math.round(new Date().getTimezoneOffset()))
   browser.submit()
 }
+// Whether it arrives matters only to whoever closes the page.
+function begin(path, accept) {
+  const body = new URLSearchParams(new FormData(browser))
+  fetch(path, { method: 'POST', keepalive: true, headers: { accept }, body }).catch(() => {})
+}
+const { begun, accept, token, waitMs, returned } = browser.dataset
 if (method && frame) {
   window.addEventListener('message', (event) => {
     if (event.origin !== location.origin || event.source !== frame.contentWindow) return
-    if (event.data && event.data.type === '${methodMessage}' && event.data.token === browser.dataset.token) send(true)
+    if (event.data && event.data.type === '${methodMessage}' && event.data.token === token) send(true)
   })
-  window.setTimeout(() => send(false), Number(browser.dataset.waitMs))
+  window.setTimeout(() => send(false), Number(waitMs))
+  if (begun) begin(begun, accept)
   method.submit()
-} else send(false)
+} else send(returned === 'true')
 }`
 
-/** Inside the frame: tells the page around it, and nobody else, that the browser came back. The page carries no data but the token of its address. */
-const tellingScript = (id: string, message: string) => `{
-const { origin, token } = document.getElementById('${id}').dataset
-const around = location.ancestorOrigins
-// In a page of the merchant's there is nobody to tell, and browsers would complain of a message that finds no one.
-const ours = !around || around[0] === origin
-if (window.parent !== window && ours) window.parent.postMessage({ type: '${message}', token }, origin)
+/**
+ * Inside the frame: reports to the page around it that the method came back. That page is the gateway's, or one that a merchant printed, of whatever origin. The message
+ * says nothing that the page does not know: whoever made this frame had to have the token.
+ */
+export const methodReturnedScript = `{
+const { token } = document.getElementById('${methodReturnedId}').dataset
+if (window.parent !== window) window.parent.postMessage({ type: '${methodMessage}', token }, '*')
 }`
-export const methodReturnedScript = tellingScript(methodReturnedId, methodMessage)
-export const challengeReturnedScript = tellingScript(challengeReturnedId, challengeMessage)
+
+/** Inside the frame: reports to the gateway's page around it, and nobody else, that the browser came back. The page carries no data but the token of its address. */
+export const challengeReturnedScript = `{
+const { origin, token } = document.getElementById('${challengeReturnedId}').dataset
+const around = location.ancestorOrigins
+// In a page of the merchant's nobody listens, and browsers would complain of a message that finds no one.
+const ours = !around || around[0] === origin
+if (window.parent !== window && ours) window.parent.postMessage({ type: '${challengeMessage}', token }, origin)
+}`
 
 /** Asks what the page would be now, and loads it when it would be another. Without an answer it asks again. */
 const watching = `

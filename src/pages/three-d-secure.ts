@@ -1,11 +1,13 @@
+import { objectReader } from '../base/json.ts'
 import type { Random } from '../base/random.ts'
+import type { Turns } from '../base/turn.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
-import { readForm } from '../spec/form.ts'
+import { formReader } from '../spec/form.ts'
 import type { BrowserData, CompInd } from '../three-d-secure/authentication.ts'
-import { decodeParam, encodeParam } from '../three-d-secure/codec.ts'
-import { hostedUrls, usableUrl } from '../three-d-secure/forms.ts'
+import { hostedUrls, methodMs, methodRan, usableUrl } from '../three-d-secure/forms.ts'
+import { decodeParam, encodeParam } from '../three-d-secure/param.ts'
 import { pageAnswer, quietHeaders, type Page } from './layout.ts'
-import { readBrowser } from './three-d-secure-browser.ts'
+import { acceptOf, browserOfHeaders, readBrowser } from './three-d-secure-browser.ts'
 import { challengePage, challengeReturnedPage } from './three-d-secure-challenge.ts'
 import {
   collectorPage,
@@ -32,7 +34,10 @@ export interface ThreeDSecureParts {
   loopbackHttp: boolean
   random: Random
   now: () => number
+  turns: Turns
   find: (token: string) => Promise<PageOrder | undefined>
+  /** The page begins the method, and this is known of its browser so far. Answers until when the gateway waits, once it knows enough to go on by itself. */
+  methodBegun: (token: string, seen: Partial<BrowserData>) => Promise<number | undefined>
   browserCollected: (token: string, collected: { compInd: CompInd; browser: BrowserData }) => Promise<void>
   /** The text of `cres`, or of the error that came in its place, still encoded. It may come late and more than once; answers whether it is of this payment. */
   challengeReturned: (token: string, cres: string) => Promise<boolean>
@@ -42,12 +47,10 @@ export interface ThreeDSecureParts {
   ipOf: (request: Incoming) => string | undefined
 }
 
-/** How long the issuer's method may take. */
-const methodMs = 10_000
 /** How long the cardholder waits for the outcome, before the shop has to do it alone. */
 const waitMs = 60_000
 /** A notification is some 500 characters, a CRes of ours at most 4,096; an error has two texts of 2,048 inside. */
-const longestMethodData = 4_096
+const methodLimits = { length: 4_096, depth: 16, nodes: 1_000 }
 const longestChallengeResult = 12_288
 const longestNotificationUrl = 256
 const longestPares = 10_240
@@ -58,6 +61,7 @@ export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
   return [
     { method: 'GET', path: `${root}/:token`, handle: (request) => show(parts, request) },
     { method: 'GET', path: `${root}/:token/state`, handle: (request) => tell(parts, request) },
+    { method: 'POST', path: `${root}/:token/begun`, handle: (request) => takeBegun(parts, request) },
     { method: 'POST', path: `${root}/:token/browser`, handle: (request) => takeBrowser(parts, request) },
     { method: 'POST', path: `${root}/:token/method`, handle: (request) => takeMethodReturn(parts, request) },
     { method: 'POST', path: `${root}/:token/challenge`, handle: (request) => takeChallengeReturn(parts, request) },
@@ -68,6 +72,7 @@ export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
 
 async function show(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
+  if (order?.is === 'method') return pageAnswer(parts.random, await methodPageOf(parts, token, order, request))
   return pageAnswer(parts.random, order ? pageOf(parts, token, order, sinceOf(parts, request)) : missingPage)
 }
 
@@ -78,10 +83,8 @@ async function tell(parts: ThreeDSecureParts, request: Incoming): Promise<Answer
   return { status: order ? 200 : 404, type: 'text/plain;charset=utf-8', headers: quietHeaders, body: is }
 }
 
-function pageOf(parts: ThreeDSecureParts, token: string, order: PageOrder, since: number): Page {
+function pageOf(parts: ThreeDSecureParts, token: string, order: Exclude<PageOrder, MethodOrder>, since: number): Page {
   switch (order.is) {
-    case 'method':
-      return methodPageOf(parts, token, order)
     case 'challenge': {
       const url = usableUrl(order.acsUrl, parts)
       if (!(url instanceof URL)) throw new Error(`an acsURL that cannot be used was let in: ${url.refused}`)
@@ -107,19 +110,38 @@ function sinceOf({ now }: ThreeDSecureParts, { query }: Incoming): number {
 const isLong = (order: WorkingOrder, since: number, { now }: ThreeDSecureParts): order is WorkingOrder & { later: Return } =>
   order.later !== undefined && now() - since >= waitMs
 
-/** The method never stands in the way: with a URL that cannot be used it counts as not run. */
-function methodPageOf({ base, publicUrl, loopbackHttp, now }: ThreeDSecureParts, token: string, order: MethodOrder): Page {
-  const { methodUrl: url, methodUntil } = order
-  const runs = url !== undefined && usableUrl(url, { loopbackHttp }) instanceof URL
-  const leftMs = methodUntil === undefined ? methodMs : methodUntil - now()
+/**
+ * The method never stands in the way: with a URL that cannot be used it counts as not run. A page that a merchant printed may have run it already, as the address says; whoever
+ * changes that has the method run once more, or not at all.
+ */
+async function methodPageOf(parts: ThreeDSecureParts, token: string, order: MethodOrder, request: Incoming): Promise<Page> {
+  const { base, publicUrl, loopbackHttp, now } = parts
+  const { methodUrl: url } = order
+  const ran = new URLSearchParams(request.query).get(methodRan.parameter)
+  const returned = ran === methodRan.returned ? true : ran === methodRan.late ? false : undefined
+  const runs = returned === undefined && url !== undefined && usableUrl(url, { loopbackHttp }) instanceof URL
+  const seen = browserOfHeaders(request.headers, parts.ipOf(request))
+  const until = order.methodUntil ?? (runs && order.saleDescribes ? await parts.methodBegun(token, seen) : undefined)
+  const path = `${base}/3ds/${token}`
   return methodPage({
     order,
     token,
-    browserPath: `${base}/3ds/${token}/browser`,
+    browserPath: `${path}/browser`,
     ...(runs && { method: { url, notificationUrl: hostedUrls(publicUrl(), base, token).method } }),
-    waitMs: Math.min(methodMs, Math.max(0, leftMs)),
+    ...(runs && until === undefined && { begun: { path: `${path}/begun`, accept: acceptOf(request.headers) } }),
+    ...(returned !== undefined && { returned }),
+    waitMs: Math.min(methodMs, Math.max(0, (until ?? now() + methodMs) - now())),
     loopbackHttp,
   })
+}
+
+/** Once more, when the page knows more of its browser than its headers say. Nobody waits for the answer. */
+async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { token, order } = await locate(parts, request)
+  const field = await fieldsOf(parts, request)
+  const browser = field && readBrowser(field, request.headers, parts.ipOf(request))
+  if (browser && order?.is === 'method' && order.methodUntil === undefined) await parts.methodBegun(token, browser)
+  return { status: order ? 200 : 404, type: 'text/plain;charset=utf-8', headers: quietHeaders, body: '' }
 }
 
 /** What the browser says of itself, once: a second post finds the order further on and changes nothing. */
@@ -129,7 +151,7 @@ async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise
   const pagePath = `${parts.base}/3ds/${token}`
   if (request.overloaded) return pageAnswer(parts.random, problemPage(503, pagePath))
   if (order.is !== 'method') return seeOther(pagePath)
-  const field = fieldsOf(request)
+  const field = await fieldsOf(parts, request)
   const browser = field && readBrowser(field, request.headers, parts.ipOf(request))
   if (!browser) return pageAnswer(parts.random, problemPage(400, pagePath))
   const ran = browser.javascriptEnabled && field('methodReturned') === 'true'
@@ -137,12 +159,16 @@ async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise
   return seeOther(pagePath)
 }
 
-/** Inside the hidden frame. What does not name this authentication is not told on: the page around it waits out its time. */
+/**
+ * Inside the hidden frame. What does not name this authentication is not passed on: the page around it waits out its time. Once the payment is further on no method counts, and
+ * the page around it goes on as well.
+ */
 async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
-  const data = readMethodData(request)
-  const own = order?.is === 'method' && data?.threeDSServerTransID?.toLowerCase() === order.threeDSServerTransId.toLowerCase()
-  return pageAnswer(parts.random, methodReturnedPage(own ? { token, origin: new URL(parts.publicUrl()).origin } : undefined))
+  const data = await readMethodData(parts, request)
+  const named = data?.threeDSServerTransID?.toLowerCase()
+  const own = order?.is === 'method' ? named === order.threeDSServerTransId.toLowerCase() : order && named !== undefined
+  return pageAnswer(parts.random, methodReturnedPage(own ? { token } : undefined))
 }
 
 /**
@@ -154,7 +180,7 @@ async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming):
   const { token, order } = await locate(parts, request)
   if (!order) return pageAnswer(parts.random, missingPage)
   const pagePath = `${parts.base}/3ds/${token}`
-  const field = fieldsOf(request)
+  const field = await fieldsOf(parts, request)
   const result = field?.('cres') ?? field?.('erro') ?? field?.('error') ?? ''
   const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
   const own = usable && (await parts.challengeReturned(token, result))
@@ -170,7 +196,7 @@ async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<A
   const { token, order } = await locate(parts, request)
   if (!order) return pageAnswer(parts.random, missingPage)
   const pagePath = `${parts.base}/3ds/${token}`
-  const field = fieldsOf(request)
+  const field = await fieldsOf(parts, request)
   const [paRes, md] = [field?.('PaRes'), field?.('MD')]
   if (paRes === undefined || md === undefined || paRes.length > longestPares)
     return pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
@@ -179,9 +205,10 @@ async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<A
 }
 
 /** The collector: for whoever runs it in a frame, it answers as an issuer's method would. It knows no orders and keeps nothing. */
-function collect({ random, loopbackHttp }: ThreeDSecureParts, request: Incoming): Answer {
+async function collect(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { random, loopbackHttp } = parts
   if (request.overloaded) return pageAnswer(random, collectorRefusal(503))
-  const { threeDSServerTransID = '', threeDSMethodNotificationURL = '' } = readMethodData(request) ?? {}
+  const { threeDSServerTransID = '', threeDSMethodNotificationURL = '' } = (await readMethodData(parts, request)) ?? {}
   const known = uuidShape.test(threeDSServerTransID) && threeDSMethodNotificationURL.length <= longestNotificationUrl
   if (!known || !(usableUrl(threeDSMethodNotificationURL, { loopbackHttp }) instanceof URL))
     return pageAnswer(random, collectorRefusal(400))
@@ -197,8 +224,11 @@ async function locate(parts: ThreeDSecureParts, { params }: Incoming): Promise<{
 }
 
 /** The fields of a posted form, empty ones counted as absent; undefined when it is none. */
-function fieldsOf({ body }: Incoming): ((name: string) => string | undefined) | undefined {
-  const pairs = body && readForm(body)
+async function fieldsOf(
+  { turns }: ThreeDSecureParts,
+  { body }: Incoming,
+): Promise<((name: string) => string | undefined) | undefined> {
+  const pairs = body && (await turns.run(formReader(body)))
   return pairs && ((name) => pairs.find(([other, value]) => other === name && value !== '')?.[1])
 }
 
@@ -208,17 +238,12 @@ interface MethodData {
 }
 
 /** The two texts of threeDSMethodData, as far as it holds them. */
-function readMethodData(request: Incoming): MethodData | undefined {
-  const param = fieldsOf(request)?.('threeDSMethodData')
-  const text = param === undefined || param.length > longestMethodData ? undefined : decodeParam(param)
-  let read: unknown
-  try {
-    read = JSON.parse(text ?? 'null')
-  } catch {
-    return undefined
-  }
-  if (typeof read !== 'object' || read === null) return undefined
-  const held = Object.entries(read).filter(([, value]) => typeof value === 'string')
+async function readMethodData(parts: ThreeDSecureParts, request: Incoming): Promise<MethodData | undefined> {
+  const param = (await fieldsOf(parts, request))?.('threeDSMethodData')
+  const text = param === undefined || param.length > methodLimits.length ? undefined : decodeParam(param)
+  const read = text === undefined ? undefined : await parts.turns.run(objectReader(text, methodLimits))
+  if (!read || read.is === 'refused') return undefined
+  const held = Object.entries(read.fields).filter(([, value]) => typeof value === 'string')
   return Object.fromEntries(held) as MethodData
 }
 

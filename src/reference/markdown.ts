@@ -13,7 +13,7 @@ export const chapters: Readonly<
 > = {
   payment: [['Sale', 'choices.md#sale'], ['Idempotency', 'choices.md#idempotency'], ['3-D Secure', 'three-d-secure.md']], // oxfmt-ignore
   rebill: [['Recurrent payments', 'choices.md#recurrent-payments'], ['Idempotency', 'choices.md#idempotency']], // oxfmt-ignore
-  follow: [['Captures, returns and voids', 'choices.md#captures-returns-and-voids']],
+  follow: [['Captures, returns and voids', 'choices.md#captures-returns-and-voids'], ['Idempotency', 'choices.md#idempotency']], // oxfmt-ignore
   reference: [['Card references', 'choices.md#card-references']],
   status: [['Status', 'choices.md#status'], ['States', 'reference/states.md']], // oxfmt-ignore
   upload: [['3-D Secure', 'three-d-secure.md']],
@@ -32,13 +32,13 @@ export const block = (...lines: string[]): string => ['```', ...lines, '```'].jo
 export const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`
 
 export function operationPage(operation: Operation): string {
-  const { path, means, kind, request, reply } = operationRow(operation)
+  const { path, means, note, kind, request, reply } = operationRow(operation)
   const links = chapters[kind].map(
     ([text, to]) => `[${text}](${to.startsWith('reference/') ? to.slice('reference/'.length) : `../${to}`})`,
   )
   return `${[
     `# ${operation}`,
-    `${sentence(means)} More of it: ${links.join(', ')}.`,
+    [sentence(means), ...(note === undefined ? [] : [note]), `More of it: ${links.join(', ')}.`].join(' '),
     block(`POST <base URL>${path}/<endpoint id>`, `POST <base URL>${path}/group/<group id>`),
     '## Request',
     mdTable(
@@ -51,9 +51,7 @@ export function operationPage(operation: Operation): string {
         row.means,
       ]),
     ),
-    ...(hasIdempotencyKey(operation)
-      ? ['A header `Idempotency-Key` of 1 to 128 printable characters names the request: the same name within 24 hours is the same request.'] // oxfmt-ignore
-      : []),
+    ...(hasIdempotencyKey(operation) ? [`A header \`Idempotency-Key\` of 1 to 128 visible ASCII characters ${keyMeaning}.`] : []),
     ...signing(operation),
     '## Reply',
     mdTable(
@@ -64,6 +62,10 @@ export function operationPage(operation: Operation): string {
     ...refused(operation),
   ].join('\n\n')}\n`
 }
+
+/** What an `Idempotency-Key` does, as the rest of a sentence about it. */
+export const keyMeaning =
+  'names the request: for 24 hours the same request under it (all fields but control and cvv2) is answered with the first one, whatever became of it. Any other request of the merchant under it, of whatever operation that moves money, is refused with code 11'
 
 /** What moves money can be named by the client. */
 export const hasIdempotencyKey = (operation: Operation): boolean =>

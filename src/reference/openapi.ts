@@ -6,7 +6,7 @@ import { operationNames, operationRow, type Operation } from '../spec/gateway/op
 import { refusalFields, type ReplyTable } from '../spec/gateway/reply.ts'
 import { refusals } from '../spec/refusals.ts'
 import { exampleBaseUrl } from './example.ts'
-import { hasIdempotencyKey, sentence } from './markdown.ts'
+import { hasIdempotencyKey, keyMeaning, sentence } from './markdown.ts'
 import { refusalNames } from './refusal-rows.ts'
 import { requestRows } from './rows.ts'
 
@@ -52,7 +52,7 @@ const parameters = {
     name: 'Idempotency-Key',
     in: 'header',
     required: false,
-    description: 'Names the request: the same name within 24 hours is the same request.',
+    description: sentence(keyMeaning),
     schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[\\x21-\\x7e]+$' },
   },
 }
@@ -142,13 +142,13 @@ const responses = (): Json => ({
 })
 
 function pathsOf(operation: Operation, schemas: ReturnType<typeof openSchemas>): [path: string, item: Json][] {
-  const { path, kind, means, request, reply, signed } = operationRow(operation)
+  const { path, kind, means, note, request, reply, signed } = operationRow(operation)
   const replied = schemas.reply(reply, operation)
   const oauth = signed === 'OAuth'
   const shared = {
     tags: [kind],
     summary: sentence(means),
-    description: oauth ? 'Signed with OAuth 1.0a.' : signedText(signed),
+    description: [...(note === undefined ? [] : [note]), oauth ? 'Signed with OAuth 1.0a.' : signedText(signed)].join(' '),
     security: oauth ? [{ oauth: [] }] : [],
     requestBody: { required: true, content: { [form]: { schema: schemas.request(request, operation) } } },
     responses: {

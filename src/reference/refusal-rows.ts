@@ -17,6 +17,7 @@ export function refusalText(name: RefusalName): string {
     'field is invalid': '<name> is invalid: <why>',
     'wrong state': '<id> does not allow <operation>',
     'amount exceeds': '<what is left>',
+    'key in use': '<key>',
   }
   return refusals[name].text(varying[name] ?? '')
 }

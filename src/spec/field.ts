@@ -21,6 +21,9 @@ export interface Kind<T> {
   min?: number
 }
 
+/** As long as a text can be of so many characters: each may be two units of UTF-16, and some blanks stand around it. */
+export const longestSpelling = (max: number): number => 2 * max + 1_024
+
 export const unfit = (why: string): Unfit => ({ unfit: why })
 const isUnfit = (value: unknown): value is Unfit => typeof value === 'object' && value !== null && 'unfit' in value
 
@@ -66,9 +69,15 @@ export interface Read<T extends Table> {
 
 /**
  * Reads a form by a table; docs/choices.md, "Fields". Refusals in this order: the first missing field in the order of the table (code 1), then the first field that
- * does not fit, a field sent twice, or two spellings that differ (code 3). `required` adds mandatory fields by name.
+ * does not fit, a field sent twice, or two spellings that differ (code 3). `required` adds mandatory fields by name,
+ * `lifted` names those whose condition does not count here.
  */
-export function readFields<T extends Table>(fields: T, pairs: Pairs, required: ReadonlySet<string> = none): Read<T> | Refusal {
+export function readFields<T extends Table>(
+  fields: T,
+  pairs: Pairs,
+  required: ReadonlySet<string> = none,
+  lifted: ReadonlySet<string> = none,
+): Read<T> | Refusal {
   const given = collect(pairs)
   const trimmed = new Map<string, string>()
   const raw: Record<string, string> = Object.create(null)
@@ -76,8 +85,15 @@ export function readFields<T extends Table>(fields: T, pairs: Pairs, required: R
   for (const [name, field] of Object.entries(fields)) {
     const first = given.get(name)
     const second = field.alias === undefined ? undefined : given.get(field.alias)
+    const sent = [...(first ?? []), ...(second ?? [])]
+    // It is not even trimmed, and no checksum is made of it.
+    if (sent.some((text) => text.length > longestSpelling(field.is.max))) {
+      clash.set(name, `it is longer than ${field.is.max} characters`)
+      trimmed.set(name, '')
+      continue
+    }
     const trim = (text: string) => (field.untrimmed ? text : text.trim())
-    const values = [...(first ?? []), ...(second ?? [])].filter((text) => trim(text) !== '')
+    const values = sent.filter((text) => trim(text) !== '')
     if ((first?.length ?? 0) > 1 || (second?.length ?? 0) > 1) clash.set(name, 'it is given twice')
     else if (values.length > 1 && trim(values[0]!) !== trim(values[1]!)) clash.set(name, `it differs from ${field.alias}`)
     if (values.length === 0) continue
@@ -85,7 +101,7 @@ export function readFields<T extends Table>(fields: T, pairs: Pairs, required: R
     trimmed.set(name, trim(values[0]!))
   }
   const neighbours: Neighbours = (name) => trimmed.get(name)
-  const missing = firstMissing(fields, neighbours, required)
+  const missing = firstMissing(fields, neighbours, required, lifted)
   if (missing !== undefined) return refuse('field is required', missing)
 
   const values: Record<string, unknown> = {}
@@ -103,11 +119,16 @@ export function readFields<T extends Table>(fields: T, pairs: Pairs, required: R
 
 const none: ReadonlySet<string> = new Set()
 
-function firstMissing(fields: Table, neighbours: Neighbours, required: ReadonlySet<string>): string | undefined {
+function firstMissing(
+  fields: Table,
+  neighbours: Neighbours,
+  required: ReadonlySet<string>,
+  lifted: ReadonlySet<string>,
+): string | undefined {
   for (const [name, field] of Object.entries(fields)) {
     if (neighbours(name) !== undefined) continue
     if (field.need === 'mandatory' || required.has(name)) return name
-    if (typeof field.need === 'object' && field.need.holds(neighbours)) return name
+    if (typeof field.need === 'object' && !lifted.has(name) && field.need.holds(neighbours)) return name
   }
   return undefined
 }

@@ -19,13 +19,6 @@ export const checksum: Kind<string> = { ...text(Infinity), name: 'checksum' }
 /** 64k of the specification. */
 export const long: Kind<string> = text(65_536)
 
-const digits = (min: number, max: number): Kind<string> => ({
-  name: 'digits',
-  min,
-  max,
-  read: (t) => (/^[0-9]+$/.test(t) ? t : unfit('it has other characters than digits')),
-})
-
 export const secretDigits = (min: number, max: number): Kind<Secret<string>> => ({
   name: 'digits',
   min,
@@ -159,8 +152,13 @@ export const year: Kind<number> = {
         : unfit('it is not a year of two or four digits'),
 }
 
-/** Date of birth, eight digits; the order of day, month and year is the merchant's. */
-export const birthday: Kind<string> = digits(8, 8)
+/** Date of birth; the order of day, month and year is the merchant's, and some leave the century out. */
+export const birthday: Kind<string> = {
+  name: 'digits',
+  min: 6,
+  max: 8,
+  read: (t) => (/^[0-9]{6}([0-9]{2})?$/.test(t) ? t : unfit('it is neither six nor eight digits')),
+}
 
 /** Only the form is checked here; scheme, port and credentials by the rules of http/address, where the request is. */
 export const url: Kind<string> = { ...text(1024), name: 'URL' }

@@ -17,6 +17,7 @@ export const refusals = {
   'wrong state':            { code: 9,   type: 'validation-error', http: 400, text: (what: string) => `Order ${what}` },
   'amount exceeds':         { code: 10,  type: 'validation-error', http: 400, text: (left: string) => `Amount exceeds ${left}` },
   'order id in use':        { code: 11,  type: 'validation-error', http: 400, text: () => 'client_orderid is already in use' },
+  'key in use':             { code: 11,  type: 'validation-error', http: 400, text: (key: string) => `Idempotency-Key ${key} is already in use` },
   'internal error':         { code: 100, type: 'error',            http: 400, text: () => 'Internal error' },
 } as const
 

@@ -34,8 +34,12 @@ export interface Connection extends Runner {
 export interface PoolSettings {
   url: string
   connections: number
-  /** `oltp` serves orders, with planner settings that keep every look-up on its primary key; `search` serves operators; `admin` changes the schema and may take its time. */
-  use: 'oltp' | 'search' | 'admin'
+  /**
+   * `oltp` serves orders, with planner settings that keep every look-up on its primary key;
+   * `heartbeat` gives a statement up when its answer comes too late to renew a lease; `search`
+   * serves operators; `admin` changes the schema and may take its time.
+   */
+  use: 'oltp' | 'heartbeat' | 'search' | 'admin'
   log: Log
 }
 
@@ -51,6 +55,17 @@ const oltpOptions = [
   'jit=off',
 ]
 
+/**
+ * A server that fell silent for good is left for a new connection. A heartbeat tries again so soon
+ * that it is heard within a dead-after span once the way to the database is back.
+ */
+const limitsOf: Record<PoolSettings['use'], { connectMs: number; queryMs?: number }> = {
+  oltp: { connectMs: 5_000, queryMs: 20_000 },
+  heartbeat: { connectMs: 2_000, queryMs: 3_000 },
+  search: { connectMs: 5_000 },
+  admin: { connectMs: 5_000 },
+}
+
 const usualParser = pg.types.getTypeParser as (oid: number) => (text: string) => unknown
 const int8 = 20
 const timestamptz = 1184
@@ -60,17 +75,16 @@ const parsers = new Map<number, (text: string) => unknown>([
 ])
 
 export function openPool(settings: PoolSettings): Pool {
-  const options = { oltp: oltpOptions.map((o) => `-c ${o}`).join(' '), search: '-c statement_timeout=15000', admin: '' }[
-    settings.use
-  ]
+  const oltp = oltpOptions.map((o) => `-c ${o}`).join(' ')
+  const options = { oltp, heartbeat: '', search: '-c statement_timeout=15000', admin: '' }[settings.use]
+  const limits = limitsOf[settings.use]
   const pool = new pg.Pool({
     connectionString: settings.url,
     max: settings.connections,
     idleTimeoutMillis: 0,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: limits.connectMs,
     keepAlive: true,
-    // A server that fell silent for good is left for a new connection.
-    ...(settings.use === 'oltp' ? { query_timeout: 20_000 } : {}),
+    ...(limits.queryMs === undefined ? {} : { query_timeout: limits.queryMs }),
     pipeline: true,
     options: `${options} -c timezone=UTC -c idle_in_transaction_session_timeout=30000`,
     application_name: `tollgate ${settings.use}`,

@@ -116,8 +116,8 @@ create table delivery (
   constraint delivery_state_check CHECK ((state = ANY (ARRAY['due'::text, 'delivered'::text, 'given up'::text])))
 ) partition by RANGE (order_id);
 CREATE INDEX delivery_by_time ON delivery USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
-CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX delivery_given_up ON delivery USING btree (created_at) WHERE (state = 'given up'::text);
+CREATE INDEX delivery_waiting ON delivery USING btree (merchant_id, due_at) WHERE (due_at IS NOT NULL);
 
 create table delivery_attempt (
   merchant_id bigint not null,
@@ -139,6 +139,8 @@ create table directory_state (
   ds_end_version text,
   asked_at timestamp with time zone,
   refreshed_at timestamp with time zone,
+  left_out_count integer not null default 0,
+  left_out text[] not null default '{}'::text[],
   constraint directory_state_pkey PRIMARY KEY (directory)
 ) with (fillfactor=50);
 
@@ -224,6 +226,11 @@ create table heartbeat (
   instance text not null,
   started_at timestamp with time zone not null,
   beat_at timestamp with time zone not null,
+  lapses integer not null default 0,
+  lapsed_orders integer not null default 0,
+  lapsed_at timestamp with time zone,
+  taken_over integer not null default 0,
+  taken_over_at timestamp with time zone,
   constraint heartbeat_pkey PRIMARY KEY (process_id)
 ) with (fillfactor=50);
 
@@ -232,6 +239,18 @@ create table id_block (
   next_id bigint not null,
   constraint id_block_pkey PRIMARY KEY (name)
 );
+
+create table idempotency_key (
+  merchant_id bigint not null,
+  key text not null,
+  digest bytea not null,
+  order_id bigint not null,
+  transaction_no integer not null,
+  serial_number uuid not null,
+  held_until timestamp with time zone not null,
+  constraint idempotency_key_pkey PRIMARY KEY (merchant_id, key)
+);
+CREATE INDEX idempotency_key_expired ON idempotency_key USING btree (held_until);
 
 create table key_version (
   purpose text not null,
@@ -317,6 +336,7 @@ create table mobile_invoice (
   page_token text,
   wrong_answers smallint not null default 0,
   sum_status text,
+  alarm text,
   constraint mobile_invoice_pkey PRIMARY KEY (merchant_id, invoice_id),
   constraint mobile_invoice_merchant_id_nonce_key UNIQUE (merchant_id, nonce),
   constraint mobile_invoice_cvv2_check CHECK (((state <> ALL (ARRAY['releasing'::text, 'ordered'::text, 'declined'::text])) OR (cvv2_sealed IS NULL))),
@@ -330,6 +350,7 @@ create table mobile_invoice (
 );
 CREATE INDEX mobile_invoice_due_at_idx ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE UNIQUE INDEX mobile_invoice_merchant_id_page_token_idx ON mobile_invoice USING btree (merchant_id, page_token) WHERE (page_token IS NOT NULL);
+CREATE INDEX mobile_invoice_parked ON mobile_invoice USING btree (invoice_id) WHERE (alarm IS NOT NULL);
 
 create table nonce (
   merchant_id bigint not null,
@@ -409,7 +430,6 @@ create table request (
   operation text not null,
   transaction_no integer not null,
   at timestamp with time zone not null,
-  idempotency_key text,
   constraint request_pkey PRIMARY KEY (merchant_id, order_id, serial_number)
 ) partition by RANGE (order_id);
 

@@ -1,13 +1,13 @@
-import { reasonOf, type Log } from '../base/log.ts'
 import type { Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import { lateMs, startHeart, type Heart, type HeartParts, type LeaseMode } from './heart.ts'
 import { statement, type Pool } from './pool.ts'
+import { openPulse, type Pulse } from './pulse.ts'
 
 /**
- * The lease of a process. It is in one of three modes:
- *   holding  the last beat is fresh: it may send
- *   late     no beat for `lateMs` by its own monotonic clock: it sends nothing, it goes on beating
- *   lost     its row is gone or another process took its instance over: it must stop
- * A lease names a process incarnation, not a time: others judge it dead when its row is older than four seconds of database time.
+ * The lease of a process, seen from its main loop. A lease names a process incarnation, not a time:
+ * others judge it dead when its row is older than four seconds of database time. What keeps the row
+ * fresh is its heart (`heart.ts`, where the modes of a lease are), on a thread of its own.
  */
 export interface Heartbeat {
   processId: bigint
@@ -16,24 +16,46 @@ export interface Heartbeat {
    * meanwhile, so a lease that is fresh again is not good for it.
    */
   holding(since?: number): boolean
+  /**
+   * Whether it may judge other processes dead: each of its beats was written for as long as the
+   * silence of a dead process lasts. While the database is away nobody can beat, so that time
+   * counts against nobody, and everybody has a whole span afterwards to be heard again.
+   */
+  judges(): boolean
+  /** Notes that a sweep of this process took orders over that were in the hands of these. */
+  tookOver(orders: number, from: readonly bigint[]): void
+  counts(): LeaseCounts
   /** Resolves when the lease is lost for good. */
   lost: Promise<void>
   stop(): Promise<void>
+}
+
+/** Since the process began. */
+export interface LeaseCounts {
+  /** How often the lease came into each mode; it begins as held. */
+  changes: Readonly<Record<LeaseMode, number>>
+  /** Orders in hand when it became late or was lost. */
+  lapsedOrders: number
+  takenOver: number
 }
 
 /** Dead for others after this much database time without a beat. */
 export const deadAfterMs = 4_000
 /** `due_at` of a row in somebody's hand: when a sweep looks whether that process is still alive. */
 export const leaseLookMs = 4_000
-/** A process stops sending one second earlier by its own clock, so that no take-over overlaps a send. */
-const lateMs = 3_000
-const beatEveryMs = 1_000
+const turnEveryMs = 1_000
 
 const enter = statement<object>(`insert into heartbeat (process_id, instance, started_at, beat_at) values ($1, $2, now(), now())`)
 const retire = statement<object>(`delete from heartbeat where instance = $1 and process_id <> $2`)
 const beat = statement<{ process_id: bigint }>(`update heartbeat set beat_at = now() where process_id = $1 returning process_id`)
 const leave = statement<object>(`delete from heartbeat where process_id = $1`)
 const sweep = statement<object>(`delete from heartbeat where beat_at < now() - interval '1 hour'`)
+const lapsed = statement<object>(
+  `update heartbeat set lapses = lapses + 1, lapsed_orders = $2, lapsed_at = now() where process_id = $1`,
+)
+const tookOver = statement<object>(
+  `update heartbeat set taken_over = taken_over + $2, taken_over_at = now() where process_id = $1`,
+)
 
 /** The rows of all processes, in database time. With the stores of orders and deliveries the seam where the simulation puts its model. */
 export interface HeartbeatStore {
@@ -42,9 +64,12 @@ export interface HeartbeatStore {
   /** Renews a row; false when it is gone. */
   beat(processId: bigint): Promise<boolean>
   leave(processId: bigint): Promise<void>
+  /** Notes a lapse that is over, and orders taken over, where the doctor sees them. */
+  lapsed(processId: bigint, orders: number): Promise<void>
+  tookOver(processId: bigint, orders: number): Promise<void>
 }
 
-const heartbeatStore = (pool: Pool): HeartbeatStore => ({
+export const heartbeatStore = (pool: Pool): HeartbeatStore => ({
   async enter(processId, instance) {
     await pool.run(enter, [processId, instance])
     await pool.run(retire, [instance, processId])
@@ -52,64 +77,108 @@ const heartbeatStore = (pool: Pool): HeartbeatStore => ({
   },
   beat: async (processId) => (await pool.run(beat, [processId])).length > 0,
   leave: async (processId) => void (await pool.run(leave, [processId])),
+  lapsed: async (...noted) => void (await pool.run(lapsed, noted)),
+  tookOver: async (...noted) => void (await pool.run(tookOver, noted)),
 })
+
+/** What the main loop hands to the heart of its process. */
+export type Heartstrings = Pick<HeartParts, 'pulse' | 'onMode'> & { processId: bigint; instance: string }
+/** Starts the heart of a process, wherever it beats. */
+export type HeartStart = (strings: Heartstrings) => Promise<Heart>
+
+export interface HeartbeatParts {
+  store: HeartbeatStore
+  processId: bigint
+  instance: string
+  clock: Clock
+  log: Log
+  heart: HeartStart
+  /** Orders that the process has in memory. */
+  inHand: () => number
+  /** Memory that it shares with its heart. */
+  pulse?: Pulse
+}
 
 /**
  * Starts beating. `instance` names the place this process has to itself (a host and port, or a directory): an older row of it belongs to a dead
  * predecessor and is removed at once, so that its leases are free without the wait.
  */
-export const openHeartbeat = (pool: Pool, processId: bigint, instance: string, clock: Clock, log: Log): Promise<Heartbeat> =>
-  startHeartbeat(heartbeatStore(pool), processId, instance, clock, log)
-
-export async function startHeartbeat(
-  store: HeartbeatStore,
-  processId: bigint,
-  instance: string,
-  clock: Clock,
-  log: Log,
-): Promise<Heartbeat> {
-  // From before the row was written: its age counts from then, however long the answer takes.
-  let beatenAt = clock.monotonic()
-  await store.enter(processId, instance)
-  let recoveredAt = -Infinity
+export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> {
+  const { store, processId, instance, clock, log, inHand, pulse = openPulse() } = parts
+  const process = String(processId)
+  const changes: Record<LeaseMode, number> = { holding: 1, late: 0, lost: 0 }
+  let [lapsedOrders, lastLapsed, takenOver] = [0, 0, 0]
   let stopped = false
-  let isLost = false
   let tell = () => {}
   const lost = new Promise<void>((resolve) => (tell = resolve))
-  let cancel = clock.after(beatEveryMs, tick)
-  let beating: Promise<void> = Promise.resolve()
+  let cancel = () => {}
+  turn()
+  const heart = await parts.heart({ processId, instance, pulse, onMode }).catch((error) => {
+    cancel()
+    throw error
+  })
 
-  function tick() {
-    beating = once().finally(() => {
-      if (!stopped && !isLost) cancel = clock.after(beatEveryMs, tick)
-    })
+  /** Shows the heart that this loop turns. */
+  function turn() {
+    pulse.turnedAt = clock.monotonic()
+    cancel = clock.after(turnEveryMs, turn)
   }
 
-  async function once() {
-    const asked = clock.monotonic()
-    try {
-      if (await store.beat(processId)) {
-        if (clock.monotonic() - beatenAt >= lateMs) recoveredAt = clock.monotonic()
-        beatenAt = asked
-      } else if (!stopped) {
-        isLost = true
-        log.error({ process: String(processId) }, 'this process lost its lease: another took its place')
-        tell()
-      }
-    } catch (error) {
-      log.warn({ reason: reasonOf(error) }, 'the heartbeat could not be written')
+  function onMode(mode: LeaseMode) {
+    if (stopped) return
+    changes[mode]++
+    if (mode === 'holding') {
+      log.error({ process, orders: lastLapsed }, 'the lease is held again: what was begun before the lapse is not sent')
+      return note(store.lapsed(processId, lastLapsed))
     }
+    const orders = inHand()
+    lapsedOrders += orders
+    lastLapsed = orders
+    if (mode === 'late')
+      return log.error({ process, orders }, 'the lease of this process lapsed: it sends nothing until it beats again')
+    log.error({ process, orders }, 'this process lost its lease: it stops, and others take its orders over')
+    tell()
   }
 
+  const note = (noted: Promise<void>) =>
+    void noted.catch((error) => log.warn({ reason: reasonOf(error) }, 'a note for the doctor could not be written'))
+
+  const holding = (since = Infinity) => {
+    const fresh = clock.monotonic() - pulse.beatenAt < lateMs
+    return fresh && since > pulse.recoveredAt && pulse.lostAt === Infinity && !stopped
+  }
   return {
     processId,
-    holding: (since = Infinity) => !stopped && !isLost && clock.monotonic() - beatenAt < lateMs && since > recoveredAt,
+    holding,
+    judges: () => holding() && clock.monotonic() - pulse.steadyFrom >= deadAfterMs,
+    tookOver(orders, from) {
+      takenOver += orders
+      log.error({ process, orders, from: from.map(String) }, 'orders were taken over from processes that fell silent')
+      note(store.tookOver(processId, orders))
+    },
+    counts: () => ({ changes, lapsedOrders, takenOver }),
     lost,
     async stop() {
       stopped = true
       cancel()
-      await beating
+      await heart.stop()
       await store.leave(processId)
     },
   }
 }
+
+/**
+ * A heart in the loop of its process: for what is too small to hang, and for clocks that are moved.
+ */
+export const heartInLoop =
+  (store: HeartbeatStore, clock: Clock, log: Log): HeartStart =>
+  ({ processId, instance, ...strings }) =>
+    startHeart({
+      ...strings,
+      enter: () => store.enter(processId, instance),
+      beat: () => store.beat(processId),
+      clock,
+      log,
+      // It would hang with its loop.
+      endHung: () => {},
+    })

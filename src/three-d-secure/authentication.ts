@@ -31,6 +31,9 @@ export interface BrowserData {
   ip?: string
 }
 
+/** How long the answer of a directory server to a request about a payment is waited for. */
+export const answerWithinMs = 10_000
+
 export interface Authentication {
   /** 1, or 2 for the one an acquirer demanded after the first. */
   round: number
@@ -46,6 +49,8 @@ export interface Authentication {
   challengeIndicator?: ChallengeIndicator
   compInd?: CompInd
   browser?: BrowserData
+  /** When the gateway goes on without the method that its own page began; absent while it could not ask the issuer by itself. */
+  methodUntil?: number
   /** Where the issuer sends the browser after a challenge: the merchant's, or absent for the gateway's own. */
   notificationUrl?: string
   /** Of 1.0.2 alone. */

@@ -1,9 +1,10 @@
 /** Messages of EMV 3-D Secure as JSON text: read strictly in the fields that are known, leniently in all others, and written by the same tables. */
+import { isObject, objectReader } from '../base/json.ts'
 import { mask, maskCardNumbers } from '../base/log.ts'
+import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
 import { isUuid, type Asked, type Kind, type Layout, type Presence, type Row, type Scene } from '../spec/three-d-secure/kinds.ts'
 import { messages } from '../spec/three-d-secure/messages.ts'
 import { versions, type Version } from './authentication.ts'
-import { isObject, parseObject } from './json.ts'
 
 export type MessageType = keyof typeof messages
 
@@ -34,7 +35,23 @@ export interface Wanted {
   asked?: Asked
 }
 
+export type ReadMessage = Read | Unusable
+
 type Fields = Readonly<Record<string, unknown>>
+
+/** An entry of a list that does not fit and was left out, and the names of its fields that are to blame. */
+export interface Unfit {
+  entry: unknown
+  missing: readonly string[]
+  unfit: readonly string[]
+}
+
+export interface Read {
+  is: 'message'
+  message: Message
+  /** Absent when nothing was. */
+  leftOut?: readonly Unfit[]
+}
 
 // oxfmt-ignore
 const descriptions = {
@@ -47,19 +64,19 @@ const descriptions = {
 } as const
 
 /** Ten extensions at the most that EMVCo allows make some 82,000. */
-const messageLimits = { length: 128 * 1024, depth: 16 }
-/** The ranges of a network are tens of thousands. */
-const rangesLimits = { ...messageLimits, length: 16 * 1024 * 1024 }
+const messageLimits = { length: 128 * 1024, depth: 16, nodes: turnBudget.nodes }
+/** The ranges of a network are tens of thousands. They come from its directory server, over a line that was opened to it. */
+const rangesLimits = { ...messageLimits, length: 16 * 1024 * 1024, nodes: 4_000_000 }
 
 const idNames = ['threeDSServerTransID', 'acsTransID', 'dsTransID'] as const
 
 /**
- * Reads a message. What is refused first: no JSON object, too long, too deep (101); a name twice (204); a name of JavaScript's own (203); a type that is not
+ * Reads a message. What is refused first: no JSON object, too long, too deep, too many parts (101); a name twice (204); a name of JavaScript's own (203); a type that is not
  * wanted (101); another version (102); missing fields (201); fields that do not fit, and optional ones that are blank (203); an unknown extension that is
  * critical (202).
  */
-export function readMessage(text: string, wanted: Wanted): { is: 'message'; message: Message } | Unusable {
-  const parsed = parseObject(text, wanted.types.includes('PRes') ? rangesLimits : messageLimits)
+export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessage> {
+  const parsed = yield* objectReader(text, wanted.types.includes('PRes') ? rangesLimits : messageLimits)
   if (parsed.is === 'refused') return unusable({}, 101, [`the text is ${parsed.why}`])
   if (parsed.is === 'doubtful') {
     const doubt = parsed.repeated.length > 0 ? parsed.repeated : parsed.prototypes
@@ -73,13 +90,18 @@ export function readMessage(text: string, wanted: Wanted): { is: 'message'; mess
   if ('is' in version) return version
 
   const faults = new Faults()
-  const walk = { version: version.version, asked: wanted.asked ?? {}, faults, as: 'requestor' } as const
+  const leftOut: Unfit[] = []
+  const walk = { version: version.version, asked: wanted.asked ?? {}, faults, as: 'requestor', leftOut } as const
   const message = readObject(walk, messages[type], fields, '') as Message
   if (faults.missing.size > 0) return unusable(fields, 201, faults.missing)
   if (faults.unfit.size > 0) return unusable(fields, 203, faults.unfit)
   const critical = criticalExtensions(message)
-  return critical.length > 0 ? unusable(fields, 202, critical.map(printable)) : { is: 'message', message }
+  if (critical.length > 0) return unusable(fields, 202, critical.map(printable))
+  return { is: 'message', message, ...(leftOut.length > 0 ? { leftOut } : {}) }
 }
+
+/** The same without giving way. */
+export const readMessage = (text: string, wanted: Wanted): ReadMessage => atOnce(messageReader(text, wanted))
 
 /**
  * Neither 203 nor 301 for a version that the transaction does not have: 102 is about versions that are "not valid for the receiving component",
@@ -138,6 +160,8 @@ interface Walk {
   faults: Faults
   /** Who compares an answer with its request. */
   as: 'requestor' | 'author'
+  /** Collects entries that do not fit; without it they are faults of the message. */
+  leftOut?: Unfit[]
 }
 
 /** The fields of the layout that are there and fit. `path` is that of the object, with a dot at its end. */
@@ -200,10 +224,22 @@ function readValue(walk: Walk, kind: Kind, value: unknown, path: string): unknow
       return isObject(value) ? readObject(walk, kind.of, value, `${path}.`) : undefined
     case 'list': {
       if (!Array.isArray(value) || value.length > kind.max) return undefined
+      if (kind.each && walk.leftOut) return readEach(walk, walk.leftOut, kind.of, value, path)
       const items = value.map((item: unknown) => readValue(walk, kind.of, item, path))
       return items.includes(undefined) ? undefined : items
     }
   }
+}
+
+function readEach(walk: Walk, leftOut: Unfit[], kind: Kind, list: readonly unknown[], path: string): unknown[] {
+  return list.flatMap((entry) => {
+    const faults = new Faults()
+    const read = readValue({ ...walk, faults }, kind, entry, path)
+    if (read !== undefined && faults.missing.size + faults.unfit.size === 0) return [read]
+    const unfit = read === undefined ? [path] : [...faults.unfit]
+    leftOut.push({ entry, missing: [...faults.missing], unfit })
+    return []
+  })
 }
 
 /** Whether a message can carry this value in this field. */
@@ -253,7 +289,10 @@ export function erroAbout({ errorCode, errorDescription, errorDetail, messageTyp
 
 const longestListShown = 10
 
-/** A message for logs: card numbers to the first six and last four digits, everything else that is not open as stars, fields without a row not at all. */
+/**
+ * A message for logs: card numbers to the first six and last four digits, everything else that is
+ * not open as stars, fields without a row not at all.
+ */
 export function describeMessage(message: Message): Record<string, unknown> {
   return isType(message.messageType) ? describeObject(messages[message.messageType], message) : {}
 }
@@ -280,24 +319,4 @@ function describeOpen(kind: Kind, value: unknown): unknown {
   }
   if (typeof value === 'boolean') return value
   return typeof value === 'string' ? maskCardNumbers(value) : '***'
-}
-
-export const encodeParam = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/**
- * The text of a base64url parameter; undefined when it is none. Blanks and line breaks count for nothing, padding and the other alphabet are taken:
- * issuers send all of them. A plus that a form turned into a blank is lost, so such a text fails later, as JSON.
- */
-export function decodeParam(param: string): string | undefined {
-  const bare = param.replace(/\s+/g, '')
-  const [, digits] = /^([A-Za-z0-9_+/-]*)={0,2}$/.exec(bare) ?? []
-  // A single last character is six bits, which are no byte: something was cut off.
-  if (digits === undefined || digits.length % 4 === 1) return undefined
-  try {
-    return utf8.decode(Buffer.from(digits, 'base64url'))
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,6 @@
 import type { Outgoing, OutgoingTls } from '../http/outgoing.ts'
 import type { TargetPolicy } from '../http/address.ts'
+import { answerWithinMs } from './authentication.ts'
 import { readVeres, type VeresAnswer } from './legacy.ts'
 
 /** A directory server of 1.0.2, and what its network's issuers sign with. */
@@ -16,7 +17,6 @@ export interface LegacyDirectory {
 
 export type VeresReply = VeresAnswer | { is: 'failed'; why: string }
 
-const timeoutMs = 10_000
 const mostBytes = 16_384
 
 /** Asks whether a card is enrolled. Never rejects. */
@@ -28,7 +28,16 @@ export async function askEnrolment(
 ): Promise<VeresReply> {
   const { xml, messageId, loopbackHttp } = vereq
   const headers = { 'content-type': 'application/xml; charset=utf-8' }
-  const reply = await outgoing.send({ method: 'POST', url, headers, body: xml, timeoutMs, maxReplyBytes: mostBytes, policy, tls })
+  const reply = await outgoing.send({
+    method: 'POST',
+    url,
+    headers,
+    body: xml,
+    timeoutMs: answerWithinMs,
+    maxReplyBytes: mostBytes,
+    policy,
+    tls,
+  })
   if (reply.is === 'failed') return { is: 'failed', why: reply.why }
   if (reply.status !== 200 || reply.truncated) return { is: 'failed', why: `HTTP ${reply.status}` }
   return readVeres(reply.body.toString('utf8'), { messageId, loopbackHttp })

@@ -4,8 +4,10 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { below, type Random } from '../base/random.ts'
 import type { Pool } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { Judge } from '../storage/store-silence.ts'
 import type { DirectoryClient, RangesAnswer, RangesFailure } from './directory.ts'
-import { applyDelta, applyFull, differenceOf, type CardRange } from './ranges.ts'
+import { applyDelta, differenceOf } from './range-changes.ts'
+import type { CardRange } from './ranges.ts'
 import {
   beginTry,
   claimDuty,
@@ -23,6 +25,7 @@ export interface RefreshParts {
   client: Pick<DirectoryClient, 'cardRanges'>
   directories: readonly string[]
   heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
+  judge: Judge
   clock: Clock
   random: Random
   log: Log
@@ -61,7 +64,7 @@ function keepFresh(directory: string, parts: RefreshParts): () => Promise<void> 
   async function turn(): Promise<number> {
     if (!entered) await enterDirectory(pool, directory, clock.now(), parts.now)
     entered = true
-    const claimed = await claimDuty(pool, directory, parts.heartbeat.processId, clock.now())
+    const claimed = await claimDuty(pool, directory, await parts.judge(), clock.now())
     return claimed.is === 'mine' ? refresh(directory, parts) : claimed.lookAt
   }
   const look = () => {
@@ -116,11 +119,13 @@ async function refresh(directory: string, parts: RefreshParts): Promise<number> 
     await endFailed(pool, directory, processId, { why, unnoticed: answer.how === 'unserved' && asked === 1, due })
     return due
   }
-  const { serialNum, speaks, before, ranges } = answer
+  const { serialNum, speaks, before, ranges, leftOut } = answer
   const change = differenceOf(before, ranges)
   const due = now + longestMs - below(random, spreadMs)
-  const stored = await endRefreshed(pool, directory, processId, { change, serialNum, speaks, at: now, due })
+  const stored = await endRefreshed(pool, directory, processId, { change, serialNum, speaks, leftOut, at: now, due })
   const counts = { ranges: ranges.length, written: change.written.length, removed: change.removed.length }
+  if (stored && leftOut !== undefined && leftOut.length > 0)
+    log.warn({ directory, count: leftOut.length, entries: leftOut.slice(0, 10) }, 'card ranges that cannot be used were left out')
   if (stored) log.info({ directory, ...counts, serialNum }, 'the card ranges are fresh')
   else log.warn({ directory }, 'another process took the card ranges over; what this one got was left')
   return due
@@ -133,15 +138,18 @@ type Understood =
       speaks: { start?: string; end?: string }
       before: CardRange[]
       ranges: CardRange[]
+      /** Of a full load; a change leaves none out. */
+      leftOut?: string[]
     }
   | RangesFailure
 
 /** What the ranges are after an answer; one that does not fit those before is no good. */
 async function understood(directory: string, { pool, log }: RefreshParts, answer: RangesAnswer): Promise<Understood> {
   if (answer.is === 'failed') return answer
-  const { serialNum, speaks, items } = answer
+  const { serialNum, speaks } = answer
   const before = await rangesOf(pool, directory)
-  const after = answer.is === 'full' ? applyFull(items) : applyDelta(before, items)
+  if (answer.is === 'full') return { is: 'fresh', serialNum, speaks, before, ranges: answer.ranges, leftOut: answer.leftOut }
+  const after = applyDelta(before, answer.items)
   if (after.is === 'applied') return { is: 'fresh', serialNum, speaks, before, ranges: after.ranges }
   const { faults } = after
   log.warn({ directory, faults: faults.slice(0, 10), count: faults.length }, 'the card ranges do not fit together')

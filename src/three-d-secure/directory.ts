@@ -5,9 +5,10 @@ import { uuid, type Random } from '../base/random.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing, OutgoingTls, Reply } from '../http/outgoing.ts'
 import { versions, type Version } from './authentication.ts'
-import { erroAbout, readMessage, writeMessage, type Message, type Unusable, type Wanted } from './codec.ts'
+import { erroAbout, readMessage, writeMessage, type Message, type Unfit, type Unusable, type Wanted } from './codec.ts'
 import { usableUrl } from './forms.ts'
-import { applyFull, itemsOf, type RangeItem } from './ranges.ts'
+import { applyFull, describeUnfit, itemsOf, type RangeItem } from './range-changes.ts'
+import type { CardRange } from './ranges.ts'
 import { unreadable, unusableFor } from './unusable.ts'
 
 export interface DirectorySettings {
@@ -32,9 +33,18 @@ export interface ServerFacts {
 /** `errorCode` is EMVCo's: of the Erro that came, of the one that was sent, 402 for no answer in time, 405 for no connection. */
 export type AReqAnswer = { is: 'answered'; ares: Message } | { is: 'failed'; why: string; errorCode?: string }
 
-/** `full` replaces all ranges of the directory server, `delta` changes them. */
+interface RangesHeader {
+  serialNum?: string
+  speaks: { start?: string; end?: string }
+}
+
+/**
+ * `full` replaces all ranges of the directory server, `delta` changes them. `leftOut`: which entries
+ * of the full load cannot be used, and why.
+ */
 export type RangesAnswer =
-  | { is: 'full' | 'delta'; serialNum?: string; speaks: { start?: string; end?: string }; items: RangeItem[] }
+  | ({ is: 'full'; ranges: CardRange[]; leftOut: string[] } & RangesHeader)
+  | ({ is: 'delta'; items: RangeItem[] } & RangesHeader)
   | RangesFailure
 
 export interface RangesFailure {
@@ -71,7 +81,7 @@ const mostBytes = { ares: 128 * 1024, pres: 16 * 1024 * 1024, nothing: 4_096 }
 const rangesTimeoutMs = 60_000
 const erroTimeoutMs = 5_000
 
-type Heard = { is: 'heard'; message: Message } | (RangesFailure & { unusable?: Unusable })
+type Heard = { is: 'heard'; message: Message; leftOut?: readonly Unfit[] } | (RangesFailure & { unusable?: Unusable })
 
 interface Question {
   settings: DirectorySettings
@@ -96,6 +106,25 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
     const reply = await outgoing.send({ method: 'POST', url, headers, body, timeoutMs, maxReplyBytes, policy, tls: settings.tls })
     const heard = hear(reply, message, wanted)
     return heard.is === 'failed' && heard.unusable ? refuse(settings, url, message, heard.unusable) : heard
+  }
+
+  /** In the highest version that the directory server takes: it is the one whose ranges can say the most. */
+  async function askForRanges(settings: DirectorySettings, serialNumber: string | undefined) {
+    const url = settings.rangesUrl ?? settings.url
+    const timeoutMs = Math.max(settings.timeoutMs, rangesTimeoutMs)
+    const asked = async (version: Version) => {
+      const preq = preqOf(server, version, uuid(random), serialNumber)
+      const wanted: Wanted = { types: ['PRes', 'Erro'], version }
+      return { url, preq, heard: await ask({ settings, url, message: preq, wanted, timeoutMs, maxReplyBytes: mostBytes.pres }) }
+    }
+    const [highest, ...lower] = versions.toReversed()
+    let answer = await asked(highest!)
+    for (const version of lower) {
+      if (!isVersionRefused(answer.heard)) break
+      log.info({ directory: settings.name, version }, 'the directory server is asked for card ranges in a lower version')
+      answer = await asked(version)
+    }
+    return answer
   }
 
   /** Tells the directory server that its answer was no good; whether that arrives changes nothing here. */
@@ -145,34 +174,27 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
     async cardRanges(directory, serialNumber) {
       const settings = byName.get(directory)
       if (!settings) return failure('unserved', `there is no directory server ${directory}`)
-      const url = settings.rangesUrl ?? settings.url
-      const preq = preqOf(server, uuid(random), serialNumber)
-      const wanted: Wanted = { types: ['PRes', 'Erro'], version: preq.messageVersion }
-      const heard = await ask({
-        settings,
-        url,
-        message: preq,
-        wanted,
-        timeoutMs: Math.max(settings.timeoutMs, rangesTimeoutMs),
-        maxReplyBytes: mostBytes.pres,
-      })
+      const { url, preq, heard } = await askForRanges(settings, serialNumber)
       if (heard.is === 'failed') return heard
-      const { serialNum, cardRangeData, dsStartProtocolVersion: start, dsEndProtocolVersion: end } = heard.message
-      const is = serialNumber === undefined || typeof serialNum !== 'string' ? 'full' : 'delta'
-      const items = itemsOf(directory, Array.isArray(cardRangeData) ? cardRangeData : [])
-      const all = is === 'full' ? applyFull(items) : undefined
-      if (all?.is === 'inconsistent') {
-        log.warn({ directory, faults: all.faults.slice(0, 10), count: all.faults.length }, 'a full load cannot be used')
-        return refuse(settings, url, preq, unusableFor(heard.message, 203, ['cardRangeData']))
-      }
-      return {
-        is,
+      const { message, leftOut = [] } = heard
+      const { serialNum, cardRangeData, dsStartProtocolVersion: start, dsEndProtocolVersion: end } = message
+      const header: RangesHeader = {
         ...(typeof serialNum === 'string' ? { serialNum } : {}),
         speaks: { ...(typeof start === 'string' ? { start } : {}), ...(typeof end === 'string' ? { end } : {}) },
-        items: withUsableMethods(items, isUsable, (count) =>
-          log.warn({ directory, count }, 'method URLs that no browser may be sent to were left out'),
-        ),
       }
+      const all = itemsOf(directory, Array.isArray(cardRangeData) ? cardRangeData : [])
+      const items = withUsableMethods(all, isUsable, (count) =>
+        log.warn({ directory, count }, 'method URLs that no browser may be sent to were left out'),
+      )
+      const unread = leftOut.map(describeUnfit)
+      const isDelta = serialNumber !== undefined && header.serialNum !== undefined
+      // What a change lacks is in a full load, which is asked for next.
+      if (isDelta && unread.length === 0) return { is: 'delta', ...header, items }
+      const load = isDelta ? { is: 'inconsistent' as const, faults: unread } : applyFull(items, unread)
+      if (load.is === 'applied') return { is: 'full', ...header, ranges: load.ranges, leftOut: load.leftOut }
+      const { faults } = load
+      log.warn({ directory, faults: faults.slice(0, 10), count: faults.length }, 'card ranges cannot be used')
+      return refuse(settings, url, preq, unusableFor(message, 203, ['cardRangeData']))
     },
 
     close: () => Promise.all(telling).then(() => undefined),
@@ -194,7 +216,7 @@ function hear(reply: Reply, sent: Message, wanted: Wanted): Heard {
   if (message.messageType === 'Erro') return erroHeard(message)
   if (message.threeDSServerTransID !== sent.threeDSServerTransID)
     return unusableHeard(unusableFor(message, 301, ['threeDSServerTransID']))
-  return { is: 'heard', message }
+  return { is: 'heard', message, ...(read.leftOut ? { leftOut: read.leftOut } : {}) }
 }
 
 const unusableHeard = (unusable: Unusable): Heard => ({
@@ -230,12 +252,17 @@ function askedBy(areq: Message): NonNullable<Wanted['asked']> {
   }
 }
 
-/** In the highest version we speak: it is the one whose ranges can say the most. */
-const preqVersion: Version = versions.at(-1)!
+/** By an Erro of the other side's, not by one of ours about its answer. */
+const isVersionRefused = (heard: Heard): boolean => heard.is === 'failed' && heard.how === 'unserved' && heard.errorCode === '102'
 
-const preqOf = (server: ServerFacts, threeDSServerTransID: string, serialNum: string | undefined): Message => ({
+const preqOf = (
+  server: ServerFacts,
+  messageVersion: Version,
+  threeDSServerTransID: string,
+  serialNum: string | undefined,
+): Message => ({
   messageType: 'PReq',
-  messageVersion: preqVersion,
+  messageVersion,
   threeDSServerTransID,
   threeDSServerRefNumber: server.threeDSServerRefNumber,
   ...(server.threeDSServerOperatorID === undefined ? {} : { threeDSServerOperatorID: server.threeDSServerOperatorID }),

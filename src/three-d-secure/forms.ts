@@ -1,7 +1,7 @@
 import { isLocalhost, judgeRedirectUrl, type Refused } from '../http/address.ts'
-import { html, type Markup } from '../http/page.ts'
+import { html, verbatim, type Markup } from '../http/page.ts'
 import type { Version } from './authentication.ts'
-import { encodeParam } from './codec.ts'
+import { encodeParam } from './param.ts'
 
 /** The gateway's own addresses of one authentication, as browsers reach them. */
 export interface HostedUrls {
@@ -84,16 +84,31 @@ export function methodElements({ methodUrl, threeDSServerTransID, notificationUr
   return { threeDSMethodData, markup }
 }
 
-/** A page for merchants to print that runs the issuer's method. It does not tell when it is over: that is the notification URL's matter. */
-export function methodFrame(frame: MethodFrame): { threeDSMethodData: string; html: string } {
+/** What the frame reports to the page around it when the method is over. */
+export const methodMessage = 'three-d-secure method returned'
+
+/** What a printed page adds to the hosted page's address when it has run the method: whether its notification came in time. */
+export const methodRan = { parameter: 'method', returned: 'returned', late: 'late' } as const
+
+/** How long the issuer's method may take. */
+export const methodMs = 10_000
+
+/**
+ * A page for merchants to print that runs the issuer's method. Printed as the whole page it then goes on to the hosted page, since nobody else would; inside a frame
+ * the merchant's own page goes on. The link is for wherever the script may not run.
+ */
+export function methodFrame({ pageUrl, ...frame }: MethodFrame & { pageUrl: string }): {
+  threeDSMethodData: string
+  html: string
+} {
   const { threeDSMethodData, markup } = methodElements(frame)
   const content = html`<p role="status">Contacting your bank…</p>
     ${markup}
-    <noscript>
-      <p>Your bank checks this browser with a script, and scripts are switched off. The payment goes on without.</p>
-    </noscript>`
-  return { threeDSMethodData, html: printable('Contacting your bank', content) }
+    <p><a id="${continueId}" href="${pageUrl}" target="_top">Continue with the payment</a></p>`
+  return { threeDSMethodData, html: printable('Contacting your bank', content, methodFrameScript) }
 }
+
+const continueId = 'three-d-secure-continue'
 
 export interface ChallengeForm {
   acsUrl: string
@@ -119,15 +134,7 @@ export const creqOf = ({ threeDSServerTransID, acsTransID, version, windowSize }
 /** A page for merchants to print that takes the cardholder to the issuer. */
 export function challengeForm(challenge: ChallengeForm): { creq: string; html: string } {
   const creq = creqOf(challenge)
-  const form = postForm({
-    action: challenge.acsUrl,
-    fields: [['creq', creq]],
-    inside: html`<noscript><button>Continue to your bank</button></noscript>`,
-  })
-  const content = html`<h1>Your bank asks you to confirm this payment</h1>
-    <p role="status">Contacting your bank…</p>
-    ${form}`
-  return { creq, html: printable('Confirm the payment with your bank', content) }
+  return { creq, html: issuerForm(challenge.acsUrl, [['creq', creq]]) }
 }
 
 export interface PayerForm {
@@ -145,20 +152,64 @@ export const payerFields = ({ pareq, termUrl, md }: Omit<PayerForm, 'acsUrl'>): 
 ]
 
 /** A page for merchants to print that takes the cardholder to the issuer of a card of 1.0.2. */
-export function payerForm({ acsUrl, ...fields }: PayerForm): { html: string } {
-  const form = postForm({
-    action: acsUrl,
-    fields: payerFields(fields),
-    inside: html`<noscript><button>Continue to your bank</button></noscript>`,
-  })
+export const payerForm = ({ acsUrl, ...fields }: PayerForm): { html: string } => ({
+  html: issuerForm(acsUrl, payerFields(fields)),
+})
+
+/** The button stays where a script runs too: the merchant's Content-Security-Policy may forbid ours. */
+function issuerForm(action: string, fields: PostForm['fields']): string {
   const content = html`<h1>Your bank asks you to confirm this payment</h1>
     <p role="status">Contacting your bank…</p>
-    ${form}`
-  return { html: printable('Confirm the payment with your bank', content) }
+    ${postForm({ action, fields, inside: html`<button>Continue to your bank</button>` })}`
+  return printable(
+    'Confirm the payment with your bank',
+    content,
+    `{${submitting}
+submit()
+}`,
+  )
 }
 
-/** No style and the smallest of scripts: the page stands under the merchant's own Content-Security-Policy, which must allow the latter. */
-const printable = (title: string, content: Markup): string =>
+/**
+ * Posts the form of a printed page. It stands among scripts of the merchant's, so its names are its own, and nothing of theirs is relied on. A form inside a form of the merchant's is
+ * none: then there is nothing to post.
+ */
+const submitting = `
+const form = document.getElementById('${postFormId}')
+const submit = () => { if (form) HTMLFormElement.prototype.submit.call(form) }`
+
+/**
+ * Goes on when the method came back, or when its time is over, whatever is loaded by then: it may hang. A message counts only from a page of the gateway's in that very frame.
+ * Who comes here by the back button, or out of a browser's cache of pages, is somewhere else in the payment: the hosted page knows where. Scripts can redefine `window.parent`,
+ * but not `window.top`.
+ */
+const methodFrameScript = `{${submitting}
+const link = document.getElementById('${continueId}')
+const frame = document.querySelector('iframe[name="${methodFrameName}"]')
+const [entry] = performance.getEntriesByType('navigation')
+let gone = false
+function goOn(query) {
+  if (gone) return
+  gone = true
+  location.replace(link.href + query)
+}
+if (window.top !== window) {
+  link.hidden = true
+  submit()
+} else if (entry && entry.type === 'back_forward') goOn('')
+else {
+  window.addEventListener('pageshow', (event) => { if (event.persisted) location.replace(link.href) })
+  window.addEventListener('message', ({ origin, source, data }) => {
+    if (origin !== link.origin || !frame || source !== frame.contentWindow) return
+    if (data && data.type === '${methodMessage}') goOn('?${methodRan.parameter}=${methodRan.returned}')
+  })
+  window.setTimeout(() => goOn('?${methodRan.parameter}=${methodRan.late}'), ${methodMs})
+  submit()
+}
+}`
+
+/** No style and one script, the same for every payment: it stands under the merchant's own Content-Security-Policy, which has to allow it. */
+const printable = (title: string, content: Markup, script: string): string =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -170,7 +221,7 @@ const printable = (title: string, content: Markup): string =>
       <body>
         ${content}
         <script>
-          document.getElementById('${postFormId}').submit()
+          ${verbatim(script)}
         </script>
       </body>
     </html>`.text

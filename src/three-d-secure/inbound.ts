@@ -6,8 +6,9 @@ import { TLSSocket } from 'node:tls'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
+import type { Turns } from '../base/turn.ts'
 import type { Version } from './authentication.ts'
-import { erroAbout, readMessage, writeMessage, type Message, type Unusable } from './codec.ts'
+import { erroAbout, messageReader, writeMessage, type Message, type Unusable } from './codec.ts'
 import { unreadable, unusableFor } from './unusable.ts'
 
 export type ResultVerdict =
@@ -38,6 +39,8 @@ export interface InboundParts {
   peers: ReadonlyMap<string, string>
   wanted(threeDSServerTransID: string): Promise<WantedResult | undefined>
   result(message: Message): Promise<ResultVerdict>
+  /** In which pieces a result is read. */
+  turns: Turns
   log: Log
   random: Random
   limits?: InboundLimits
@@ -181,7 +184,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
 async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<string | undefined> {
   const { log } = parts
   const read = isUtf8(body)
-    ? readMessage(body.toString('utf8'), { types: ['RReq', 'Erro'] })
+    ? await parts.turns.run(messageReader(body.toString('utf8'), { types: ['RReq', 'Erro'] }))
     : unreadable('the text is not UTF-8')
   if (read.is === 'unusable') {
     // An error is never answered with one: that could go on for ever.

@@ -1,22 +1,24 @@
 /** The form field `PaRes`: XML, compressed, in base64, after what browsers and servers do to it on the way. */
 import { inflateRawSync, inflateSync } from 'node:zlib'
+import { turnBudget, type InPieces } from '../base/turn.ts'
 
 /** The most that the upload takes. */
 const mostCharacters = 10_240
 /** A PARes with its certificates has some 10,000; 50 MB of zeros make a field of 68,000 characters. */
-const mostBytes = 256 * 1024
+const mostBytes = turnBudget.bytes
 
 /** `unreadable`: no form field of this kind at all, rather than one that means harm. */
 export type Inflated = { is: 'inflated'; xml: string } | { is: 'refused'; why: string; unreadable?: true }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-export function inflateParam(param: string): Inflated {
+export function* paramInflater(param: string): InPieces<Inflated> {
   if (param.length > mostCharacters) return { is: 'refused', why: `longer than ${mostCharacters} characters` }
   let why = 'not base64'
   for (const bytes of spellings(param).flatMap(decode)) {
     // RFC 1950 is what the protocol says; there are senders of bare RFC 1951.
     for (const inflate of [inflateSync, inflateRawSync]) {
+      yield ['bytes', mostBytes]
       const inflated = tryInflate(inflate, bytes)
       if (inflated === 'too large') return { is: 'refused', why: `inflates to more than ${mostBytes} bytes` }
       if (inflated === 'damaged') {

@@ -1,8 +1,11 @@
 /** Whose signature a PARes may carry: the path from the certificate in it to a root of the card's own network. */
 import { X509Certificate, type KeyObject } from 'node:crypto'
+import type { InPieces } from '../base/turn.ts'
 
 /** The network's roots are three or four levels above the issuer. */
-const most = { certificates: 8, issuers: 5 }
+const most = { certificates: 8, issuers: 5, checks: 16 }
+/** More bits, or a longer exponent, cost more time than any issuer's signature is worth. */
+const keys = { leastBits: 1_024, mostBits: 8_192, mostExponent: 2n ** 32n }
 
 /** MD5 is out: certificates under it have been forged. SHA-1 cannot be, as long as issuers of the time are to be understood. */
 const soundSignatures: ReadonlySet<string> = new Set([
@@ -17,17 +20,17 @@ export type Signer = { is: 'signer'; key: KeyObject } | { is: 'refused'; why: st
 const refused = (why: string): Signer => ({ is: 'refused', why })
 
 /**
- * The key of the one certificate that is no authority and issued none of the others, which may come in any order, if every certificate from it up to a root is sound: RSA of 1024 bits or
- * more, valid at that time, every issuer an authority. `roots` are PEM; one that cannot be read is a mistake of the configuration and throws.
+ * The key of the one certificate that is no authority and issued none of the others, which may come in any order, if every certificate from it up to a root is sound: RSA of 1024 to
+ * 8192 bits, valid at that time, every issuer an authority. `roots` are PEM; one that cannot be read is a mistake of the configuration and throws.
  */
-export function signerOf(certificates: readonly string[], roots: readonly string[], atMs: number): Signer {
+export function* signerFinder(certificates: readonly string[], roots: readonly string[], atMs: number): InPieces<Signer> {
   const trusted = roots.map((pem) => new X509Certificate(pem))
   if (certificates.length === 0) return refused('no certificate')
   if (certificates.length > most.certificates) return refused('too many certificates')
   const bag = new Map<string, X509Certificate>()
   for (const text of certificates) {
     const certificate = readCertificate(text)
-    if (!certificate) return refused('a certificate that cannot be read, or is not RSA of 1024 bits or more')
+    if (!certificate) return refused('a certificate that cannot be read, or is not RSA of 1024 to 8192 bits')
     bag.set(certificate.fingerprint256, certificate)
   }
   const given = [...bag.values()]
@@ -36,9 +39,9 @@ export function signerOf(certificates: readonly string[], roots: readonly string
   if (!leaf || ends.length > 1) return refused("not one certificate that may be the issuer's")
   if (trusted.some((root) => root.fingerprint256 === leaf.fingerprint256)) return refused('the signature is of a root')
   if (!isValid(leaf, atMs)) return refused('the certificate was not valid at the time of the purchase')
-  return leadsUp(leaf, { given, trusted, atMs }, most.issuers)
-    ? { is: 'signer', key: leaf.publicKey }
-    : refused('no path to a root of the network')
+  const way = yield* wayUp(leaf, { given, trusted, atMs })
+  if (way === 'too many checks') return refused('too many signatures to check')
+  return way === 'a root' ? { is: 'signer', key: leaf.publicKey } : refused('no path to a root of the network')
 }
 
 /** DER in base64, with whatever white space. */
@@ -54,10 +57,16 @@ function readCertificate(text: string): X509Certificate | undefined {
   }
 }
 
-const isStrong = ({ publicKey, raw }: X509Certificate): boolean =>
-  publicKey.asymmetricKeyType === 'rsa' &&
-  (publicKey.asymmetricKeyDetails?.modulusLength ?? 0) >= 1024 &&
-  soundSignatures.has(signatureAlgorithmOf(raw))
+function isStrong({ publicKey, raw }: X509Certificate): boolean {
+  const { modulusLength: bits = 0, publicExponent: exponent = 0n } = publicKey.asymmetricKeyDetails ?? {}
+  return (
+    publicKey.asymmetricKeyType === 'rsa' &&
+    bits >= keys.leastBits &&
+    bits <= keys.mostBits &&
+    exponent <= keys.mostExponent &&
+    soundSignatures.has(signatureAlgorithmOf(raw))
+  )
+}
 
 const isValid = ({ validFrom, validTo }: X509Certificate, atMs: number): boolean =>
   Date.parse(validFrom) <= atMs && atMs <= Date.parse(validTo)
@@ -68,19 +77,33 @@ interface Ground {
   atMs: number
 }
 
-function leadsUp(certificate: X509Certificate, ground: Ground, left: number): boolean {
-  const isIssuer = (issuer: X509Certificate) =>
-    issuer.fingerprint256 !== certificate.fingerprint256 &&
-    issuer.ca &&
-    isValid(issuer, ground.atMs) &&
-    certificate.checkIssued(issuer) &&
-    certificate.verify(issuer.publicKey)
-  if (ground.trusted.some(isIssuer)) return true
-  if (left === 0) return false
-  const others = ground.given.filter((one) => one.fingerprint256 !== certificate.fingerprint256)
-  // Without `certificate`, so that two that issued each other end.
-  return others.some((one) => isIssuer(one) && leadsUp(one, { ...ground, given: others }, left - 1))
+/**
+ * Level by level, each certificate once: those who wrote the message wrote the certificates too, and can make a great many ways among eight of them. Names and dates are compared
+ * before any signature is checked.
+ */
+function* wayUp(leaf: X509Certificate, { given, trusted, atMs }: Ground): InPieces<'a root' | 'nowhere' | 'too many checks'> {
+  let level = [leaf]
+  let left = given.filter((one) => one !== leaf)
+  let checks = 0
+  for (let issuers = 0; issuers <= most.issuers && level.length > 0; issuers++) {
+    const above = new Set<X509Certificate>()
+    for (const certificate of level)
+      for (const issuer of [...trusted, ...left]) {
+        if (above.has(issuer) || !canIssue(issuer, certificate, atMs)) continue
+        if (++checks > most.checks) return 'too many checks'
+        yield ['signatures', 1]
+        if (!certificate.verify(issuer.publicKey)) continue
+        if (trusted.includes(issuer)) return 'a root'
+        above.add(issuer)
+      }
+    left = left.filter((one) => !above.has(one))
+    level = [...above]
+  }
+  return 'nowhere'
 }
+
+const canIssue = (issuer: X509Certificate, certificate: X509Certificate, atMs: number): boolean =>
+  issuer.fingerprint256 !== certificate.fingerprint256 && issuer.ca && isValid(issuer, atMs) && certificate.checkIssued(issuer)
 
 /** Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OBJECT IDENTIFIER … }, … }: Node 20 does not tell it. In hex, empty when it is not there. */
 function signatureAlgorithmOf(der: Buffer): string {

@@ -3,12 +3,13 @@
  * what the signature covers, and each of its values is compared with what was asked.
  */
 import { sameText } from '../base/digest.ts'
+import { atOnce, type InPieces } from '../base/turn.ts'
 import { pares as paresTable, readLegacyMoment } from '../spec/three-d-secure/legacy.ts'
-import { inflateParam } from './pares-param.ts'
+import { paramInflater } from './pares-param.ts'
 import { readSignature, type SignedDocument } from './pares-signature.ts'
-import { signerOf } from './pares-signer.ts'
+import { signerFinder } from './pares-signer.ts'
 import { isId, openMessage, readValues, type LegacyValues } from './legacy.ts'
-import { readXml } from './legacy-xml.ts'
+import { most, readXml } from './legacy-xml.ts'
 
 /** What the PAReq said, as it spelled it. */
 export interface ExpectedPares {
@@ -55,19 +56,25 @@ const refused = (why: string): RefusedPares => ({ is: 'refused', why })
 /** Issuers of the time sent local time as GMT. */
 const clockLeewayMs = 24 * 3_600_000
 
-/** Judges the form field `PaRes`. Whatever it is, this does not throw; roots and a purchase date that cannot be read do. */
-export function verifyPares(paResParam: string, expected: ExpectedPares): ParesVerdict {
+/** Judges the form field `PaRes` in pieces. Whatever it is, this does not throw; roots and a purchase date that cannot be read do. */
+export function* paresVerifier(paResParam: string, expected: ExpectedPares): InPieces<ParesVerdict> {
   const purchasedAt = readLegacyMoment(expected.purchaseDate)
   if (Number.isNaN(purchasedAt)) throw new Error('a purchase date that is none')
-  const inflated = inflateParam(paResParam)
+  const inflated = yield* paramInflater(paResParam)
   if (inflated.is === 'refused') return inflated
+  yield ['bytes', inflated.xml.length]
+  yield ['nodes', most.elements]
   const outer = readOuter(inflated.xml, expected.messageId)
   if (outer.is === 'refused') return outer
-  const signer = signerOf(outer.certificates, expected.roots, purchasedAt)
+  const signer = yield* signerFinder(outer.certificates, expected.roots, purchasedAt)
   if (signer.is === 'refused') return signer
+  // The library reads the whole document once more.
+  yield ['bytes', inflated.xml.length]
+  yield ['signatures', 1]
   const signed = outer.verified(signer.key)
   if (signed.is === 'refused') return signed
   // From here on only what the signature covers exists.
+  yield ['bytes', signed.xml.length]
   const inner = readXml(signed.xml)
   if (inner.is === 'refused') return refused(`the signed part: ${inner.why}`)
   if (inner.root.name !== 'PARes' || inner.root.attributes.get('id') !== outer.paresId)
@@ -76,6 +83,10 @@ export function verifyPares(paResParam: string, expected: ExpectedPares): ParesV
   if (read.is === 'unusable') return refused(`does not fit: ${read.why}`)
   return judge(read.values, expected, purchasedAt, outer.paresId)
 }
+
+/** The same without giving way. */
+export const verifyPares = (paResParam: string, expected: ExpectedPares): ParesVerdict =>
+  atOnce(paresVerifier(paResParam, expected))
 
 /** The document as it came, of which nothing is believed. */
 function readOuter(text: string, messageId: string | undefined): SignedDocument | RefusedPares {

@@ -2,8 +2,10 @@ import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
+import type { Claimer } from '../storage/store-silence.ts'
 import { transaction } from '../storage/transaction.ts'
-import { openRanges, type CardRange, type Change, type Ranges } from './ranges.ts'
+import type { Change } from './range-changes.ts'
+import { openRanges, type CardRange, type Ranges } from './ranges.ts'
 
 const dutyOf = (directory: string) => `card ranges ${directory}`
 
@@ -19,7 +21,8 @@ const claim = statement<object>(`
     select d.name from duty d
     where d.name = $2 and d.due_at <= $3
       and (d.lease is null or d.lease = $1 or not exists (
-        select from heartbeat h where h.process_id = d.lease and h.beat_at > now() - $5::int * interval '1 millisecond'))
+        select from heartbeat h where h.process_id = d.lease
+          and (h.process_id <> all ($6::bigint[]) or h.beat_at > now() - $5::int * interval '1 millisecond')))
     for update of d skip locked)
   update duty d set lease = $1, due_at = $4 from due where d.name = due.name
   returning d.name`)
@@ -37,7 +40,8 @@ const postpone = statement<object>(`update duty set due_at = $3, lease = null wh
 const noteAsked = statement<object>(`update directory_state set asked_at = $2 where directory = $1`)
 const forgetSerial = statement<object>(`update directory_state set serial_num = null where directory = $1`)
 const noteRefreshed = statement<object>(`
-  update directory_state set version = version + $2::int, serial_num = $3, ds_start_version = $4, ds_end_version = $5, refreshed_at = $6
+  update directory_state set version = version + $2::int, serial_num = $3, ds_start_version = $4, ds_end_version = $5, refreshed_at = $6,
+    left_out_count = coalesce($7, left_out_count), left_out = coalesce($8, left_out)
   where directory = $1`)
 const removeRanges = statement<object>(`
   delete from card_range c using json_to_recordset($2) as n (start_range text, end_range text)
@@ -56,6 +60,8 @@ const readRanges = statement<RangeRow>(`
 
 /** Ranges in one statement; a full load of a large network has more than a hundred thousand. */
 const chunk = 2_000
+/** Entries that were left out, of which so many are kept to be shown; the others are counted. */
+const mostKept = 20
 
 interface StateRow {
   directory: string
@@ -105,10 +111,10 @@ export async function enterDirectory(pool: Pool, directory: string, at: number, 
 export async function claimDuty(
   pool: Pool,
   directory: string,
-  processId: bigint,
+  { processId, silent }: Claimer,
   now: number,
 ): Promise<{ is: 'mine' } | { is: 'not due'; lookAt: number }> {
-  const values = [processId, dutyOf(directory), timestamp(now), timestamp(now + leaseLookMs), deadAfterMs]
+  const values = [processId, dutyOf(directory), timestamp(now), timestamp(now + leaseLookMs), deadAfterMs, [...silent]]
   const [mine] = await pool.run(claim, values)
   if (mine) return { is: 'mine' }
   const [row] = await pool.run(dueAt, [dutyOf(directory)])
@@ -160,6 +166,8 @@ export interface Refreshed {
   change: Change
   serialNum: string | undefined
   speaks: Interval
+  /** Entries of a full load that cannot be used, each with the reason; undefined for a change. */
+  leftOut?: readonly string[] | undefined
   at: number
   /** When it is to be asked next. */
   due: number
@@ -170,7 +178,7 @@ export const endRefreshed = (
   pool: Pool,
   directory: string,
   processId: bigint,
-  { change, serialNum, speaks, at, due }: Refreshed,
+  { change, serialNum, speaks, leftOut, at, due }: Refreshed,
 ): Promise<boolean> =>
   transaction(pool, async (runner) => {
     const [mine] = await runner.run(letGo, [dutyOf(directory), processId, timestamp(due), null])
@@ -187,6 +195,8 @@ export const endRefreshed = (
       speaks.start ?? null,
       speaks.end ?? null,
       timestamp(at),
+      leftOut?.length ?? null,
+      leftOut?.slice(0, mostKept) ?? null,
     ])
     return true
   })

@@ -78,16 +78,21 @@ describe('a body that is no JSON object is INVALID_REQUEST, in the body of a fai
   })
 })
 
-describe('a body may have 2 MiB', { concurrency: 2 }, () => {
-  const filled = (bytes: number): string => `{"filling":"${'x'.repeat(bytes)}",`
-  it('a little less is read', async () => {
+describe('a body may have 64 KiB', { concurrency: 2 }, () => {
+  /** So many bytes of JSON. */
+  const filled = (body: object, bytes: number): string => {
+    const rest = `",${JSON.stringify(body).slice(1)}`
+    return `{"filling":"${'x'.repeat(bytes - rest.length - 12)}${rest}`
+  }
+  it('exactly as many are read', async () => {
     const made = initiate(mobile, 'sale')
-    accepted(await post(urlOf(mobile, made), filled(2_090_000) + JSON.stringify(made.body).slice(1)), made)
+    const body = filled(made.body, 65_536)
+    assert.equal(body.length, 65_536)
+    accepted(await post(urlOf(mobile, made), body), made)
   })
-  it('more is INVALID_REQUEST', async () => {
+  it('one more is INVALID_REQUEST', async () => {
     const made = initiate(mobile, 'sale')
-    const told = await post(urlOf(mobile, made), filled(2_200_000) + JSON.stringify(made.body).slice(1))
-    refused(told, 'INVALID_REQUEST', /\S/, made.invoiceId)
+    refused(await post(urlOf(mobile, made), filled(made.body, 65_537)), 'INVALID_REQUEST', /\S/, made.invoiceId)
   })
 })
 

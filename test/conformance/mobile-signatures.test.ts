@@ -93,7 +93,7 @@ describe('the service signs as these do', () => {
     await checked(made)
   })
   it('a merchant whose key is no 32 hexadecimal digits has no mobile API: the operator is told, or the app', async () => {
-    const way = await newMerchant('any-text', 'a-key-of-another-kind-32-long...').catch((thrown: unknown) => {
+    const way = await newMerchant('any-text', 'qV7-x2LmPz0RfYc9TgWbNe!kDh4.Js8_').catch((thrown: unknown) => {
       assert.match(String(thrown), /hexadecimal/)
       return undefined
     })

@@ -212,7 +212,7 @@ describe('a credit that does not go well', { concurrency: 8 }, () => {
     assert.deepEqual(await booksOf(world, source), [debit(source, 'approved')])
     assert.deepEqual(await booksOf(world, destination), [credit(destination, 'approved')])
   })
-  for (const effect of ['no_answer', 'answer_after_reversal'])
+  for (const effect of ['no_answer', 'answer_after_reversal', 'wrong_stan'])
     it(`unknown, ${effect}: the debit is returned only when the credit is known not to stand`, () => lostCredit(effect))
   it('unknown, and its reversal unanswered too: PROCESSING, the debit kept, until the acquirer answers', async () => {
     const { changes, source, destination } = fresh()
@@ -227,10 +227,6 @@ describe('a credit that does not go well', { concurrency: 8 }, () => {
     assert.deepEqual([out?.state, into?.state], ['reversed', 'reversed'])
   })
 })
-
-// Alone: the wrong STAN is that of what is sent next.
-it('a credit answered under a wrong STAN: the debit is returned only when the credit is known not to stand', () =>
-  lostCredit('wrong_stan'))
 
 describe('3-D Secure is about the total', { concurrency: 2 }, () => {
   it('the issuer is asked about amount and commission', async () => {

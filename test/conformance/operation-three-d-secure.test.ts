@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
-import { accepted, type Changes, type Order } from './client.ts'
+import { accepted, refused, settled, type Changes, type Order } from './client.ts'
 import { begin, booked, bySerial, follow, followed, line, notAllowed, part } from './operations.ts'
-import { cardOf, carryThrough, mastercard, uploadMethod, visa, waitsFor } from './shopper.ts'
+import { altered, cardOf, carryThrough, mastercard, passChallenge, uploadCres, uploadMethod, visa, waitsFor } from './shopper.ts'
 
 /** Preauth and account verification with 3-D Secure: the flow of a sale, under stages of their own. */
 
@@ -103,5 +103,25 @@ describe('what an issuer leaves out of the answer to an account verification', {
   it('without an ECI it is the one that the network has for what is no payment', async () => {
     assert.deepEqual(await lacking('eci', mastercard, 'frictionless'), ['approved', 'AUTHENTICATED', 'N2', undefined])
     assert.deepEqual(await lacking('eci', mastercard, 'frictionless-denied'), ['declined', 'NOT_AUTHENTICATED', 'N0', '2001'])
+  })
+})
+
+describe('a CRes without a status', { concurrency: 4 }, () => {
+  async function bareCres(made: Order) {
+    accepted(await uploadMethod(world, made, await waitsFor(world, made, 'MethodUrlFrame')))
+    const { cres } = await passChallenge(await waitsFor(world, made, 'CReqForm'))
+    return { cres, bare: altered(cres, { transStatus: undefined }) }
+  }
+  it('is taken of an account verification: the result of the directory server decides', async () => {
+    const made = await secured('account-verification', 'challenge')
+    accepted(await uploadCres(world, made, (await bareCres(made)).bare))
+    assert.equal((await settled(world, made)).status, 'approved')
+  })
+  it('is refused of a payment, which then is finished by a whole one', async () => {
+    const made = await secured('preauth', 'challenge')
+    const { cres, bare } = await bareCres(made)
+    refused(await uploadCres(world, made, bare), 3, /cres is invalid: .*201 transStatus/)
+    accepted(await uploadCres(world, made, cres))
+    assert.equal((await settled(world, made)).status, 'approved')
   })
 })

@@ -72,6 +72,8 @@ describe('lengths count Unicode code points, and hold at both ends', { concurren
   ]) {
     takes(`${name} of one character`, { [name]: 'x' })
   }
+  takes('birthday of six digits', { birthday: '011120' })
+  for (const birthday of ['01112', '0111200', '2001-1']) refuses(`birthday ${birthday}`, 'birthday', { birthday })
   takes('an IPv4 address', { ipaddress: '203.0.113.7' })
   takes('an IPv6 address', { ipaddress: '2001:db8::1' })
   for (const ipaddress of ['here', '203.0.113.256', '1.2.3', '2001:db8::1::2'])

@@ -57,6 +57,37 @@ describe('an upload is answered by async-response with the ids of the order', { 
   })
 })
 
+describe('the telephone numbers of the sale', { concurrency: 4 }, () => {
+  /** The AReq as the issuer noted it. */
+  async function atIssuer(changes: Changes): Promise<Record<string, unknown>> {
+    const { made, seen } = await atMethod(world, 'frictionless', changes)
+    accepted(await uploadMethod(world, made, seen))
+    await approvedOnce(world, made)
+    const id = seen['tds-method-url-frame-3ds-server-trans-id']
+    const log = (await (await fetch(`${world.acsUrl}/admin/log?id=${id}`)).json()) as {
+      messages: { type: string; message: Record<string, unknown> }[]
+    }
+    return log.messages.find(({ type }) => type === 'AReq')!.message
+  }
+  it('reach the issuer as country code and number, where they say their country', async () => {
+    const { homePhone, mobilePhone } = await atIssuer({ phone: '+442079460000', cell_phone: '00491701234567' })
+    assert.deepEqual(
+      [homePhone, mobilePhone],
+      [
+        { cc: '44', subscriber: '2079460000' },
+        { cc: '49', subscriber: '1701234567' },
+      ],
+    )
+  })
+  it('are left out where they may be of any country, and the payment goes on', async () => {
+    const areq = await atIssuer({ phone: '02079460000', cell_phone: '2135550123' })
+    assert.deepEqual(
+      Object.keys(areq).filter((name) => /phone/i.test(name)),
+      [],
+    )
+  })
+})
+
 const saleBrowser: Changes = {
   customer_browser_info: 'true',
   customer_browser_screen_width: '1920',

@@ -9,7 +9,8 @@ import { insertDeliveries, openDeliveryStore } from '../../src/delivery/store.ts
 import { openOutgoing, type Outgoing } from '../../src/http/outgoing.ts'
 import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import { openHeartbeat, type Heartbeat } from '../../src/storage/store-heartbeat.ts'
+import type { Heartbeat } from '../../src/storage/store-heartbeat.ts'
+import { openHeartbeat } from '../harness/heartbeat.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
@@ -24,6 +25,8 @@ const day = 86_400 * second
 let database: TestDatabase
 let pool: Pool
 let heartbeat: Heartbeat
+/** Judges nobody dead. */
+const alone = { processId: 1n, silent: [] }
 let outgoing: Outgoing
 let merchant: Receiver
 
@@ -78,6 +81,7 @@ test('a merchant that never answers 200 is called thirty times over fourteen day
     clock,
     random: systemRandom,
     heartbeat,
+    judge: () => Promise.resolve(alone),
     log,
     timeoutMs: 10_000,
     maxInHand: 100,
@@ -128,12 +132,15 @@ test('a merchant that never answers 200 is called thirty times over fourteen day
   await sender.stop(1_000)
 })
 
+const turns = [{ merchantId: 1n, held: 0, blocked: [], from: 0 }]
+const room = { all: 10, common: 10, few: 1 }
+
 test('a newer message of an order waits only for the first try of the older one', async () => {
   const store = openDeliveryStore(pool)
   const now = systemClock.now()
   await insertDeliveries(pool, [message(11, '/both', now), message(12, '/both', now)], undefined)
-  const claim = async (at: number) => (await store.claimDue(1n, at, 10, [])).map(({ deliveryNo }) => deliveryNo)
-  const [first] = await store.claimDue(1n, now, 10, [])
+  const claim = async (at: number) => (await store.claimDue(alone, at, turns, room)).taken.map(({ deliveryNo }) => deliveryNo)
+  const [first] = (await store.claimDue(alone, now, turns, room)).taken
   assert.ok(first?.deliveryNo === 11)
   assert.deepEqual(await claim(now), [], 'the newer one waits while the older one is tried for the first time')
   await store.saveTries([{ delivery: first, at: now, durationMs: 5, httpStatus: 500, state: 'due', dueAt: now + 3_600_000 }], 1n)
@@ -146,7 +153,7 @@ test('a process that was taken over notes nothing, and a message is in one hand 
   await insertDeliveries(pool, [message(21, '/taken', now)], undefined)
   // Process 7 has no heartbeat: it is dead.
   const claim = async (processId: bigint, at: number) =>
-    (await store.claimDue(processId, at, 10, [])).find(({ deliveryNo }) => deliveryNo === 21)
+    (await store.claimDue({ processId, silent: [] }, at, turns, room)).taken.find(({ deliveryNo }) => deliveryNo === 21)
   const mine = await claim(7n, now)
   assert.equal(await claim(1n, now), undefined, 'not looked at before its time')
   const theirs = await claim(1n, now + 5_000)

@@ -105,6 +105,7 @@ describe('without repeats, an authorisation whose answer is lost becomes unknown
     ['no answer',                         { no_answer: true }],
     ['an answer after the time is up',    { delay_ms: 6_000 }],
     ['an answer after the reversal',      { answer_after_reversal: true }],
+    ['an answer under a wrong STAN',      { wrong_stan: true }],
   ]
   for (const [what, effect] of lost) test(what, () => lostAndTakenBack(effect))
 
@@ -152,10 +153,6 @@ test('on a line of 120 ms, and of 380 ms, every sale is approved', async () => {
   }
   await desk.line({ latency_ms: 0 })
 })
-
-// The wrong STAN is the next one: the answer would be taken for that of what is sent just after it.
-test('an authorisation that is answered under a wrong STAN becomes unknown and is taken back', () =>
-  lostAndTakenBack({ wrong_stan: true }))
 
 // Each ends the line, and with it whatever else is under way there: one after another.
 // oxfmt-ignore

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { configuration } from '../../simulation/configuration.ts'
-import { openFixedKeys } from '../../simulation/gateway.ts'
+import { openFixedKeys } from '../../simulation/fixed-keys.ts'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
@@ -17,9 +17,10 @@ import { openOrderStore } from '../../src/order/store.ts'
 import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { hideBy } from '../../src/risk/limits.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import { openHeartbeat, type Heartbeat } from '../../src/storage/store-heartbeat.ts'
+import type { Heartbeat } from '../../src/storage/store-heartbeat.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
 import { until } from '../conformance/client.ts'
+import { openHeartbeat } from '../harness/heartbeat.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../harness/proxy.ts'
@@ -150,7 +151,10 @@ describe('a batch loses its connection in the second round, when an order of the
 test('a process that is slow while it writes its first beat does not take its lease for fresher than its row is', async () => {
   const clock = openHandClock(0)
   const instance = 'place of two'
-  await straight.run(statement(`insert into heartbeat values (10, $1, now(), now())`), [instance])
+  await straight.run(
+    statement(`insert into heartbeat (process_id, instance, started_at, beat_at) values (10, $1, now(), now())`),
+    [instance],
+  )
   const rival = await straight.connect()
   let opening: Promise<Heartbeat> | undefined
   try {
@@ -239,7 +243,7 @@ const doorOn = (pool: Pool, heartbeat: Heartbeat, clock: Clock, onStep: DoorSett
     },
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, systemRandom),
     onStep,
-    deliveryRoom: () => 100,
+    deliveryRoom: () => () => true,
     onDeliveries: () => {},
   })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { order, settled, until, type Fields, type Order } from '../conformance/client.ts'
+import { newOrderId, order, settled, until, type Changes, type Fields, type Order } from '../conformance/client.ts'
+import { begin } from '../conformance/operations.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { bothBooks, ended, follow, openWork, preauth, sumsOf, type Ask, type Operation } from '../harness/follow.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
@@ -24,6 +25,9 @@ after(async () => {
   await desk?.close()
   await world?.stop()
 })
+
+const keyedSale = (at: World, key: string, changes: Changes = {}): Promise<Fields> =>
+  begin(at, 'sale', changes, { headers: { 'idempotency-key': key } })
 
 const either = (at: number): World => (at % 2 === 0 ? first : second).world
 const all = (wishes: readonly [Operation, Ask][], made: Order): Promise<Fields[]> =>
@@ -55,7 +59,7 @@ test('30 rounds: the same return eight times over both at once gives the money b
     const made = await order(either(round))
     await settled(either(round), made)
     const replies = await all(
-      Array.from({ length: 8 }, () => ['return', { amount: '2.00', idempotencyKey: 'once' }]),
+      Array.from({ length: 8 }, () => ['return', { amount: '2.00', idempotencyKey: `once-${round}` }]),
       made,
     )
     assert.equal(taken(replies).length, 8, JSON.stringify(replies))
@@ -64,11 +68,76 @@ test('30 rounds: the same return eight times over both at once gives the money b
   }
 })
 
+test('10 rounds: the same return eight times over both at once, without a key, and once more when it is approved, gives the money back once', async () => {
+  for (let round = 0; round < 10; round++) {
+    const made = await order(either(round))
+    await settled(either(round), made)
+    const replies = await all(
+      Array.from({ length: 8 }, () => ['return', { amount: '2.00' }]),
+      made,
+    )
+    assert.equal(taken(replies).length, 8, JSON.stringify(replies))
+    await approved(made, replies)
+    replies.push(await follow(either(round + 1), 'return', made, { amount: '2.00' }))
+    await approved(made, replies)
+    assert.deepEqual(await sumsOf(desk, made), ['1050', '200'])
+  }
+})
+
+test('10 rounds: eight returns that are alike but for their keys, each twice over both at once: five fit, each once', async () => {
+  for (let round = 0; round < 10; round++) {
+    const made = await order(either(round))
+    await settled(either(round), made)
+    const replies = await all(
+      Array.from({ length: 16 }, (_, at) => ['return', { amount: '2.00', idempotencyKey: `alike-${round}-${at >> 1}` }]),
+      made,
+    )
+    assert.equal(taken(replies).length, 10, JSON.stringify(replies))
+    assert.deepEqual(codes(replies), ['10'])
+    await approved(made, taken(replies))
+    assert.deepEqual(await sumsOf(desk, made), ['1050', '1000'])
+  }
+})
+
+test('10 rounds: returns of two orders under one key, and a sale, at once over both: one of them is done, the others are refused', async () => {
+  for (let round = 0; round < 10; round++) {
+    const [one, other] = [await order(either(round)), await order(either(round))]
+    await settled(either(round), one)
+    await settled(either(round), other)
+    const idempotencyKey = `common-${round}`
+    const replies = await Promise.all([
+      follow(either(round), 'return', one, { amount: '2.00', idempotencyKey }),
+      follow(either(round + 1), 'return', other, { amount: '2.00', idempotencyKey }),
+      keyedSale(either(round), idempotencyKey),
+    ])
+    assert.equal(taken(replies).length, 1, JSON.stringify(replies))
+    assert.deepEqual(codes(replies), ['11'])
+    for (const reply of replies)
+      if (reply.type !== 'async-response')
+        assert.equal(reply['error-message'], `Idempotency-Key ${idempotencyKey} is already in use`)
+    const returned = [await sumsOf(desk, one), await sumsOf(desk, other)].map(([, sum]) => sum)
+    assert.equal(returned.filter((sum) => sum === '200').length, replies[2].type === 'async-response' ? 0 : 1)
+  }
+})
+
+test('10 rounds: one sale under one key eight times over both at once is one order, and so under eight keys', async () => {
+  for (let round = 0; round < 10; round++) {
+    const client_orderid = newOrderId()
+    const replies = await Promise.all(
+      Array.from({ length: 16 }, (_, at) =>
+        keyedSale(either(at), at % 2 === 0 ? `sale-${round}` : `sale-${round}-${at}`, { client_orderid }),
+      ),
+    )
+    assert.equal(taken(replies).length, 16, JSON.stringify(replies))
+    assert.equal(new Set(replies.map((reply) => reply['gateway-order-id'])).size, 1)
+  }
+})
+
 test('30 rounds: four returns that differ by name and comment, asked of both processes, each three times: each request means its own return', async () => {
   for (let round = 0; round < 30; round++) {
     const made = await order(either(round))
     await settled(either(round), made)
-    const named = (at: number) => ['one', 'two', 'three', 'four'][at % 4]!
+    const named = (at: number) => `${['one', 'two', 'three', 'four'][at % 4]}-${round}`
     const replies = await all(
       Array.from({ length: 12 }, (_, at) => ['return', { amount: '2.00', comment: named(at), idempotencyKey: named(at) }]),
       made,

@@ -54,7 +54,7 @@ describe('what the issuer and the acquirer are told', { concurrency: 4 }, () => 
     createHmac('sha256', Buffer.from(readFileSync(join(world.directory, 'certificates', 'cavv.key'), 'utf8').trim(), 'hex'))
       .update([card, ...rest].join('|'))
       .digest()
-      .subarray(0, 20)
+      .subarray(0, card.startsWith('5') ? 21 : 20)
       .toString('base64')
 
   // oxfmt-ignore
@@ -63,6 +63,8 @@ describe('what the issuer and the acquirer are told', { concurrency: 4 }, () => 
     ['challenge',    {},                                           '321', '2.2.0', '05', 'Y'],
     ['attempt',      { credit_card_number: '4000000000002115' },   '123', '2.2.0', '06', 'A'],
     ['frictionless', { credit_card_number: '5200000000001104' },   '123', '2.1.0', '02', 'Y'],
+    ['challenge',    { credit_card_number: '5200000000002102' },   '321', '2.2.0', '02', 'Y'],
+    ['attempt',      { credit_card_number: '5200000000002110' },   '123', '2.2.0', '01', 'A'],
   ]
   for (const [method, card, cvv2, version, eci, status] of ways)
     test(`${method}, ${version}: the acquirer gets ECI ${eci}, the proof and where it comes from, of the amount that was authenticated; 1.0.2 is never offered`, async () => {

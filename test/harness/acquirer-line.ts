@@ -2,12 +2,14 @@ import { Duplex } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
-import { Link, usualLimits, type Answer, type LinkLimits, type LinkOptions } from '../../src/acquirer/iso8583/link.ts'
+import { Link, type Answer, type LinkOptions, type MismatchOf } from '../../src/acquirer/iso8583/link.ts'
+import { usualLimits, type LinkLimits } from '../../src/acquirer/iso8583/link-limits.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Message } from '../../src/spec/iso8583.ts'
 import { AcquirerPeer, HandClock, replyTo, until } from './acquirer-peer.ts'
 
 export const always = (): boolean => true
+export const anyAnswer: MismatchOf = () => undefined
 
 export const sale = (stan: number): Message => ({
   type: '1200',
@@ -50,7 +52,13 @@ export async function openLine(t: TestContext, setup: Setup = {}): Promise<Line>
     await peer.stop()
     await closed
   })
-  return { peer, clock, link, strays, ask: (stan, deadline = 60_000, may = always) => link.ask(sale(stan), deadline, may) }
+  return {
+    peer,
+    clock,
+    link,
+    strays,
+    ask: (stan, deadline = 60_000, may = always) => link.ask(sale(stan), deadline, may, anyAnswer),
+  }
 }
 
 export async function openUp(t: TestContext, setup: Setup = {}): Promise<Line> {

@@ -35,6 +35,11 @@ export class HandClock implements Clock {
     this.#at = end
   }
 
+  /** Time passes while the process stands still: what falls due runs afterwards, all of it late. */
+  standStill(forMs: number): void {
+    this.#at += forMs
+  }
+
   /** Milliseconds until the next timer, if there is one. */
   next(): number | undefined {
     return this.#timers.size === 0 ? undefined : Math.min(...[...this.#timers].map((timer) => timer.due)) - this.#at

@@ -17,10 +17,14 @@ export interface GatewayProcess {
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startWithinMs = 120_000
 
-export async function startServe(world: World): Promise<GatewayProcess> {
+/** `program` is a test's own, which serves as well. */
+export async function startServe(world: World, program?: string): Promise<GatewayProcess> {
   const key = readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8').trim()
   const env = { ...process.env, DATABASE_URL: world.databaseUrl, TOLLGATE_KEY: key, PORT: '0', LOG_LEVEL: 'info' }
-  const child = spawn(process.execPath, [main, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, program === undefined ? [main, 'serve'] : [program], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const lines = createInterface(child.stdout)

@@ -1,6 +1,6 @@
 /** One good message of each type in each version, with every field that has a row. Written by hand from the field lists of EMVCo, not from the tables. */
 import type { Version } from '../../src/three-d-secure/authentication.ts'
-import type { MessageType } from '../../src/three-d-secure/codec.ts'
+import type { MessageType, Read, Unusable } from '../../src/three-d-secure/codec.ts'
 
 export const serverId = '0739d5aa-1111-4222-8333-0123456789ab'
 export const acsId = '1739d5aa-1111-4222-8333-0123456789ab'
@@ -197,4 +197,12 @@ export function changed(fields: Fields, path: string, value: unknown): Fields {
   if (value === undefined) delete at[last]
   else at[last] = value
   return copy
+}
+
+/** `ok`, or the code and the names of the fields, also of an entry of a list that was left out. */
+export function verdictOf(read: Read | Unusable): string {
+  if (read.is === 'unusable') return `${read.errorCode} ${read.errorDetail}`
+  const [first] = read.leftOut ?? []
+  if (first === undefined) return 'ok'
+  return first.missing.length > 0 ? `201 ${first.missing.join()}` : `203 ${first.unfit.join()}`
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { nextTurn } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import { openTurns } from '../../src/base/turn.ts'
 import { openServer } from '../../src/http/server.ts'
 import type { BrowserData, CompInd } from '../../src/three-d-secure/authentication.ts'
 import type { PageOrder } from '../../src/pages/three-d-secure-pages.ts'
@@ -42,6 +44,18 @@ export const over = {
   },
 } as const
 
+/** What the script of the page fills in. */
+export const filled = {
+  methodReturned: 'true',
+  javascriptEnabled: 'true',
+  javaEnabled: 'false',
+  language: 'zh-Hans-CN',
+  colorDepth: '30',
+  screenHeight: '1080',
+  screenWidth: '1920',
+  timeZone: '-345',
+}
+
 /** A result of some other payment. */
 export const foreign = 'Zm9yZWlnbg'
 
@@ -50,19 +64,22 @@ export type Pages = Awaited<ReturnType<typeof openPages>>
 export async function openPages() {
   const orders = new Map<string, PageOrder>()
   const asked: string[] = []
+  const begun: { token: string; seen: Partial<BrowserData> }[] = []
   const collected: { token: string; compInd: CompInd; browser: BrowserData }[] = []
   const returned: [token: string, cres: string][] = []
   const answers: { token: string; paRes: string; md: string }[] = []
   const open = (loopbackHttp: boolean) => {
     const log = openLog({ level: 'silent', destination: process.stdout })
-    const limits = { bodyLimitBytes: 100_000, maxBodiesBytes: 50_000, maxConnections: 50 }
+    const limits = { maxBodiesBytes: 50_000, maxConnections: 50 }
     const routes = threeDSecureRoutes({
       base: '/gateway',
       publicUrl: () => publicUrl,
       loopbackHttp,
       random: systemRandom,
       now: () => now,
+      turns: openTurns(nextTurn),
       find: (token) => (asked.push(token), Promise.resolve(orders.get(token))),
+      methodBegun: (token, seen) => Promise.resolve(begun.push({ token, seen }) > 0 ? now + 10_000 : undefined),
       browserCollected: (token, facts) => Promise.resolve(void collected.push({ token, ...facts })),
       // What a result says is of another payment where it says so.
       challengeReturned: (token, cres) => Promise.resolve(returned.push([token, cres]) > 0 && !cres.includes(foreign)),
@@ -79,6 +96,7 @@ export async function openPages() {
   let made = 0
   return {
     asked,
+    begun,
     collected,
     returned,
     answers,

@@ -271,7 +271,7 @@ export function openStage(world: World, desk: FaultDesk, merchant: Receiver): St
         acsTransID: acsTransId,
         dsTransID: dsTransId,
         transStatus: 'Y',
-        authenticationValue: proof.subarray(0, 20).toString('base64'),
+        authenticationValue: proof.subarray(0, card.startsWith('5') ? 21 : 20).toString('base64'),
         authenticationType: '02',
         eci: '05',
         interactionCounter: '01',

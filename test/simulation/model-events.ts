@@ -1,13 +1,25 @@
 /** What may happen to an order, drawn by chance: events of every kind, requests, and new orders. */
-import type { Chance } from '../../simulation/chance.ts'
+import { Chance } from '../../simulation/chance.ts'
+import type { DeliveryLease } from '../../src/delivery/store.ts'
 import type { FollowAsk } from '../../src/order/amounts.ts'
 import type { Event } from '../../src/order/event.ts'
 import { moveFor } from '../../src/order/machine.ts'
 import type { Order, Transaction } from '../../src/order/order.ts'
+import type { Claimer } from '../../src/storage/store-silence.ts'
 import type { Authentication } from '../../src/three-d-secure/authentication.ts'
 
-/** The first two processes live, the third is dead. */
-export const processes = [1n, 2n, 3n] as const
+/** The first two processes live, the third is dead, the fourth fell silent some time ago. */
+export const processes = [1n, 2n, 3n, 4n] as const
+export const silentProcess = 4n
+
+/** For how long the fourth has been silent: less than the dead-after span, then as long as a payment, an authentication or nothing of it may still be answered. */
+const silences = [1_000, 9_000, 16_500, 60_000] as const
+
+/** One of the processes, about to claim, and how long the fourth has been silent then; it may have judged it or not. */
+export const claimerBy = (chance: Chance): { by: Claimer; silentMs: number } => ({
+  by: { processId: chance.pick(processes), silent: chance.happens(0.7) ? [silentProcess] : [] },
+  silentMs: chance.pick(silences),
+})
 
 export const serial = (orderId: bigint) => `00000000-0000-4000-8000-${String(orderId).padStart(12, '0')}`
 
@@ -64,6 +76,7 @@ export function authenticationEventFor({ no, state }: Transaction, now: Authenti
   const proof = { status: 'Y', eci: '05', acsTransId: serial(7n), dsTransId: serial(8n), authenticationValue: 'a proof' } as const
   const verdict = { go: 'decline', verified: 'NOT_AUTHENTICATED', errorCode: '2001', errorMessage: 'no' } as const
   const events: Event[] = [
+    { is: 'method begun', ...about, learned: { methodUntil: at + 10_000 }, dueAt: at + 10_000 },
     { is: 'method uploaded', ...about, learned: { compInd: 'Y' }, lease: chance.pick(processes), leaseDueAt: at + 4_000 },
     { is: 'challenge required', ...about, learned: { status: 'C', acsUrl: 'https://issuer.test' }, dueAt: at + 60_000 },
     { is: 'challenge returned', ...about, learned: { cresAt: at }, dueAt: at + 15_000 },
@@ -124,4 +137,24 @@ export function newOrder(orderId: bigint, clientOrderid: string, now: number, ch
     transactions: [{ ...transaction, result: {}, tries: 0, createdAt: now }],
     attempts: [],
   }
+}
+
+/** Who takes the messages that go at once: nobody, or a process those of two orders of three. */
+export const leaseOf = (chance: Chance): DeliveryLease | undefined => {
+  const processId = chance.pick([undefined, ...processes])
+  return processId === undefined ? undefined : ({ orderId }) => (orderId % 3n === 0n ? undefined : processId)
+}
+
+/** What a claim of messages asks for; drawn apart, so that a history stays what it is. */
+export function claimAsk(at: number, blocked: string[]) {
+  const chance = new Chance(at)
+  const turns = [1n, 2n, 3n].map((merchantId) => {
+    return { merchantId, held: chance.pick([0, 2, 5]), blocked, from: chance.happens(0.2) ? at : 0 }
+  })
+  const rooms = [
+    { all: 1_000, common: 1_000, few: 1 },
+    { all: 6, common: 2, few: 4 },
+    { all: 3, common: -1, few: 4 },
+  ]
+  return { after: chance.pick([0n, 0n, 1n, 2n]), limit: chance.pick([1, 9]), turns, room: chance.pick(rooms) }
 }

@@ -3,10 +3,13 @@ import type { Chance } from '../../simulation/chance.ts'
 import { secret } from '../../src/base/secret.ts'
 import { declines, type Confirmed, type Fee, type Hold, type Invoice, type InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
 import type { InvoiceStore, Move, OpenInvoice } from '../../src/mobile-api/store-invoices.ts'
-import { processes } from './model-events.ts'
+import type { WrongSums } from '../../src/mobile-api/store-sums.ts'
+import { claimerBy, processes } from './model-events.ts'
 
 export interface Asking {
   store: InvoiceStore
+  sums: WrongSums
+  fallSilent: (agoMs: number) => Promise<void>
   chance: Chance
   now: () => number
   note: (answer: unknown) => void
@@ -76,13 +79,23 @@ const revealed = (open: OpenInvoice | undefined) =>
     ...Object.fromEntries(Object.entries(open.secrets).map(([name, value]) => [name, (value as { reveal(): string }).reveal()])),
   }
 
-export function invoiceCalls({ store, chance, now, note }: Asking): (() => Promise<void>)[] {
+export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Asking): (() => Promise<void>)[] {
   const asked: Invoice[] = []
   const some = () => (asked.length > 0 ? chance.pick(asked) : undefined)
   const add = async () => {
     const invoice = newInvoice(asked.length + 1, chance, now())
     asked.push(invoice)
     note(await store.add(invoice, newSecrets(chance), chance.pick(processes)))
+  }
+  /** For few cards, so that they run out of wrong sums; some answers are late, early, or of another form. */
+  const answers = async (invoice: Invoice) => {
+    const cardHash = chance.pick(['one card', 'one card', 'another'])
+    for (let n = 0; n < 4; n++) {
+      const answer = { answerNo: chance.whole(1, 3), sumMinor: chance.happens(0.2) ? 345n : 346n, cardHash }
+      const at = now() + chance.pick([0, 0, 0, 90_000, 86_400_000])
+      note(revealed(await sums.answer(invoice, answer, chance.pick(processes), at)))
+      note(await sums.count(cardHash, at))
+    }
   }
   return [
     add,
@@ -91,8 +104,11 @@ export function invoiceCalls({ store, chance, now, note }: Asking): (() => Promi
       for (const { merchantId, invoiceId } of asked) note(revealed(await store.find(merchantId, invoiceId)))
     },
     async () => {
-      const claimed = await store.claimDue(chance.pick(processes), now() + chance.whole(-2_000, 20_000), 1_000)
-      note(claimed.map(revealed).sort((a, b) => Number(a!.orderId - b!.orderId)))
+      const { by, silentMs } = claimerBy(chance)
+      await fallSilent(silentMs)
+      const claimed = await store.claimDue(by, now() + chance.whole(-2_000, 20_000), 1_000)
+      const opened = claimed.map(({ invoice, openSecrets }) => ({ invoice, secrets: openSecrets() }))
+      note(opened.map(revealed).sort((a, b) => Number(a!.orderId - b!.orderId)))
     },
     async () => {
       const invoice = some()
@@ -106,11 +122,14 @@ export function invoiceCalls({ store, chance, now, note }: Asking): (() => Promi
         now(),
       )
       note(revealed(moved))
+      if (moved?.invoice.state === 'answering') await answers(moved.invoice)
       if (moved?.invoice.hold) note(revealed(await store.findByPage(moved.invoice.hold.pageToken)))
     },
     async () => {
       const invoice = some()
-      if (invoice) await store.putBack(invoice, chance.pick(processes), now() + 500)
+      if (!invoice) return
+      if (chance.happens(0.5)) await store.rest(invoice, chance.pick(processes), now() + 500)
+      else await store.putBack(invoice, chance.pick(processes), now() + 500, chance.happens(0.1) ? 'parked' : undefined)
     },
   ]
 }

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { capturedMinor, judgeFollow, returnedMinor, type FollowAsk, type Judged } from '../../src/order/amounts.ts'
+import {
+  capturedMinor,
+  judgeFollow as judge,
+  mostFollowUps,
+  returnedMinor,
+  type FollowAsk,
+  type FollowRules,
+  type Judged,
+} from '../../src/order/amounts.ts'
 import { statusOfState, type Order, type State, type Transaction } from '../../src/order/order.ts'
 import type { FollowKind, OrderKind } from '../../src/spec/words.ts'
 import { frozen, now, orderIn, states } from './decide-orders.ts'
@@ -25,9 +33,19 @@ function drawnOn(kind: OrderKind, state: State, drawn: readonly Drawn[] = []): O
     result: {},
     tries: 0,
     createdAt: now - 1_000,
+    ...(['approved', 'declined', 'filtered', 'error'].includes(at) ? { finalAt: now - 500 } : {}),
   }))
   return frozen({ ...made, transactions: [payment, ...others] })
 }
+
+const tenMinutes = 600_000
+const judgeFollow = (
+  order: Order,
+  ask: FollowAsk,
+  rules: Omit<FollowRules, 'repeatWindowMs'>,
+  at: number,
+  repeatWindowMs = tenMinutes,
+) => judge(order, ask, { ...rules, repeatWindowMs }, at)
 
 const operations = ['capture', 'return', 'void'] as const
 const asking = (operation: FollowAsk['operation'], minor?: bigint): FollowAsk => ({
@@ -40,7 +58,6 @@ const asking = (operation: FollowAsk['operation'], minor?: bigint): FollowAsk =>
 function told(judged: Judged): string {
   if (judged.is === 'allowed') return `${judged.kind} ${judged.amountMinor}`
   if (judged.is === 'exceeds') return `over ${judged.left}`
-  if (judged.is === 'key in use') return 'key in use'
   return judged.is === 'repeat' ? `repeat of ${judged.transaction.no}` : judged.is === 'wrong state' ? 'wrong' : 'no part'
 }
 
@@ -161,7 +178,6 @@ test('money that is being captured cannot be given back yet', () => {
 
 describe('the same once more', () => {
   const may = { capture: true, return: true }
-  const day = 24 * 3_600_000
   const asked = (order: Order, changes: Partial<Transaction>): Order =>
     frozen({ ...order, transactions: order.transactions.map((t) => (t.no === 2 ? { ...t, ...changes } : t)) })
   const part = (state: State): Order => drawnOn('sale', 'approved', [['return', 400n, state]])
@@ -170,13 +186,32 @@ describe('the same once more', () => {
     return { ...rest, ...changes }
   }
 
-  test('without a name of its own it is the first one while that is open, and a new one afterwards', () => {
-    for (const state of states) {
-      const isOpen = ['processing', 'unknown'].includes(statusOfState(state))
-      const expected = isOpen ? 'repeat of 2' : 'return 400'
-      assert.equal(told(judgeFollow(part(state), plain(400n), may, now)), expected, state)
-    }
-  })
+  // What an equal request is, by the state of the first one and the time since that was reached.
+  // oxfmt-ignore
+  const repeats: [State | 'open', sinceMs: number, windowMs: number, expected: string][] = [
+    ['open',      0,                   tenMinutes, 'repeat of 2'],
+    ['open',      0,                   0,          'repeat of 2'],
+    ['unknown',   0,                   tenMinutes, 'repeat of 2'],
+    ['unknown',   0,                   0,          'repeat of 2'],
+    ['approved',  0,                   tenMinutes, 'repeat of 2'],
+    ['approved',  tenMinutes - 1,      tenMinutes, 'repeat of 2'],
+    ['approved',  tenMinutes,          tenMinutes, 'return 400'],
+    ['approved',  86_400_000,          tenMinutes, 'return 400'],
+    ['approved',  59_999,              60_000,     'repeat of 2'],
+    ['approved',  60_000,              60_000,     'return 400'],
+    ['approved',  0,                   0,          'return 400'],
+    ['declined',  0,                   tenMinutes, 'return 400'],
+    ['filtered',  0,                   tenMinutes, 'return 400'],
+    ['error',     0,                   tenMinutes, 'return 400'],
+  ]
+  for (const [state, sinceMs, windowMs, expected] of repeats)
+    test(`an equal request ${sinceMs} ms after the first was ${state}, with a window of ${windowMs} ms: ${expected}`, () => {
+      const open = states.filter((one) => statusOfState(one) === 'processing')
+      for (const one of state === 'open' ? open : [state]) {
+        const order = asked(part(one), { createdAt: now - 30 * 86_400_000, finalAt: now - sinceMs })
+        assert.equal(told(judgeFollow(order, plain(400n), may, now, windowMs)), expected, one)
+      }
+    })
 
   test('another amount, comment or operation is another request', () => {
     const open = asked(part('authorising'), { asked: { operation: 'return', comment: 'a' } })
@@ -196,43 +231,76 @@ describe('the same once more', () => {
     assert.equal(told(judgeFollow(whole, plain(1000n), may, now)), 'wrong', 'named, it is another request')
   })
 
-  test('under an Idempotency-Key it is the first one for a day, whatever became of that', () => {
-    for (const state of states) {
-      const named = asked(part(state), { asked: { operation: 'return', idempotencyKey: 'k' }, createdAt: now - day + 1 })
-      assert.equal(told(judgeFollow(named, plain(400n, { idempotencyKey: 'k' }), may, now)), 'repeat of 2', state)
-      const isOpen = ['processing', 'unknown'].includes(statusOfState(state))
-      const other = plain(400n, { idempotencyKey: 'l' })
-      assert.equal(told(judgeFollow(named, other, may, now)), isOpen ? 'repeat of 2' : 'return 400', state)
-      assert.equal(told(judgeFollow(named, plain(400n), may, now)), isOpen ? 'repeat of 2' : 'return 400', state)
-      assert.equal(told(judgeFollow(named, { ...other, namedBefore: 2 }, may, now)), 'repeat of 2', state)
-      assert.equal(told(judgeFollow(named, plain(399n, { idempotencyKey: 'l', namedBefore: 2 }), may, now)), 'key in use', state)
-      assert.equal(told(judgeFollow(named, plain(399n, { idempotencyKey: 'k' }), may, now)), 'key in use', state)
-      assert.equal(told(judgeFollow(named, plain(400n, { idempotencyKey: 'k', comment: 'b' }), may, now)), 'key in use', state)
-      const old = asked(named, { createdAt: now - day })
-      assert.equal(
-        told(judgeFollow(old, plain(400n, { idempotencyKey: 'k' }), may, now)),
-        isOpen ? 'repeat of 2' : 'return 400',
-        state,
-      )
-    }
+  test('two keys are two requests, open or approved; one key, or none, is the same one', () => {
+    // oxfmt-ignore
+    const keys: [first: string | undefined, second: string | undefined, expected: string][] = [
+      [undefined, undefined, 'repeat of 2'],
+      [undefined, 'b',       'repeat of 2'],
+      ['a',       undefined, 'repeat of 2'],
+      ['a',       'a',       'repeat of 2'],
+      ['a',       'A',       'return 400'],
+      ['a',       'b',       'return 400'],
+    ]
+    for (const state of ['authorising', 'unknown', 'approved'] as const)
+      for (const [first, second, expected] of keys) {
+        const order = asked(part(state), {
+          asked: { operation: 'return', ...(first === undefined ? {} : { idempotencyKey: first }) },
+        })
+        const ask = plain(400n, second === undefined ? {} : { idempotencyKey: second })
+        assert.equal(told(judgeFollow(order, ask, may, now)), expected, `${state}: ${first}, then ${second}`)
+      }
   })
 
-  test('a name goes before what is equal and open', () => {
-    const order = asked(
-      drawnOn('sale', 'approved', [
-        ['return', 300n, 'approved'],
-        ['return', 400n, 'authorising'],
-      ]),
-      {
-        asked: { operation: 'return', idempotencyKey: 'k' },
-      },
-    )
-    assert.equal(told(judgeFollow(order, plain(300n, { idempotencyKey: 'k' }), may, now)), 'repeat of 2')
-    assert.equal(told(judgeFollow(order, plain(400n, { idempotencyKey: 'k' }), may, now)), 'key in use')
-    assert.equal(told(judgeFollow(order, plain(400n, { idempotencyKey: 'l' }), may, now)), 'repeat of 3')
+  test('of several equal ones it is the newest that counts', () => {
+    const order = drawnOn('sale', 'approved', [
+      ['return', 400n, 'approved'],
+      ['return', 400n, 'approved'],
+    ])
+    assert.equal(told(judgeFollow(order, plain(400n), may, now)), 'repeat of 3')
+  })
+
+  test('a void or cancel that is approved is answered with itself', () => {
+    for (const [kind, operation] of [
+      ['void', 'void'],
+      ['cancel', 'return'],
+    ] as const) {
+      // oxfmt-ignore
+      const order = asked(drawnOn('preauth', 'approved', [[kind, 1000n, 'approved']]), { asked: { operation, whole: true } })
+      assert.equal(told(judgeFollow(order, plain(undefined, { operation }), may, now)), 'repeat of 2', kind)
+      assert.equal(told(judgeFollow(order, plain(undefined, { operation, comment: 'again' }), may, now)), 'wrong', kind)
+    }
   })
 
   test('its serial number finds it when its own commit lost the answer', () => {
     assert.equal(told(judgeFollow(part('approved'), plain(400n, { serialNumber: 'serial-2' }), may, now)), 'repeat of 2')
+  })
+})
+
+describe('an order has at most a hundred captures, returns and voids', () => {
+  const may = { capture: true, return: true }
+  const returns = (count: number, state: State = 'approved'): Drawn[] =>
+    Array.from({ length: count }, () => ['return', 1n, state])
+  const captures = (count: number): Drawn[] => Array.from({ length: count }, () => ['capture', 1n, 'approved'])
+  // oxfmt-ignore
+  const rows: [what: string, kind: OrderKind, drawn: Drawn[], ask: FollowAsk, expected: string][] = [
+    ['the hundredth',                           'sale',    returns(99),  asking('return', 1n),   'return 1'],
+    ['one more part',                           'sale',    returns(100), asking('return', 1n),   'wrong'],
+    ['one more part that is more than is left', 'sale',    returns(100), asking('return', 901n), 'wrong'],
+    ['all that is left, not named',             'sale',    returns(100), asking('return'),       'return 900'],
+    ['all that is left, named',                 'sale',    returns(100), asking('return', 900n), 'return 900'],
+    ['a part, as those that came to nothing count', 'sale', returns(100, 'declined'), asking('return', 1n), 'wrong'],
+    ['a void, which releases all',              'sale',    returns(100, 'declined'), asking('void'), 'void 1000'],
+    ['one more capture',                        'preauth', captures(100), asking('capture', 1n), 'wrong'],
+    ['a capture of all that is left',           'preauth', captures(100), asking('capture'),     'capture 900'],
+    ['a part of what was captured',             'preauth', captures(100), asking('return', 1n),  'wrong'],
+    ['all that was captured',                   'preauth', captures(100), asking('return'),      'return 100'],
+    ['the same as the newest',                  'sale',    returns(100), { operation: 'return', serialNumber: 'a new one', amount: { minor: 1n, text: '0.01' } }, 'repeat of 101'],
+  ]
+  for (const [what, kind, drawn, ask, expected] of rows)
+    test(`${what}: ${expected}`, () => assert.equal(told(judgeFollow(drawnOn(kind, 'approved', drawn), ask, may, now)), expected))
+
+  test('what the gateway owes on its own does not count', () => {
+    const reversals: Drawn[] = Array.from({ length: mostFollowUps }, () => ['reversal', 1n, 'approved'])
+    assert.equal(told(judgeFollow(drawnOn('sale', 'approved', reversals), asking('return', 1n), may, now)), 'return 1')
   })
 })

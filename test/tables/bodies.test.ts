@@ -5,7 +5,8 @@ import { bodyReader, discard } from '../../src/http/body.ts'
 
 const kibi = 1024
 /** One body of the largest takes all room there is for large ones. */
-const limits = { bodyLimitBytes: 264 * kibi, maxBodiesBytes: 200 * kibi, maxConnections: 2 }
+const limits = { maxBodiesBytes: 200 * kibi, maxConnections: 2 }
+const limitBytes = 264 * kibi
 
 /** A body of so many bytes, in pieces of so many. */
 const sent = (length: number, piece: number) => {
@@ -14,8 +15,13 @@ const sent = (length: number, piece: number) => {
   return { bytes, stream: Readable.from(pieces) }
 }
 
-test('a body is what was sent, in pieces of any length', async () => {
+function reader() {
   const read = bodyReader(limits)
+  return (stream: Readable, announcedBytes: number, limit = limitBytes) => read(stream, announcedBytes, limit)
+}
+
+test('a body is what was sent, in pieces of any length', async () => {
+  const read = reader()
   for (const length of [0, 1, 1_000, 64 * kibi - 1, 64 * kibi, 64 * kibi + 1, 200 * kibi])
     for (const piece of [997, 40_000, length + 1]) {
       const { bytes, stream } = sent(length, piece)
@@ -35,7 +41,7 @@ const beside: readonly (readonly [number, 'read' | 'overloaded'])[] = [
 ]
 
 test('where large bodies have taken all room, those up to 64 KiB are read, and larger ones once there is room again', async () => {
-  const read = bodyReader(limits)
+  const read = reader()
   const large = await read(sent(264 * kibi, 264 * kibi).stream, 0)
   assert.equal(large.bytes?.length, 264 * kibi)
   for (const [length, becomes] of beside)
@@ -50,7 +56,7 @@ test('where large bodies have taken all room, those up to 64 KiB are read, and l
 })
 
 test('small bodies too have an end: as many as there may be connections', async () => {
-  const read = bodyReader(limits)
+  const read = reader()
   const small = () => read(sent(64 * kibi, 997).stream, 0)
   const [first] = [await small(), await small()]
   assert.deepEqual((await small()).overloaded, true)
@@ -59,7 +65,7 @@ test('small bodies too have an end: as many as there may be connections', async 
 })
 
 test('what is above the limit is too large, announced or not, and a body that breaks off gives its room back', async () => {
-  const read = bodyReader(limits)
+  const read = reader()
   for (const announced of [0, 264 * kibi + 1]) {
     const { bytes, overloaded } = await read(sent(announced || 264 * kibi + 1, 100 * kibi).stream, announced)
     assert.deepEqual([bytes, overloaded], [undefined, false])
@@ -73,6 +79,26 @@ test('what is above the limit is too large, announced or not, and a body that br
     )
     await assert.rejects(read(broken, 0), /cut off/)
   }
+})
+
+test('a body is read up to the limit of its route, and not a piece further', async () => {
+  const read = reader()
+  for (const limit of [kibi, 64 * kibi, 100 * kibi])
+    for (const piece of [997, 40_000]) {
+      const { bytes, stream } = sent(264 * kibi, piece)
+      let taken = 0
+      stream.on('data', ({ length }: Buffer) => (taken += length)).pause()
+      const body = await read(stream, 0, limit)
+      assert.deepEqual([body.bytes, body.overloaded], [undefined, false])
+      assert.ok(taken > limit && taken <= limit + piece, `${taken} of ${bytes.length} for ${limit}`)
+      const whole = sent(limit, piece)
+      const good = await read(whole.stream, limit, limit)
+      assert.ok(good.bytes?.equals(whole.bytes))
+      good.release()
+      const announced = sent(limit + 1, piece)
+      announced.stream.on('data', () => assert.fail('what is announced beyond the limit is not read')).pause()
+      assert.equal((await read(announced.stream, limit + 1, limit)).bytes, undefined)
+    }
 })
 
 test('what is left of a refused body is read to its end, up to a number of bytes, for some time, or until the sender is gone', async () => {

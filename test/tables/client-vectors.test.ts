@@ -72,13 +72,17 @@ const callbacks: readonly (readonly [status: string, orderid: string, name: stri
 test('a published callback is believed; one without any value is not, though its checksum holds', () => {
   for (const [status, orderid, name, key, control] of callbacks) {
     const text = `status=${status}&orderid=${orderid}&client_orderid=${name}&control=${control}`
-    const read = readCallback(text, key)
+    const expected = { client_orderid: name, orderid }
+    const read = readCallback(text, key, expected)
     assert.ok(read.is === 'callback' && read.status === status && read.order.orderid === orderid)
-    assert.equal(readCallback(text.replace(orderid, '99'), key).is, 'not genuine')
+    assert.equal(readCallback(text.replace(orderid, '99'), key, expected).is, 'not genuine')
   }
   const empty = '1a66987ac24e927ff2979f83a41cb818936a9e62'
   assert.equal(controlOf(['', '', ''], hosted), empty)
-  assert.deepEqual(readCallback(`control=${empty}`, hosted), { is: 'not genuine', why: 'its status is ""' })
+  assert.deepEqual(readCallback(`control=${empty}`, hosted, { client_orderid: '', orderid: '' }), {
+    is: 'not genuine',
+    why: 'its status is ""',
+  })
 })
 
 // oxfmt-ignore

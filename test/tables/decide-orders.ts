@@ -39,6 +39,7 @@ const leases: ReadonlySet<EventName> = new Set([
 ])
 /** Results of 3-D Secure, which name the authentication they are of. */
 export const ofAuthentications: ReadonlySet<EventName> = new Set([
+  'method begun',
   'method uploaded',
   'challenge required',
   'payer authentication required',

@@ -14,6 +14,7 @@ const payment: PaymentFacts = {
   phones: ['+49 (30) 123-456'],
   country: 'DE',
   cardCountry: 'US',
+  purpose: 'wallet 77',
   amountMinor: 1_050n,
   currency: 'USD',
   at: Date.UTC(2026, 6, 1, 23, 30),
@@ -32,7 +33,7 @@ const none = () => []
 const judge = (...rules: FilterRule[]) => screenPayment(rules, payment, none, payment.at)
 const listed = (
   is: 'black' | 'white' | 'loyalty',
-  of: 'card' | 'bin' | 'email' | 'ip' | 'phone' | 'country' | 'card-country',
+  of: 'card' | 'bin' | 'email' | 'ip' | 'phone' | 'country' | 'card-country' | 'purpose',
   value: string,
   more: Partial<FilterRule> = {},
 ) =>
@@ -44,7 +45,7 @@ describe('lists', () => {
   const hits = [
     ['card', '0123456789abcdef0123456789abcdef'], ['bin', '4111'], ['bin', '41111111111'], ['email', 'eve@EXAMPLE.com'], ['email', '@example.COM'],
     ['ip', '198.51.100.7'], ['ip', '198.51.100.99/24'], ['ip', '0.0.0.0/0'], ['ip', '::ffff:198.51.100.7'], ['phone', '0049 30 123456'], ['phone', '+4930123456'],
-    ['country', 'de'], ['card-country', 'US'],
+    ['country', 'de'], ['card-country', 'US'], ['purpose', ' Wallet 77 '],
   ] as const
   for (const [of, value] of hits)
     test(`${of} ${value} is found`, () => {
@@ -53,14 +54,14 @@ describe('lists', () => {
   // oxfmt-ignore
   const misses = [
     ['card', 'ffffffffffffffffffffffffffffffff'], ['bin', '4112'], ['bin', '41111111112'], ['email', 'adam@example.com'], ['email', '@ample.com'], ['ip', '198.51.100.8'],
-    ['ip', '198.51.100.0/30'], ['ip', '::/0'], ['phone', '4930123457'], ['country', 'US'], ['card-country', 'DE'],
+    ['ip', '198.51.100.0/30'], ['ip', '::/0'], ['phone', '4930123457'], ['country', 'US'], ['card-country', 'DE'], ['purpose', 'wallet 7'],
   ] as const
   for (const [of, value] of misses)
     test(`${of} ${value} is not`, () => assert.equal(judge(listed('black', of, value)).refusal, undefined))
   // oxfmt-ignore
   const nonsense = [
     ['card', '4111111111111111'], ['bin', '123'], ['bin', '123456789012'], ['email', 'nobody'], ['email', `${'a'.repeat(127)}@b`], ['ip', '300.1.1.1'], ['ip', '10.0.0.0/33'], ['ip', '10.0.0.0/'], ['ip', '1.2.3.4/8/8'],
-    ['phone', '12'], ['country', 'DEU'], ['card-country', ''],
+    ['phone', '12'], ['country', 'DEU'], ['card-country', ''], ['purpose', ' '], ['purpose', 'x'.repeat(129)], ['purpose', 'a\nb'],
   ] as const
   for (const [of, value] of nonsense)
     test(`${JSON.stringify(value)} cannot be a ${of}`, () => assert.equal(comparable(of, value), undefined))

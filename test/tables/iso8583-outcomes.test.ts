@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Authorisation, GateSettings, ProcessorData, Reversal } from '../../src/acquirer/connector.ts'
-import { authorisationRequest, outcomeOf, reversalOutcomeOf, reversalRequest } from '../../src/acquirer/iso8583/connector.ts'
+import {
+  authorisationRequest,
+  mismatchOf,
+  outcomeOf,
+  reversalOutcomeOf,
+  reversalRequest,
+} from '../../src/acquirer/iso8583/connector.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { Fields } from '../../src/spec/iso8583.ts'
+import type { Fields, Message } from '../../src/spec/iso8583.ts'
 import { laidOpen } from '../harness/iso8583.ts'
 
 const gate: GateSettings = {
@@ -96,10 +102,10 @@ for (const [kind, repeat, type, processing, functionCode, amount] of kinds) {
   })
 }
 
-test('the result of 3-D Secure travels in the tags of field 48', () => {
+test('the result of 3-D Secure travels unchanged in the tags of field 48', () => {
   const authentication = {
     eci: '05',
-    authenticationValue: 'AJkB',
+    authenticationValue: 'kJMZRiDunhPsBwAU0hu9rrx0eWN6',
     dsTransId: 'ds-1',
     version: '2.2.0',
     method: 'challenge',
@@ -109,7 +115,7 @@ test('the result of 3-D Secure travels in the tags of field 48', () => {
     OI: '170',
     92: undefined,
     EC: '05',
-    AV: 'AJkB',
+    AV: 'kJMZRiDunhPsBwAU0hu9rrx0eWN6',
     DT: 'ds-1',
     TV: '2.2.0',
     AM: 'challenge',
@@ -165,17 +171,23 @@ const echo: Fields = {
 const known: ProcessorData = { rrn: '000000000017', terminalId: 'TERM1' }
 
 /** One line a case: the type of the reply, its fields besides those it repeats, what it means, and with which text or reason. */
-function outcome(type: string, fields: Fields, is: 'approved' | 'declined' | 'unknown', text?: string, repeat = false): void {
+function outcome(
+  type: string,
+  fields: Fields,
+  is: 'approved' | 'declined' | 'unknown' | 'stray',
+  text?: string,
+  repeat = false,
+): void {
   const { 39: code = 'none', ...others } = fields
   const rest = Object.keys(others).length === 0 ? '' : ` and ${JSON.stringify(others)}`
   test(`${type} with action code ${code}${rest} is ${is}: ${text ?? 'no text'}`, () => {
-    const got = outcomeOf(authorisationRequest(gate, { ...ask, repeat }), { type, fields: { ...echo, ...fields } })
+    const reply = { type, fields: { ...echo, ...fields } }
+    const mismatch = mismatchOf(authorisationRequest(gate, { ...ask, repeat }), reply)
+    assert.equal(mismatch, is === 'stray' ? text : undefined)
+    if (is === 'stray') return
+    const got = outcomeOf(reply)
     assert.equal(got.is, is)
-    if (got.is === 'unknown') {
-      assert.equal(got.why, `unusable answer: ${text}`)
-      // What answers something else says nothing of this request: a reversal has to wait as if nothing had come.
-      return assert.equal(got.waitedMs, /^type|differs/.test(text ?? '') ? 0 : undefined)
-    }
+    if (got.is === 'unknown') return assert.deepEqual(got, { is, why: `unusable answer: ${text}` })
     assert.ok(got.is === 'approved' || got.is === 'declined')
     assert.equal(got.actionCode, code)
     assert.equal(got.is === 'declined' ? got.text : undefined, text)
@@ -206,17 +218,20 @@ outcome('1210', {},                                        'unknown',  'no actio
 outcome('1210', { 39: '002' },                             'unknown',  'action code 002')
 outcome('1210', { 39: '400' },                             'unknown',  'action code 400')
 outcome('1210', { 39: '800' },                             'unknown',  'action code 800')
-outcome('1210', { 39: '000', 4: '000000010499' },          'unknown',  'field 4 differs from the request')
+outcome('1210', { 39: '000', 4: '000000010499' },          'stray',    'field 4 differs from the request')
 outcome('1210', { 39: '000', 4: undefined },               'unknown',  'approved without amount or currency')
-outcome('1210', { 39: '000', 49: '978' },                  'unknown',  'field 49 differs from the request')
+outcome('1210', { 39: '000', 49: '978' },                  'stray',    'field 49 differs from the request')
 outcome('1210', { 39: '000', 49: undefined },              'unknown',  'approved without amount or currency')
-outcome('1210', { 39: '000', 3: '200000' },                'unknown',  'field 3 differs from the request')
-outcome('1210', { 39: '000', 37: '000000000018' },         'unknown',  'field 37 differs from the request')
-outcome('1210', { 39: '000', 42: 'OTHER' },                'unknown',  'field 42 differs from the request')
-outcome('1210', { 39: '116', 4: '000000010499' },          'unknown',  'field 4 differs from the request')
-outcome('1110', { 39: '000' },                             'unknown',  'type 1110 to 1200')
-outcome('1200', { 39: '000' },                             'unknown',  'type 1200 to 1200')
-outcome('1430', { 39: '400' },                             'unknown',  'type 1430 to 1200')
+outcome('1210', { 39: '000', 3: '200000' },                'stray',    'field 3 differs from the request')
+outcome('1210', { 39: '000', 37: '000000000018' },         'stray',    'field 37 differs from the request')
+outcome('1210', { 39: '000', 42: 'OTHER' },                'stray',    'field 42 differs from the request')
+outcome('1210', { 39: '000', 2: secret('4111111111111111') }, 'approved')
+outcome('1210', { 39: '000', 2: secret('5555555555554444') }, 'stray',  'field 2 differs from the request')
+outcome('1210', { 39: '116', 3: undefined, 42: undefined }, 'declined', 'Not sufficient funds')
+outcome('1210', { 39: '116', 4: '000000010499' },          'stray',    'field 4 differs from the request')
+outcome('1110', { 39: '000' },                             'stray',    'type 1110 to 1200')
+outcome('1200', { 39: '000' },                             'stray',    'type 1200 to 1200')
+outcome('1430', { 39: '400' },                             'stray',    'type 1430 to 1200')
 }
 
 test('what only the acquirer knows is taken from the reply, each by its field or tag', () => {
@@ -224,7 +239,7 @@ test('what only the acquirer knows is taken from the reply, each by its field or
   const loyalty = { LB: '10.00', LM: 'Thank you', LO: '1', LP: 'Miles' }
   const told = { TX: 'SIM-170', NR: 'NET1', MM: 'More', ...card, ...loyalty }
   const reply = { type: '1210', fields: { ...echo, 38: 'A1B2C3', 39: '000', 62: told } }
-  const got = outcomeOf(authorisationRequest(gate, ask), reply)
+  const got = outcomeOf(reply)
   assert.deepEqual(got.is === 'approved' && got.data, {
     rrn: '000000000017',
     approvalCode: 'A1B2C3',
@@ -245,13 +260,42 @@ test('what only the acquirer knows is taken from the reply, each by its field or
   })
 })
 
-const said = (type: string, code?: string) =>
-  reversalOutcomeOf(reversalRequest(gate, advice), { type, fields: { ...echo, 39: code } })
+const acknowledging = (type: string, code?: string): Message => ({ type, fields: { ...echo, 39: code } })
 
 test('only 1430 with 400 acknowledges a reversal', () => {
-  assert.deepEqual(said('1430', '400'), { is: 'acknowledged', actionCode: '400' })
-  assert.deepEqual(said('1430', '000'), { is: 'unknown', why: 'unusable answer: action code 000' })
-  assert.deepEqual(said('1430', '909'), { is: 'unknown', why: 'unusable answer: action code 909' })
-  assert.deepEqual(said('1430'), { is: 'unknown', why: 'unusable answer: action code missing' })
-  assert.deepEqual(said('1210', '400'), { is: 'unknown', why: 'unusable answer: type 1210 to 1420' })
+  assert.deepEqual(reversalOutcomeOf(acknowledging('1430', '400')), { is: 'acknowledged', actionCode: '400' })
+  for (const [code, why] of [
+    ['000', '000'],
+    ['909', '909'],
+    [undefined, 'missing'],
+  ] as const)
+    assert.deepEqual(reversalOutcomeOf(acknowledging('1430', code)), {
+      is: 'unknown',
+      why: `unusable answer: action code ${why}`,
+    })
+  assert.equal(mismatchOf(reversalRequest(gate, advice), acknowledging('1430', '400')), undefined)
+  assert.equal(mismatchOf(reversalRequest(gate, advice), acknowledging('1210', '400')), 'type 1210 to 1420')
+})
+
+// oxfmt-ignore
+const dates: readonly (readonly [sent: number, field7: string | undefined, processed: number | undefined])[] = [
+  // the request was made              field 7 of the reply   when the acquirer processed it
+  [Date.UTC(2026, 0, 2, 3, 4, 5),      '0102030407',          Date.UTC(2026, 0, 2, 3, 4, 7)],
+  [Date.UTC(2026, 0, 1, 0, 0, 5),      '1231235959',          Date.UTC(2025, 11, 31, 23, 59, 59)],
+  [Date.UTC(2025, 11, 31, 23, 59, 59), '0101000002',          Date.UTC(2026, 0, 1, 0, 0, 2)],
+  [Date.UTC(2028, 1, 29, 12),          '0229120001',          Date.UTC(2028, 1, 29, 12, 0, 1)],
+  [Date.UTC(2026, 0, 2, 3, 4, 5),      '1332030407',          undefined],
+  [Date.UTC(2026, 0, 2, 3, 4, 5),      '0000000000',          undefined],
+  [Date.UTC(2026, 0, 2, 3, 4, 5),      undefined,             undefined],
+]
+
+test('when a payment was processed is what the acquirer says in field 7, in the year that is nearest; else it is not known', () => {
+  for (const [startedAt, field7, processed] of dates) {
+    const request = authorisationRequest(gate, { ...ask, startedAt })
+    for (const actionCode of ['000', '116']) {
+      const read = outcomeOf({ type: '1210', fields: { ...request.fields, 7: field7, 39: actionCode } })
+      assert.ok(read.is === 'approved' || read.is === 'declined')
+      assert.equal(read.data.processedAt, processed, `${field7} after ${new Date(startedAt).toISOString()}`)
+    }
+  }
 })

@@ -3,22 +3,42 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Clock } from '../../src/base/clock.ts'
 import { openLanes, type LaneSettings } from '../../src/delivery/lanes.ts'
+import { placesOf, roomIn } from '../../src/delivery/places.ts'
 
-/** Lanes on a clock that is moved, with small numbers; `started` and `dropped` are what they did. */
+/** Lanes of one merchant (`all`: of any) on a clock that is moved, with small numbers; `started` and `dropped` are what they did. */
 function lanes(settings: Partial<LaneSettings<string>> = {}) {
   let nowMs = 1_000
   const clock: Clock = { now: () => nowMs, monotonic: () => nowMs, after: () => () => {} }
   const started: string[] = []
   const dropped: string[] = []
-  const usual = { perLane: 2, queuePerLane: 8, breakAfter: 3, maxLanes: 100, firstPauseMs: 100, longestPauseMs: 1_000 }
+  const usual = {
+    perLane: 2,
+    queuePerLane: 8,
+    callsOfMerchant: 100,
+    breakAfter: 3,
+    maxLanes: 100,
+    lanesOfMerchant: 50,
+    firstPauseMs: 100,
+    longestPauseMs: 1_000,
+  }
   const opened = openLanes<string>({
     clock,
+    places: placesOf(1_000),
     ...usual,
     start: (job) => void started.push(job),
     drop: (job) => void dropped.push(job),
     ...settings,
   })
-  return { ...opened, started, dropped, pass: (ms: number) => (nowMs += ms) }
+  return {
+    all: opened,
+    put: (origin: string, job: string) => opened.put(1n, origin, job),
+    ended: (origin: string, how: 'well' | 'badly' | 'unsaid') => opened.ended(1n, origin, how),
+    blocked: () => opened.blocked(1n),
+    size: opened.size,
+    started,
+    dropped,
+    pass: (ms: number) => (nowMs += ms),
+  }
 }
 
 type Lanes = ReturnType<typeof lanes>
@@ -171,4 +191,82 @@ test('whatever happens, never more calls than allowed, and every job is started 
       }
     }),
   )
+})
+
+// oxfmt-ignore
+const rooms: readonly (readonly [why: string, all: number, taken: number, held: number, room: number])[] = [
+  ['nothing is taken',                                    3_000,     0,     0, 2_250],
+  ['one merchant has nearly all that is open to him',     3_000, 2_249, 2_249,     1],
+  ['one merchant has all that is open to him',            3_000, 2_250, 2_250,     0],
+  ['another comes then',                                  3_000, 2_250,     0,    64],
+  ['he has one place less than few',                      3_000, 2_900,    63,     1],
+  ['he has as many as are few',                           3_000, 2_900,    64,     0],
+  ['fewer places are left than he may take',              3_000, 2_990,     0,    10],
+  ['all are taken',                                       3_000, 3_000,     0,     0],
+  ['few places in all',                                       8,     6,     0,     1],
+]
+
+test('a quarter of all places is open only to merchants who hold few', () => {
+  for (const [why, all, taken, held, room] of rooms) assert.equal(roomIn(placesOf(all), taken, held), room, why)
+})
+
+test('a merchant with ever new origins that hang leaves a quarter of all places, and others take them at once', () => {
+  const l = lanes({ places: placesOf(400), perLane: 32, queuePerLane: 64, callsOfMerchant: 400 }).all
+  let held = 0
+  while (l.put(1n, `host ${held}`, 'hangs')) held++
+  assert.equal(held, 300)
+  for (let n = 0; n < 50; n++) assert.ok(l.put(2n, 'shop', 'callback'), `message ${n} of the other`)
+  assert.equal(l.put(2n, 'shop', 'callback'), false)
+  assert.ok(l.put(3n, 'shop', 'callback'))
+  l.ended(1n, 'host 0', 'badly')
+  assert.equal(l.put(1n, 'host 0', 'again'), false, 'what he gives back is not his again while others have what was common')
+})
+
+test('merchants with the same origin have lanes of their own: one who makes it fail closes nothing for the other', () => {
+  const l = lanes().all
+  for (let n = 0; n < 3; n++) {
+    assert.ok(l.put(1n, 'platform', 'bad'))
+    l.ended(1n, 'platform', 'badly')
+  }
+  assert.deepEqual([l.blocked(1n), l.blocked(2n)], [['platform'], []])
+  assert.ok(l.put(2n, 'platform', 'good'))
+})
+
+test('a merchant has so many calls at once over all his origins, which take turns beyond, and others have theirs', () => {
+  const l = lanes({ perLane: 2, callsOfMerchant: 3 })
+  for (const job of ['a1', 'a2', 'a3', 'a4']) l.put('a', job)
+  for (const job of ['b1', 'b2']) l.put('b', job)
+  l.put('c', 'c1')
+  assert.deepEqual(l.started, ['a1', 'a2', 'b1'])
+  l.all.put(2n, 'a', 'other')
+  assert.equal(l.started.at(-1), 'other')
+  l.ended('a', 'well')
+  l.ended('a', 'well')
+  l.ended('b', 'well')
+  assert.deepEqual(l.started.slice(4), ['b2', 'c1', 'a3'])
+  for (const origin of ['b', 'c', 'a']) l.ended(origin, 'well')
+  assert.deepEqual(l.started.slice(7), ['a4'])
+  l.ended('a', 'well')
+  assert.equal(l.size(), 1)
+})
+
+test('of origins that failed so many are remembered of a merchant, the oldest forgotten first, and none of another for them', () => {
+  const l = lanes({ maxLanes: 12, lanesOfMerchant: 10, breakAfter: 1, firstPauseMs: 100 })
+  const fail = (merchantId: bigint, origin: string) => {
+    assert.ok(l.all.put(merchantId, origin, 'bad'))
+    l.all.ended(merchantId, origin, 'badly')
+  }
+  fail(2n, 'shop')
+  l.pass(100)
+  for (let n = 0; n < 1_000; n++) {
+    fail(1n, `host ${n}`)
+    l.pass(100)
+  }
+  // A lane that is remembered is probed by one call at a time, one that is forgotten has two.
+  const started = (merchantId: bigint, origin: string) => {
+    const before = l.started.length
+    for (let n = 0; n < 2; n++) l.all.put(merchantId, origin, 'again')
+    return l.started.length - before
+  }
+  assert.deepEqual([started(2n, 'shop'), started(1n, 'host 990'), started(1n, 'host 989')], [1, 1, 2])
 })

@@ -48,7 +48,7 @@ test('an authentication policy is read as it is written, and what does not fit i
 test('the doctor looks at the card ranges of each directory server, and warns where 3-D Secure is wanted and none was ever entered', () => {
   const hour = 3_600_000
   const fresh: DirectoryFact = {
-    name: 'visa', ranges: 33n, loaded: true, refreshedAt: now - hour, dueAt: now + hour, tries: 0,
+    name: 'visa', ranges: 33n, loaded: true, refreshedAt: now - hour, dueAt: now + hour, tries: 0, leftOut: { count: 0, entries: [] },
   } // oxfmt-ignore
   const look = (changes: Partial<DirectoryFact>) =>
     directoryFindings({ directories: [{ ...fresh, ...changes }], secureEndpoints: [] }, now)
@@ -62,6 +62,8 @@ test('the doctor looks at the card ranges of each directory server, and warns wh
     [look({ loaded: false, ranges: 0n, tries: 1, error: 'refused' }), 'problem', /none loaded yet.*the last try failed: refused/, /THREE_DS_CONFIG.*asked again in 1 h/],
     [look({ dueAt: now - hour }),                                    'warning', /no gateway asks for them/,                    /delete from directory_state where directory = 'visa'/],
     [look({ dueAt: now - hour, loaded: false }),                     'warning', /none loaded, and no gateway asks/,            /names it/],
+    [look({ leftOut: { count: 1, entries: ['4 to 3: odd'] } }),      'warning', /^visa: 33 ranges, refreshed 1 h ago; left out 1 that cannot be used: 4 to 3: odd$/, /not enrolled.*whoever runs visa/],
+    [look({ leftOut: { count: 5, entries: ['a', 'b', 'c', 'd'] }, error: 'timeout', tries: 1 }), 'warning', /left out 5 that cannot be used: a; b; c; …; the last try failed/, /old ones are used/],
     [endpoints(103n, 104n),                                          'warning', /endpoint 103, 104.*fails for every card/,     /THREE_DS_CONFIG.*endpoint set 103 --three-d-secure off/],
   ] as const) {
     assert.deepEqual(findings.map((finding) => finding.is), [is], String(says))

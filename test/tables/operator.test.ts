@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { systemRandom } from '../../src/base/random.ts'
-import { secret } from '../../src/base/secret.ts'
-import { keyComplaint, newControlKey, servesMobile } from '../../src/operator/control-key.ts'
 import { migrationFinding, serverFindings, workFindings } from '../../src/operator/doctor.ts'
 import { momentsOf, type Life } from '../../src/operator/life.ts'
 import { agoText, readMoment, readSpan, spanText } from '../../src/operator/moments.ts'
@@ -13,12 +11,13 @@ import {
   readCountry,
   readMandatoryFields,
   readOperations,
+  readRepeatWindow,
   settingsAfter,
   usualEndpoint,
   type EndpointWish,
 } from '../../src/operator/settings.ts'
 import { timeOrderedId } from '../../src/operator/store-audit.ts'
-import type { ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
+import type { LeaseFact, ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
 import type { Order } from '../../src/order/order.ts'
 import { table } from '../../src/cli/commands/present.ts'
 
@@ -52,34 +51,13 @@ test('a span is told by the largest unit it fills', () => {
   assert.deepEqual([agoText(now - 90_000, now), agoText(now + 5_000, now), agoText(now, now)], ['1 min ago', 'in 5 s', 'now'])
 })
 
-test('a control key that is made serves both APIs; one given by hand must be long and varied', () => {
-  const made = newControlKey(systemRandom)
-  assert.match(made.reveal(), /^[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}$/)
-  assert.ok(servesMobile(made))
-  // oxfmt-ignore
-  for (const [key, complaint, mobile] of [
-    ['0123456789abcdef0123456789ABCDEF',       undefined,                  true],
-    ['a-key-of-a-shop-that-came',              undefined,                  false],
-    ['0123456789abcdef0123456789abcde',        undefined,                  false],
-    ['0123456789abcde',                        /at least 16/,              false],
-    ['00000000-0000-0000-0000-000000000000',   /weak/,                     true],
-    ['passpasspasspass',                       /weak/,                     false],
-    ['a key with a space in',                  /no spaces/,                false],
-    ['schlüssel-0123456789',                   /printable ASCII/,          false],
-    ['0123456789abcdef'.repeat(9),             /at most 128/,              false],
-  ] as const) {
-    assert.equal(servesMobile(secret(key)), mobile, key)
-    if (complaint === undefined) assert.equal(keyComplaint(secret(key)), undefined, key)
-    else assert.match(keyComplaint(secret(key)) ?? '', complaint, key)
-  }
-})
-
 test('settings of an endpoint change where they are named, and null takes a URL away', () => {
   const set = settingsAfter(usualEndpoint, {
     callbackUrl: 'https://shop.example/',
     operations: new Map([['sale', false]]),
     mandatoryFields: ['phone'],
     amountsAboveSigned: true,
+    repeatWindowMs: 0,
   })
   assert.deepEqual(set, {
     ...usualEndpoint,
@@ -87,6 +65,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     disabledOperations: ['capture', 'return', 'sale', 'void'],
     mandatoryFields: ['phone'],
     amountsAboveSigned: true,
+    repeatWindowMs: 0,
   })
   assert.deepEqual(settingsAfter(set, {}), set)
   assert.deepEqual(
@@ -95,9 +74,21 @@ test('settings of an endpoint change where they are named, and null takes a URL 
       operations: new Map([['sale', true]]),
       mandatoryFields: [],
       amountsAboveSigned: false,
+      repeatWindowMs: 600_000,
     }),
     usualEndpoint,
   )
+})
+
+test('a repeat window is a span of a day at most, or 0', () => {
+  // oxfmt-ignore
+  const spans: [string, number | undefined][] = [
+    ['10min', 600_000], ['0', 0], ['90s', 90_000], ['24h', 86_400_000], ['1d', 86_400_000], ['25h', undefined], ['ten', undefined], ['-1s', undefined],
+  ]
+  for (const [text, ms] of spans) {
+    const read = readRepeatWindow(text)
+    assert.equal(typeof read === 'string' ? undefined : read, ms, text)
+  }
 })
 
 function switched(text: string): EndpointWish {
@@ -185,16 +176,19 @@ const goodServer: ServerFacts = {
   synchronousCommit: true,
 }
 const goodWork: WorkFacts = {
-  keys: 6n, alive: [{ instance: 'vm:8080', startedAt: now - 60_000 }], dead: 0, overdue: 0n, awaiting: 0n, parked: [], due: 0n, givenUp: 0n, nextOrderId: 1_000_001n,
+  keys: 6n, alive: [{ instance: 'vm:8080', startedAt: now - 60_000, lapses: 0, lapsedOrders: 0, takenOver: 0 }], silent: [], overdue: 0n, awaiting: 0n, parked: [], parkedInvoices: [], due: 0n, givenUp: 0n, nextOrderId: 1_000_001n,
   partitions: [{ table: 'orders', end: 20_000_000n }], merchants: 1n, gateless: [],
 } // oxfmt-ignore
 
 test('the doctor is content where all is well, and has advice for each thing that is not', () => {
   const sick = (facts: Partial<WorkFacts>) =>
     workFindings({ ...goodWork, ...facts }, now).filter((finding) => finding.is !== 'ok')
+  const lived = (facts: Partial<LeaseFact>) => sick({ alive: [{ ...goodWork.alive[0]!, ...facts }] })
+  const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)
   const ill = (facts: Partial<ServerFacts>) =>
     serverFindings({ ...goodServer, ...facts }).filter((finding) => finding.is !== 'ok')
-  assert.deepEqual([...sick({}), ...ill({})], [])
+  const longAgo = lived({ lapses: 1, lapsedAt: now - 90_000_000, takenOver: 3, takenOverAt: now - 90_000_000 })
+  assert.deepEqual([...sick({}), ...ill({}), ...longAgo], [])
   // oxfmt-ignore
   for (const [findings, is, says] of [
     [ill({ versionNumber: 140_011, version: '14.11' }),      'problem', /14\.11 is too old/],
@@ -203,9 +197,13 @@ test('the doctor is content where all is well, and has advice for each thing tha
     [ill({ fsync: false }),                                  'warning', /fsync is off/],
     [ill({ synchronousCommit: false }),                      'warning', /synchronous_commit is off/],
     [sick({ alive: [] }),                                    'problem', /no gateway/],
-    [sick({ dead: 1 }),                                      'warning', /1 ended without a stop/],
+    [sick({ silent: [{ instance: 'vm:81', beatAt: now - 9_000, orders: 7n }] }), 'warning', /vm:81 for 9 s, with 7 orders in hand/],
+    [sick({ silent: times(7, { instance: 'vm:81', beatAt: now - 9_000, orders: 1n }) }), 'warning', /hour: 7, the last vm:81 for 9 s, with 1 order in hand; vm:81/],
+    [lived({ lapses: 2, lapsedAt: now - 60_000, lapsedOrders: 12 }), 'warning', /vm:8080 lapsed 2 times, last 1 min ago with 12 orders in hand/],
+    [lived({ takenOver: 5, takenOverAt: now - 60_000 }),     'warning', /vm:8080 took 5 orders over from silent processes, last 1 min ago/],
     [sick({ overdue: 3n, overdueSince: now - 60_000 }),      'problem', /3 overdue.*1 min ago/],
     [sick({ parked: [1_000_007n] }),                         'problem', /1000007/],
+    [sick({ parkedInvoices: ['invoice-7'] }),                'problem', /invoice-7/],
     [sick({ due: 2n, dueSince: now - 7_200_000 }),           'warning', /2 waiting, the oldest for 2 h/],
     [sick({ givenUp: 4n }),                                  'warning', /4 given up/],
     [sick({ nextOrderId: 20_000_000n }),                     'problem', /orders has none/],

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readFields } from '../../src/spec/field.ts'
 import { readForm } from '../../src/spec/form.ts'
+import { callbackParams } from '../../src/spec/gateway/callback.ts'
 import { operationNames, operationRow } from '../../src/spec/gateway/operations.ts'
+import { kindWords } from '../../src/spec/words.ts'
 import { exampleFor, exampleKey } from '../../src/reference/example.ts'
 import { referenceFiles } from '../../src/reference/files.ts'
 import { openApi } from '../../src/reference/openapi.ts'
@@ -17,6 +19,14 @@ test('docs/reference is what the rows make', () => {
   assert.deepEqual(readdirSync(folder).sort(), [...made.keys()].sort(), '`npm run generate` writes docs/reference anew')
   for (const [name, text] of made)
     assert.ok(readFileSync(join(folder, name), 'utf8') === text, `${name} is stale; \`npm run generate\` writes it anew`)
+})
+
+test('the row of `type` names every type that a callback has, and that of `status` what a cardholder may return with', () => {
+  const words = (text: string) => text.split(/[^a-z-]+/)
+  const named = words(callbackParams.type.means)
+  for (const { callbackType } of Object.values(kindWords)) assert.ok(named.includes(callbackType), callbackType)
+  for (const status of ['approved', 'declined', 'error', 'filtered', 'processing'])
+    assert.ok(words(callbackParams.status.means).includes(status), status)
 })
 
 const bodyOf = (operation: (typeof operationNames)[number]) => {

@@ -73,6 +73,39 @@ test('what is known of the cardholder is told', () => {
   })
 })
 
+test('phone and cell_phone are sent to the issuer as country code and number where they say their country', () => {
+  // oxfmt-ignore
+  const rows: [phone: string, carried: { cc: string; subscriber: string } | undefined][] = [
+    ['+491701234567',     { cc: '49', subscriber: '1701234567' }],
+    ['00491701234567',    { cc: '49', subscriber: '1701234567' }],
+    ['+49 (0)170123456',  { cc: '49', subscriber: '170123456' }],
+    [' +1-213-555-0123',  { cc: '1', subscriber: '2135550123' }],
+    ['+7 999 123-45-67',  { cc: '7', subscriber: '9991234567' }],
+    ['+390612345678',     { cc: '39', subscriber: '0612345678' }],
+    ['+420 601 123 456',  { cc: '420', subscriber: '601123456' }],
+    ['01701234567',       undefined],
+    ['2135550123',        undefined],
+    ['491701234567',      undefined],
+    ['00114912345678',    undefined],
+    ['+0049170123456',    undefined],
+    ['+999123456789',     undefined],
+    ['+49',               undefined],
+    ['+4917',             undefined],
+    ['+49170ABCDEFG',     undefined],
+    ['++491701234567',    undefined],
+    ['+',                 undefined],
+    [' ',                 undefined],
+    ['',                  undefined],
+  ]
+  for (const version of ['2.1.0', '2.2.0'] as const)
+    for (const [phone, carried] of rows) {
+      const home = written({ request: { ...whole, phone } }, version)
+      assert.deepEqual([home['homePhone'], home['mobilePhone'], home['workPhone']], [carried, undefined, undefined], phone)
+      const mobile = written({ request: { ...whole, cellPhone: phone } }, version)
+      assert.deepEqual([mobile['homePhone'], mobile['mobilePhone'], mobile['workPhone']], [undefined, carried, undefined], phone)
+    }
+})
+
 test('a field that is optional is left out where its value is blank or does not fit, and carries the rest', () => {
   const long = 'x'.repeat(51)
   // oxfmt-ignore
@@ -123,6 +156,7 @@ test('whatever is said, the request can be written', () => {
     fc.string({ maxLength: 1 }),
   )
   const text = fc.oneof(fc.string({ unit, maxLength: 8 }), fc.string({ unit, minLength: 240, maxLength: 2_100 }))
+  const digits = fc.string({ unit: fc.constantFrom('0', '1', '4', '7', '9', ' ', '(', ')', '-'), maxLength: 15 })
   const request = fc.record(
     {
       email: text,
@@ -132,6 +166,14 @@ test('whatever is said, the request can be written', () => {
       city: text,
       zipCode: text,
       address1: text,
+      phone: fc.oneof(
+        text,
+        digits.map((each) => `+${each}`),
+      ),
+      cellPhone: fc.oneof(
+        text,
+        digits.map((each) => `00${each}`),
+      ),
     },
     { requiredKeys: [] },
   )

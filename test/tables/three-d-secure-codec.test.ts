@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Version } from '../../src/three-d-secure/authentication.ts'
 import { readMessage, type MessageType, type Wanted } from '../../src/three-d-secure/codec.ts'
-import { acsId, cavv, changed, good, serverId, type Fields } from '../harness/three-d-secure-messages.ts'
+import { acsId, cavv, changed, good, serverId, verdictOf, type Fields } from '../harness/three-d-secure-messages.ts'
 
 /** `ok`, or the code and what it is about. */
 function heard(type: MessageType, fields: Fields, wanted: Partial<Wanted> = {}): string {
-  const read = readMessage(JSON.stringify(fields), { types: [type], ...wanted })
-  return read.is === 'message' ? 'ok' : `${read.errorCode} ${read.errorDetail}`
+  return verdictOf(readMessage(JSON.stringify(fields), { types: [type], ...wanted }))
 }
 
 const without = (fields: Fields, names: string): Fields =>
@@ -215,5 +214,15 @@ test('a range is compared digit by digit, its end standing for every longer numb
   for (const [start, end, expected] of rows) {
     const fields = changed(good('PRes', '2.2.0'), 'cardRangeData.0.startRange', start)
     assert.equal(heard('PRes', changed(fields, 'cardRangeData.0.endRange', end)), expected, `${start} ${end}`)
+  }
+})
+
+test('a CRes has a status of Y or N where it is about a payment; that of an account verification may lack it', () => {
+  for (const version of ['2.1.0', '2.2.0'] as const) {
+    const bare = changed(good('CRes', version), 'transStatus', undefined)
+    assert.equal(heard('CRes', bare), '201 transStatus')
+    assert.equal(heard('CRes', bare, { asked: { messageCategory: '01' } }), '201 transStatus')
+    assert.equal(heard('CRes', bare, { asked: { messageCategory: '02' } }), 'ok')
+    assert.equal(heard('CRes', { ...bare, transStatus: 'A' }, { asked: { messageCategory: '02' } }), '203 transStatus')
   }
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { sign } from 'node:crypto'
 import { test } from 'node:test'
-import { verifyPares } from '../../src/three-d-secure/pares.ts'
+import type { Piece } from '../../src/base/turn.ts'
+import { paresVerifier, verifyPares } from '../../src/three-d-secure/pares.ts'
 import {
   asked,
   documentOf,
@@ -99,7 +100,7 @@ test('every certificate was valid when the purchase was made, whatever it is now
 })
 
 test('keys and hashes that anybody can break prove nothing', async () => {
-  const unsound = 'a certificate that cannot be read, or is not RSA of 1024 bits or more'
+  const unsound = 'a certificate that cannot be read, or is not RSA of 1024 to 8192 bits'
   const weak = await makeParty('weak', { issuer: intermediate, bits: 768 })
   assert.equal(heard(weak, textsOf(weak, intermediate)), unsound)
   const relabelled = relabel(issuer, intermediate, '0b', '0b', 'sha256')
@@ -118,10 +119,51 @@ test('keys and hashes that anybody can break prove nothing', async () => {
   )
 })
 
+/** How many RSA signatures are checked before the verdict. */
+function checksOf(by: Party, certificates: readonly string[], roots: readonly Party[] = [root]): number {
+  const signed = documentOf(xml + signatureOf(xml, { key: by.key, certificates }))
+  const pieces: Piece[] = [...paresVerifier(pack(signed), { ...asked, roots: roots.map((one) => one.pem) })]
+  return pieces.reduce((sum, [unit, count]) => sum + (unit === 'signatures' ? count : 0), 0)
+}
+
+test('each certificate is looked at once, however many ways there are among them, and no PARes costs more than seventeen checks of a signature', async () => {
+  assert.equal(checksOf(issuer, textsOf(issuer, intermediate, root)), 3)
+  // Seven of one name and one key, each of which may have issued each other: 8,659 ways.
+  const ring = await makeParty('ring', { isAuthority: true })
+  const twins = Array.from({ length: 6 }, (_, i) => ({ ...ring, text: renumbered(ring, i) }))
+  const below = await makeParty('below ring', { issuer: ring })
+  assert.equal(heard(below, textsOf(below, ring, ...twins)), noPath)
+  assert.equal(checksOf(below, textsOf(below, ring, ...twins)), 7)
+  // A chain of seven of one name, each of which may be the issuer of each other: 28 checks.
+  const chain = [await makeParty('link', { isAuthority: true })]
+  while (chain.length < 7) chain.push(await makeParty('link', { isAuthority: true, issuer: chain.at(-1)! }))
+  const end = await makeParty('end', { issuer: chain.at(-1)! })
+  assert.equal(heard(end, textsOf(end, ...chain)), 'too many signatures to check')
+  assert.equal(checksOf(end, textsOf(end, ...chain)), 16)
+})
+
+test('a key of more bits than any issuer has is not even tried', async () => {
+  const large = await makeParty('large', { issuer: intermediate, bits: 8_200 })
+  assert.equal(checksOf(large, textsOf(large, intermediate)), 0)
+})
+
+/** A self-signed certificate under another serial number. */
+function renumbered(party: Party, number: number): string {
+  const hex = Buffer.from(party.text, 'base64').toString('hex')
+  const changed = hex.replace(/(a0030201020202)..../, `$1${(0x2000 + number).toString(16)}`)
+  assert.notEqual(changed, hex)
+  return resigned(changed, party, 'sha256')
+}
+
 /** The certificate with another signature algorithm (last byte of its PKCS #1 identifier), signed again by its issuer. */
 function relabel(party: Party, by: Party, from: string, to: string, hash: string): string {
   const identifier = (last: string) => `2a864886f70d0101${last}`
   const hex = Buffer.from(party.text, 'base64').toString('hex').replaceAll(identifier(from), identifier(to))
+  return resigned(hex, by, hash)
+}
+
+/** The same certificate, whose signature was that of something else, signed again. */
+function resigned(hex: string, by: Party, hash: string): string {
   const der = Buffer.from(hex, 'hex')
   // SEQUENCE { tbsCertificate SEQUENCE, … BIT STRING }: both lengths take two bytes, and the signature is at the end.
   const tbs = der.subarray(4, 8 + der.readUInt16BE(6))

@@ -160,6 +160,7 @@ test('a value that differs from what was asked is refused although the issuer si
     [{ status: 'A', cavv: undefined }, 'TX/cavv is missing'],
     [{ cavv: '' }, 'does not fit: TX/cavv'],
     [{ cavv: 'AAAA' }, 'does not fit: TX/cavv'],
+    [{ cavv: 'kJMZRiDunhPsBwAU0hu9rrx0eWN6' }, 'does not fit: TX/cavv'],
     [{ status: 'C' }, 'does not fit: TX/status'],
     [{ status: 'y' }, 'does not fit: TX/status'],
     [{ status: ' Y' }, 'does not fit: TX/status'],

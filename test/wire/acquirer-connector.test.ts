@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Authorisation, Connector, GateSettings, Outcome, Reversal } from '../../src/acquirer/connector.ts'
+import { pino } from 'pino'
+import type { Authorisation, Connector, GateSettings, Outcome, Reversal, Stray } from '../../src/acquirer/connector.ts'
 import { openIso8583Connector } from '../../src/acquirer/iso8583/connector.ts'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
-import { AcquirerPeer, replyTo, until } from '../harness/acquirer-peer.ts'
+import type { Fields } from '../../src/spec/iso8583.ts'
+import { AcquirerPeer, HandClock, replyTo, until } from '../harness/acquirer-peer.ts'
 
 const always = (): boolean => true
 const deadline = (): number => systemClock.monotonic() + 60_000
@@ -49,18 +51,27 @@ const advice: Reversal = {
   repeat: false,
 }
 
-async function open(t: TestContext): Promise<{ peer: AcquirerPeer; connector: Connector; lines: string[] }> {
+interface Opened {
+  peer: AcquirerPeer
+  connector: Connector
+  lines: string[]
+  strays: Stray[]
+}
+
+async function open(t: TestContext, clock: Clock = systemClock): Promise<Opened> {
   const peer = await AcquirerPeer.listen()
   const lines: string[] = []
   const log = openLog({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
-  const connector = openIso8583Connector({ gate: gateAt(peer.port), clock: systemClock, random: systemRandom, log })
+  const strays: Stray[] = []
+  const onStray = (stray: Stray) => void strays.push(stray)
+  const connector = openIso8583Connector({ gate: gateAt(peer.port), clock, random: systemRandom, log, onStray })
   t.after(async () => {
     const closed = connector.close()
     await peer.stop()
     await closed
   })
   await until('the line is up', () => connector.state().up)
-  return { peer, connector, lines }
+  return { peer, connector, lines, strays }
 }
 
 test('a sale is approved over the wire, and the log shows neither the card, nor its expiry, nor its CVV2', async (t) => {
@@ -70,7 +81,8 @@ test('a sale is approved over the wire, and the log shows neither the card, nor 
   assert.equal(connector.state().open, 1)
   const request = peer.payments[0]!
   peer.send(replyTo(request, '000', { 38: 'A1B2C3' }), replyTo(request, '000', { 44: 'again, for 4111111111111111' }))
-  const data = { rrn: '000000000017', terminalId: 'TERM1', approvalCode: 'A1B2C3' }
+  const processedAt = Math.floor(ask.startedAt / 1_000) * 1_000
+  const data = { rrn: '000000000017', terminalId: 'TERM1', approvalCode: 'A1B2C3', processedAt }
   assert.deepEqual(await outcome, { is: 'approved', actionCode: '000', data })
   await until('the doubled reply is logged', () => lines.some((line) => line.includes('nobody waits for')))
   // What is said of the line itself has a port and the time of day, which may read like anything.
@@ -113,9 +125,59 @@ test('settings that fit no message are told when the connector is opened, before
   const log = openLog({ level: 'silent', destination: { write: () => {} } })
   const gate = gateAt(1)
   const opening = (change: Partial<GateSettings>) => (): void => {
-    openIso8583Connector({ gate: { ...gate, ...change }, clock: systemClock, random: systemRandom, log })
+    openIso8583Connector({ gate: { ...gate, ...change }, clock: systemClock, random: systemRandom, log, onStray: () => {} })
   }
   assert.throws(opening({ terminalId: 'TERMINAL1' }), { message: 'field 41 is longer than 8' })
   assert.throws(opening({ acquirerId: '' }), { message: 'field 32 is empty' })
   assert.throws(opening({ mcc: 'shop' }), { message: 'field 26 has a character that n has not' })
+})
+
+/** Each is an answer to another request under the names of the first one. */
+// oxfmt-ignore
+const strayAnswers: readonly [what: string, change: Fields, mismatch: string][] = [
+  ['another RRN',             { 37: '000000000018' },               'field 37 differs from the request'],
+  ['another amount',          { 4: '000000010499' },                'field 4 differs from the request'],
+  ['another currency',        { 49: '978' },                        'field 49 differs from the request'],
+  ['another processing code', { 3: '200000' },                      'field 3 differs from the request'],
+  ['another card acceptor',   { 42: 'OTHER' },                      'field 42 differs from the request'],
+  ['another card',            { 2: secret('5555555555554444') },    'field 2 differs from the request'],
+]
+for (const [what, change, mismatch] of strayAnswers)
+  test(`an approval of ${what} is a stray: it is logged at error and reported, and the answer that follows is taken`, async (t) => {
+    const { peer, connector, lines, strays } = await open(t)
+    const outcome = connector.authorise(ask, deadline(), always)
+    await until('it has arrived', () => peer.payments.length === 1)
+    const request = peer.payments[0]!
+    peer.send(replyTo(request, '000', change))
+    await until('the stray is reported', () => strays.length === 1)
+    assert.deepEqual([strays, connector.state().open], [[{ stan: '000017', terminalId: 'TERM1', kind: 'mismatched' }], 1])
+    const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => line['mismatch'] !== undefined)
+    assert.deepEqual([logged?.['level'], logged?.['mismatch']], [pino.levels.values['error'], mismatch])
+    peer.send(replyTo(request, '116'))
+    assert.equal((await outcome).is, 'declined')
+  })
+
+test('an answer under the STAN of the next request disturbs neither: the next one gets its own, the first is lost at its deadline', async (t) => {
+  const clock = new HandClock()
+  const { peer, connector, strays } = await open(t, clock)
+  const first = connector.authorise(ask, 60_000, always)
+  const second = connector.authorise({ ...ask, stan: '000018', rrn: '000000000018' }, 60_000, always)
+  await until('both have arrived', () => peer.payments.length === 2)
+  const [one, two] = peer.payments
+  peer.send(replyTo(one!, '000', { 11: '000018' }))
+  await until('the stray is reported', () => strays.length === 1)
+  peer.send(replyTo(two!, '116'))
+  assert.equal((await second).is, 'declined')
+  clock.advance(30_000)
+  assert.deepEqual(await first, { is: 'unknown', why: 'no answer in time', waitedMs: 30_000 })
+})
+
+test('an acknowledgement of another reversal is a stray, and the one that follows is taken', async (t) => {
+  const { peer, connector, strays } = await open(t)
+  const outcome = connector.reverse(advice, deadline(), always)
+  await until('it has arrived', () => peer.payments.length === 1)
+  peer.send(replyTo(peer.payments[0]!, '400', { 37: '000000000019' }))
+  await until('the stray is reported', () => strays.length === 1)
+  peer.send(replyTo(peer.payments[0]!, '400'))
+  assert.deepEqual(await outcome, { is: 'acknowledged', actionCode: '400' })
 })

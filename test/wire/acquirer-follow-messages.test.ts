@@ -137,7 +137,13 @@ async function open(t: TestContext): Promise<{ peer: AcquirerPeer; connector: Co
   const peer = await AcquirerPeer.listen()
   const lines: string[] = []
   const log = openLog({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
-  const connector = openIso8583Connector({ gate: { ...gate, port: peer.port }, clock: systemClock, random: systemRandom, log })
+  const connector = openIso8583Connector({
+    gate: { ...gate, port: peer.port },
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    onStray: () => {},
+  })
   t.after(async () => {
     const closed = connector.close()
     await peer.stop()
@@ -147,11 +153,11 @@ async function open(t: TestContext): Promise<{ peer: AcquirerPeer; connector: Co
   return { peer, connector, lines }
 }
 
-async function answered(t: TestContext, about: Partial<Follow>, reply: (request: Message) => Message): Promise<Outcome> {
+async function answered(t: TestContext, about: Partial<Follow>, ...replies: ((request: Message) => Message)[]): Promise<Outcome> {
   const { peer, connector } = await open(t)
   const outcome = connector.follow({ ...ask, ...about }, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)
-  peer.send(reply(peer.payments[0]!))
+  peer.send(...replies.map((reply) => reply(peer.payments[0]!)))
   return outcome
 }
 
@@ -161,15 +167,22 @@ const outcomes: readonly (readonly [string, (request: Message) => Message, Outco
   ['116 declines it',                              (r) => replyTo(r, '116'),                                       'declined'],
   ['914 declines it',                              (r) => replyTo(r, '914'),                                       'declined'],
   ['400 says nothing about it',                    (r) => replyTo(r, '400'),                                       'unknown'],
-  ['an approval of another amount does not',       (r) => replyTo(r, '000', { 4: '000000010499' }),                'unknown'],
-  ['an approval of another processing code, too',  (r) => replyTo(r, '000', { 3: '260000' }),                      'unknown'],
-  ['an approval of another RRN, too',              (r) => replyTo(r, '000', { 37: '000000000017' }),               'unknown'],
-  ['an approval without an amount, too',           (r) => replyTo(r, '000', { 4: undefined }),                     'unknown'],
-  ['an approval of another type, too',             (r) => ({ ...replyTo(r, '000'), type: '1110' }),                'unknown'],
+  ['an approval without an amount says nothing',   (r) => replyTo(r, '000', { 4: undefined }),                     'unknown'],
+]
+// oxfmt-ignore
+const strays: readonly (readonly [string, (request: Message) => Message])[] = [
+  ['another amount',          (r) => replyTo(r, '000', { 4: '000000010499' })],
+  ['another processing code', (r) => replyTo(r, '000', { 3: '260000' })],
+  ['another RRN',             (r) => replyTo(r, '000', { 37: '000000000017' })],
+  ['another type',            (r) => ({ ...replyTo(r, '000'), type: '1110' })],
 ]
 for (const kind of ['capture', 'return'] as const)
   for (const [what, reply, is] of outcomes)
     test(`a ${kind} over a real line: ${what}`, async (t) => assert.equal((await answered(t, { kind }, reply)).is, is))
+for (const kind of ['capture', 'return'] as const)
+  for (const [what, stray] of strays)
+    test(`a ${kind} over a real line: an approval of ${what} is a stray, and the answer that follows is taken`, async (t) =>
+      assert.equal((await answered(t, { kind }, stray, (r) => replyTo(r, '116'))).is, 'declined'))
 
 test('two captures under way at once each get their own answer', async (t) => {
   const { peer, connector } = await open(t)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pack } from '../../src/acquirer/iso8583/codec.ts'
-import { usualLimits } from '../../src/acquirer/iso8583/link.ts'
-import { always, MemoryWire, openLine, openUp, sale, stanOf } from '../harness/acquirer-line.ts'
+import { usualLimits } from '../../src/acquirer/iso8583/link-limits.ts'
+import type { Message } from '../../src/spec/iso8583.ts'
+import { always, anyAnswer, MemoryWire, openLine, openUp, sale, stanOf } from '../harness/acquirer-line.ts'
 import { type AcquirerPeer, replyTo, until } from '../harness/acquirer-peer.ts'
 import { seeded } from '../harness/mutate.ts'
 
@@ -36,6 +37,24 @@ test('a request without an answer is lost at its deadline, and the late reply go
   assert.equal(link.state().mode, 'up')
 })
 
+test('a process that stood still beyond the deadline reads the reply that came meanwhile before it gives the request up', async (t) => {
+  const { peer, clock, ask } = await openUp(t)
+  const [answered, silent] = [ask(1, 20_000), ask(2, 20_000)]
+  await until('both have arrived', () => peer.payments.length === 2)
+  clock.standStill(25_000)
+  peer.send(
+    replyTo(
+      peer.payments.find((m) => m.fields[11] === '000001')!,
+      '000',
+    ),
+  )
+  // Its timers run before its sockets are read.
+  clock.advance(0)
+  assert.equal(stanOf(await answered), '000001')
+  clock.advance(200)
+  assert.deepEqual(await silent, { is: 'lost', why: 'no answer in time', waitedMs: 25_200 })
+})
+
 test('a doubled reply and a reply under a wrong STAN, time or terminal answer nothing', async (t) => {
   const { peer, link, ask, strays } = await openUp(t)
   const answers = [ask(1), ask(2)]
@@ -48,6 +67,22 @@ test('a doubled reply and a reply under a wrong STAN, time or terminal answer no
   const [first, second] = await Promise.all(answers)
   assert.equal(first!.is === 'reply' && first!.message.fields[39], '000')
   assert.equal(second!.is === 'reply' && second!.message.fields[39], '116')
+})
+
+test('a reply under the names of a request that is not its answer leaves it waiting, until its answer comes or its time is up', async (t) => {
+  const { peer, clock, link, strays } = await openUp(t)
+  const notOfFive = (reply: Message) => (reply.fields[4] === '000000000005' ? 'another amount' : undefined)
+  const answers = [1, 2].map((stan) => link.ask(sale(stan), 20_000, always, notOfFive))
+  await until('both have arrived', () => peer.payments.length === 2)
+  for (const stan of [1, 2]) peer.send(replyTo(sale(stan), '000', { 4: '000000000005' }))
+  await until('both are seen as strays', () => strays.length === 2)
+  assert.equal(link.state().open, 2)
+  peer.send(replyTo(sale(1), '116'))
+  const answer = await answers[0]!
+  assert.equal(answer.is === 'reply' && answer.message.fields[39], '116')
+  clock.advance(20_000)
+  const why = 'no answer in time, but that to another request: another amount'
+  assert.deepEqual(await answers[1], { is: 'lost', why, waitedMs: 20_000 })
 })
 
 test('a frame that comes in two halves is one reply', async (t) => {
@@ -153,7 +188,7 @@ test('beyond the bound on open requests, and under a name that is open, nothing 
 
 test('a message that cannot be packed is not sent, and the line stays up', async (t) => {
   const { link } = await openUp(t)
-  const answer = await link.ask({ type: '1200', fields: { ...sale(1).fields, 49: 'EURO' } }, 60_000, always)
+  const answer = await link.ask({ type: '1200', fields: { ...sale(1).fields, 49: 'EURO' } }, 60_000, always, anyAnswer)
   assert.deepEqual(answer, { is: 'not sent', why: 'the message cannot be packed: field 49 is longer than 3' })
   assert.equal(link.state().mode, 'up')
 })

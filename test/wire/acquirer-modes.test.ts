@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { usualLimits } from '../../src/acquirer/iso8583/link.ts'
+import { usualLimits } from '../../src/acquirer/iso8583/link-limits.ts'
 import { MemoryWire, openLine, openUp, sale } from '../harness/acquirer-line.ts'
 import { replyTo, until } from '../harness/acquirer-peer.ts'
 
@@ -56,6 +56,20 @@ test('an echo without an answer ends the connection, and what is open is lost', 
   clock.advance(1)
   assert.deepEqual(await answer, { is: 'lost', why: 'no answer to an echo', waitedMs: 35_000 })
   assert.equal(link.state().mode, 'down')
+})
+
+test('a process that stood still while an echo was under way reads what came meanwhile, and keeps the line', async (t) => {
+  const { peer, clock, link, ask } = await openUp(t, { network: { 801: '800' } })
+  const answer = ask(1, 200_000)
+  await until('it has arrived', () => peer.payments.length === 1)
+  clock.advance(usualLimits.echoMs)
+  await until('the echo has arrived', () => peer.networkMessages('831') === 1)
+  clock.standStill(60_000)
+  peer.send(replyTo(sale(1), '000'))
+  clock.advance(0)
+  assert.equal((await answer).is, 'reply')
+  clock.advance(200)
+  assert.equal(link.state().mode, 'up')
 })
 
 test('each failure to connect doubles the wait, with jitter, up to five seconds, and a sign-on resets it', async (t) => {

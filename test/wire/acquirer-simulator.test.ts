@@ -41,7 +41,10 @@ test('a sale is answered by these very bytes', async () => {
   const approval = reply.toString('latin1', 14 + 66, 14 + 72)
   assert.match(approval, /^[0-9A-Z]{6}$/)
   const additional = 'TX012SIM-12345678NR015300101000800001PC001FPN012Visa ClassicTC001DTN005DebitIC003USAIB018Simulated Bank USA'
-  const start = `000000000000001050010112000080000130010112000006123456000000800001${approval}000`
+  // Field 7 is the acquirer's own time.
+  const sentAt = reply.toString('latin1', 14 + 18, 14 + 28)
+  assert.match(sentAt, /^(0[1-9]|1[0-2])([0-2][0-9]|3[01])([01][0-9]|2[0-3])([0-5][0-9]){2}$/)
+  const start = `000000000000001050${sentAt}80000130010112000006123456000000800001${approval}000`
   assert.equal(reply.toString('latin1', 14), `${start}TERM0001MERCHANT0000001840${additional.length}${additional}`)
   golden.close()
 })

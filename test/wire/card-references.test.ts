@@ -6,7 +6,13 @@ import { systemRandom, type Random } from '../../src/base/random.ts'
 import { seal } from '../../src/base/seal.ts'
 import { secret } from '../../src/base/secret.ts'
 import { binOf, lastFourOf } from '../../src/card/number.ts'
-import { openReference, type CardReference, type NewReference, type ReferenceIds } from '../../src/card/reference.ts'
+import {
+  openReference,
+  sealForReference,
+  type CardReference,
+  type NewReference,
+  type ReferenceIds,
+} from '../../src/card/reference.ts'
 import { findReference, registerCard } from '../../src/card/store-references.ts'
 import { hashIdOf, sealCard } from '../../src/card/vault.ts'
 import { migrate } from '../../src/storage/migrate.ts'
@@ -153,10 +159,27 @@ test('a reference is found by its card-ref-id alone, and only by its merchant', 
     assert.equal(await find(id), undefined, String(id))
 })
 
+test('ids of 19 digits, which were given out before, stay valid and exact', async () => {
+  const pan = newPan()
+  const fresh = payment(pan)
+  await register(fresh)
+  const first = 4_611_686_018_427_387_904n
+  const ids = { cardRefId: first, recurringPaymentId: first + 1n, dstCardRefId: first + 2n, dstRecurringPaymentId: first + 3n }
+  const { panSealed } = sealForReference(fresh, ids, keys, systemRandom)
+  await pool.run(
+    plain(`update card_reference set card_ref_id = $1, recurring_payment_id = $2, dst_card_ref_id = $3, dst_recurring_payment_id = $4, pan_sealed = $5
+      where merchant_id = $6 and order_id = $7`),
+    [...Object.values(ids), bytea(panSealed), fresh.place.merchantId, fresh.place.orderId],
+  )
+  const found = await find(ids.cardRefId)
+  assert.deepEqual(found?.ids, ids)
+  assert.equal(openReference(found, keys).pan.reveal(), pan)
+})
+
 /** Draws that give these ids and this number; then chance takes over. */
 function drawing(ids: ReferenceIds, unique?: number): Random {
   const kinds = [ids.cardRefId, ids.recurringPaymentId - 1n, ids.dstCardRefId - 2n, ids.dstRecurringPaymentId - 3n]
-  const draws = kinds.map((id) => (id - 10n ** 18n) / 4n)
+  const draws = kinds.map((id) => (id - 10n ** 15n) / 4n)
   if (unique !== undefined) draws.push(BigInt(unique) - 10n ** 15n)
   return {
     bytes(length) {

@@ -24,6 +24,7 @@ interface Endpoint {
   mandatory_fields: string[]
   disabled_operations: string[]
   amounts_above_signed: boolean
+  repeat_window_ms: number
   callback_url: string | null
   merchant_server_url: string | null
 }
@@ -78,11 +79,18 @@ test('after a rotation both keys are accepted for the time given, then the new o
 })
 
 test('a key of one’s own is taken from standard input, and a weak or short one is refused', async () => {
-  const told = await tell(['merchant', 'add', '--login', 'own-key', '--control-key', '-'], 'legacy-key-0123456789\n')
-  assert.match(told, /legacy-key-0123456789/)
+  const told = await tell(['merchant', 'add', '--login', 'own-key', '--control-key', '-'], 'qV7-x2LmPz0RfYc9TgWbNe\n')
+  assert.match(told, /qV7-x2LmPz0RfYc9TgWbNe/)
   assert.match(told, /mobile API cannot use this key/)
   assert.match(await refuse(2, 'merchant', 'add', '--login', 'weak', '--control-key', 'abcabcabcabcabcabcabc'), /weak/)
-  assert.match(await refuse(2, 'merchant', 'add', '--login', 'weak', '--control-key', 'k-0123456789'), /at least 16 characters/)
+  assert.match(
+    await refuse(2, 'merchant', 'add', '--login', 'weak', '--control-key', 'k-0123456789'),
+    /at least 22 random characters/,
+  )
+  assert.match(
+    await refuse(2, 'merchant', 'add', '--login', 'weak', '--control-key', 'MerchantControlKey2026!'),
+    /weak: it is made of words/,
+  )
   assert.match(await refuse(2, 'merchant', 'add', '--login', 'a-login-of-21-letters'), /one to twenty/)
   assert.match(await refuse(1, 'merchant', 'add', '--login', 'own-key'), /already/)
   const mobile = [
@@ -101,7 +109,7 @@ test('a key of one’s own is taken from standard input, and a weak or short one
   await tell(['merchant', 'rotate-key', 'own-key'])
   assert.equal((await json<Endpoint>(...mobile)).merchant_server_url, 'https://own.example/')
   assert.match(
-    await refuse(1, 'merchant', 'rotate-key', 'own-key', '--control-key', 'another-legacy-key-99'),
+    await refuse(1, 'merchant', 'rotate-key', 'own-key', '--control-key', 'pZ4_kWq9-Lm2TxVb7RsYdH'),
     /serves the mobile API/,
   )
 })
@@ -140,9 +148,12 @@ test('settings of an endpoint hold for the next payment, and taking them away to
     'http://127.0.0.1:9/paid',
     '--amounts-above-signed',
     'on',
+    '--repeat-window',
+    '90s',
   )
   assert.deepEqual([set.mandatory_fields, set.callback_url], [['phone', 'city'], 'http://127.0.0.1:9/paid'])
   assert.equal(set.amounts_above_signed, true)
+  assert.equal(set.repeat_window_ms, 90_000)
   refused(
     await until(
       () => pay(),

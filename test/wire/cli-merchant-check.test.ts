@@ -110,7 +110,7 @@ const faults: [what: string, fault: Fault, says: RegExp, count: number][] = [
   ['another answer each time', onBody(/\/sale\/notification$/, (b) => b.replace('{', `{"at":${systemClock.monotonic()},`)),
     /^sale notification: answers the same again: it is another answer$/m, 1],
   ['a random sum beyond its bounds', onBody(/\/transfer\/.*\/check$/, (b) => b.replace('{', '{"transaction":{"randomSumCentis":1000},')),
-    /randomSumCentis is 1000, not a whole number from 100 to 999$/m, 1],
+    /randomSumCentis is 1000, neither 0 nor a whole number from 100 to 999$/m, 1],
   ['a refusal without a body', onRefusal(/\/sale\/.*\/check$/, () => ({ status: 403, body: '' })),
     /^check sale: refuses a wrong session\.signature: HTTP 403 without an error body$/m, 8],
   ['a refusal that is a failure', onRefusal(/initiate-sale$/, ({ body }) => ({ status: 500, body })),

@@ -6,14 +6,27 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
+import { openOutgoing } from '../../src/http/outgoing.ts'
+import { openDirectories } from '../../src/three-d-secure/directory.ts'
+import { openRanges } from '../../src/three-d-secure/ranges.ts'
 import { admin, makeDirectory, startWorld, type Json, type World } from './three-d-secure-peers.ts'
 
 const visa = { frictionless: '4000000000002107', challenge: '4000000000002164', only210: '4000000000001109' }
 const program = join(import.meta.dirname, '../../simulators/directory-server/program.js')
 
+const policy = { plainHttp: true, loopbackAnyPort: true }
+const outgoing = openOutgoing({ policy, clock: systemClock })
+
 let world: World
 before(async () => (world = await startWorld({ ds: { acsTimeoutMs: 5_000 } })))
-after(() => world?.close())
+after(async () => {
+  await outgoing.close()
+  await world?.close()
+})
 
 const set = (path: string, body: unknown) => admin(world.ds.adminUrl + path, 'POST', body)
 const script = async (fault: Json) => assert.equal((await set('/faults', fault)).status, 201)
@@ -26,6 +39,19 @@ const preqOf = (wish: Json = {}): Json => ({
   ...wish,
 })
 const preq = async (wish: Json = {}) => (await world.post(`${world.ds.url}/preq`, preqOf(wish))).json
+/** The gateway's own line to the directory server, under a reference number of its own. */
+const gateway = (threeDSServerRefNumber: string) => {
+  const file = (name: string) => readFileSync(join(world.directory, name), 'utf8')
+  const tls = { ca: file('ds-ca.pem'), cert: file('gateway.pem'), key: secret(file('gateway.key')) }
+  return openDirectories({
+    directories: [{ name: 'ds', url: `${world.ds.url}/areq`, rangesUrl: `${world.ds.url}/preq`, tls, timeoutMs: 10_000 }],
+    server: { threeDSServerRefNumber, threeDSServerURL: world.results.url },
+    outgoing,
+    policy,
+    random: systemRandom,
+    log: openLog({ level: 'silent', destination: { write: () => true } }),
+  })
+}
 const rangesOf = (pres: Json) => (pres['cardRangeData'] ?? []) as Record<string, string>[]
 
 describe('an AReq goes to the ACS and its result to the 3DS Server', () => {
@@ -173,6 +199,43 @@ describe('faults are scripted', () => {
     assert.equal(ranges.filter(({ startRange }) => startRange === ranges.at(-1)?.['startRange']).length, 2)
   })
 
+  test('odd_range: PRes has one entry more; the gateway leaves out what cannot be used and keeps all others', async () => {
+    const { cardRanges } = gateway('odd')
+    await set('/settings', { preq_limit: false })
+    const good = rangesOf(await preq())
+    // oxfmt-ignore
+    const cases: [kind: string, leftOut: RegExp | undefined][] = [
+      ['backwards',     /^9800000000000000 to 9700000000000099: endRange does not fit$/],
+      ['incomplete',    /^9800000000000000 to 9800000000000099: acsEndProtocolVersion is missing$/],
+      ['contradicting', /^4\d{15} to 4\d{15}: it contradicts an earlier entry of its span$/],
+      ['respelled',     undefined],
+    ]
+    for (const [kind, leftOut] of cases) {
+      await script({ odd_range: kind, times: 2 })
+      assert.equal(rangesOf(await preq()).length, good.length + 1)
+      const load = await cardRanges('ds', undefined)
+      assert.ok(load.is === 'full', JSON.stringify(load))
+      assert.equal(load.ranges.length, good.length + (leftOut ? 0 : 1))
+      assert.deepEqual([load.leftOut.length, leftOut?.test(load.leftOut[0] ?? '')], leftOut ? [1, true] : [0, undefined])
+      const ranges = openRanges(load.ranges)
+      for (const { startRange } of good)
+        assert.equal(
+          ranges.find(startRange!)?.acsEndProtocolVersion,
+          good.find((one) => one['startRange'] === startRange)?.['acsEndProtocolVersion'],
+        )
+    }
+    await set('/settings', { preq_limit: true })
+  })
+
+  test('only_210: a PReq of 2.2.0 is answered with Erro 102, and the gateway asks again in 2.1.0', async () => {
+    await script({ only_210: true })
+    assert.equal((await preq({ threeDSServerRefNumber: 'older' }))['errorCode'], '102')
+    const load = await gateway('older').cardRanges('ds', undefined)
+    assert.ok(load.is === 'full', JSON.stringify(load))
+    assert.deepEqual(load.speaks, { start: '2.1.0', end: '2.1.0' })
+    assert.ok(load.ranges.length > 20)
+  })
+
   test('what cannot be followed is refused with a sentence, and GET /admin lists all there is', async () => {
     // oxfmt-ignore
     const cases: [fault: unknown, says: RegExp][] = [
@@ -207,6 +270,8 @@ describe('faults are scripted', () => {
       'wrong_version',
       'stand_in',
       'wrong_delta',
+      'odd_range',
+      'only_210',
     ])
       assert.ok(list.includes(`  ${effect} `), effect)
   })

@@ -92,8 +92,10 @@ const unfit: [kind: 'verification' | 'sale' | 'transfer', change: (body: string)
   ['sale',         (b) => b.replace('USD', 'JPY'),                                  /^transaction\.amountCentis is a part of a unit/],
   ['sale',         (b) => b.replace('USD', 'EUR'),                                  /^transaction\.currency is not taken here$/],
   ['sale',         (b) => b.replace('{', '{"endpointId":"115",'),                    /^endpointId takes no such payment here$/],
-  ['transfer',     (b) => b.replace('{', '{"fromBin":"41111",'),                    /^fromBin must have 6 characters$/],
-  ['transfer',     (b) => b.replace(':1050', ':1050,"toBin":"4111111"'),            /^transaction\.toBin must have 6 characters$/],
+  ['transfer',     (b) => b.replace('{', '{"fromBin":"41111",'),                    /^fromBin must be 6 digits, as text or as a whole number$/],
+  ['transfer',     (b) => b.replace('{', '{"toBin":4111111,'),                      /^toBin must be 6 digits, as text or as a whole number$/],
+  ['transfer',     (b) => b.replace('{', '{"toBin":41111.5,'),                      /^toBin must be 6 digits, as text or as a whole number$/],
+  ['transfer',     (b) => b.replace(':1050', ':1050,"toBin":"4111111"'),            /^transaction\.toBin must be 6 digits, as text or as a whole number$/],
 ]
 
 test('an initiate that does not fit is refused by its first unfit field, without an invoice', async () => {
@@ -103,6 +105,17 @@ test('an initiate that does not fit is refused by its first unfit field, without
     refused(await call(`${base}${initiatePaths[kind]}`, body), says)
   }
   refused(await call(`${base}${initiatePaths.sale}`, 'x'.repeat(70_000)), /^the body cannot be read$/)
+})
+
+test('first digits of cards are taken as text and as a number', async () => {
+  const accessToken = await accessTokenOf(base, newConsumer())
+  for (const bins of [{ fromBin: '041111' }, { fromBin: 411111, toBin: 555555 }, { fromBin: '', toBin: null }]) {
+    const { status, json } = await call(`${base}${initiatePaths.transfer}`, {
+      ...initiation('transfer', accessToken, 'device-1'),
+      ...bins,
+    })
+    assert.equal(status, 200, JSON.stringify(json))
+  }
 })
 
 test('where there are several endpoints the app may name one; the first serves if it does not', async () => {

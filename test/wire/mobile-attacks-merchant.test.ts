@@ -108,7 +108,7 @@ describe('JSON', { concurrency: 8 }, () => {
     ['members of the prototype',         text((_told, a) => `{"invoiceId":"${a['invoiceId'] as string}","session":"constructor"}`),        4003],
     ['a signature first right, then not', text((told) => told.replace('"checkSignature":', '"checkSignature":"x","checkSignature2":')),    4003],
     ['the right one, then a second nonce', text((told) => told.replace(/}}$/, `,"nonce":"${'n'.repeat(32)}"}}`).replace(/}$/, `,"session":{"nonce":"${'n'.repeat(32)}"}}`)), 4003],
-    ['30,000 lists in each other',       text((told) => `{"x":${'['.repeat(30_000)}${']'.repeat(30_000)},${told.slice(1)}`),                -1],
+    ['30,000 lists in each other',       text((told) => `{"x":${'['.repeat(30_000)}${']'.repeat(30_000)},${told.slice(1)}`),              4003],
     ['60,000 lists without an end',      text(() => '['.repeat(60_000)),                                                                   4003],
     ['a list around it',                 text((told) => `[${told}]`),                                                                      4003],
     ['two answers',                      text((told) => told + told),                                                                      4003],
@@ -119,10 +119,7 @@ describe('JSON', { concurrency: 8 }, () => {
     ['a card named beyond 2^53',         text((told) => told.replace(/}$/, ',"sourceOfFunds":{"reference":{"serverCardId":9007199254740993}}}')), 4003],
   ]
   for (const [what, lie, errorCode] of cases)
-    test(what, async () => {
-      if (errorCode > 0) return declines(lie, errorCode)
-      assert.equal((await saleWith(lie)).state, 'APPROVED', 'what nobody asked for is not looked at')
-    })
+    test(`${what}: declined ${errorCode}, nothing charged`, () => declines(lie, errorCode))
 })
 
 describe('texts', { concurrency: 8 }, () => {
@@ -185,7 +182,7 @@ describe('texts', { concurrency: 8 }, () => {
   })
 })
 
-test('a thousand sales whose merchant hangs hold up nobody: more are refused, and what has waited long enough elsewhere ends in time', async () => {
+test('sales whose merchant hangs, as many as fill half of the gate that two merchants share, hold up nobody: more are refused, and what has waited long enough elsewhere ends in time', async () => {
   const one = app.begin('transfer', { endpoint: world.endpoints.mobile_fee })
   const token = await app.accepted(one)
   assert.equal((await app.ended(one, token)).state, 'TRANSFER_FEE_REQUEST')
@@ -201,7 +198,7 @@ test('a thousand sales whose merchant hangs hold up nobody: more are refused, an
   }
   const refusedNow = refused()
   assert.ok(refusedNow.length >= 20, `${refusedNow.length} are refused`)
-  assert.ok(answers.length - refusedNow.length >= 1_000, `${answers.length - refusedNow.length} are not`)
+  assert.ok(answers.length - refusedNow.length >= 500, `${answers.length - refusedNow.length} are not`)
   for (const { status, body } of refusedNow) assert.deepEqual([status, (body.error as Json)['cause']], [500, 'PROCESSING_FAILED'])
   const at = answers.findIndex(({ status }) => status === 200)
   const accepted = hanging[at]!
@@ -213,7 +210,7 @@ test('a thousand sales whose merchant hangs hold up nobody: more are refused, an
   assert.deepEqual([seen.body.state, seen.body.errorCode], ['DECLINED', 4006])
   const waiting = async () =>
     (await database.query(`select from mobile_invoice where state = 'checking' and invoice_id = any ($1)`, [hanging.map(({ invoiceId }) => invoiceId)])).rowCount // oxfmt-ignore
-  assert.ok((await waiting())! > 500, 'they hang still')
+  assert.ok((await waiting())! > 250, 'they hang still')
   assert.equal(await until(waiting, (count) => count === 0, 300_000), 0, 'and end')
 })
 

@@ -89,7 +89,7 @@ describe('the right sum', () => {
 })
 
 describe('what the merchant names', () => {
-  for (const centis of [99, 1_000, 3.5, '345'])
+  for (const centis of [99, 1_000, 3.5, '345', '0', -0.5])
     test(`randomSumCentis ${JSON.stringify(centis)}: declined, and nothing is held`, async () => {
       const one = begin()
       app.merchant.lie = (path, answer) =>

@@ -46,7 +46,7 @@ test('a verification is checked with the merchant, moves no money, and maps the 
     (call) => call !== undefined,
   )
   const { reference, sourceCard } = notified!.body as { reference: Json; sourceCard: Json }
-  assert.match(String(reference['serverCardId']), /^[0-9]{19}$/)
+  assert.match(String(reference['serverCardId']), /^[0-9]{16}$/)
   assert.ok(Number.isSafeInteger(reference['uniqueReferenceCardId']))
   assert.deepEqual(sourceCard, { bin: 411111 })
 })

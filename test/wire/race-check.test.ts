@@ -42,6 +42,7 @@ async function openCareless(): Promise<Server> {
         'transaction-type': kind === 'capture' || kind === 'sale' ? kind : 'reversal',
         'serial-number': serial,
         'merchant-order-id': asked.get('client_orderid') ?? '',
+        'processor-rrn': asked.get('by-request-sn') ?? '',
         'gateway-order-id': asked.get('orderid') ?? String((orders += 1)),
       }
       // With a line break after each pair, as some gateways have it.
@@ -70,7 +71,7 @@ async function run(args: readonly string[], env: Record<string, string> = {}): P
 function at(baseUrl: string, ...more: string[]): string[] {
   const { login, controlKey } = world.merchant
   const who = ['--login', login, '--control-key', controlKey, '--endpoint', String(world.endpoints.plain)]
-  return ['--base-url', baseUrl, ...who, '--rounds', '2', '--parallel', '16', ...more]
+  return ['--base-url', baseUrl, ...who, '--rounds', '2', '--parallel', '16', '--apart', '1', ...more]
 }
 
 const carelessUrl = (): string => {
@@ -96,6 +97,7 @@ describe('race-check', () => {
     assert.deepEqual([requests, accepted, refused, unanswered, verdict], ['4', '2', '2', '0', 'ok'])
     assert.equal(Number(paid) + Number(returned), 20)
     assert.deepEqual(rowOf(ran, '16 times one sale'), ['32', '32', '0', '0', '20.00', '0.00', 'ok'])
+    assert.deepEqual(rowOf(ran, '3 times one return of 1.00'), ['6', '6', '0', '0', '20.00', '2.00', 'ok'])
     assert.doesNotMatch(ran.out + ran.err, new RegExp(world.merchant.controlKey))
   })
   test('finds a gateway that gives back more than was paid: 1, and each race says so', async () => {
@@ -112,6 +114,7 @@ describe('race-check', () => {
     ])
     assert.equal(rowOf(ran, 'capture or void').at(-1), 'BOTH APPROVED in 2 of 2')
     assert.equal(rowOf(ran, '16 times one sale').at(-1), 'CHARGED TWICE in 2 of 2')
+    assert.equal(rowOf(ran, '3 times one return of 1.00').at(-1), 'RETURNED AGAIN in 2 of 2')
   })
   test('a payment that is not approved, a wrong key and a gateway that is not there: 2, with the reason', async () => {
     // oxfmt-ignore

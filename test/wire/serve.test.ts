@@ -24,6 +24,11 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
   [{ DATABASE_URL: 'mysql://localhost/x', TOLLGATE_KEY: key }, 2, [/DATABASE_URL is not a postgres:\/\/ URL/]],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: 'c2hvcnQ=' }, 2, [/TOLLGATE_KEY is not 32 bytes in base64/]],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: Buffer.alloc(32).toString('base64') }, 2, [/TOLLGATE_KEY is weak/]],
+  [
+    { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, TRUSTED_PROXIES: '10.0.0.0/8 proxy.example' },
+    2,
+    [/TRUSTED_PROXIES is "proxy\.example": it is no IP address or network such as 10\.0\.0\.0\/8/],
+  ],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, PORT: '80800' }, 2, [/PORT is "80800"/]],
 ]
 

@@ -26,7 +26,8 @@ export const challengedCard = testCard('4', 2, 6)
 export function proofOf(world: World, message: Json, pan: string, status: 'Y' | 'A'): string {
   const key = Buffer.from(readFileSync(join(world.directory, 'cavv.key'), 'utf8').trim(), 'hex')
   const proven = `${pan}|${String(message['dsTransID'])}|1050|978|${status}`
-  return createHmac('sha256', key).update(proven).digest().subarray(0, 20).toString('base64')
+  const bytes = pan.startsWith('5') ? 21 : 20
+  return createHmac('sha256', key).update(proven).digest().subarray(0, bytes).toString('base64')
 }
 
 export const creqOf = (ares: Json, wish: Json = {}): Json => ({

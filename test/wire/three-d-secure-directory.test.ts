@@ -233,8 +233,8 @@ test('a PReq asks for all ranges or for what changed, and an answer without a se
   ds.play((told) => presTo(told, '17', [rangeData()]))
   const full = await elsewhere.cardRanges('ds', undefined)
   assert.equal(full.is, 'full', JSON.stringify(full))
-  assert.deepEqual([full.serialNum, full.speaks, full.items[0]?.actionInd], ['17', { start: '2.1.0', end: '2.2.0' }, 'A'])
-  assert.deepEqual(full.items[0]?.range, { directory: 'ds', ...rangeData() })
+  assert.deepEqual([full.serialNum, full.speaks, full.leftOut], ['17', { start: '2.1.0', end: '2.2.0' }, []])
+  assert.deepEqual(full.ranges[0], { directory: 'ds', ...rangeData() })
   const [preq] = ds.told
   assert.deepEqual([preq?.path, preq?.body['threeDSServerRefNumber'], 'serialNum' in preq!.body], ['/preq', 'SIM_3DS', false])
 
@@ -273,6 +273,40 @@ test('a PRes that cannot be used is told; whether the question may be counted is
   await asks(() => ({ status: 503 }), 'unserved', '405', false)
 })
 
+test('a directory server that does not speak 2.2.0 is asked for its ranges in 2.1.0, for all of them and for changes', async () => {
+  const only210 = (told: Told): Scripted =>
+    told.body['messageVersion'] === '2.1.0'
+      ? presTo(told, '18', [rangeEntry('400000', { acsInfoInd: undefined })], { dsEndProtocolVersion: '2.1.0' })
+      : { json: { ...erro(told, '102', '2.1.0'), messageVersion: '2.1.0' } }
+  for (const [serialNumber, is] of [
+    [undefined, 'full'],
+    ['17', 'delta'],
+  ] as const) {
+    ds.told.splice(0)
+    ds.play(only210)
+    const answer = await client.cardRanges('ds', serialNumber)
+    assert.deepEqual([answer.is, answer.is !== 'failed' && answer.speaks], [is, { start: '2.1.0', end: '2.1.0' }])
+    assert.deepEqual(
+      ds.told.map(({ type, body }) => [type, body['messageVersion'], body['serialNum']]),
+      [
+        ['PReq', '2.2.0', serialNumber],
+        ['PReq', '2.1.0', serialNumber],
+      ],
+    )
+    assert.notEqual(ds.told[0]!.body['threeDSServerTransID'], ds.told[1]!.body['threeDSServerTransID'])
+  }
+  for (const [errorCode, questions] of [
+    ['102', 2],
+    ['305', 1],
+  ] as const) {
+    // oxfmt-ignore
+    ds.told.splice(0)
+    ds.play((told) => ({ json: erro(told, errorCode) }))
+    const answer = await client.cardRanges('ds', undefined)
+    assert.deepEqual([answer.is === 'failed' && answer.errorCode, ds.told.length], [errorCode, questions])
+  }
+})
+
 test('a method URL that a browser may not be sent to is left out of its range', async () => {
   const urls = ['https://acs.example/method', 'http://127.0.0.1:1/method', 'http://acs.example/method']
   ds.play((told) =>
@@ -285,7 +319,7 @@ test('a method URL that a browser may not be sent to is left out of its range', 
   const answer = await client.cardRanges('ds', undefined)
   assert.ok(answer.is === 'full')
   assert.deepEqual(
-    answer.items.map(({ range }) => range.threeDSMethodURL),
+    answer.ranges.map((range) => range.threeDSMethodURL),
     [urls[0], urls[1], undefined],
   )
 })

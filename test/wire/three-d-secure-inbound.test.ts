@@ -5,6 +5,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom, uuid } from '../../src/base/random.ts'
+import { openTurns } from '../../src/base/turn.ts'
 import type { Message } from '../../src/three-d-secure/codec.ts'
 import { openInbound, type Inbound, type InboundParts, type ResultVerdict } from '../../src/three-d-secure/inbound.ts'
 import { openAuthority, type Authority } from '../harness/directory.ts'
@@ -13,7 +14,6 @@ const lines: string[] = []
 const log = openLog({ level: 'debug', destination: { write: (line) => lines.push(line) } })
 const ids = { threeDSServerTransID: uuid(systemRandom), acsTransID: uuid(systemRandom), dsTransID: uuid(systemRandom) }
 const rres = JSON.stringify({ messageType: 'RRes', messageVersion: '2.2.0', ...ids, resultsStatus: '01' })
-
 let authority: Authority
 let inbound: Inbound
 /** What the gateway was told, and what it says to it. */
@@ -35,6 +35,7 @@ const parts = (more: Partial<InboundParts> = {}): InboundParts => ({
     results.push(message)
     return verdict()
   },
+  turns: openTurns(queueMicrotask),
   log,
   random: systemRandom,
   ...more,

@@ -8,6 +8,7 @@ import {
   decoded,
   field,
   fieldsOf,
+  filled,
   method,
   now,
   openPages,
@@ -77,17 +78,6 @@ test('a method that cannot be called, or is over, does not hold up the payment',
   assert.match(await (await pages.get(pages.put({ ...method, methodUntil: now - 1 }))).text(), /data-wait-ms="0"/)
   assert.match(await (await pages.get(pages.put({ ...method, methodUntil: now + 99_000 }))).text(), /data-wait-ms="10000"/)
 })
-
-const filled = {
-  methodReturned: 'true',
-  javascriptEnabled: 'true',
-  javaEnabled: 'false',
-  language: 'zh-Hans-CN',
-  colorDepth: '30',
-  screenHeight: '1080',
-  screenWidth: '1920',
-  timeZone: '-345',
-}
 
 test('what the browser says goes on in the words of AReq, and the browser back to the page', async () => {
   const token = pages.put(method)

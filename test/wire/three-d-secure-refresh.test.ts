@@ -1,124 +1,35 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
-import { openLog } from '../../src/base/log.ts'
+import { test } from 'node:test'
 import { systemRandom } from '../../src/base/random.ts'
-import { openOutgoing, type Outgoing } from '../../src/http/outgoing.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import { openHeartbeat, type Heartbeat } from '../../src/storage/store-heartbeat.ts'
-import { openDirectories, type DirectoryClient } from '../../src/three-d-secure/directory.ts'
-import { refreshRanges, type Refresh } from '../../src/three-d-secure/directory-refresh.ts'
+import type { DirectoryClient } from '../../src/three-d-secure/directory.ts'
+import { refreshRanges } from '../../src/three-d-secure/directory-refresh.ts'
 import { rangesOf, readState, watchRanges } from '../../src/three-d-secure/store-ranges.ts'
+import { presTo, type Scripted, type Told } from '../harness/directory.ts'
+import { openHandClock } from '../harness/hand-clock.ts'
 import {
-  openAuthority,
-  openScriptedDirectory,
-  presTo,
-  rangeEntry,
-  type Authority,
-  type Scripted,
-  type ScriptedDirectory,
-  type Told,
-} from '../harness/directory.ts'
-import { openHandClock, type HandClock } from '../harness/hand-clock.ts'
-import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
-
-const minute = 60_000
-const hour = 60 * minute
-const policy = { plainHttp: true, loopbackAnyPort: true }
-const server = { threeDSServerRefNumber: 'SIM_3DS', threeDSServerURL: 'https://127.0.0.1:8443/3ds/results' }
-const lines: string[] = []
-const log = openLog({ level: 'info', destination: { write: (line) => lines.push(line) } })
-const plain = <Row>(text: string) => statement<Row>(text)
-
-let authority: Authority
-let database: TestDatabase
-let pool: Pool
-let ds: ScriptedDirectory
-let outgoing: Outgoing
-let client: DirectoryClient
-let heartbeats: Heartbeat[]
-let names = 0
-/** Each test has a directory server of its own by name, which is all that duties and ranges go by. */
-let name: string
-
-before(async () => {
-  authority = await openAuthority()
-  database = await testDatabase()
-  pool = openPool({ url: database.url, connections: 6, use: 'oltp', log })
-  await migrate(pool, Date.now(), log)
-  ds = await openScriptedDirectory(authority)
-  outgoing = openOutgoing({ policy, clock: systemClock })
-  heartbeats = [
-    await openHeartbeat(pool, 1n, 'first', systemClock, log),
-    await openHeartbeat(pool, 2n, 'second', systemClock, log),
-  ]
-})
-after(async () => {
-  await outgoing?.close()
-  await ds?.close()
-  for (const heartbeat of heartbeats ?? []) await heartbeat.stop()
-  await pool?.close()
-  await database?.close()
-})
-beforeEach(() => {
-  ds.told.splice(0)
-  name = `ds${++names}`
-  const tls = { ca: authority.ca, ...authority.of('gateway') }
-  const directories = [{ name, url: ds.url, tls, timeoutMs: 10_000 }]
-  client = openDirectories({ directories, server, outgoing, policy, random: systemRandom, log })
-})
-
-const start = (clock: HandClock, now = false, heartbeat: Pick<Heartbeat, 'processId' | 'holding'> = heartbeats[0]!): Refresh =>
-  refreshRanges({ pool, client, directories: [name], heartbeat, clock, random: systemRandom, log, now })
-
-async function soon(holds: () => boolean | Promise<boolean>, what: string) {
-  const until = Date.now() + 30_000
-  while (!(await holds())) {
-    assert.ok(Date.now() < until, `waited in vain: ${what}\n${lines.slice(-5).join('')}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
-const asked = (count: number) => soon(() => ds.heard('PReq').length >= count, `${count} PReq`)
-const starts = async () => (await rangesOf(pool, name)).map(({ startRange }) => startRange).sort()
-const dutyRow = plain<{ due_at: number; lease: bigint | null; tries: number; error: string | null }>(
-  `select due_at, lease, tries, error from duty where name = $1`,
-)
-const duty = async () => (await pool.run(dutyRow, [`card ranges ${name}`]))[0]!
-/** When nobody has the duty in hand, the try is over. */
-const over = async (tries: number) => {
-  const isOver = (row: Awaited<ReturnType<typeof duty>> | undefined) => row?.lease === null && row.tries === tries
-  await soon(async () => isOver(await duty()), 'the duty is let go')
-  return duty()
-}
-
-/**
- * Moves the clock in twelve steps, each of which makes the duty look again. Where something must have come of it, on goes the clock minute by minute until it has: a slow machine
- * has not ended one look when the next step comes, and then waits for another.
- */
-async function passes(clock: HandClock, ms: number, until?: () => boolean) {
-  const step = async (byMs: number) => {
-    clock.pass(byMs)
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-  const isMet = () => until !== undefined && until()
-  for (let n = 0; n < 12 && !isMet(); n++) await step(ms / 12)
-  for (const end = Date.now() + (until ? 30_000 : 0); !isMet() && Date.now() < end;) await step(minute)
-}
-
-const range = (first: string, actionInd = 'A', other: object = {}) => rangeEntry(first, { actionInd, ...other })
-const serials = () => ds.heard('PReq').map(({ body }) => body['serialNum'] ?? null)
-const full = (told: Told) => presTo(told, '1', [range('400000'), range('500000')])
-
-/** A directory server whose ranges are loaded, with serial number 1. */
-async function loaded(clock: HandClock): Promise<Refresh> {
-  ds.play(full)
-  const refresh = start(clock)
-  await asked(1)
-  await over(0)
-  return refresh
-}
+  asked,
+  client,
+  ds,
+  duty,
+  forced,
+  full,
+  heartbeats,
+  hour,
+  judgeOf,
+  loaded,
+  log,
+  minute,
+  name,
+  over,
+  passes,
+  plain,
+  pool,
+  range,
+  serials,
+  soon,
+  start,
+  starts,
+} from './three-d-secure-keeper.ts'
 
 test('an empty installation loads all ranges at once, and is asked for changes a day later, not sooner', async () => {
   const clock = openHandClock(Date.now())
@@ -159,10 +70,10 @@ test('an answer without a serial number replaces all ranges', async () => {
 
 // oxfmt-ignore
 const outOfStep: readonly [string, (told: Told) => Scripted][] = [
-  ['adds a range that is there',      (told) => presTo(told, '2', [range('600000'), range('400000')])],
+  ['contradicts a range that is there', (told) => presTo(told, '2', [range('600000'), range('400000', 'A', { acsEndProtocolVersion: '2.1.0' })])],
   ['deletes a range that is not',     (told) => presTo(told, '2', [range('600000'), range('700000', 'D')])],
   ['modifies a range that is not',    (told) => presTo(told, '2', [range('600000'), range('700000', 'M')])],
-  ['lays a range over another',       (told) => presTo(told, '2', [range('600000'), range('400000', 'A', { endRange: '4000001234567890123' })])],
+  ['lays a range over another',       (told) => presTo(told, '2', [range('600000'), range('400000', 'A', { endRange: '4000001234567890123', acsEndProtocolVersion: '2.1.0' })])],
   ['cannot be read',                  (told) => presTo(told, '2', [range('600000', 'X')])],
   ['is an Erro 307',                  (told) => ({ json: { messageType: 'Erro', messageVersion: '2.2.0', threeDSServerTransID: told.body['threeDSServerTransID'], errorCode: '307', errorComponent: 'D', errorDescription: 'no', errorDetail: 'serialNum' } })],
 ]
@@ -184,7 +95,7 @@ for (const [what, answer] of outOfStep) {
 test('the repair is one question: when it fails too the old ranges stay, and the next one, an hour later, asks for all', async () => {
   const clock = openHandClock(Date.now())
   await (await loaded(clock)).stop()
-  ds.play((told) => (told.body['serialNum'] === undefined ? { status: 500 } : presTo(told, '2', [range('400000')])))
+  ds.play((told) => (told.body['serialNum'] === undefined ? { status: 500 } : presTo(told, '2', [range('700000', 'D')])))
   const refresh = start(clock, true)
   await asked(3)
   const { due_at: due, error } = await over(1)
@@ -261,6 +172,7 @@ test('a process that was taken over while it asked stores nothing', async () => 
     client: slow,
     directories: [name],
     heartbeat: heartbeats[0]!,
+    judge: judgeOf(heartbeats[0]!),
     clock,
     random: systemRandom,
     log,
@@ -311,11 +223,3 @@ test('every process sees what is loaded within a second or so, and the same load
   await soon(() => live.current().find('4000001234567890')?.dsEndProtocolVersion === '2.1.0', 'the version is read')
   live.stop()
 })
-
-/** Asks at once, as the sandbox does when it starts, and waits until that is stored. */
-async function forced(clock: HandClock, questions: number) {
-  const refresh = start(clock, true)
-  await asked(questions)
-  await over(0)
-  await refresh.stop()
-}

@@ -2,7 +2,19 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import type { PageOrder } from '../../src/pages/three-d-secure-pages.ts'
-import { method, openPages, over, param, publicUrl, transId, type Pages } from '../harness/three-d-secure-pages.ts'
+import {
+  filled,
+  method,
+  now,
+  openPages,
+  over,
+  param,
+  publicUrl,
+  read,
+  transId,
+  working,
+  type Pages,
+} from '../harness/three-d-secure-pages.ts'
 
 /** The scripts as the pages carry them, run against the few things of a browser that they touch. */
 
@@ -23,13 +35,20 @@ function browserWith(page: string) {
   const data = (name: string) => new RegExp(`data-${name}="([^"]*)"`).exec(page)?.[1] ?? ''
   const fields = new Map<string, { value: string }>()
   const posts: string[] = []
+  const fetched: { path: string; accept: string; body: string }[] = []
   const timers: { fn: () => void; ms: number }[] = []
   const listeners: ((event: Told) => void)[] = []
   const told: [unknown, string][] = []
   const frame = { contentWindow: {} }
   class HTMLFormElement {
     readonly id: string
-    readonly dataset = { token: data('token'), waitMs: data('wait-ms') }
+    readonly dataset = {
+      token: data('token'),
+      waitMs: data('wait-ms'),
+      begun: data('begun'),
+      accept: data('accept'),
+      returned: data('returned'),
+    }
     readonly elements = {
       namedItem: (name: string) => fields.get(name) ?? fields.set(name, { value: '' }).get(name),
     }
@@ -55,32 +74,51 @@ function browserWith(page: string) {
   }
   const screen = { colorDepth: 30, width: 1_280.4, height: 720 }
   const navigator = { language: 'pt-BR', javaEnabled: () => false }
-  runInNewContext(script, { window, document, screen, navigator, HTMLFormElement, location: { origin: publicUrl } })
+  runInNewContext(script, {
+    window,
+    document,
+    screen,
+    navigator,
+    HTMLFormElement,
+    // What a form holds, in two steps; the second gives the text of a body.
+    FormData: function formData() {},
+    URLSearchParams: function body() {
+      return [...fields]
+        .map(([name, { value: text }]) => `${name}=${text}`)
+        .join('&')
+        .split('\n')
+    },
+    fetch: (path: string, { headers, body }: { headers: { accept: string }; body: string[] }) =>
+      Promise.resolve(void fetched.push({ path, accept: headers.accept, body: body.join('') })),
+    location: { origin: publicUrl },
+  })
   const value = (name: string) => fields.get(name)?.value
-  return { posts, timers, told, frame, value, tell: (event: Told) => listeners.forEach((listen) => listen(event)) }
+  return { posts, timers, told, fetched, frame, value, tell: (event: Told) => listeners.forEach((listen) => listen(event)) }
 }
 
-const open = async (order: PageOrder) => {
+const open = async (order: PageOrder, query = '') => {
   const token = pages.put(order)
-  return { token, browser: browserWith(await (await pages.get(token)).text()) }
+  return { token, browser: browserWith(await (await pages.get(token + query)).text()) }
 }
+
 const both = ['three-d-secure-form', 'browser']
 
-/** What the frame says, as the notification page really says it. */
+/** What the frame says, as the notification page really says it, and to whom. */
 async function notified(token: string) {
   const answer = await pages.post(`${token}/method`, { threeDSMethodData: param({ threeDSServerTransID: transId }) })
   const { told } = browserWith(await answer.text())
   assert.equal(told.length, 1)
-  return { data: told[0]![0], origin: told[0]![1] }
+  return { data: { ...(told[0]![0] as object) }, to: told[0]![1] }
 }
 
 test('the page posts what the browser says as soon as the method came back, once', async () => {
   const { token, browser } = await open(method)
   assert.deepEqual([browser.posts, browser.timers.map(({ ms }) => ms)], [['three-d-secure-form'], [10_000]])
-  const { data, origin } = await notified(token)
-  assert.equal(origin, publicUrl)
-  browser.tell({ data, origin, source: browser.frame.contentWindow })
-  browser.tell({ data, origin, source: browser.frame.contentWindow })
+  const { data, to } = await notified(token)
+  // A page that a merchant printed may be around it, of whatever origin; the message has nothing that such a page does not know.
+  assert.deepEqual([data, to], [{ type: 'three-d-secure method returned', token }, '*'])
+  browser.tell({ data, origin: publicUrl, source: browser.frame.contentWindow })
+  browser.tell({ data, origin: publicUrl, source: browser.frame.contentWindow })
   browser.timers.forEach(({ fn }) => fn())
   assert.deepEqual(browser.posts, both)
   const names = ['methodReturned', 'javascriptEnabled', 'javaEnabled', 'language', 'colorDepth', 'screenHeight', 'screenWidth']
@@ -90,7 +128,8 @@ test('the page posts what the browser says as soon as the method came back, once
 
 test('a message from another origin, another window or another payment is not the method', async () => {
   const { token, browser } = await open(method)
-  const { data, origin } = await notified(token)
+  const { data } = await notified(token)
+  const origin = publicUrl
   const other = await notified(pages.put(method))
   const source = browser.frame.contentWindow
   browser.tell({ data, origin: 'https://acs.example.com', source })
@@ -102,6 +141,69 @@ test('a message from another origin, another window or another payment is not th
   assert.deepEqual(browser.posts, ['three-d-secure-form'])
   browser.timers.forEach(({ fn }) => fn())
   assert.deepEqual([browser.posts, browser.value('methodReturned')], [both, 'false'])
+})
+
+test('a page that begins the method reports it once: at once where the sale describes the browser, else when the page does', async () => {
+  const described = pages.put({ ...method, saleDescribes: true })
+  const { page } = await read(await pages.get(described))
+  assert.deepEqual([page.includes('data-begun'), page.includes('data-wait-ms="10000"')], [false, true])
+  const seen = pages.begun.filter(({ token }) => token === described)
+  assert.deepEqual(
+    seen.map((one) => one.seen.ip),
+    ['203.0.113.7'],
+  )
+  const undescribed = pages.put(method)
+  assert.match((await read(await pages.get(undescribed))).page, new RegExp(`data-begun="/gateway/3ds/${undescribed}/begun"`))
+  const told = () => pages.begun.filter(({ token }) => token === undescribed)
+  assert.deepEqual(told(), [])
+  for (const fields of [{}, { ...filled, screenWidth: 'wide' }]) await pages.post(`${undescribed}/begun`, fields)
+  assert.deepEqual(told(), [])
+  assert.equal((await pages.post(`${undescribed}/begun`, filled)).status, 200)
+  assert.deepEqual(
+    told().map((one) => [one.seen.screenWidth, one.seen.acceptHeader, one.seen.javascriptEnabled]),
+    [[filled.screenWidth, 'text/html', true]],
+  )
+  // By then the gateway waits, the order is further on, or a printed page has run the method: nothing begins.
+  for (const [order, query] of [
+    [{ ...method, saleDescribes: true, methodUntil: now + 4_000 }, ''],
+    [{ ...method, saleDescribes: true }, '?method=late'],
+    [working, ''],
+  ] as const) {
+    const token = pages.put(order)
+    await pages.get(token + query)
+    if (query === '') await pages.post(`${token}/begun`, filled)
+    assert.deepEqual(
+      pages.begun.filter((one) => one.token === token),
+      [],
+    )
+  }
+  assert.equal((await pages.post(`${'A'.repeat(22)}/begun`, filled)).status, 404)
+})
+
+test('the page describes its browser as the method begins, with the Accept header of its own request, unless the gateway waits already', async () => {
+  const { token, browser } = await open(method)
+  assert.equal(browser.posts.length, 1)
+  const [begun, ...more] = browser.fetched
+  assert.deepEqual([begun?.path, begun?.accept, more], [`/gateway/3ds/${token}/begun`, '*/*', []])
+  for (const part of ['javascriptEnabled=true', 'javaEnabled=false', 'colorDepth=30', 'screenHeight=720', 'screenWidth=1280'])
+    assert.ok(begun?.body.includes(part), part)
+  const { browser: waiting } = await open({ ...method, methodUntil: now + 4_000 })
+  assert.deepEqual([waiting.fetched, waiting.timers.map(({ ms }) => ms)], [[], [4_000]])
+})
+
+test('after a page that a merchant printed has run the method, the browser is described at once, and whether the method came back is reported', async () => {
+  //  address              methodReturned
+  const rows = [
+    ['?method=returned',   'true'],
+    ['?method=late',       'false'],
+  ] as const // oxfmt-ignore
+  for (const [query, returned] of rows) {
+    const { browser } = await open(method, query)
+    assert.deepEqual([browser.posts, browser.timers, browser.fetched], [['browser'], [], []], query)
+    assert.equal(browser.value('methodReturned'), returned, query)
+  }
+  const { browser } = await open(method, '?method=other')
+  assert.deepEqual(browser.posts, ['three-d-secure-form'])
 })
 
 test('without a method the browser is described at once', async () => {

@@ -36,6 +36,17 @@ test('/metrics counts requests by outcome and changes by batch', async () => {
   assert.match(metrics, /^process_cpu_seconds_total /m)
 })
 
+test('/metrics counts an answer of the acquirer that belongs to no request', async () => {
+  await acquirer('faults', { match: { times: 1 }, do: { wrong_stan: true } })
+  await sale(world)
+  for (const since = Date.now(); ;) {
+    const metrics = await (await fetch(`${origin()}/metrics`)).text()
+    if (/^tollgate_acquirer_strays_total\{gate="\d+",kind="unexpected"\} 1$/m.test(metrics)) return
+    assert.ok(Date.now() - since < 120_000, metrics)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+})
+
 test('a stop with 60 sales at the acquirer loses none, leaves none open and ends', async () => {
   await line({ latency_ms: 380 })
   const replies = await Promise.all(Array.from({ length: 60 }, () => sale(world)))
@@ -54,8 +65,9 @@ test('a stop with 60 sales at the acquirer loses none, leaves none open and ends
   assert.deepEqual(rows, [{ status: 'approved', n: 60 }])
 })
 
-const line = (body: object) =>
-  fetch(`${world.acquirerAdminUrl}/line`, {
+const line = (body: object) => acquirer('line', body)
+const acquirer = (path: string, body: object) =>
+  fetch(`${world.acquirerAdminUrl}/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

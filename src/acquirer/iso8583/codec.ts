@@ -226,3 +226,14 @@ export function transmissionTime(at: number): string {
   const d = new Date(at)
   return [d.getUTCMonth() + 1, d.getUTCDate(), d.getUTCHours(), d.getUTCMinutes(), d.getUTCSeconds()].map(twoDigits).join('')
 }
+
+/** Milliseconds since 1970 of a field 7, in the year that brings it nearest to `near`; undefined when it is no date. */
+export function momentOf(field7: string, near: number): number | undefined {
+  const [month = 0, day, hour, minute, second] = (field7.match(/../g) ?? []).map(Number)
+  const year = new Date(near).getUTCFullYear()
+  const years = [year - 1, year, year + 1]
+  const moments = years
+    .map((one) => Date.UTC(one, month - 1, day, hour, minute, second))
+    .filter((at) => transmissionTime(at) === field7)
+  return moments.sort((a, b) => Math.abs(a - near) - Math.abs(b - near))[0]
+}

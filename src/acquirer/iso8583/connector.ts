@@ -11,9 +11,11 @@ import type {
   ProcessorData,
   Reversal,
   ReversalOutcome,
+  Stray,
 } from '../connector.ts'
-import { describe, localTime, pack, transmissionTime } from './codec.ts'
-import { Link, usualLimits, type LinkLimits, type LinkOptions } from './link.ts'
+import { describe, localTime, momentOf, pack, transmissionTime } from './codec.ts'
+import { Link, type LinkOptions } from './link.ts'
+import { usualLimits, type LinkLimits } from './link-limits.ts'
 
 /**
  * Point of service, a digit each. Terminal: card data come by hand without one (1), it cannot authenticate (0) or keep a card
@@ -52,11 +54,21 @@ const processorTags = [
   ['MM', 'motivationalMessage'],
 ] as const satisfies [keyof NonNullable<Fields[62]>, keyof ProcessorData][]
 
-/** What a reply must repeat of its request. An approval of another payment approves nothing, and an acknowledgement of another reversal ends none. */
+/** What a reply repeats of its request, besides the names by which the line finds it. Acquirers may leave any of it out. */
 const echoed = [3, 4, 37, 42, 49] as const satisfies FieldNumber[]
 
-const differing = (request: Message, reply: Message): FieldNumber | undefined =>
-  echoed.find((number) => reply.fields[number] !== undefined && reply.fields[number] !== request.fields[number])
+/**
+ * Why a reply under the names of a request answers another one: its type, a field that it must repeat, or its card. An approval of
+ * another payment approves nothing, and an acknowledgement of another reversal ends none. A field that is absent shows nothing.
+ */
+export function mismatchOf(request: Message, reply: Message): string | undefined {
+  if (reply.type !== replyTypeOf(request.type)) return `type ${reply.type} to ${request.type}`
+  const different = echoed.find((number) => reply.fields[number] !== undefined && reply.fields[number] !== request.fields[number])
+  if (different !== undefined) return `field ${different} differs from the request`
+  const [asked, answered] = [request.fields[2]?.reveal(), reply.fields[2]?.reveal()]
+  const isOtherCard = asked !== undefined && answered !== undefined && asked !== answered
+  return isOtherCard ? 'field 2 differs from the request' : undefined
+}
 
 /** Digits as on the wire, so that a reply finds its request by them. */
 const digits = (text: string | bigint | number, length: number): string => text.toString().padStart(length, '0')
@@ -157,20 +169,13 @@ export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
 
 const unusable = (what: string): { is: 'unknown'; why: string } => ({ is: 'unknown', why: `unusable answer: ${what}` })
 
-/** An answer to something else, under the names of this request, says nothing about it: it may still be on its way, for as long as it may take. */
-const foreign = (what: string): Outcome => ({ ...unusable(what), waitedMs: 0 })
-
 /**
- * What the reply to an authorisation says. Approved is 000 alone. Codes from 100 to 299 (the issuer's) and from 900 on (nothing
- * was booked) decline, known to the table or not. Any other is no answer to this request, nor is one of the wrong type, without a
- * code, or about something else than was asked; among them are approvals under a condition (001–099), which this gateway cannot
- * meet.
+ * What the reply to an authorisation says; it has no mismatch. Approved is 000 alone. Codes from 100 to 299 (the issuer's) and from
+ * 900 on (nothing was booked) decline, known to the table or not. Any other code, or none, is an answer that cannot be used; among
+ * them are approvals under a condition (001–099), which this gateway cannot meet.
  */
-export function outcomeOf(request: Message, reply: Message): Outcome {
+export function outcomeOf(reply: Message): Outcome {
   const actionCode = reply.fields[39]
-  if (reply.type !== replyTypeOf(request.type)) return foreign(`type ${reply.type} to ${request.type}`)
-  const different = differing(request, reply)
-  if (different !== undefined) return foreign(`field ${different} differs from the request`)
   if (actionCode === undefined) return unusable('no action code')
   const data = processorData(reply.fields)
   if (actionCode === '000') {
@@ -182,18 +187,17 @@ export function outcomeOf(request: Message, reply: Message): Outcome {
   return { is: 'declined', actionCode, data, ...(text === undefined ? {} : { text }) }
 }
 
-/** What the reply to a reversal says: nothing but 400 ends the obligation. */
-export function reversalOutcomeOf(request: Message, reply: Message): ReversalOutcome {
+/** What the reply to a reversal says; it has no mismatch. Nothing but 400 ends the obligation. */
+export function reversalOutcomeOf(reply: Message): ReversalOutcome {
   const actionCode = reply.fields[39]
-  if (reply.type !== replyTypeOf(request.type)) return unusable(`type ${reply.type} to ${request.type}`)
-  const different = differing(request, reply)
-  if (different !== undefined) return unusable(`field ${different} differs from the request`)
   if (actionCode !== '400') return unusable(`action code ${actionCode ?? 'missing'}`)
   return { is: 'acknowledged', actionCode }
 }
 
 function processorData(fields: Fields): ProcessorData {
   const data: ProcessorData = {}
+  const processedAt = fields[7] && momentOf(fields[7], sentAt(fields))
+  if (processedAt) data.processedAt = processedAt
   if (fields[37] !== undefined) data.rrn = fields[37]
   if (fields[38] !== undefined) data.approvalCode = fields[38]
   if (fields[41] !== undefined) data.terminalId = fields[41]
@@ -202,6 +206,12 @@ function processorData(fields: Fields): ProcessorData {
     if (value !== undefined) data[name] = value
   }
   return data
+}
+
+/** When the request of a reply was made, by field 12, which both have; only the year of the reply's date is taken from it. */
+const sentAt = (fields: Fields): number => {
+  const [year = 0, month = 0, ...rest] = (fields[12]?.match(/../g) ?? []).map(Number)
+  return Date.UTC(2000 + year, month - 1, ...rest)
 }
 
 /** A name as field 43 can carry it: letters lose their accents, what ASCII has nothing for becomes `?`. */
@@ -216,14 +226,21 @@ export interface Iso8583ConnectorOptions extends Pick<LinkOptions, 'clock' | 'ra
   gate: GateSettings
   /** Differences from the usual limits of the line. */
   limits?: Partial<LinkLimits>
+  /** Called for each stray, once it is logged. */
+  onStray: (stray: Stray) => void
 }
 
 /** Opens the line to a gate and keeps it open. Throws when the gate's settings fit no message. */
 export function openIso8583Connector(options: Iso8583ConnectorOptions): Connector {
-  const { gate, limits, ...world } = options
+  const { gate, limits, onStray: report, ...world } = options
   const log = options.log.child({ gate: gate.gateId.toString() })
   pack(authorisationRequest(gate, probe))
-  const onStray = (message: Message): void => log.warn({ message: describe(message) }, 'a message that nobody waits for')
+  const onStray = (message: Message, mismatch?: string): void => {
+    const { 11: stan = '', 41: terminalId = '' } = message.fields
+    if (mismatch === undefined) log.warn({ message: describe(message) }, 'a stray answer that nobody waits for')
+    else log.error({ message: describe(message), mismatch }, 'a stray answer under the names of an open request')
+    report({ stan, terminalId, kind: mismatch === undefined ? 'unexpected' : 'mismatched' })
+  }
   const link = new Link({
     ...world,
     log,
@@ -237,15 +254,15 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
     request: Message,
     deadline: number,
     mayStillSend: () => boolean,
-    understand: (request: Message, reply: Message) => T,
+    understand: (reply: Message) => T,
   ): Promise<T | { is: 'unknown'; why: string; waitedMs: number } | { is: 'not sent'; why: string }> {
     const debugging = log.isLevelEnabled('debug')
     if (debugging) log.debug({ message: describe(request) }, 'to the acquirer')
-    const answer = await link.ask(request, deadline, mayStillSend)
+    const answer = await link.ask(request, deadline, mayStillSend, (reply) => mismatchOf(request, reply))
     if (answer.is === 'not sent') return answer
     if (answer.is === 'lost') return { is: 'unknown', why: answer.why, waitedMs: answer.waitedMs }
     if (debugging) log.debug({ message: describe(answer.message) }, 'from the acquirer')
-    return understand(request, answer.message)
+    return understand(answer.message)
   }
 
   return {

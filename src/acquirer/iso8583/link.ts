@@ -4,6 +4,7 @@ import type { Cancel, Clock } from '../../base/clock.ts'
 import { reasonOf, type Log } from '../../base/log.ts'
 import { below, type Random } from '../../base/random.ts'
 import { replyTypeOf, type Message } from '../../spec/iso8583.ts'
+import type { LinkLimits } from './link-limits.ts'
 import { describe, frameReader, localTime, pack, transmissionTime, unpack } from './codec.ts'
 
 /**
@@ -28,33 +29,6 @@ export type Answer =
   | { is: 'lost'; why: string; waitedMs: number }
   | { is: 'not sent'; why: string }
 
-/** Times in milliseconds. */
-export interface LinkLimits {
-  /** How long a connection may take to open, and a sign-on, sign-off or echo to be answered. */
-  answerNetworkMs: number
-  /** Silence after which an echo is sent. */
-  echoMs: number
-  /** First and longest wait before connecting again; it doubles in between. */
-  backoffFirstMs: number
-  backoffLongestMs: number
-  /** How long a request may be held back for the line to come up. */
-  sendWithinMs: number
-  /** How long an answer is waited for, from the moment the request was written; the deadline ends it earlier. */
-  answerMs: number
-  /** Requests held and open together; beyond them nothing is sent. */
-  maxOpen: number
-}
-
-export const usualLimits: LinkLimits = {
-  answerNetworkMs: 5_000,
-  echoMs: 30_000,
-  backoffFirstMs: 100,
-  backoffLongestMs: 5_000,
-  sendWithinMs: 30_000,
-  answerMs: Infinity,
-  maxOpen: 4_096,
-}
-
 export interface LinkOptions {
   host: string
   port: number
@@ -64,9 +38,12 @@ export interface LinkOptions {
   limits: LinkLimits
   /** Opens the transport; it emits `connect` once it carries bytes. */
   connect?: (host: string, port: number) => Duplex
-  /** Gets a readable message that nobody waits for: late, doubled, or under a wrong name. */
-  onStray: (message: Message) => void
+  /** Gets a readable message that answers no request. With `mismatch` an open request has its names, and goes on waiting. */
+  onStray: (message: Message, mismatch?: string) => void
 }
+
+/** Returns why a reply under the names of a request is not its answer, or nothing where it is. */
+export type MismatchOf = (reply: Message) => string | undefined
 
 interface Ask {
   key: string
@@ -76,6 +53,9 @@ interface Ask {
   deadline: number
   sentAt: number
   mayStillSend: () => boolean
+  mismatchOf: MismatchOf
+  /** The mismatch of the last stray under the names of this request. */
+  mismatch?: string
   cancelTimer: Cancel
   settle: (answer: Answer) => void
 }
@@ -112,9 +92,10 @@ export class Link {
   /**
    * Sends a request, once at the most, and resolves with what became of it, at the latest at `deadline` (monotonic). `not sent`
    * is certain; `lost` means that it may have arrived. `mayStillSend` is asked right before the write. The message names itself
-   * by fields 11, 12 and 41, spelled as on the wire.
+   * by fields 11, 12 and 41, spelled as on the wire. A reply of these names for which `mismatchOf` has a reason is a stray: the
+   * request goes on waiting, because its own answer may still come.
    */
-  ask(message: Message, deadline: number, mayStillSend: () => boolean): Promise<Answer> {
+  ask(message: Message, deadline: number, mayStillSend: () => boolean, mismatchOf: MismatchOf): Promise<Answer> {
     const { clock, limits } = this.#options
     const key = keyOf(message)
     const now = clock.monotonic()
@@ -130,7 +111,7 @@ export class Link {
       return notSent(`the message cannot be packed: ${reasonOf(thrown)}`)
     }
     return new Promise((settle) => {
-      const ask: Ask = { key, frame, sendBy, deadline, sentAt: 0, mayStillSend, settle, cancelTimer: () => {} }
+      const ask: Ask = { key, frame, sendBy, deadline, sentAt: 0, mayStillSend, mismatchOf, settle, cancelTimer: () => {} }
       ask.cancelTimer = clock.after(sendBy - now, () => this.#finish(ask, tooLate))
       this.#held.set(key, ask)
       this.#flushSoon()
@@ -232,8 +213,11 @@ export class Link {
       return network.answered(message.fields[39])
     }
     const ask = this.#open.get(key)
-    if (ask) this.#finish(ask, { is: 'reply', message })
-    else this.#options.onStray(message)
+    if (!ask) return this.#options.onStray(message)
+    const mismatch = ask.mismatchOf(message)
+    if (mismatch === undefined) return this.#finish(ask, { is: 'reply', message })
+    ask.mismatch = mismatch
+    this.#options.onStray(message, mismatch)
   }
 
   /** Everything asked in one tick leaves in one write. */
@@ -261,7 +245,8 @@ export class Link {
     if (!ask.mayStillSend()) return this.#finish(ask, { is: 'not sent', why: 'it may no longer be sent' })
     ask.cancelTimer()
     ask.sentAt = now
-    ask.cancelTimer = clock.after(Math.min(ask.deadline - now, limits.answerMs), () => this.#lose(ask, 'no answer in time'))
+    const waitMs = Math.min(ask.deadline - now, limits.answerMs)
+    ask.cancelTimer = this.#afterReading(waitMs, () => this.#lose(ask, noAnswer(ask)))
     this.#held.delete(ask.key)
     this.#open.set(ask.key, ask)
     socket.write(ask.frame)
@@ -269,6 +254,17 @@ export class Link {
 
   #loseOpen(why: string): void {
     for (const ask of this.#open.values()) this.#lose(ask, why)
+  }
+
+  /** Runs `fn` when an answer is no longer waited for. A process that stood still finds the time over before it has read what came meanwhile, so it reads that first. */
+  #afterReading(waitMs: number, fn: () => void): Cancel {
+    const { clock } = this.#options
+    const dueAt = clock.monotonic() + waitMs
+    let cancel = clock.after(waitMs, () => {
+      if (clock.monotonic() - dueAt <= stoodStillMs) fn()
+      else cancel = clock.after(readingMs, fn)
+    })
+    return () => cancel()
   }
 
   #lose(ask: Ask, why: string): void {
@@ -303,13 +299,20 @@ export class Link {
     }
     const sentAt = clock.monotonic()
     // Any message shows that the other side is alive; only silence after an echo ends the connection.
-    this.#modeTimer = clock.after(limits.answerNetworkMs, () => {
+    this.#modeTimer = this.#afterReading(limits.answerNetworkMs, () => {
       if (this.#heardAt < sentAt) this.#drop('no answer to an echo')
       else this.#watchSilence()
     })
     this.#sendNetwork('831', () => {})
   }
 }
+
+/** A timer that runs later than this shows that the process stood still. */
+const stoodStillMs = 50
+/** How long it then reads before it gives an answer up. */
+const readingMs = 200
+const noAnswer = ({ mismatch }: Ask): string =>
+  mismatch === undefined ? 'no answer in time' : `no answer in time, but that to another request: ${mismatch}`
 
 const tooLate: Answer = { is: 'not sent', why: 'it could not be sent in time' }
 const notSent = (why: string): Promise<Answer> => Promise.resolve({ is: 'not sent', why })

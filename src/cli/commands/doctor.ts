@@ -2,7 +2,9 @@ import { connect } from 'node:net'
 import type { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { openLog, reasonOf } from '../../base/log.ts'
+import { keyComplaint } from '../../operator/control-key.ts'
 import {
+  controlKeyFinding,
   directoryFindings,
   migrationFinding,
   ok,
@@ -14,7 +16,7 @@ import {
 } from '../../operator/doctor.ts'
 import { spanText } from '../../operator/moments.ts'
 import { listGates, type GateEntry } from '../../operator/store-config.ts'
-import { directoryFacts, keysOpen, migrationFacts, serverFacts, workFacts } from '../../operator/store-doctor.ts'
+import { controlKeysOf, directoryFacts, keysOpen, migrationFacts, serverFacts, workFacts } from '../../operator/store-doctor.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
 import { findInstallation, inWords, type Installation } from './installation.ts'
 import { jsonOption } from './options.ts'
@@ -28,7 +30,7 @@ export function addDoctorCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Looks at the database and its clock, migrations, keys, running gateways, overdue and parked work, callbacks that wait,
+Looks at the database and its clock, migrations, keys, control keys that can be guessed, running gateways, overdue and parked work, callbacks that wait,
 partitions, card ranges of directory servers, gates.
 It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.
 
@@ -81,7 +83,8 @@ async function look(pool: Pool, installation: Installation, tell: (...found: Fin
   tell(migrated)
   if (migrated.is === 'problem') return
   const facts = await workFacts(pool)
-  tell(await keyFinding(pool, installation, facts.keys), ...workFindings(facts, systemClock.now()))
+  const keys = await keyFinding(pool, installation, facts.keys)
+  tell(keys, ...(keys.is === 'ok' ? [await controlKeys(pool, installation)] : []), ...workFindings(facts, systemClock.now()))
   tell(...directoryFindings(await directoryFacts(pool), systemClock.now()))
   const gates = await listGates(pool)
   tell(...(gates.some((g) => g.enabled) ? await Promise.all(gates.filter((g) => g.enabled).map(gateFinding)) : [noGate]))
@@ -124,6 +127,15 @@ async function keyFinding(pool: Pool, installation: Installation, keys: bigint):
   if (keys === 0n) return ok('keys', 'none made yet; the first start of the gateway makes them')
   if (await keysOpen(pool, kek)) return ok('keys', `the key-encryption key opens all ${keys}`)
   return problem('keys', 'the key-encryption key does not open the keys of this database', advice)
+}
+
+async function controlKeys(pool: Pool, { kek, sandbox }: Installation): Promise<Finding> {
+  const weak: { login: string; why: string }[] = []
+  for (const { login, controlKey } of await controlKeysOf(pool, kek())) {
+    const why = await keyComplaint(controlKey, sandbox ? 'sandbox' : 'production')
+    if (why !== undefined) weak.push({ login, why })
+  }
+  return controlKeyFinding(weak)
 }
 
 const reachMs = 3_000

@@ -2,22 +2,24 @@ import { Option, type Command } from 'commander'
 import { loadRegistry } from '../../merchant/store.ts'
 import type { AuthenticationPolicy, EndpointSettings } from '../../merchant/merchant.ts'
 import type { Operation } from '../../spec/gateway/operations.ts'
-import {
-  indicatorCodes,
-  indicatorList,
-  indicatorText,
-  policyOf,
-  policyText,
-  readAuthenticationPolicy,
-} from '../../operator/authentication-settings.ts'
+import { indicatorCodes, indicatorList, readAuthenticationPolicy } from '../../operator/authentication-settings.ts'
 import { WrongUsage } from '../../operator/refused.ts'
-import { nameComplaint, readMandatoryFields, readOperations, type EndpointWish } from '../../operator/settings.ts'
-import { endpointOf, listEndpoints, merchantNamed, type EndpointEntry } from '../../operator/store-config.ts'
+import {
+  descriptorComplaint,
+  nameComplaint,
+  readMandatoryFields,
+  readOperations,
+  readOptionalFields,
+  readRepeatWindow,
+  type EndpointWish,
+} from '../../operator/settings.ts'
+import { endpointOf, listEndpoints, merchantNamed } from '../../operator/store-config.ts'
 import { addEndpoint, setEndpoint, setEndpointEnabled, type EndpointRules } from '../../operator/store-endpoints.ts'
 import type { ChallengeIndicator } from '../../three-d-secure/authentication.ts'
+import { endpointFacts, endpointJson, endpointTable } from './endpoint-look.ts'
 import { atOffice, type Office } from './installation.ts'
 import { aCurrency, anId, aSwitch, fitting, judged, jsonOption, someTexts } from './options.ts'
-import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
+import { onOff, printJson } from './present.ts'
 
 interface Settable {
   name?: string
@@ -29,11 +31,16 @@ interface Settable {
   merchantServerUrl?: string | false
   consumerDefinedRate?: boolean
   randomSum?: boolean
+  mandatory?: string[]
+  /** The older spelling. */
   mandatoryFields?: string[]
+  optional?: string[]
+  descriptor?: string | false
   operations?: Map<Operation, boolean>
   controlMinorUnits?: EndpointSettings['controlMinorUnits']
   plainHttpCallbacks?: boolean
   amountsAboveSigned?: boolean
+  repeatWindow?: number
   json?: true
 }
 
@@ -60,10 +67,18 @@ const settable = (command: Command): Command =>
     .option('--consumer-defined-rate <on|off>', 'whether the consumer of a transfer chooses a gate by its commission', aSwitch)
     .option('--random-sum <on|off>', 'whether a cardholder whom 3-D Secure does not ask names a small sum that was held', aSwitch)
     .option(
-      '--mandatory-fields <fields>',
-      'fields of a sale that are mandatory here beyond the usual ones, by comma, or none',
+      '--mandatory <fields>',
+      'fields that a payment must have here beyond the usual ones, by comma, such as phone,order.description; or none',
       fitting(readMandatoryFields),
     )
+    .addOption(new Option('--mandatory-fields <fields>').argParser(fitting(readMandatoryFields)).hideHelp())
+    .option(
+      '--optional <fields>',
+      'state: it may be left out of an address in US, CA or AU; or none',
+      fitting(readOptionalFields),
+    )
+    .option('--descriptor <text>', "what the cardholder's statement says, in place of the gate's", judged(descriptorComplaint))
+    .option('--no-descriptor', "takes it away: the gate's counts")
     .option('--operations <changes>', 'operations switched on or off, such as sale=off', fitting(readOperations))
     .addOption(
       new Option(
@@ -76,6 +91,11 @@ const settable = (command: Command): Command =>
       '--amounts-above-signed <on|off>',
       'whether enumerate_amounts may have more than the amount, which alone is signed',
       aSwitch,
+    )
+    .option(
+      '--repeat-window <span>',
+      'for so long after its approval an equal capture, return or void is a repeat, such as 10min; 0 for not at all',
+      fitting(readRepeatWindow),
     )
     .option(...jsonOption)
 
@@ -130,7 +150,7 @@ export function addEndpointCommands(program: Command): void {
     .addHelpText(
       'after',
       `${threeDSecureHelp}\n\nExamples\n  npx tollgate endpoint set 101 --three-d-secure on --authentication-policy not-enrolled=authorise` +
-        '\n  npx tollgate endpoint set 101 --callback-url https://shop.example/paid\n  npx tollgate endpoint set 101 --mandatory-fields phone,address1 --operations sale=off\n  npx tollgate endpoint set 101 --no-callback-url --mandatory-fields none',
+        '\n  npx tollgate endpoint set 101 --callback-url https://shop.example/paid\n  npx tollgate endpoint set 101 --mandatory phone,address1 --operations sale=off\n  npx tollgate endpoint set 101 --no-callback-url --mandatory none --optional state',
     )
     .action(set)
   for (const [verb, enabled] of [
@@ -163,11 +183,14 @@ const wishOf = (o: Settable): EndpointWish => ({
   ...(o.merchantServerUrl === undefined ? {} : { merchantServerUrl: o.merchantServerUrl === false ? null : o.merchantServerUrl }),
   ...(o.consumerDefinedRate === undefined ? {} : { consumerDefinedRate: o.consumerDefinedRate }),
   ...(o.randomSum === undefined ? {} : { randomSum: o.randomSum }),
-  ...(o.mandatoryFields === undefined ? {} : { mandatoryFields: o.mandatoryFields }),
+  ...((o.mandatory ?? o.mandatoryFields) ? { mandatoryFields: (o.mandatory ?? o.mandatoryFields)! } : {}),
+  ...(o.optional === undefined ? {} : { optionalFields: o.optional }),
+  ...(o.descriptor === undefined ? {} : { descriptor: o.descriptor === false ? null : o.descriptor }),
   ...(o.operations === undefined ? {} : { operations: o.operations }),
   ...(o.controlMinorUnits === undefined ? {} : { controlMinorUnits: o.controlMinorUnits }),
   ...(o.plainHttpCallbacks === undefined ? {} : { plainHttpCallbacks: o.plainHttpCallbacks }),
   ...(o.amountsAboveSigned === undefined ? {} : { amountsAboveSigned: o.amountsAboveSigned }),
+  ...(o.repeatWindow === undefined ? {} : { repeatWindowMs: o.repeatWindow }),
 })
 
 const rulesOf = (office: Office): EndpointRules => ({
@@ -224,83 +247,3 @@ async function show(endpointId: bigint, options: { json?: true }): Promise<void>
     console.log(`Endpoint ${endpointId}\n\n${endpointFacts(endpoint)}`)
   })
 }
-
-export const endpointTable = (endpoints: readonly EndpointEntry[]): string =>
-  table(
-    [
-      { title: 'ID', of: (e) => String(e.endpointId), align: 'right' },
-      { title: 'MERCHANT', of: (e) => e.login },
-      { title: 'NAME', of: (e) => e.name },
-      { title: 'STATE', of: (e) => onOff(e.enabled), colour: (e) => statusColour(onOff(e.enabled)) },
-      { title: 'CURRENCY', of: (e) => e.currency },
-      { title: 'GATES', of: (e) => e.gateIds.join(', ') },
-      { title: '3-D SECURE', of: (e) => threeDSecureCell(e.settings) },
-      { title: 'CALLBACK URL', of: (e) => e.settings.callbackUrl ?? 'by request' },
-    ],
-    endpoints,
-  )
-
-/** What is unusual is hinted at; show tells it in full. */
-const threeDSecureCell = ({ threeDSecure, challengeIndicator, authenticationPolicy }: EndpointSettings): string =>
-  [
-    onOff(threeDSecure),
-    ...(threeDSecure && challengeIndicator !== undefined ? [challengeIndicator] : []),
-    ...(threeDSecure && authenticationPolicy !== undefined ? ['own policy'] : []),
-  ].join(', ')
-
-/** What 3-D Secure would do is of interest where it runs, and where somebody set it. */
-const shows3ds = ({ settings }: EndpointEntry, name: 'challengeIndicator' | 'authenticationPolicy'): boolean =>
-  settings.threeDSecure || settings[name] !== undefined
-
-const endpointFacts = (e: EndpointEntry) =>
-  facts([
-    ['Merchant', e.login],
-    ['Name', e.name],
-    ['State', onOff(e.enabled), statusColour(onOff(e.enabled))],
-    ['Currency', e.currency],
-    ['Gates', e.gateIds.join(', ')],
-    ['3-D Secure', onOff(e.settings.threeDSecure)],
-    ['Challenge indicator', shows3ds(e, 'challengeIndicator') ? indicatorText(e.settings) : undefined],
-    ['Authentication', shows3ds(e, 'authenticationPolicy') ? policyText(e.settings) : undefined],
-    ['Callback URL', e.settings.callbackUrl ?? 'none; each request may name its own'],
-    ['Merchant server', e.settings.merchantServerUrl ?? 'none (mobile API)'],
-    ['Consumer-defined rate', e.settings.consumerDefinedRate ? 'on' : undefined],
-    ['Random sum', e.settings.randomSum ? 'on' : undefined],
-    ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
-    ['Amounts above signed', e.settings.amountsAboveSigned ? 'on' : undefined],
-    ['Mandatory fields', e.settings.mandatoryFields.join(', ') || 'the usual ones'],
-    ['Operations off', e.settings.disabledOperations.join(', ') || 'none'],
-    [
-      'Amounts in checksums',
-      e.settings.controlMinorUnits === 'iso4217' ? "by the currency's decimals (iso4217)" : 'times a hundred (hundredths)',
-    ],
-  ])
-
-export const endpointJson = (e: EndpointEntry) => ({
-  endpoint_id: e.endpointId,
-  merchant: e.login,
-  name: e.name,
-  enabled: e.enabled,
-  currency: e.currency,
-  gate_ids: e.gateIds,
-  three_d_secure: e.settings.threeDSecure,
-  challenge_indicator: e.settings.challengeIndicator ?? null,
-  authentication_policy: policyJson(policyOf(e.settings)),
-  callback_url: e.settings.callbackUrl ?? null,
-  merchant_server_url: e.settings.merchantServerUrl ?? null,
-  consumer_defined_rate: e.settings.consumerDefinedRate ?? false,
-  random_sum: e.settings.randomSum ?? false,
-  mandatory_fields: e.settings.mandatoryFields,
-  disabled_operations: e.settings.disabledOperations,
-  control_minor_units: e.settings.controlMinorUnits,
-  plain_http_callbacks: e.settings.plainHttpCallbacks,
-  amounts_above_signed: e.settings.amountsAboveSigned ?? false,
-  created_at: isoTime(e.createdAt),
-})
-
-const policyJson = (policy: AuthenticationPolicy) => ({
-  attempted: policy.attempted,
-  unavailable: policy.unavailable,
-  not_enrolled: policy.notEnrolled,
-  failed: policy.failed,
-})

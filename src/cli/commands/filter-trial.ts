@@ -20,6 +20,7 @@ interface TrialOptions {
   ip: string
   phone?: string
   country?: string
+  purpose?: string
   at?: number
   json?: true
 }
@@ -35,6 +36,7 @@ export function addFilterTrial(filter: Command): void {
     .option('--ip <address>', "the customer's", '198.51.100.7')
     .option('--phone <number>', "the customer's")
     .option('--country <code>', 'of the address, two letters', aCountry)
+    .option('--purpose <text>', 'what is paid for')
     .option('--at <time>', 'when it comes (now)', aMoment)
     .option(...jsonOption)
     .addHelpText(
@@ -69,7 +71,7 @@ async function test(options: TrialOptions): Promise<void> {
     const { currency } = await endpointOf(office.pool, options.endpoint)
     const amountMinor = decimalToMinor(options.amount, currencyOf(currency)!.exponent)
     if (amountMinor === undefined) throw new WrongUsage(`--amount ${options.amount} is no amount of ${currency}.`)
-    const { endpoint: endpointId, email, ip, phone, country, at = systemClock.now() } = options
+    const { endpoint: endpointId, email, ip, phone, country, purpose, at = systemClock.now() } = options
     const said = await tryFilters(office, await office.keys(), {
       endpointId,
       card: given,
@@ -79,6 +81,7 @@ async function test(options: TrialOptions): Promise<void> {
       at,
       ...(phone === undefined ? {} : { phone }),
       ...(country === undefined ? {} : { country }),
+      ...(purpose === undefined ? {} : { purpose }),
     })
     if (options.json)
       return printJson({

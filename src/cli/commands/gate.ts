@@ -1,12 +1,12 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import type { GateRow } from '../../merchant/merchant.ts'
+import { recurrentInitiators, recurrentScenarios, type GateRow } from '../../merchant/merchant.ts'
 import { spanText } from '../../operator/moments.ts'
 import { WrongUsage } from '../../operator/refused.ts'
 import { countryText, nameComplaint, readCountry } from '../../operator/settings.ts'
 import { gateNamed, listGates, type GateEntry } from '../../operator/store-config.ts'
 import { addGate, setGate, setGateEnabled } from '../../operator/store-gates.ts'
 import { atOffice } from './installation.ts'
-import { aNumber, aSpan, aSwitch, judged, jsonOption } from './options.ts'
+import { aNumber, aSpan, aSwitch, judged, jsonOption, oneOf } from './options.ts'
 import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
 
 type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric' | 'commissionFixedMinor'>> & {
@@ -41,12 +41,26 @@ const settings = (command: Command): Command =>
       'whether the acquirer knows a repeat by STAN and RRN, so that a lost answer may be asked for again (off)',
       aSwitch,
     )
-    .option('--max-open <number>', `authorisations open at once; beyond, code 20 (${usual.maxOpen})`, aNumber(1, 100_000))
+    .option(
+      '--max-open <number>',
+      `authorisations open at once, the last half in equal shares of the merchants; beyond, code 20 (${usual.maxOpen})`,
+      aNumber(1, 100_000),
+    )
     .option('--commission-fixed <minor>', 'what a transfer costs, in minor units of its currency (0)', aNumber(0, 1_000_000_000))
     .option(
       '--commission-basis-points <number>',
       'what it costs besides, in hundredths of a per cent of its amount (0)',
       aNumber(0, 10_000),
+    )
+    .option(
+      '--recurrent-initiator <who>',
+      'who asks for a recurrent payment whose request does not say: MERCHANT or CARDHOLDER (MERCHANT)',
+      oneOf(...recurrentInitiators),
+    )
+    .option(
+      '--recurrent-scenario <how>',
+      'whether it comes regularly, where its request does not say: REGULAR or IRREGULAR (REGULAR)',
+      oneOf(...recurrentScenarios),
     )
     .option(...jsonOption)
 
@@ -194,6 +208,10 @@ const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name' | 'ena
     ['Recognises repeats', onOff(s.recognisesRepeats)],
     ['Most open at once', String(s.maxOpen)],
     ['Commission of a transfer', commissionText(s)],
+    [
+      'Recurrent payments',
+      `${s.recurrentInitiator ?? 'MERCHANT'}, ${s.recurrentScenario ?? 'REGULAR'} unless a request says otherwise`,
+    ],
   ])
 
 const commissionText = ({ commissionFixedMinor = 0, commissionBasisPoints = 0 }: GateRow): string =>
@@ -219,5 +237,7 @@ const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => (
   max_open: g.settings.maxOpen,
   commission_fixed_minor: g.settings.commissionFixedMinor ?? 0,
   commission_basis_points: g.settings.commissionBasisPoints ?? 0,
+  recurrent_initiator: g.settings.recurrentInitiator ?? 'MERCHANT',
+  recurrent_scenario: g.settings.recurrentScenario ?? 'REGULAR',
   created_at: isoTime(g.createdAt),
 })

@@ -7,9 +7,9 @@ import { loginComplaint, nameComplaint } from '../../operator/settings.ts'
 import { listEndpoints, listGroups, listMerchants, merchantNamed, type MerchantEntry } from '../../operator/store-config.ts'
 import { listMerchantKeys } from '../../operator/store-merchant-keys.ts'
 import { addMerchant, rotateKey, setMerchantEnabled } from '../../operator/store-merchants.ts'
-import { endpointJson, endpointTable } from './endpoint.ts'
+import { endpointJson, endpointTable } from './endpoint-look.ts'
 import { groupTable } from './group.ts'
-import { atOffice } from './installation.ts'
+import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands, keyJson } from './merchant-key.ts'
 import { aSpan, judged, jsonOption, standardInput } from './options.ts'
@@ -83,8 +83,8 @@ export function addMerchantCommands(program: Command): void {
 }
 
 async function add(options: { login: string; name?: string; controlKey?: string; json?: true }): Promise<void> {
-  const given = await keyGiven(options.controlKey)
   await atOffice(async (office) => {
+    const given = await keyGiven(options.controlKey, office)
     const controlKey = given ?? newControlKey(office.random)
     const wish = { login: options.login, name: options.name ?? options.login, controlKey }
     const merchantId = await addMerchant(office, await office.keys(), wish)
@@ -104,8 +104,8 @@ async function add(options: { login: string; name?: string; controlKey?: string;
 }
 
 async function rotate(login: string, options: { controlKey?: string; keepOld: number; json?: true }): Promise<void> {
-  const given = await keyGiven(options.controlKey)
   await atOffice(async (office) => {
+    const given = await keyGiven(options.controlKey, office)
     const controlKey = given ?? newControlKey(office.random)
     const until = await rotateKey(office, await office.keys(), login, controlKey, options.keepOld)
     const kept = options.keepOld > 0
@@ -131,10 +131,10 @@ const onceNote = (given: Secret<string> | undefined) => (given ? '' : 'Write the
 const mobileNote = (key: Secret<string>) =>
   servesMobile(key) ? '' : 'The mobile API cannot use this key, which is not 32 hexadecimal digits.\n'
 
-async function keyGiven(option: string | undefined): Promise<Secret<string> | undefined> {
+async function keyGiven(option: string | undefined, { installation }: Office): Promise<Secret<string> | undefined> {
   if (option === undefined) return undefined
   const key = secret(option === '-' ? await standardInput() : option)
-  const complaint = keyComplaint(key)
+  const complaint = await keyComplaint(key, installation.sandbox ? 'sandbox' : 'production')
   if (complaint !== undefined) throw new WrongUsage(`--control-key: ${complaint}. Leave it out to have one made.`)
   return key
 }

@@ -8,12 +8,12 @@ interface CallbackField extends ReplyField {
 /** Parameters of a callback and of the cardholder's return (docs/choices.md, "Callbacks"), in the order they are written. */
 // oxfmt-ignore
 export const callbackParams = {
-  status:                 { guard: 'open',     means: 'approved, declined, error or filtered', always: true },
+  status:                 { guard: 'open',     means: 'approved, declined, error or filtered; processing for a cardholder who returns before the outcome', always: true },
   merchant_order:         { guard: 'open',     means: 'client_orderid of the order', always: true },
   client_orderid:         { guard: 'open',     means: 'client_orderid of the order', always: true },
   orderid:                { guard: 'open',     means: 'order id given by the gateway', always: true },
-  type:                   { guard: 'open',     means: 'sale, preauth, account-verification, capture, reversal (a return), cancel or void', always: true },
-  amount:                 { guard: 'open',     means: 'of what it is about, as it was sent', always: true },
+  type:                   { guard: 'open',     means: 'sale, preauth, transfer, account-verification, capture, reversal (a return), cancel or void', always: true },
+  amount:                 { guard: 'open',     means: 'of what it is about, as it was sent; after a list of amounts the entry that was approved', always: true },
   currency:               { guard: 'open',     means: 'currency of the order' },
   descriptor:             { guard: 'open',     means: "the recipient as it stands on the cardholder's statement" },
   error_code:             { guard: 'open',     means: 'reason of declined, error or filtered' },
@@ -24,7 +24,7 @@ export const callbackParams = {
   phone:                  { guard: 'personal', means: "the customer's telephone number" },
   'approval-code':        { guard: 'open',     means: 'approval code of the issuer' },
   'last-four-digits':     { guard: 'card',     means: 'last four digits of the card number' },
-  bin:                    { guard: 'card',     means: 'first six digits of the card number' },
+  bin:                    { guard: 'card',     means: 'first six digits of a card number of 13 digits or more; of a shorter one they would give too much away' },
   'card-type':            { guard: 'open',     means: 'card network' },
   'gate-partial-reversal': { guard: 'open',    means: 'enabled or disabled' },
   'gate-partial-capture': { guard: 'open',     means: 'enabled or disabled' },

@@ -77,6 +77,6 @@ export const cardInfoReply = {
   'card-printed-name': { guard: 'personal', means: 'the name printed on the card' },
   'expire-year':       { guard: 'card',     means: 'year of expiry, four digits' },
   'expire-month':      { guard: 'card',     means: 'month of expiry' },
-  bin:                 { guard: 'card',     means: 'first six digits of the card number' },
+  bin:                 { guard: 'card',     means: 'first six digits of a card number of 13 digits or more; of a shorter one they would give too much away' },
   'last-four-digits':  { guard: 'card',     means: 'last four digits of the card number' },
 } as const satisfies ReplyTable

@@ -1,6 +1,10 @@
 import { table, when, type Values } from '../field.ts'
 import { amount, checksum, currency, givenId, text } from '../kinds.ts'
 
+/** What a merchant must know who sends one of them again. */
+export const repeatNote =
+  'One that is equal in order, amount, currency and comment to one that is open, or that was approved less than ten minutes ago, is answered with that one and moves nothing: to move the same sum twice, send another comment, or an `Idempotency-Key` of its own with each.'
+
 /** Request of `capture`, `return` and `void` (docs/choices.md). Without an amount all that is left is meant. */
 // oxfmt-ignore
 export const followRequest = table({

@@ -4,7 +4,7 @@ import type { RefusalName } from '../refusals.ts'
 import { cardInfoReply, createCardRefReply, createCardRefRequest, createCardRefV4Reply } from './card.ts'
 import { createCardRefV4Request, getCardInfoRequest } from './card.ts'
 import { formulas, type Formula } from './control.ts'
-import { followRequest } from './follow.ts'
+import { followRequest, repeatNote } from './follow.ts'
 import { rebillRequest } from './rebill.ts'
 import { asyncReply, type ReplyTable } from './reply.ts'
 import { saleRequest, verificationRequest } from './sale.ts'
@@ -19,15 +19,16 @@ interface OperationRow {
   signed: Formula | 'OAuth'
   reply: ReplyTable
   means: string
+  /** What its first paragraph must not leave out. */
+  note?: string
   /** What it refuses once all its checks hold. */
   refuses: readonly RefusalName[]
 }
 
-const inUse = ['order id in use'] as const
-const follows = ['field is invalid', 'operation not enabled', 'currency not supported', 'wrong state', 'amount exceeds'] as const
+const inUse = ['order id in use', 'key in use'] as const
+const follows = ['operation not enabled', 'currency not supported', 'wrong state', 'amount exceeds', 'key in use'] as const
 const late = ['wrong state'] as const
 
-/** In the order of the columns of gateway-api/matrix. */
 // oxfmt-ignore
 export const operations = {
   sale:                 { path: '/api/v2/sale',                kind: 'payment',   request: saleRequest,            signed: formulas.payment,      reply: asyncReply, refuses: inUse, means: 'charges a card' },
@@ -36,16 +37,16 @@ export const operations = {
   'make-rebill-sale':   { path: '/api/v2/make-rebill-sale',    kind: 'rebill',    request: rebillRequest,          signed: formulas.rebill,       reply: asyncReply, refuses: inUse, means: 'charges a card that is kept: a recurrent payment' },
   'make-rebill-preauth': { path: '/api/v2/make-rebill-preauth', kind: 'rebill',   request: rebillRequest,          signed: formulas.rebill,       reply: asyncReply, refuses: inUse, means: 'holds an amount on a card that is kept' },
   'make-rebill':        { path: '/api/v2/make-rebill',         kind: 'rebill',    request: rebillRequest,          signed: formulas.rebill,       reply: asyncReply, refuses: inUse, means: 'another name of make-rebill-sale' },
-  capture:              { path: '/api/v2/capture',             kind: 'follow',    request: followRequest,          signed: formulas['part of order'], reply: asyncReply, refuses: follows, means: 'takes what a preauthorisation holds, or a part of it' },
-  return:               { path: '/api/v2/return',              kind: 'follow',    request: followRequest,          signed: formulas['part of order'], reply: asyncReply, refuses: follows, means: 'gives money back, or a part of it; cancels a preauthorisation of which nothing was captured' },
-  void:                 { path: '/api/v2/void',                kind: 'follow',    request: followRequest,          signed: formulas.order,        reply: asyncReply, refuses: follows, means: 'takes a payment back as a whole' },
+  capture:              { path: '/api/v2/capture',             kind: 'follow',    request: followRequest,          signed: formulas['part of order'], reply: asyncReply, refuses: follows, means: 'takes what a preauthorisation holds, or a part of it', note: repeatNote },
+  return:               { path: '/api/v2/return',              kind: 'follow',    request: followRequest,          signed: formulas['part of order'], reply: asyncReply, refuses: follows, means: 'gives money back, or a part of it; cancels a preauthorisation of which nothing was captured', note: repeatNote },
+  void:                 { path: '/api/v2/void',                kind: 'follow',    request: followRequest,          signed: formulas.order,        reply: asyncReply, refuses: follows, means: 'takes a payment back as a whole', note: repeatNote },
   'create-card-ref':    { path: '/api/v2/create-card-ref',     kind: 'reference', request: createCardRefRequest,   signed: formulas.order,        reply: createCardRefReply, refuses: [], means: 'keeps the card of an approved payment under an id, for recurrent payments' },
   'create-card-ref-v4': { path: '/api/v4/create-card-ref',     kind: 'reference', request: createCardRefV4Request, signed: 'OAuth',               reply: createCardRefV4Reply, refuses: [], means: 'the same, signed with OAuth' },
   'get-card-info':      { path: '/api/v2/get-card-info',       kind: 'reference', request: getCardInfoRequest,     signed: formulas['card reference'], reply: cardInfoReply, refuses: [], means: 'tells what may be shown of a card that is kept' },
   status:               { path: '/api/v2/status',              kind: 'status',    request: statusRequest,          signed: formulas.order,        reply: statusReply, refuses: ['order not found'], means: 'tells where an order stands, and what the cardholder has to do' },
   'status-v4':          { path: '/api/v4/status',              kind: 'status',    request: statusV4Request,        signed: 'OAuth',               reply: statusReply, refuses: ['order not found'], means: 'the same, signed with OAuth' },
   'upload-method-url-result': { path: '/api/3ds/v1/upload-method-url-result', kind: 'upload', request: uploadMethodRequest, signed: formulas.upload, reply: asyncReply, refuses: ['field is required', ...late], means: "hands over that the issuer's method is done, and what the cardholder's browser is" },
-  'upload-cres-result': { path: '/api/3ds/v1/upload-cres-result', kind: 'upload', request: uploadCresRequest,      signed: formulas.upload,       reply: asyncReply, refuses: late, means: "hands over what the issuer posted after a challenge" },
+  'upload-cres-result': { path: '/api/3ds/v1/upload-cres-result', kind: 'upload', request: uploadCresRequest,      signed: formulas.upload,       reply: asyncReply, refuses: ['field is invalid', ...late], means: "hands over what the issuer posted after a challenge" },
   'upload-pares-result': { path: '/api/3ds/v1/upload-pares-result', kind: 'upload', request: uploadParesRequest,   signed: formulas.upload,       reply: asyncReply, refuses: late, means: "hands over the issuer's answer of 3-D Secure 1.0.2" },
 } as const satisfies Record<string, OperationRow>
 

@@ -48,6 +48,13 @@ export const integer = (least: number, most: number): JsonKind => ({
   fits: (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
 })
 
+/** Zero for nothing: some programs cannot leave a number out. */
+export const zeroOr = (kind: JsonKind): JsonKind => ({
+  must: `0 or ${kind.must}`,
+  schema: { anyOf: [{ const: 0 }, kind.schema] },
+  fits: (value) => value === 0 || kind.fits(value),
+})
+
 export const degrees = (most: number): JsonKind => ({
   must: `a number from -${most} to ${most}`,
   schema: { type: 'number', minimum: -most, maximum: most },
@@ -62,15 +69,20 @@ export const listOf = (one: JsonKind, most: number): JsonKind => ({
 
 export type JsonValues = ReadonlyMap<string, unknown>
 
-/** Values by path; null and empty text count as absent. A text is the complaint. `needs`: which needs hold besides `mandatory`. */
-export function readJson(fields: JsonTable, body: unknown, needs: ReadonlySet<JsonNeed> = new Set()): JsonValues | string {
+/** Values by path; null and empty text count as absent. A text is the complaint. `needs`: which needs hold besides `mandatory`; `required`: paths that are mandatory besides. */
+export function readJson(
+  fields: JsonTable,
+  body: unknown,
+  needs: ReadonlySet<JsonNeed> = new Set(),
+  required: ReadonlySet<string> = new Set(),
+): JsonValues | string {
   const values = new Map<string, unknown>()
   for (const path of Object.keys(fields)) {
     const value = valueAt(body, path)
     if (value !== undefined && value !== null && value !== '') values.set(path, value)
   }
   for (const [path, { need }] of Object.entries(fields))
-    if (!values.has(path) && (need === 'mandatory' || needs.has(need))) return `${path} may not be empty`
+    if (!values.has(path) && (need === 'mandatory' || needs.has(need) || required.has(path))) return `${path} may not be empty`
   for (const path of parentsOf(fields)) if (!isObject(valueAt(body, path) ?? {})) return `${path} must be an object`
   for (const [path, { is }] of Object.entries(fields))
     if (values.has(path) && !is.fits(values.get(path))) return `${path} must be ${is.must}`

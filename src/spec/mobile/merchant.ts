@@ -1,4 +1,4 @@
-import { integer, matching, text, type JsonField } from './field.ts'
+import { integer, text, type JsonField, type JsonKind } from './field.ts'
 import { checkReply, saleRequest, statusRequest } from './requests.ts'
 import { identifier, type ToldField, type ToldTable } from './told.ts'
 
@@ -8,7 +8,16 @@ const row = ({ is, means }: JsonField, need: ToldField['need']): ToldField => ({
 const asked = (path: string, need: ToldField['need'] = 'mandatory'): ToldField => row(saleRequest[path]!, need)
 
 const token = row(statusRequest['session.token']!, 'mandatory')
-const firstDigits = matching(/^[0-9]{6}$/, '6 digits')
+const firstDigits: JsonKind = {
+  must: '6 digits, as text or as a whole number',
+  schema: {
+    anyOf: [
+      { type: 'string', pattern: '^[0-9]{6}$' },
+      { type: 'integer', minimum: 100_000, maximum: 999_999 },
+    ],
+  },
+  fits: (value) => (typeof value === 'string' || typeof value === 'number') && /^[0-9]{6}$/.test(String(value)),
+}
 
 /** The reference server believes whoever asks; a real one has its log-in here. */
 // oxfmt-ignore

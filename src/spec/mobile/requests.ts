@@ -1,7 +1,7 @@
 import countries from 'i18n-iso-countries'
 import { checkDigitHolds } from '../../base/luhn.ts'
 import { currencyOf } from '../../base/money.ts'
-import { degrees, integer, listOf, matching, text, type JsonKind, type JsonTable } from './field.ts'
+import { degrees, integer, listOf, matching, text, zeroOr, type JsonKind, type JsonTable } from './field.ts'
 
 const secretText = text(32, 128)
 const currency: JsonKind = {
@@ -132,7 +132,7 @@ export const checkReply: JsonTable = {
   'consumer.birthDay':            { is: birthDay,     need: 'optional',  guard: 'personal', means: 'date of birth' },
   'consumer.ipAddresses':         { is: listOf(text(7, 15), 20), need: 'optional', guard: 'personal', means: 'IP addresses' },
   'transaction.currency':         { is: currency,     need: 'optional',  guard: 'open',     means: 'must be that of the request' },
-  'transaction.randomSumCentis':  { is: integer(100, 999), need: 'optional', guard: 'secret', means: 'the sum to hold where the cardholder is asked for one, in hundredths' },
+  'transaction.randomSumCentis':  { is: zeroOr(integer(100, 999)), need: 'optional', guard: 'secret', means: 'the sum to hold where the cardholder is asked for one, in hundredths; 0 is no sum' },
   'billing.phone':                surroundings['billing.phone'],
   'billing.address.city':         surroundings['billing.address.city'],
   'billing.address.country':      surroundings['billing.address.country'],

@@ -1,5 +1,5 @@
 /** CReq and CRes: both go through the browser, so neither proves anything. */
-import { O, R, codes, extensions, messageVersion, uuid, type Layout } from './kinds.ts'
+import { O, R, codes, extensions, messageVersion, payment, uuid, type Layout } from './kinds.ts'
 
 // oxfmt-ignore
 export const creq: Layout = {
@@ -21,7 +21,7 @@ export const cres: Layout = {
     messageVersion:       { is: messageVersion, need: R, guard: 'open', means: 'that of CReq' },
     threeDSServerTransID: { is: uuid,           need: R, guard: 'open', means: 'as in AReq' },
     acsTransID:           { is: uuid,           need: R, guard: 'open', means: 'as in ARes' },
-    transStatus:          { is: codes('Y N'),   need: R, guard: 'open', means: 'advice only; RReq decides' },
+    transStatus:          { is: codes('Y N'),   need: payment, guard: 'open', means: 'advice only; RReq decides' },
     messageExtension:     { is: extensions,     need: O, guard: 'open', means: 'what the standard has no field for' },
   },
 }

@@ -11,7 +11,8 @@ export type Kind =
   | { is: 'text'; fits: (text: string, version: Version) => boolean }
   | { is: 'flag'; only?: true }
   | { is: 'object'; of: Layout }
-  | { is: 'list'; of: Kind; max: number }
+  /** `each`: an entry that does not fit is left out, and the others count. */
+  | { is: 'list'; of: Kind; max: number; each?: true }
   /** Any object; its content is not this protocol's. */
   | { is: 'free' }
 
@@ -133,8 +134,8 @@ export const moment: Kind = fitting(
 /** YYMM. */
 export const yearMonth: Kind = matching(/^[0-9]{2}(0[1-9]|1[0-2])$/)
 
-/** 20 bytes in base64, which are 28 characters of which the last is padding. */
-export const authenticationValue: Kind = matching(/^[A-Za-z0-9+/]{27}=$/)
+/** 20 bytes, or 21 from Mastercard: 28 characters of base64 in both cases, with one `=` for 20. */
+export const authenticationValue: Kind = matching(/^[A-Za-z0-9+/]{27}[A-Za-z0-9+/=]$/)
 
 export const email: Kind = fitting((t) => t.length <= 254 && typeof emailAddress.read(t, () => undefined) === 'string')
 export const ip: Kind = fitting((t) => t.length <= 45 && typeof ipAddress.read(t, () => undefined) === 'string')
@@ -147,6 +148,8 @@ export const messageVersion: Kind = codes('2.1.0', '2.2.0')
 
 export const object = (of: Layout): Kind => ({ is: 'object', of })
 export const list = (of: Kind, max: number): Kind => ({ is: 'list', of, max })
+/** Entries that have nothing to do with each other, as many as there are. */
+export const entries = (of: Kind): Kind => ({ is: 'list', of, max: Infinity, each: true })
 
 // oxfmt-ignore
 export const extensions: Kind = list(

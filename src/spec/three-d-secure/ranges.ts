@@ -4,6 +4,7 @@ import {
   R,
   codes,
   digits,
+  entries,
   extensions,
   list,
   messageVersion,
@@ -64,7 +65,7 @@ export const pres: Layout = {
     dsStartProtocolVersion: { is: protocolVersion,               need: R, guard: 'open', means: 'lowest version of the directory server' },
     dsEndProtocolVersion:   { is: protocolVersion,               need: R, guard: 'open', means: 'highest version of the directory server' },
     serialNum:              { is: text(20),                      need: O, guard: 'open', means: 'state of the ranges; without it these replace all' },
-    cardRangeData:          { is: list(object(range), Infinity), need: O, guard: 'open', means: 'the ranges, or what changed; absent when nothing did' },
+    cardRangeData:          { is: entries(object(range)),        need: O, guard: 'open', means: 'the ranges, or what changed; absent when nothing did' },
     messageExtension:       { is: extensions,                    need: O, guard: 'open', means: 'what the standard has no field for' },
   },
 }

@@ -1,0 +1,95 @@
+import { goesAtOnce, type NewDelivery } from '../src/delivery/delivery.ts'
+import { lookedAt, type Claimed, type ClaimRoom, type DeliveryLease, type Try, type Turn } from '../src/delivery/store.ts'
+import { placeKey, type Change, type Place } from '../src/order/change.ts'
+import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
+import type { Claimer } from '../src/storage/store-silence.ts'
+
+export interface DeliveryRow extends NewDelivery, Place {
+  state: 'due' | 'delivered' | 'given up'
+  dueAt: number | undefined
+  lease: bigint | undefined
+  tries: number
+  lastTryAt: number
+}
+
+/** The table of messages, and what the statements of src/delivery/store.ts do to it. */
+export class Deliveries {
+  readonly rows = new Map<string, DeliveryRow>()
+  /** So that a sweep does not look at all there are. */
+  readonly #due = new Set<DeliveryRow>()
+  readonly #isFree: (lease: bigint | undefined, by: Claimer) => boolean
+
+  constructor(isFree: (lease: bigint | undefined, by: Claimer) => boolean) {
+    this.#isFree = isFree
+  }
+
+  due(): Iterable<DeliveryRow> {
+    return this.#due
+  }
+
+  /** The messages of a change that is committed now. */
+  insert({ after, deliveries }: Change, at: number, deliveryLease: DeliveryLease | undefined): void {
+    for (const d of deliveries) {
+      const { merchantId, orderId } = after
+      const lease = goesAtOnce(d) ? deliveryLease?.(after) : undefined
+      const dueAt = lease === undefined ? at : at + leaseLookMs
+      const row: DeliveryRow = { ...d, merchantId, orderId, state: 'due', dueAt, lease, tries: 0, lastTryAt: at }
+      this.rows.set(deliveryKey(row), row)
+      this.#due.add(row)
+    }
+  }
+
+  waiting(after: bigint, limit: number): { merchantId: bigint; dueAt: number }[] {
+    const first = new Map<bigint, number>()
+    for (const { merchantId, dueAt } of this.#due)
+      if (merchantId > after) first.set(merchantId, Math.min(dueAt!, first.get(merchantId) ?? Infinity))
+    const found = [...first].map(([merchantId, dueAt]) => ({ merchantId, dueAt }))
+    return found.sort((a, b) => (a.merchantId < b.merchantId ? -1 : 1)).slice(0, limit)
+  }
+
+  claim(by: Claimer, now: number, turns: readonly Turn[], room: ClaimRoom): Claimed {
+    const firstOfUrl = (d: DeliveryRow) =>
+      ![...this.#due].some((o) => placeKey(o) === placeKey(d) && o.deliveryNo < d.deliveryNo && o.url === d.url && o.tries === 0)
+    const looked = turns.map((turn) => {
+      const due = [...this.#due].filter((d) => d.merchantId === turn.merchantId && d.dueAt! <= now)
+      const rows = due.filter((d) => d.dueAt! >= turn.from).sort(byDueTime).slice(0, lookedAt) // oxfmt-ignore
+      const isFree = (d: DeliveryRow) => this.#isFree(d.lease, by) && !turn.blocked.includes(d.origin) && firstOfUrl(d)
+      return { ...turn, rows, free: rows.filter(isFree) }
+    })
+    const placed = looked
+      .flatMap(({ held, free }) => free.map((row, i) => ({ row, turn: held + i + 1 })))
+      .sort((a, b) => a.turn - b.turn || byDueTime(a.row, b.row))
+    const taken = placed.slice(0, room.all).filter(({ turn }, i) => turn <= room.few || i < room.common)
+    return {
+      taken: taken.map(({ row }) => {
+        const { merchantId, orderId, deliveryNo, transactionNo, kind, url, origin, tries, lease } = row
+        row.lease = by.processId
+        row.dueAt = now + leaseLookMs
+        const delivery = { merchantId, orderId, deliveryNo, transactionNo, kind, url, origin, tries }
+        return lease === undefined ? delivery : { ...delivery, hadLease: lease }
+      }),
+      passedOver: looked
+        .filter(({ rows, free }) => rows.length >= lookedAt && free.length === 0)
+        .map(({ merchantId, rows }) => ({ merchantId, until: rows.at(-1)!.dueAt! })),
+    }
+  }
+
+  saveTries(tries: readonly Try[], processId: bigint): void {
+    for (const t of tries) {
+      const row = this.rows.get(deliveryKey(t.delivery))
+      if (!row || row.lease !== processId) continue
+      row.state = t.state
+      row.dueAt = t.state === 'due' ? t.dueAt : undefined
+      row.lease = undefined
+      row.tries = t.delivery.tries + 1
+      row.lastTryAt = t.at
+      if (t.state !== 'due') this.#due.delete(row)
+    }
+  }
+}
+
+const deliveryKey = (d: Place & { deliveryNo: number }): string => `${placeKey(d)}/${d.deliveryNo}`
+const byDueTime = (a: DeliveryRow, b: DeliveryRow): number =>
+  a.dueAt! - b.dueAt! || comparePlaces(a, b) || a.deliveryNo - b.deliveryNo
+export const comparePlaces = (a: Place, b: Place): number =>
+  a.merchantId === b.merchantId ? Number(a.orderId - b.orderId) : Number(a.merchantId - b.merchantId)

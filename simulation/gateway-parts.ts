@@ -1,0 +1,103 @@
+import type { Duplex } from 'node:stream'
+import type { Ledger } from '../simulators/acquirer/ledger.ts'
+import type { Connector } from '../src/acquirer/connector.ts'
+import type { Clock } from '../src/base/clock.ts'
+import type { Log } from '../src/base/log.ts'
+import type { Random } from '../src/base/random.ts'
+import type { World as Served } from '../src/gateway-api/asked.ts'
+import type { Performer as Uploader } from '../src/gateway-api/checks.ts'
+import type { Outgoing } from '../src/http/outgoing.ts'
+import type { Answer } from '../src/http/server.ts'
+import type { Registry } from '../src/merchant/merchant.ts'
+import type { takeSum, SumView } from '../src/mobile-api/sum-page.ts'
+import type { Door } from '../src/order/advance.ts'
+import type { OutsideStep, Performer } from '../src/order/perform.ts'
+import type { hostedOrders } from '../src/pages/three-d-secure-order.ts'
+import type { LegacyDirectory } from '../src/three-d-secure/directory-legacy.ts'
+import type { Pulse } from '../src/storage/pulse.ts'
+import type { Heartbeat } from '../src/storage/store-heartbeat.ts'
+import type { KeyRing } from '../src/storage/store-keys.ts'
+import type { HeartThread } from './beating.ts'
+import type { Invoices } from './invoices.ts'
+import type { ResultParts } from './results.ts'
+import type { Stores } from './store-line.ts'
+import type { StoreModel } from './store-model.ts'
+import type { Sums } from './sums.ts'
+import type { Strays } from './strays.ts'
+
+/** What a process stands on. A planted bug replaces one of these or wraps what is built on them. */
+export interface GatewayParts {
+  name: string
+  clock: Clock
+  random: Random
+  log: Log
+  keys: KeyRing
+  stores: Stores
+  thread: HeartThread
+  registry: Registry
+  connect: () => Duplex
+  outgoing: Outgoing
+  /** The way to the directory servers. */
+  issuers: Outgoing
+  /** The way to the directory servers of 1.0.2, and what their issuers sign with. */
+  legacy: { outgoing: Outgoing; directories: readonly LegacyDirectory[] }
+  /** Orders in hand at once; few, so that some are committed unleased. */
+  maxHeld: number
+  sweepMs: number
+  wrap: Wraps
+}
+
+/** Where a planted bug gets between the parts. */
+export interface Wraps {
+  stores?: (stores: Stores, parts: GatewayParts) => Stores
+  heartbeat?: (heartbeat: Heartbeat, parts: GatewayParts) => Heartbeat
+  /** The memory that the main loop shares with the heart, as one of them sees it. */
+  pulse?: (pulse: Pulse, seenBy: 'loop' | 'heart', clock: Clock) => Pulse
+  connector?: (connector: Connector, parts: GatewayParts, strays: Strays) => Connector
+  performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>
+  door?: (door: Door, performers: Record<OutsideStep, Performer>, parts: GatewayParts) => Door
+  results?: (results: ResultParts, parts: GatewayParts) => ResultParts
+  inbound?: (inbound: Gateway['result'], parts: GatewayParts) => Gateway['result']
+  uploads?: (uploads: Uploads) => Uploads
+  hosted?: (hosted: Hosted, performers: Record<OutsideStep, Performer>, parts: GatewayParts) => Hosted
+  /** What merchants' servers are asked and told. */
+  merchantCalls?: (outgoing: Outgoing, parts: GatewayParts) => Outgoing
+  /** What the statements do to the tables. */
+  model?: (model: StoreModel) => void
+  /** The table of invoices. */
+  invoices?: (invoices: Invoices) => Invoices
+  /** The table of wrong sums. */
+  sums?: (sums: Sums) => Sums
+  /** The books of the other end: a bug of the acquirer. */
+  ledger?: (ledger: Ledger) => Ledger
+}
+
+export type SumAnswer = Parameters<typeof takeSum>[3]
+
+export interface Uploads {
+  method: Uploader
+  cres: Uploader
+  pares: Uploader
+}
+
+/** What the hosted page does as it runs the method. */
+export type Hosted = Pick<ReturnType<typeof hostedOrders>, 'methodBegun' | 'browserCollected'>
+
+export interface Gateway {
+  processId: bigint
+  served: Served
+  uploads: Uploads
+  hosted: Hosted
+  /** The page that asks a cardholder for a random sum. */
+  sums: {
+    view(pageToken: string): Promise<SumView | undefined>
+    take(pageToken: string, answer: SumAnswer): ReturnType<typeof takeSum>
+  }
+  /** A request of an app. */
+  apps(path: string, body: object): Promise<Answer>
+  /** A result that this directory server posts: the text to answer with, or nothing where it could not be stored. */
+  result(text: string, directory: string): Promise<string | undefined>
+  lost: Promise<void>
+  /** The same order as main stops in. */
+  stop(): Promise<void>
+}

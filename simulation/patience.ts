@@ -1,0 +1,87 @@
+import type { Message } from '../simulators/acquirer/wire.ts'
+import { deadAfterMs } from '../src/storage/store-heartbeat.ts'
+import { answerWithinMs } from '../src/three-d-secure/authentication.ts'
+import type { Change } from '../src/order/change.ts'
+import type { Breaks } from './invariant.ts'
+import type { Step, StoreModel } from './store-model.ts'
+
+/** Watches what processes do with the work of those that they judge dead. */
+export interface Patience {
+  /** A message left the process that lives under this number. */
+  sent(message: Message): void
+  /** An issuer is asked. */
+  asked(threeDSServerTransId: string): void
+  committed(change: Change): void
+  /** A statement reached the database, or was refused because it is away. */
+  reached(how: 'answered' | 'refused'): void
+}
+
+/** An outage that lasts as long as the lease of a process is noticed by each of them. */
+const noticedMs = 3_000
+
+export function watchPatience(
+  model: StoreModel,
+  lives: (processId: bigint) => boolean,
+  breaks: Breaks,
+  now: () => number,
+): Patience {
+  /** When a message left last, by terminal and STAN; when an issuer was asked. */
+  const leftAt = new Map<string, number>()
+  const askedAt = new Map<string, number>()
+  /** The last outage, or the one that lasts. */
+  let outage = { from: -Infinity, until: -Infinity, isOver: true }
+
+  /** For how long the call of a step that left may still be answered. */
+  function answerableMs({ order, t }: Step): number {
+    if (t.step === 'authenticate')
+      return (askedAt.get(t.authentication!.threeDSServerTransId) ?? -Infinity) + answerWithinMs - now()
+    const open = t.step === 'authorise' && order.attempts.find((a) => a.transactionNo === t.no && a.outcome === undefined)
+    if (!open) return -Infinity
+    return (leftAt.get(`${open.terminalId} ${open.stan}`) ?? -Infinity) + open.deadlineAt - open.startedAt - now()
+  }
+
+  function disturbed(step: Step, how: string): void {
+    const { lease } = step.t
+    if (lease === undefined || !lives(lease) || model.isKnownDead(lease) || answerableMs(step) <= 0) return
+    const what = `${step.t.step} of order ${step.order.orderId}`
+    breaks(
+      'what may still be answered is left alone',
+      `${how} ${what}, which process ${lease} may have an answer to for ${Math.round(answerableMs(step))} ms more`,
+    )
+  }
+
+  model.onClaimed = (by, at, taken, hadRoom) => {
+    for (const step of taken) if (step.t.lease !== by.processId) disturbed(step, `process ${by.processId} takes over`)
+    if (!hadRoom) return
+    for (const { order, t, isLocked } of model.steps()) {
+      const isLeft = t.dueAt! <= at && t.alarm === undefined && !isLocked && !taken.some((s) => s.t === t)
+      if (isLeft && t.lease !== undefined && !model.heartbeats.has(t.lease))
+        breaks(
+          'a known dead process is taken over at once',
+          `process ${by.processId} leaves ${t.step} of order ${order.orderId} to ${t.lease}, which is gone`,
+        )
+    }
+  }
+  model.onJudged = (lease) => {
+    const sinceMs = now() - outage.until
+    if (outage.until - outage.from >= noticedMs && sinceMs < deadAfterMs)
+      breaks(
+        'time without the database counts against nobody',
+        `process ${lease} is judged dead ${Math.round(sinceMs)} ms after the database came back`,
+      )
+  }
+
+  return {
+    sent: ({ fields }) => void leftAt.set(`${fields[41]} ${fields[11]}`, now()),
+    asked: (id) => void askedAt.set(id, now()),
+    committed({ before, after, rows }) {
+      if (!before || rows.length > 0) return
+      for (const t of before.transactions) disturbed({ order: after, t }, 'nothing happened, and another version is stored of')
+    },
+    reached(how) {
+      const isOver = how === 'answered'
+      if (!isOver && outage.isOver) outage = { from: now(), until: now(), isOver }
+      else if (!outage.isOver) outage = { ...outage, until: now(), isOver }
+    },
+  }
+}

@@ -1,0 +1,28 @@
+/** How long a line to an acquirer waits for what, and how much it takes. */
+
+/** Times in milliseconds. */
+export interface LinkLimits {
+  /** How long a connection may take to open, and a sign-on, sign-off or echo to be answered. */
+  answerNetworkMs: number
+  /** Silence after which an echo is sent. */
+  echoMs: number
+  /** First and longest wait before connecting again; it doubles in between. */
+  backoffFirstMs: number
+  backoffLongestMs: number
+  /** How long a request may be held back for the line to come up. */
+  sendWithinMs: number
+  /** How long an answer is waited for, from the moment the request was written; the deadline ends it earlier. */
+  answerMs: number
+  /** Requests held and open together; beyond them nothing is sent. */
+  maxOpen: number
+}
+
+export const usualLimits: LinkLimits = {
+  answerNetworkMs: 5_000,
+  echoMs: 30_000,
+  backoffFirstMs: 100,
+  backoffLongestMs: 5_000,
+  sendWithinMs: 30_000,
+  answerMs: Infinity,
+  maxOpen: 4_096,
+}

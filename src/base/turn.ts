@@ -1,0 +1,68 @@
+/**
+ * Reading what strangers send takes time, and meanwhile nobody else is served. So it is done in pieces: a reader announces each piece before it does it, and
+ * one turn of the event loop takes only so much of them, whoever they are for.
+ */
+
+/** Bytes of a text that is decoded or scanned, pairs of a form, values and names of JSON or elements of XML, checks of an RSA signature. */
+export type Unit = 'bytes' | 'pairs' | 'nodes' | 'signatures'
+
+export const units: readonly Unit[] = ['bytes', 'pairs', 'nodes', 'signatures']
+
+/** The most that one turn takes; docs/reliability.md, "What one turn may take". No piece is larger. */
+export const turnBudget: Readonly<Record<Unit, number>> = { bytes: 65_536, pairs: 1_100, nodes: 4_000, signatures: 8 }
+
+export type Piece = readonly [unit: Unit, count: number]
+
+/** Work in pieces: it yields each one right before it does it. */
+export type InPieces<T> = Generator<Piece, T, void>
+
+/** Does all of it without giving way: for what is known to be short, or not from a stranger. */
+export function atOnce<T>(work: InPieces<T>): T {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+  }
+}
+
+export interface Turns {
+  /** Does the work, and gives way to others wherever the next piece would be too much for this turn. */
+  run<T>(work: InPieces<T>): Promise<T>
+  /** What was done since the start: all of it, and the most within one turn. */
+  counts(): Readonly<Record<Unit, { total: number; most: number }>>
+}
+
+/** `afterTurn` runs a function once everybody else had their turn: `nextTurn` of the clock. */
+export function openTurns(afterTurn: (fn: () => void) => void): Turns {
+  const spent = none()
+  const total = none()
+  const most = none()
+  let end: Promise<void> | undefined
+
+  /** One for all that wait, who go on in the order in which they came. */
+  const endOfTurn = (): Promise<void> =>
+    (end ??= new Promise((resolve) =>
+      afterTurn(() => {
+        end = undefined
+        Object.assign(spent, none())
+        resolve()
+      }),
+    ))
+  return {
+    async run(work) {
+      for (;;) {
+        const { done, value } = work.next()
+        if (done) return value
+        const [unit, count] = value
+        while (spent[unit] > 0 && spent[unit] + count > turnBudget[unit]) await endOfTurn()
+        void endOfTurn()
+        spent[unit] += count
+        total[unit] += count
+        most[unit] = Math.max(most[unit], spent[unit])
+      }
+    },
+    counts: () =>
+      Object.fromEntries(units.map((unit) => [unit, { total: total[unit], most: most[unit] }])) as ReturnType<Turns['counts']>,
+  }
+}
+
+const none = (): Record<Unit, number> => ({ bytes: 0, pairs: 0, nodes: 0, signatures: 0 })

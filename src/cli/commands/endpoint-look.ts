@@ -1,0 +1,95 @@
+/** How an endpoint is shown: a row of a table, all its facts, and JSON. */
+import type { AuthenticationPolicy, EndpointSettings } from '../../merchant/merchant.ts'
+import { indicatorText, policyOf, policyText } from '../../operator/authentication-settings.ts'
+import { spanText } from '../../operator/moments.ts'
+import type { EndpointEntry } from '../../operator/store-config.ts'
+import { usualRepeatWindowMs } from '../../order/amounts.ts'
+import { facts, isoTime, onOff, statusColour, table } from './present.ts'
+
+export const endpointTable = (endpoints: readonly EndpointEntry[]): string =>
+  table(
+    [
+      { title: 'ID', of: (e) => String(e.endpointId), align: 'right' },
+      { title: 'MERCHANT', of: (e) => e.login },
+      { title: 'NAME', of: (e) => e.name },
+      { title: 'STATE', of: (e) => onOff(e.enabled), colour: (e) => statusColour(onOff(e.enabled)) },
+      { title: 'CURRENCY', of: (e) => e.currency },
+      { title: 'GATES', of: (e) => e.gateIds.join(', ') },
+      { title: '3-D SECURE', of: (e) => threeDSecureCell(e.settings) },
+      { title: 'CALLBACK URL', of: (e) => e.settings.callbackUrl ?? 'by request' },
+    ],
+    endpoints,
+  )
+
+/** The list only hints at unusual settings; `show` prints them in full. */
+const threeDSecureCell = ({ threeDSecure, challengeIndicator, authenticationPolicy }: EndpointSettings): string =>
+  [
+    onOff(threeDSecure),
+    ...(threeDSecure && challengeIndicator !== undefined ? [challengeIndicator] : []),
+    ...(threeDSecure && authenticationPolicy !== undefined ? ['own policy'] : []),
+  ].join(', ')
+
+/** What 3-D Secure would do is of interest where it runs, and where somebody set it. */
+const shows3ds = ({ settings }: EndpointEntry, name: 'challengeIndicator' | 'authenticationPolicy'): boolean =>
+  settings.threeDSecure || settings[name] !== undefined
+
+const repeatWindowOf = ({ settings }: EndpointEntry): number => settings.repeatWindowMs ?? usualRepeatWindowMs
+
+export const endpointFacts = (e: EndpointEntry) =>
+  facts([
+    ['Merchant', e.login],
+    ['Name', e.name],
+    ['State', onOff(e.enabled), statusColour(onOff(e.enabled))],
+    ['Currency', e.currency],
+    ['Gates', e.gateIds.join(', ')],
+    ['3-D Secure', onOff(e.settings.threeDSecure)],
+    ['Challenge indicator', shows3ds(e, 'challengeIndicator') ? indicatorText(e.settings) : undefined],
+    ['Authentication', shows3ds(e, 'authenticationPolicy') ? policyText(e.settings) : undefined],
+    ['Callback URL', e.settings.callbackUrl ?? 'none; each request may name its own'],
+    ['Merchant server', e.settings.merchantServerUrl ?? 'none (mobile API)'],
+    ['Consumer-defined rate', e.settings.consumerDefinedRate ? 'on' : undefined],
+    ['Random sum', e.settings.randomSum ? 'on' : undefined],
+    ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
+    ['Amounts above signed', e.settings.amountsAboveSigned ? 'on' : undefined],
+    ['Repeat window', e.settings.repeatWindowMs === 0 ? 'none' : spanText(repeatWindowOf(e))],
+    ['Mandatory fields', e.settings.mandatoryFields.join(', ') || 'the usual ones'],
+    ['Optional fields', e.settings.optionalFields?.join(', ')],
+    ['Descriptor', e.settings.descriptor ?? "the gate's"],
+    ['Operations off', e.settings.disabledOperations.join(', ') || 'none'],
+    [
+      'Amounts in checksums',
+      e.settings.controlMinorUnits === 'iso4217' ? "by the currency's decimals (iso4217)" : 'times a hundred (hundredths)',
+    ],
+  ])
+
+export const endpointJson = (e: EndpointEntry) => ({
+  endpoint_id: e.endpointId,
+  merchant: e.login,
+  name: e.name,
+  enabled: e.enabled,
+  currency: e.currency,
+  gate_ids: e.gateIds,
+  three_d_secure: e.settings.threeDSecure,
+  challenge_indicator: e.settings.challengeIndicator ?? null,
+  authentication_policy: policyJson(policyOf(e.settings)),
+  callback_url: e.settings.callbackUrl ?? null,
+  merchant_server_url: e.settings.merchantServerUrl ?? null,
+  consumer_defined_rate: e.settings.consumerDefinedRate ?? false,
+  random_sum: e.settings.randomSum ?? false,
+  mandatory_fields: e.settings.mandatoryFields,
+  optional_fields: e.settings.optionalFields ?? [],
+  descriptor: e.settings.descriptor ?? null,
+  disabled_operations: e.settings.disabledOperations,
+  control_minor_units: e.settings.controlMinorUnits,
+  plain_http_callbacks: e.settings.plainHttpCallbacks,
+  amounts_above_signed: e.settings.amountsAboveSigned ?? false,
+  repeat_window_ms: repeatWindowOf(e),
+  created_at: isoTime(e.createdAt),
+})
+
+const policyJson = (policy: AuthenticationPolicy) => ({
+  attempted: policy.attempted,
+  unavailable: policy.unavailable,
+  not_enrolled: policy.notEnrolled,
+  failed: policy.failed,
+})

@@ -1,0 +1,84 @@
+import type { Command } from 'commander'
+import { agoText } from '../../operator/moments.ts'
+import { merchantNamed } from '../../operator/store-config.ts'
+import { parkedInvoices, resumeInvoice, type ParkedInvoice } from '../../operator/store-invoices.ts'
+import type { Pool } from '../../storage/pool.ts'
+import { atOffice } from './installation.ts'
+import { aLimit, jsonOption } from './options.ts'
+import { isoTime, printable, printJson, table } from './present.ts'
+
+interface Options {
+  merchant?: string
+  json?: true
+}
+
+export function addInvoiceCommands(program: Command): void {
+  const invoice = program
+    .command('invoice')
+    .description('transactions of the mobile API without an order yet: find parked ones, take them up')
+  invoice
+    .command('find')
+    .description('lists parked invoices, newest first, and says why each is parked')
+    .option('--merchant <login>', 'only of this merchant')
+    .option('--limit <number>', 'invoices on a page', aLimit, 20)
+    .option(...jsonOption)
+    .addHelpText('after', '\nExamples\n  npx tollgate invoice find\n  npx tollgate invoice find --merchant shop --json')
+    .action(find)
+  invoice
+    .command('resume')
+    .description('takes a parked invoice up again, at once and as if never tried')
+    .argument('<id>', 'the invoiceId of the mobile API')
+    .option('--merchant <login>', 'needed where several merchants have a parked invoice of this id')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nAn invoice that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with invoice find,\nmend the cause, then resume it. Its order keeps the number that it has from the start, so nothing is charged twice by this.\n\nExamples\n  npx tollgate invoice find\n  npx tollgate invoice resume 7c7e4a0a-4f9e-4b0e-9d0a-0f4f2a0f9b11',
+    )
+    .action(resume)
+}
+
+const idOf = async (pool: Pool, login: string | undefined): Promise<bigint | undefined> =>
+  login === undefined ? undefined : (await merchantNamed(pool, login)).merchantId
+
+async function find({ merchant, limit, json }: Options & { limit: number }): Promise<void> {
+  await atOffice(async ({ pool, clock }) => {
+    const invoices = await parkedInvoices(pool, await idOf(pool, merchant), limit)
+    if (json) return printJson({ invoices: invoices.map(invoiceJson) })
+    if (invoices.length === 0) return console.log('Nothing is parked.')
+    const now = clock.now()
+    console.log(
+      table(
+        [
+          { title: 'INVOICE', of: (i) => i.invoiceId },
+          { title: 'MERCHANT', of: (i) => i.login },
+          { title: 'KIND', of: (i) => i.kind },
+          { title: 'STATE', of: (i) => `${i.state} (parked)`, colour: () => 'red' },
+          { title: 'TRIES', of: (i) => String(i.tries), align: 'right' },
+          { title: 'MADE', of: (i) => agoText(i.createdAt, now) },
+          { title: 'WHY', of: (i) => printable(i.alarm) },
+        ],
+        invoices,
+      ),
+    )
+  })
+}
+
+async function resume(invoiceId: string, { merchant, json }: Options): Promise<void> {
+  await atOffice(async (office) => {
+    const resumed = await resumeInvoice(office, invoiceId, await idOf(office.pool, merchant))
+    if (json) return printJson({ resumed: invoiceJson(resumed) })
+    console.log(`Invoice ${invoiceId} of ${resumed.login} taken up again, in state ${resumed.state};`)
+    console.log(`it was parked because: ${printable(resumed.alarm)}`)
+    console.log('\nSee whether it stays: npx tollgate invoice find')
+  })
+}
+
+const invoiceJson = (i: ParkedInvoice) => ({
+  invoice_id: i.invoiceId,
+  merchant: i.login,
+  kind: i.kind,
+  state: i.state,
+  tries: i.tries,
+  alarm: i.alarm,
+  created_at: isoTime(i.createdAt),
+})

@@ -1,0 +1,19 @@
+/** Places for messages in hand. A quarter of them is open only to merchants who hold few, so that nobody's messages wait behind those of one merchant. */
+export interface Places {
+  all: number
+  /** Open to whoever comes. */
+  common: number
+  /** Who holds fewer may take any place. */
+  few: number
+}
+
+/** With few places in all, an eighth of them is few. */
+export const placesOf = (all: number): Places => ({
+  all,
+  common: all - Math.floor(all / 4),
+  few: Math.min(64, Math.ceil(all / 8)),
+})
+
+/** How many more places a merchant may take who holds so many of those that are taken. */
+export const roomIn = ({ all, common, few }: Places, taken: number, held: number): number =>
+  Math.max(0, common - taken, Math.min(few - held, all - taken))

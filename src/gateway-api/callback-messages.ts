@@ -1,0 +1,37 @@
+import type { Delivery } from '../delivery/delivery.ts'
+import type { Kind, Rendered } from '../delivery/send.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import type { Endpoint, Registry } from '../merchant/merchant.ts'
+import type { Order } from '../order/order.ts'
+import { callbackPairs, renderCallback } from './callback.ts'
+
+interface CallbackParts {
+  registry: () => Registry
+  orderOf: (delivery: Delivery) => Promise<Order | undefined>
+  /** Where messages about orders of an endpoint may go. */
+  policyOf: (endpoint: Endpoint | undefined) => TargetPolicy
+}
+
+export interface CallbackMessages extends Kind {
+  /** Of an order that is at hand. */
+  renderFor: (delivery: Delivery, order: Order) => Rendered | undefined
+}
+
+/** Callbacks as messages that must arrive: written from the order as it stands, received once the merchant answers 200. */
+export function callbackMessages({ registry, orderOf, policyOf }: CallbackParts): CallbackMessages {
+  function renderFor(delivery: Delivery, order: Order): Rendered | undefined {
+    const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)
+    const merchant = registry().merchant(order.merchantId)
+    if (!merchant) throw new Error(`merchant ${order.merchantId} is not in the configuration`)
+    const policy = policyOf(registry().endpoint(order.endpointId))
+    return transaction && renderCallback(delivery.url, callbackPairs(order, transaction, merchant), policy)
+  }
+  return {
+    renderFor,
+    async render(delivery) {
+      const order = await orderOf(delivery)
+      return order && renderFor(delivery, order)
+    },
+    judge: (reply) => (reply.is === 'answered' && reply.status === 200 ? 'received' : 'again'),
+  }
+}

@@ -1,0 +1,76 @@
+import ipaddr from 'ipaddr.js'
+
+/** An address, or all that begin with the same bits. */
+export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/** Reads networks by comma or blank, such as `10.0.0.0/8, 192.0.2.7`; those that cannot be one are in `bad`, with the reason. */
+export function readNetworks(text: string): { networks: Network[]; bad: { text: string; why: string }[] } {
+  const networks: Network[] = []
+  const bad: { text: string; why: string }[] = []
+  for (const one of text.split(/[\s,]+/).filter((part) => part !== '')) {
+    const read = readNetwork(one)
+    if (typeof read === 'string') bad.push({ text: one, why: read })
+    else networks.push(read)
+  }
+  return { networks, bad }
+}
+
+function readNetwork(text: string): Network | string {
+  const [written = '', prefix, ...more] = text.split('/')
+  const address = readAddress(written)
+  if (!address || more.length > 0) return 'it is no IP address or network such as 10.0.0.0/8'
+  const most = address.kind() === 'ipv4' ? 32 : 128
+  if (prefix === undefined) return [address, most]
+  // A mapped IPv4 was unwrapped, and its prefix would count other bits.
+  if (written.includes(':') && address.kind() === 'ipv4') return 'an IPv4 network is written as one, such as 10.0.0.0/8'
+  const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Infinity
+  if (bits > most) return `its prefix must be a number from 1 to ${most}`
+  if (bits === 0) return 'it would trust everybody'
+  return [address, bits]
+}
+
+/**
+ * Who sent a request: the address of the connection; or, where that is a trusted proxy, the hop that is next in X-Forwarded-For from the right, and so on while the hop itself is
+ * trusted. Whatever is further left was written by somebody who is not trusted. A hop that is no address ends the search.
+ */
+export function clientAddress(connection: string, forwarded: string | string[] | undefined, trusted: readonly Network[]): string {
+  let address = readAddress(connection)
+  if (!address) return connection
+  const hops = [forwarded ?? []].flat().flatMap((header) => header.split(','))
+  while (isIn(trusted, address)) {
+    const next = readHop(hops.pop() ?? '')
+    if (!next) break
+    address = next
+  }
+  return address.toString()
+}
+
+const isIn = (networks: readonly Network[], address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
+  networks.some((network) => network[0].kind() === address.kind() && address.match([...network]))
+
+/** Proxies write an address with or without the port, an IPv6 one with a port in brackets. */
+function readHop(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  const [, bracketed, four] = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(text.trim()) ?? []
+  return readAddress(bracketed ?? four ?? text.trim())
+}
+
+/** IPv4 in its plain form alone, since readers differ over 010.0.0.1; IPv4 in IPv6 is IPv4. */
+function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
+  return ipaddr.IPv6.isValid(text) && !text.includes('%') ? ipaddr.process(text) : undefined
+}
+
+const internal: ReadonlySet<string> = new Set([
+  'private',
+  'loopback',
+  'linkLocal',
+  'uniqueLocal',
+  'carrierGradeNat',
+  'unspecified',
+])
+
+/** Of this machine or of a network of its own: what a proxy has, and what says nothing about a cardholder. */
+export function isInternal(text: string): boolean {
+  const address = readAddress(text)
+  return address !== undefined && internal.has(address.range())
+}

@@ -1,0 +1,27 @@
+import type { SealedCard } from '../card/vault.ts'
+import type { NewDelivery } from '../delivery/delivery.ts'
+import type { OrderEventRow } from './decide.ts'
+import type { Order } from './order.ts'
+
+/** Where an order is, in whatever table. */
+export interface Place {
+  merchantId: bigint
+  orderId: bigint
+}
+
+export const placeKey = (place: Place): string => `${place.merchantId}/${place.orderId}`
+
+/** The same as columns. */
+export const placeRow = (place: Place) => ({ merchant_id: String(place.merchantId), order_id: String(place.orderId) })
+
+/** An order before and after a decision; what is a new object in `after` is written. `before` is absent for a new order. */
+export interface Change {
+  before?: Order
+  after: Order
+  rows: OrderEventRow[]
+  deliveries: NewDelivery[]
+  /** Kept for a new order; the CVV2 in it only while a further authorisation is owed. */
+  sealed?: SealedCard
+  /** The need for the stored CVV2 ended. */
+  eraseCvv2: boolean
+}

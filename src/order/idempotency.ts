@@ -1,0 +1,125 @@
+/** What an `Idempotency-Key` stands for: one request of its merchant for a day, over all operations that move money. docs/choices.md, "Idempotency". */
+import type { FollowAsk } from './amounts.ts'
+import { head, type Order } from './order.ts'
+import { placeKey } from './change.ts'
+import type { OrderStore, RepeatRow } from './store.ts'
+import type { IdempotencyRow } from './store-idempotency.ts'
+import { placeOf, type Advanced, type Entry, type Submission } from './submission.ts'
+import type { Work } from './work.ts'
+
+const heldForMs = 24 * 3_600_000
+
+/** A request that came under a key. */
+export interface KeyedRequest {
+  merchantId: bigint
+  key: string
+  /** Equal for the same request. */
+  digest: Buffer
+  serialNumber: string
+}
+
+function keyedRequest(item: Submission): KeyedRequest | undefined {
+  if (item.is === 'accept') {
+    const { order, idempotencyKey: key, digest } = item
+    if (key === undefined) return undefined
+    return { merchantId: order.merchantId, key, digest, serialNumber: serialOf(order) }
+  }
+  if (item.is !== 'follow') return undefined
+  const { merchantId, digest, ask } = item
+  const { idempotencyKey: key, serialNumber } = ask
+  return key === undefined || digest === undefined ? undefined : { merchantId, key, digest, serialNumber }
+}
+
+/** Of the request that made the order. */
+const serialOf = (order: Order): string => head(order).serialNumber!
+
+export const keyName = ({ merchantId, key }: { merchantId: bigint; key: string }): string => `${merchantId}/${key}`
+
+/** A request and the transaction that it made, or that it repeats. */
+export interface Bound {
+  item: Submission
+  orderId: bigint
+  transactionNo: number
+}
+
+/** The keys that stand for a transaction from now on. Twins have one key and one transaction: one row. */
+export function rowsFor(bound: readonly Bound[], now: number): IdempotencyRow[] {
+  const rows = new Map<string, IdempotencyRow>()
+  for (const { item, orderId, transactionNo } of bound) {
+    const request = keyedRequest(item)
+    if (request && !rows.has(keyName(request)))
+      rows.set(keyName(request), { ...request, orderId, transactionNo, heldUntil: now + heldForMs })
+  }
+  return [...rows.values()]
+}
+
+/** What the requests of these entries made, as far as it is saved. */
+export function madeBy(entries: readonly Entry[], works: ReadonlyMap<string, Work>, saved: ReadonlySet<string>): Bound[] {
+  return entries.flatMap(({ item, at }) => {
+    const request = keyedRequest(item)
+    const work = request && works.get(placeKey(placeOf(item)))
+    if (!work?.entries.includes(at) || !saved.has(placeKey(work.after))) return []
+    const made = work.after.transactions.find(({ serialNumber }) => serialNumber === request!.serialNumber)
+    return made ? [{ item, orderId: work.after.orderId, transactionNo: made.no }] : []
+  })
+}
+
+/** Another process took a key of this batch after it was looked up: a serialisation failure, after which the batch runs again and finds it. */
+export class KeysTaken extends Error {
+  readonly code = '40001'
+}
+
+/** What the keys of these entries stand for. A batch without any asks nobody. */
+export function keysHeld(store: OrderStore, entries: readonly Entry[], now: number): Promise<IdempotencyRow[]> {
+  const requests = entries.map(({ item }) => keyedRequest(item)).filter((request) => request !== undefined)
+  return requests.length === 0 ? Promise.resolve([]) : store.idempotencyKeys(requests, now)
+}
+
+export interface JudgedKeys {
+  /** Entries whose key, if they have one, stands for nothing yet. */
+  open: Entry[]
+  /** The others with their answers. */
+  answered: (readonly [Entry, Advanced])[]
+  repeats: RepeatRow[]
+}
+
+/**
+ * Answers the entries whose key stands for a request already: the same one is a repeat, whatever became of the first; any other is refused. Requests that differ and come under one key
+ * in the same batch are refused but for the first, even when that one comes to nothing: its sender may send the other again.
+ */
+export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyRow[], now: number): JudgedKeys {
+  const rows = new Map(held.map((row) => [keyName(row), row]))
+  const first = new Map<string, Buffer>()
+  const judged: JudgedKeys = { open: [], answered: [], repeats: [] }
+  for (const entry of entries) {
+    const request = keyedRequest(entry.item)
+    if (!request) {
+      judged.open.push(entry)
+      continue
+    }
+    const row = rows.get(keyName(request))
+    // Its own row, by a commit whose answer was lost: the order says what came of it.
+    const holder = row?.serialNumber === request.serialNumber ? undefined : row
+    const stands = holder?.digest ?? first.get(keyName(request)) ?? request.digest
+    if (!stands.equals(request.digest)) judged.answered.push([entry, { is: 'key in use' }])
+    else if (holder) {
+      judged.answered.push([entry, answerOf(entry.item, holder)])
+      judged.repeats.push(repeatRow({ ...holder, item: entry.item }, now))
+    } else {
+      first.set(keyName(request), request.digest)
+      judged.open.push(entry)
+    }
+  }
+  return judged
+}
+
+const answerOf = ({ is }: Submission, { orderId, transactionNo }: IdempotencyRow): Advanced =>
+  is === 'accept' ? { is: 'accepted', orderId, repeat: true } : { is: 'repeated', transactionNo }
+
+/** So that status finds the transaction by the serial number of a request that another one had made it for. */
+export function repeatRow({ item, orderId, transactionNo }: Bound, at: number): RepeatRow {
+  const about = { merchantId: placeOf(item).merchantId, orderId, transactionNo, at }
+  if (item.is === 'accept') return { ...about, serialNumber: serialOf(item.order), operation: item.order.kind }
+  const { serialNumber, operation } = (item as { ask: FollowAsk }).ask
+  return { ...about, serialNumber, operation }
+}

@@ -1,0 +1,55 @@
+/**
+ * What the main loop of a process and its heart let each other know, in memory that both threads
+ * see. Times are monotonic milliseconds, which are the same in all threads of a process; -Infinity
+ * is never, Infinity not yet.
+ */
+export interface Pulse {
+  readonly memory: SharedArrayBuffer
+  /** Written by the main loop: when it last turned. */
+  turnedAt: number
+  /**
+   * Written by the heart, as all below: the last beat that the database confirmed, by the time from
+   * before it was written.
+   */
+  beatenAt: number
+  /** When a lapse of the lease last ended. */
+  recoveredAt: number
+  /** Since when every beat was confirmed, without a lapse. */
+  steadyFrom: number
+  /** When the lease was lost for good. */
+  lostAt: number
+}
+
+/** Where each time stands in memory. */
+const places = ['turnedAt', 'beatenAt', 'recoveredAt', 'steadyFrom', 'lostAt'] as const
+
+/** A new pulse, or the one in memory that another thread made. */
+export function openPulse(memory?: SharedArrayBuffer): Pulse {
+  const shared = memory ?? new SharedArrayBuffer(places.length * BigInt64Array.BYTES_PER_ELEMENT)
+  const words = new BigInt64Array(shared)
+  // Atomics takes whole numbers alone, so a time is carried over as its bits.
+  const time = new Float64Array(1)
+  const bits = new BigInt64Array(time.buffer)
+  const read = (at: number): number => {
+    bits[0] = Atomics.load(words, at)
+    return time[0]!
+  }
+  const write = (at: number, ms: number) => {
+    time[0] = ms
+    Atomics.store(words, at, bits[0]!)
+  }
+  const accessors = places.map((name, at) => [
+    name,
+    { get: () => read(at), set: (ms: number) => write(at, ms), enumerable: true },
+  ])
+  const pulse = Object.defineProperties({ memory: shared }, Object.fromEntries(accessors)) as Pulse
+  if (memory === undefined)
+    Object.assign(pulse, {
+      turnedAt: -Infinity,
+      beatenAt: -Infinity,
+      recoveredAt: -Infinity,
+      steadyFrom: Infinity,
+      lostAt: Infinity,
+    })
+  return pulse
+}

@@ -1,0 +1,57 @@
+// The heart of a process as a thread: store-heart.ts starts it.
+import { writeSync } from 'node:fs'
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../base/clock.ts'
+import { openLog } from '../base/log.ts'
+import { startHeart, type LeaseMode } from './heart.ts'
+import { openPool } from './pool.ts'
+import { openPulse } from './pulse.ts'
+import { heartbeatStore, type Heartstrings } from './store-heartbeat.ts'
+
+/** What the thread is given. The URL has the password of the database in it. */
+export type ThreadData = Pick<Heartstrings, 'processId' | 'instance'> & { databaseUrl: string; memory: SharedArrayBuffer }
+/**
+ * What the thread reports. A line is one of its log, which goes where the log of the process goes.
+ */
+export type ThreadReport = { is: 'beating' } | { is: 'mode'; mode: LeaseMode } | { is: 'line'; line: string }
+
+const standardError = 2
+const { databaseUrl, processId, instance, memory } = workerData as ThreadData
+const port = parentPort!
+const report = (said: ThreadReport) => port.postMessage(said)
+const log = openLog({ level: 'warn', destination: { write: (line) => report({ is: 'line', line }) } })
+const pool = openPool({ url: databaseUrl, connections: 1, use: 'heartbeat', log })
+const store = heartbeatStore(pool)
+
+/**
+ * The loop that writes the log hangs, so the line goes straight to standard error. SIGKILL, since
+ * every gentler end is work for that loop; and none that writes the memory to disk, where cards
+ * are. The kernel spares the first process of a container.
+ */
+function endHung(ms: number): void {
+  const loud = openLog({ level: 'error', destination: { write: (line) => void writeSync(standardError, line) } })
+  try {
+    const fields = { process: String(processId), hungMs: Math.round(ms) }
+    loud.error(fields, 'the main loop of this process hangs: the process is ended, and another takes its orders over')
+  } finally {
+    process.kill(process.pid, 'SIGKILL')
+  }
+}
+
+const heart = await startHeart({
+  enter: () => store.enter(processId, instance),
+  beat: () => store.beat(processId),
+  clock: systemClock,
+  log,
+  pulse: openPulse(memory),
+  onMode: (mode) => report({ is: 'mode', mode }),
+  endHung,
+})
+report({ is: 'beating' })
+port.once('message', () => void stop())
+
+async function stop(): Promise<void> {
+  await heart.stop()
+  await pool.close()
+  port.close()
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { order, send, settled, statusOf, until, type Order } from '../conformance/client.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { startServe, type GatewayProcess } from '../harness/serve.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/**
+ * A gateway whose event loop does not turn for a while, as while it parses something huge, with
+ * another beside it that would take over what it has in hand.
+ */
+
+const program = fileURLToPath(new URL('../harness/blocking-serve.js', import.meta.url))
+let world: World
+let desk: FaultDesk
+let busy: GatewayProcess
+
+before(async () => {
+  world = await startWorld()
+  desk = await openFaultDesk(world)
+  await desk.gate({ answerTimeoutMs: 30_000 })
+  busy = await startServe(world, program)
+})
+after(async () => {
+  busy?.child.kill('SIGKILL')
+  await desk?.close()
+  await world?.stop()
+})
+
+/** Stops the loop of the busy gateway until it is let go; resolves when it stands still. */
+async function block(): Promise<{ letGo: () => Promise<void> }> {
+  const file = join(world.directory, 'blocked')
+  writeFileSync(file, '')
+  const { origin } = new URL(busy.world.baseUrl)
+  const answered = send('POST', `${origin}/block/${Buffer.from(file).toString('base64url')}`)
+  answered.catch(() => {})
+  return {
+    async letGo() {
+      rmSync(file)
+      assert.equal((await answered).httpStatus, 200)
+    },
+  }
+}
+
+/**
+ * How long ago, by the database, the busy gateway wrote its last beat, in seconds; undefined once
+ * its row is gone.
+ */
+async function silence(): Promise<number | undefined> {
+  const [row] = await desk.rows<{ s: number }>(
+    `select extract(epoch from clock_timestamp() - beat_at)::float8 as s from heartbeat where instance like '%:' || $1`,
+    [new URL(busy.world.baseUrl).port],
+  )
+  return row?.s
+}
+
+/** The acquirer has all of these, and answers none before `answerMs` are over. */
+async function sellAndWait(count: number, answerMs: number): Promise<Order[]> {
+  const earlier = (await desk.entries()).length
+  const forget = await desk.script({}, { delay_ms: answerMs })
+  const sold = await Promise.all(Array.from({ length: count }, () => order(busy.world)))
+  await until(desk.entries, (all) => all.length >= earlier + count)
+  await forget()
+  return sold
+}
+
+const metric = async (name: string): Promise<string | undefined> => {
+  const { body } = await send('GET', `${new URL(busy.world.baseUrl).origin}/metrics`)
+  return new RegExp(`^${name} (\\S+)$`, 'm').exec(body)?.[1]
+}
+
+test(
+  'a loop that stands still for longer than a dead process is silent keeps its lease: no payment that is answered meanwhile is reversed',
+  { timeout: 300_000 },
+  async () => {
+    const sold = await sellAndWait(10, 3_000)
+    const { letGo } = await block()
+    const now = `select extract(epoch from clock_timestamp())::float8 as s`
+    const since = (await desk.rows<{ s: number }>(now))[0]!.s
+    let longest = 0
+    await until(
+      async () => {
+        longest = Math.max(longest, (await silence()) ?? Infinity)
+        return (await desk.rows<{ s: number }>(now))[0]!.s - since
+      },
+      (seconds) => seconds > 7,
+    )
+    await letGo()
+    assert.ok(longest < 4, `it was silent for ${longest} s`)
+    for (const one of sold) assert.equal((await settled(busy.world, one)).status, 'approved')
+    const reversals = await desk.rows(`select from transaction where kind = 'reversal'`)
+    assert.equal(reversals.length, 0)
+    assert.equal(await metric('tollgate_lease_changes_total\\{mode="late"\\}'), '0')
+    assert.deepEqual(await desk.books(), { open: 0, differences: [] })
+  },
+)
+
+test(
+  'a loop that hangs ends its process with a line in the log, and another takes its orders over',
+  { timeout: 300_000 },
+  async () => {
+    const sold = await sellAndWait(5, 60_000)
+    const ended = once(busy.child, 'exit')
+    await block()
+    const [code, signal] = await ended
+    assert.deepEqual([code, signal], [null, 'SIGKILL'])
+    const line = busy.output().match(/^.*the main loop of this process hangs.*$/m)?.[0] ?? '{}'
+    const { level, hungMs } = JSON.parse(line) as { level?: number; hungMs?: number }
+    assert.equal(level, 50)
+    assert.ok(hungMs !== undefined && hungMs >= 15_000)
+    for (const one of sold) {
+      const { status } = await until(
+        () => statusOf(world, one),
+        (reply) => reply.status === 'error',
+        120_000,
+      )
+      assert.equal(status, 'error')
+    }
+    const { port } = new URL(world.baseUrl)
+    const [other] = await desk.rows<{ taken_over: number }>(`select taken_over from heartbeat where instance like '%:' || $1`, [
+      port,
+    ])
+    assert.equal(other!.taken_over, sold.length)
+  },
+)

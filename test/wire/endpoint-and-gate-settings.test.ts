@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { rebill, registered } from '../conformance/card.ts'
+import {
+  accepted,
+  invalid,
+  newOrderId,
+  order,
+  refused,
+  required,
+  sale,
+  settled,
+  until,
+  type Changes,
+  type Fields,
+} from '../conformance/client.ts'
+import { openMobile, initiate, perform, empty, type Mobile } from '../conformance/mobile.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { cliOf, run } from './cli-run.ts'
+
+// What an operator sets for an endpoint or a gate, and what the running gateway makes of it. Each test has an endpoint of its own.
+
+let world: World
+let mobile: Mobile
+before(async () => {
+  world = await startWorld()
+  mobile = await openMobile(world)
+})
+after(async () => {
+  await world?.stop()
+  await mobile?.shop.close()
+})
+
+const { tell, json } = cliOf(() => world)
+
+async function newEndpoint(...more: string[]): Promise<number> {
+  const name = newOrderId()
+  const add = ['endpoint', 'add', '--merchant', world.merchant.login, '--currency', 'USD', '--gate', '1', '--name', name, ...more]
+  const { endpoint_id: id } = await json<{ endpoint_id: number }>(...add)
+  await until(() => sale(world, {}, { path: id }), (reply) => reply['error-code'] !== '4') // oxfmt-ignore
+  return id
+}
+
+const address = { country: 'US', city: 'Springfield', zip_code: '62701', address1: '742 Evergreen Terrace' }
+
+test('state is mandatory for an address in the US, unless the operator lifts that for the endpoint; one that is sent must still be right', async () => {
+  const path = await newEndpoint()
+  const pay = (changes: Changes = {}) => sale(world, { ...address, ...changes }, { path })
+  refused(await pay(), 1, required('state'))
+  await tell(['endpoint', 'set', String(path), '--optional', 'state'])
+  accepted(await until(() => pay(), (reply) => reply.type === 'async-response')) // oxfmt-ignore
+  refused(await pay({ state: 'ZZ' }), 3, invalid('state'))
+  await tell(['endpoint', 'set', String(path), '--optional', 'none'])
+  refused(await until(() => pay(), (reply) => reply.type !== 'async-response'), 1, required('state')) // oxfmt-ignore
+})
+
+test('every optional field of payments and recurrent payments can be made mandatory', async () => {
+  const path = await newEndpoint('--mandatory', 'purpose,recurrent_scenario')
+  const { ref } = await registered(world)
+  refused(await sale(world, {}, { path }), 1, required('purpose'))
+  accepted(await sale(world, { purpose: 'wallet 77' }, { path }))
+  refused(await rebill(world, ref, {}, { path }), 1, required('purpose'))
+  refused(await rebill(world, ref, { purpose: 'wallet 77' }, { path }), 1, required('recurrent_scenario'))
+  accepted(await rebill(world, ref, { purpose: 'wallet 77', recurrent_scenario: 'IRREGULAR' }, { path }))
+})
+
+test('so can every optional field of the mobile API, by its path', async () => {
+  const id = world.endpoints.plain
+  const pay = async (changes: object = {}) => {
+    const made = initiate(mobile, 'sale', { ...changes }, { endpoint: id })
+    return { made, told: await perform(mobile, made) }
+  }
+  assert.equal((await pay()).told.httpStatus, 200)
+  await tell(['endpoint', 'set', String(id), '--mandatory', 'order.description,consumer.birthDay'])
+  const { told } = await until(() => pay(), ({ told: { httpStatus } }) => httpStatus !== 200) // oxfmt-ignore
+  assert.equal((told.json.error as { message: string }).message, empty('consumer.birthDay'))
+  const { told: next } = await pay({ 'consumer.birthDay': '01121980' })
+  assert.equal((next.json.error as { message: string }).message, empty('order.description'))
+  assert.equal((await pay({ 'consumer.birthDay': '01121980', 'order.description': 'shoes' })).told.httpStatus, 200)
+  await tell(['endpoint', 'set', String(id), '--mandatory', 'none'])
+  await until(() => pay(), ({ told: { httpStatus } }) => httpStatus === 200) // oxfmt-ignore
+})
+
+test('the descriptor of an endpoint is shown in place of the gate’s, which is shown beside it', async () => {
+  const path = await newEndpoint('--descriptor', 'SHOES*ONLINE')
+  const seen = await settled(world, await order(world, {}, { path }))
+  assert.deepEqual([seen.descriptor, seen['original-gate-descriptor']], ['SHOES*ONLINE', 'TOLLGATE*SANDBOX'])
+  await tell(['endpoint', 'set', String(path), '--no-descriptor'])
+  const later = await until(
+    async () => settled(world, await order(world, {}, { path })),
+    ({ descriptor }) => descriptor !== 'SHOES*ONLINE',
+  )
+  assert.deepEqual([later.descriptor, later['original-gate-descriptor']], ['TOLLGATE*SANDBOX', 'TOLLGATE*SANDBOX'])
+})
+
+/** What the acquirer was sent about the recurrence of an order's payment, initiator and scenario. */
+async function recurrenceSent({ orderid }: { orderid: string }): Promise<string[]> {
+  const answer = await fetch(`${world.acquirerAdminUrl}/messages?order_id=${orderid}`)
+  const { messages } = (await answer.json()) as { messages: { fields: Fields }[] }
+  const tags = messages.flatMap(({ fields }) => fields['48'] ?? [])
+  return ['RI', 'RS'].map((tag) => tags.flatMap((text) => new RegExp(`\\b${tag}=(\\S+)`).exec(text)?.[1] ?? [])[0] ?? 'none')
+}
+
+test('who asks for a recurrent payment and how it comes is the gate’s setting, unless the request says it', async () => {
+  const { ref } = await registered(world)
+  const pay = async (changes: Changes = {}) => {
+    const made = accepted(await rebill(world, ref, changes))
+    await settled(world, made)
+    return recurrenceSent(made)
+  }
+  assert.deepEqual(await pay(), ['MERCHANT', 'REGULAR'])
+  await tell(['gate', 'set', '1', '--recurrent-initiator', 'CARDHOLDER', '--recurrent-scenario', 'IRREGULAR'])
+  const set = await until(() => pay(), ([initiator]) => initiator !== 'MERCHANT') // oxfmt-ignore
+  assert.deepEqual(set, ['CARDHOLDER', 'IRREGULAR'])
+  const said = { recurrent_initiator: 'MERCHANT', recurrent_scenario: 'REGULAR' }
+  assert.deepEqual(await pay(said), ['MERCHANT', 'REGULAR'])
+  // Where 3-D Secure runs, a payment that is the cardholder's by the gate's setting needs the address to come back to.
+  const { secure } = world.endpoints
+  refused(await rebill(world, ref, {}, { path: secure }), 1, required('redirect_url'))
+  accepted(await rebill(world, ref, said, { path: secure }))
+  await tell(['gate', 'set', '1', '--recurrent-initiator', 'MERCHANT', '--recurrent-scenario', 'REGULAR'])
+  assert.deepEqual(await until(() => pay(), ([initiator]) => initiator === 'MERCHANT'), ['MERCHANT', 'REGULAR']) // oxfmt-ignore
+})
+
+test('a filter may look at the purpose of a payment', async () => {
+  const path = await newEndpoint()
+  const on = ['--merchant', world.merchant.login, '--endpoint', String(path)]
+  const { filter } = await json<{ filter: number }>('filter', 'add', 'black', ...on, '--of', 'purpose', '--value', 'Wallet 77')
+  assert.ok(filter > 0)
+  const trial = (purpose: string) =>
+    json<{ filtered: boolean }>('filter', 'test', '--endpoint', String(path), '--card', '4111111111111111', '--purpose', purpose)
+  assert.deepEqual([(await trial('wallet 77')).filtered, (await trial('wallet 7')).filtered], [true, false])
+  const pay = async (purpose: string) => (await settled(world, await order(world, { purpose }, { path }))).status
+  assert.equal(await until(() => pay('WALLET 77'), (status) => status !== 'approved'), 'filtered') // oxfmt-ignore
+  assert.equal(await pay('wallet 78'), 'approved')
+})
+
+test('the doctor names merchants whose control key can be guessed or stands in public documents', async () => {
+  const controlKey = 'A60112DA-E32A-4747-932A-FFE978067A65'
+  await tell(['merchant', 'add', '--login', 'by-the-book', '--control-key', controlKey])
+  const key = readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8')
+  const found = async (env: Record<string, string>) =>
+    JSON.parse((await run(env, ['doctor', '--json'])).out).checks.filter(({ what }: Fields) => what === 'control keys')
+  const installation = { DATABASE_URL: world.databaseUrl, TOLLGATE_KEY: key.trim() }
+  const [inProduction] = await found(installation)
+  assert.deepEqual([inProduction.is, inProduction.says], ['warning', 'by-the-book: this control key stands in public documents'])
+  assert.match(inProduction.advice, /merchant rotate-key by-the-book$/)
+  assert.equal((await found({ TOLLGATE_DIR: world.directory }))[0].is, 'ok')
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { encodePairs, formType, settled, until, type Fields, type Order } from '../conformance/client.ts'
+import { atMethod, load, whatNow } from '../conformance/shopper.ts'
+import { startWorld, type World } from '../harness/world.ts'
+
+/** The hosted page behind a proxy, and when its browser does not come back; the browser is played by hand. */
+
+let world: World
+before(async () => {
+  world = await startWorld({ env: { TRUSTED_PROXIES: '127.0.0.0/8, 10.0.0.0/8' } })
+})
+after(() => world?.stop())
+
+const screen: Fields = {
+  javascriptEnabled: 'true',
+  javaEnabled: 'false',
+  language: 'en-GB',
+  colorDepth: '24',
+  screenHeight: '900',
+  screenWidth: '1400',
+  timeZone: '-60',
+}
+/** The same, as the sale has it. */
+const described: Fields = {
+  customer_browser_info: 'true',
+  customer_browser_javascript_enabled: 'true',
+  customer_browser_java_enabled: 'false',
+  customer_browser_color_depth: '24',
+  customer_browser_screen_height: '900',
+  customer_browser_screen_width: '1366',
+  customer_browser_time_zone: '-60',
+  customer_accept_language: 'en-GB',
+  customer_user_agent: 'Of the sale/1',
+  customer_accept: 'text/html',
+}
+
+interface Sold {
+  made: Order
+  page: string
+  id: string
+}
+async function sell(card: string, changes: Fields = {}): Promise<Sold> {
+  const { made, seen } = await atMethod(world, card, changes)
+  return { made, page: seen['redirect-to'] ?? '', id: seen['tds-method-url-frame-3ds-server-trans-id'] ?? '' }
+}
+const post = (sold: Sold, path: string, fields: Fields, headers: Fields = {}) =>
+  fetch(`${sold.page}/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': formType, accept: 'text/html', 'user-agent': 'Browser/1', ...headers },
+    body: encodePairs(Object.entries(fields)),
+    redirect: 'manual',
+  })
+const areqs = async ({ id }: Sold): Promise<Fields[]> => {
+  const { messages } = (await (await fetch(`${world.acsUrl}/admin/log?id=${id}`)).json()) as {
+    messages: { type: string; message: Fields }[]
+  }
+  return messages.filter(({ type }) => type === 'AReq').map(({ message }) => message)
+}
+const isAtMethod = async ({ made }: Sold) => (await whatNow(world, made))['tds-status'] === 'MethodUrlFrame'
+
+test("the issuer hears the cardholder's address from a trusted proxy, and that of the sale where the connection's is the proxy's own", async () => {
+  //  X-Forwarded-For                        browserIP of the AReq
+  const rows = [
+    ['198.51.100.9',                         '198.51.100.9'],
+    ['192.0.2.66, 198.51.100.9, 10.1.2.3',   '198.51.100.9'],
+    ['[2001:db8::9]:4711',                   '2001:db8::9'],
+    // the sale says 203.0.113.7
+    [undefined,                              '203.0.113.7'],
+    ['198.51.100.9, unknown',                '203.0.113.7'],
+    ['192.168.1.20',                         '203.0.113.7'],
+  ] as const // oxfmt-ignore
+  for (const [forwarded, browserIP] of rows) {
+    const sold = await sell('frictionless')
+    const headers: Fields = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
+    assert.equal((await post(sold, 'browser', { ...screen, methodReturned: 'true' }, headers)).status, 303)
+    await settled(world, sold.made)
+    assert.deepEqual((await areqs(sold)).map((areq) => areq.browserIP), [browserIP], String(forwarded)) // oxfmt-ignore
+  }
+})
+
+test('ten seconds after the hosted page began the method the gateway goes on without its browser, once, where it knows the browser', async () => {
+  // Nothing but its headers is known of this browser: it began before all others, and is waited for after them.
+  const unknown = await sell('frictionless')
+  await load(unknown.page)
+  const bySale = await sell('frictionless', described)
+  assert.doesNotMatch((await load(bySale.page)).body, /data-begun="/)
+  const byPage = await sell('frictionless')
+  assert.match((await load(byPage.page)).body, /data-begun="/)
+  assert.equal((await post(byPage, 'begun', screen)).status, 200)
+  assert.doesNotMatch((await load(byPage.page)).body, /data-begun="/)
+  const older = await sell('4000000000001109', described)
+  await load(older.page)
+
+  for (const [sold, screenWidth] of [
+    [bySale, '1366'],
+    [byPage, '1400'],
+    [older, '1366'],
+  ] as const) {
+    const final = await settled(world, sold.made)
+    assert.deepEqual([final.status, final['verified-3d-status']], ['approved', 'AUTHENTICATED'])
+    const told = (await areqs(sold)).map((areq) => [areq.threeDSCompInd, areq.browserScreenWidth, areq.browserIP])
+    assert.deepEqual(told, [['N', screenWidth, '203.0.113.7']])
+  }
+  // The browser comes back after all.
+  assert.equal((await post(byPage, 'browser', { ...screen, methodReturned: 'true' })).status, 303)
+  assert.equal((await areqs(byPage)).length, 1)
+
+  assert.ok(await isAtMethod(unknown), 'nothing could be said of its browser')
+  assert.equal((await post(unknown, 'browser', { ...screen, methodReturned: 'true' })).status, 303)
+  const asked = await until(() => areqs(unknown), ({ length }) => length > 0) // oxfmt-ignore
+  assert.deepEqual(asked.map((areq) => areq.threeDSCompInd), ['Y']) // oxfmt-ignore
+})

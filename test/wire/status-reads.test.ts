@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { systemClock } from '../../src/base/clock.ts'
+import type { Asked } from '../../src/gateway-api/asked.ts'
+import { orderIsThisMerchants } from '../../src/gateway-api/checks.ts'
+import { performStatus } from '../../src/gateway-api/status.ts'
+import type { Attempt, Order, Transaction } from '../../src/order/order.ts'
+import { openReader, type Reader } from '../../src/order/read.ts'
+import { openOrderStore } from '../../src/order/store.ts'
+import { statusView } from '../../src/order/view.ts'
+import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { legalTransitions } from '../../src/order/machine.ts'
+import { openPool, type Pool } from '../../src/storage/pool.ts'
+import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
+import { now, openAttempt, orderIn } from '../tables/decide-orders.ts'
+
+/** A status reads what it shows, however much was asked of the order. */
+
+const log = pino({ level: 'silent' })
+let database: TestDatabase
+let pool: Pool
+let reader: Reader
+let rows = 0
+
+const serial = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+
+/** A sale of 10.00 with a hundred returns of 0.01, each under a serial number and with an attempt; what the gateway owes on its own comes last. */
+function busyOrder(): Order {
+  const made = orderIn('approved', { kind: 'sale', amountMinor: 1000n, amountText: '10.00' })
+  const payment: Transaction = { ...made.transactions[0]!, serialNumber: serial(1), amountMinor: 1000n }
+  const returns = Array.from({ length: 100 }, (_, i): Transaction => ({
+    no: i + 2,
+    kind: 'return',
+    origin: 'request',
+    serialNumber: serial(i + 2),
+    parentNo: 1,
+    state: i === 99 ? 'error' : 'approved',
+    amountMinor: 1n,
+    amountText: '0.01',
+    result: { errorCode: String(i) },
+    asked: { operation: 'return' },
+    tries: 0,
+    createdAt: now,
+    finalAt: now,
+  }))
+  const { serialNumber: _none, asked: _nothing, ...owed } = returns.at(-1)!
+  const reversal: Transaction = { ...owed, no: 102, kind: 'reversal', origin: 'gateway', parentNo: 101 }
+  const attempts = [payment, ...returns].map(({ no }): Attempt => ({
+    ...openAttempt,
+    no,
+    transactionNo: no,
+    outcome: 'approved',
+    endedAt: now,
+  }))
+  return { ...made, transactions: [payment, ...returns, reversal], attempts }
+}
+
+const order = busyOrder()
+
+before(async () => {
+  database = await testDatabase()
+  pool = openPool({ url: database.url, connections: 2, use: 'oltp', log })
+  await migrate(pool, systemClock.now(), log)
+  await declareTransitions(pool, legalTransitions())
+  await ensurePartitions(pool)
+  await openOrderStore(pool).transaction(async (tables) => {
+    const { merchantId, orderId, clientOrderid } = order
+    await tables.claimKeys([{ merchantId, orderId, clientOrderid, digest: Buffer.alloc(32), at: now, heldUntil: now }])
+    await tables.save([{ after: order, rows: [], deliveries: [], eraseCvv2: false }], undefined)
+    const repeat = { merchantId, orderId, operation: 'return', at: now }
+    await tables.insertRepeats([{ ...repeat, serialNumber: serial(900), transactionNo: 7 }])
+  })
+  const counting: Pool = {
+    ...pool,
+    async run(sql, values) {
+      const read = await pool.run(sql, values)
+      rows += read.length
+      return read
+    },
+  }
+  reader = openReader(openOrderStore(counting), systemClock, log)
+})
+after(async () => {
+  await reader?.close()
+  await pool?.close()
+  await database?.close()
+})
+
+// oxfmt-ignore
+const asks: [what: string, by: 'orderid' | 'client_orderid', bySerial: string | undefined, no: number | undefined][] = [
+  ['the newest that a request made',                        'orderid',        undefined,   101],
+  ['the newest that a request made, by the name',           'client_orderid', undefined,   101],
+  ['the payment, by its serial number',                     'orderid',        serial(1),   1],
+  ['one of the returns, by its serial number',              'orderid',        serial(51),  51],
+  ['the one that a repeat means',                           'client_orderid', serial(900), 7],
+  ['none, by a serial number that no request had',          'orderid',        serial(999), undefined],
+]
+for (const [what, by, bySerial, no] of asks)
+  test(`${what}: ${no === undefined ? 'code 6' : `transaction ${no}`}, from at most four rows`, async () => {
+    const asked = {
+      world: { orders: reader, pages: () => assert.fail(), pareqParts: () => assert.fail() },
+      operation: 'status',
+      merchant: { merchantId: order.merchantId },
+      serialNumber: 's',
+      values: {
+        client_orderid: order.clientOrderid,
+        ...(by === 'orderid' ? { orderid: order.orderId } : {}),
+        ...(bySerial === undefined ? {} : { 'by-request-sn': bySerial }),
+      },
+    } as unknown as Asked
+    rows = 0
+    const refused = await orderIsThisMerchants(asked)
+    const reply = refused ?? (await performStatus(asked))
+    assert.ok(rows <= 4, `${rows} rows were read`)
+    if (no === undefined) return assert.deepEqual(reply, { refused: 'order not found', detail: '' })
+    const expected: Record<string, string | undefined> = { ...statusView(order, order.transactions[no - 1]!) }
+    for (const [name, value] of Object.entries(expected)) assert.equal((reply as typeof expected)[name], value, name)
+  })
