@@ -102,6 +102,7 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     deliveries: () => sender.counts(),
     pools: () => outgoing.pools(),
     gates: () => connectors.states(),
+    configuration: () => registry.current().version,
     parked: () => ({ transactions: steps.parked(), invoices: invoiceWork.parked() }),
     holding: () => heartbeat.holding(),
     leases: () => heartbeat.counts(),

@@ -11,6 +11,8 @@ export interface Observed {
   deliveries: () => { delivered: number; failed: number; inHand: number }
   pools: () => { kept: number; ending: number }
   gates: () => Iterable<{ gate: string; up: boolean; open: number }>
+  /** The version of the configuration that this process follows. */
+  configuration: () => bigint
   /** Parked for an operator since the start. */
   parked: () => { transactions: number; invoices: number }
   holding: () => boolean
@@ -90,6 +92,9 @@ export function openWatch(observed: Observed): Watch {
   gauge('tollgate_gate_open', 'Requests waiting for an answer of the acquirer', ['gate'], (g) => {
     for (const { gate, open } of observed.gates()) g.set({ gate }, open)
   })
+  gauge('tollgate_configuration_version', 'The configuration that this process follows; it rises with each change', [], (g) =>
+    g.set(Number(observed.configuration())),
+  )
   gauge('tollgate_parked_total', 'Work that failed too often and was parked for an operator, since the start', ['what'], (g) => {
     g.set({ what: 'transaction' }, observed.parked().transactions)
     g.set({ what: 'invoice' }, observed.parked().invoices)

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { order, send, settled, statusOf, until, type Order } from '../conformance/client.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { metricsOf } from '../harness/metrics.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
@@ -68,11 +69,6 @@ async function sellAndWait(count: number, answerMs: number): Promise<Order[]> {
   return sold
 }
 
-const metric = async (name: string): Promise<string | undefined> => {
-  const { body } = await send('GET', `${new URL(busy.world.baseUrl).origin}/metrics`)
-  return new RegExp(`^${name} (\\S+)$`, 'm').exec(body)?.[1]
-}
-
 test(
   'a loop that stands still for longer than a dead process is silent keeps its lease: no payment that is answered meanwhile is reversed',
   { timeout: 300_000 },
@@ -94,7 +90,7 @@ test(
     for (const one of sold) assert.equal((await settled(busy.world, one)).status, 'approved')
     const reversals = await desk.rows(`select from transaction where kind = 'reversal'`)
     assert.equal(reversals.length, 0)
-    assert.equal(await metric('tollgate_lease_changes_total\\{mode="late"\\}'), '0')
+    assert.equal((await metricsOf(busy.world))('tollgate_lease_changes_total{mode="late"}'), 0)
     assert.deepEqual(await desk.books(), { open: 0, differences: [] })
   },
 )

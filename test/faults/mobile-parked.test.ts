@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
 import { until } from '../conformance/client.ts'
+import { metricsOf } from '../harness/metrics.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { cliOf, run } from '../wire/cli-run.ts'
 import { openApp, type App, type Begun } from '../wire/mobile-app.ts'
@@ -78,8 +79,7 @@ test('an invoice that failed eight times is parked with an alarm and a count, ot
   await allow('refused_too')
   assert.equal((await app.ended(neighbour, neighbourToken)).state, 'APPROVED')
   assert.equal((await app.ended(app.begin('sale'))).state, 'APPROVED')
-  const metrics = await (await fetch(`${new URL(world.baseUrl).origin}/metrics`)).text()
-  assert.match(metrics, /^tollgate_parked_total\{what="invoice"\} 1$/m)
+  assert.equal((await metricsOf(world))('tollgate_parked_total{what="invoice"}'), 1)
 
   const listed = await json<{ invoices: object[] }>('invoice', 'find')
   const { created_at: _made, ...line } = listed.invoices[0] as { created_at: string }

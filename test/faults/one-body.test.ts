@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { newOrderId, order, send, settled, until } from '../conformance/client.ts'
+import { metricsOf } from '../harness/metrics.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
 /** One body of a stranger must not stop the gateway: what is too large is not read, what nobody asked for is not parsed, and everybody else is served meanwhile. */
@@ -16,15 +17,7 @@ const mebi = 1024 * 1024
 const lists = (length: number): string => '['.repeat(length / 2) + ']'.repeat(length / 2)
 const keys = (count: number): string => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`
 
-async function metric(name: string): Promise<number> {
-  const text = (await send('GET', `${new URL(world.baseUrl).origin}/metrics`)).body
-  return Number(
-    text
-      .split('\n')
-      .find((line) => line.startsWith(`${name} `))
-      ?.split(' ')[1],
-  )
-}
+const metric = async (name: string): Promise<number> => (await metricsOf(world))(name) ?? NaN
 const bytesRead = () => metric('tollgate_read_total{unit="bytes"}')
 
 const post = (path: string, body: string) =>

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
 import { until, type Fields } from '../conformance/client.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { metricsOf } from '../harness/metrics.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { openStage, type Challenged, type Sold, type Stage } from '../harness/three-d-secure.ts'
 import { encoded, receipt, refusal, said } from '../harness/three-d-secure-wire.ts'
@@ -222,10 +223,7 @@ describe('uploads at once', { concurrency: 4 }, () => {
 })
 
 describe('an upload and the result in one commit', () => {
-  const waiting = async () => {
-    const text = await (await fetch(`${new URL(world.baseUrl).origin}/metrics`)).text()
-    return Number(/^tollgate_orders_waiting (\d+)/m.exec(text)?.[1])
-  }
+  const waiting = async (): Promise<number> => (await metricsOf(world))('tollgate_orders_waiting') ?? NaN
   /** Holds the commit under way back, so that what comes meanwhile shares the next one, in this order. */
   async function inOneCommit<T>(...acts: (() => Promise<T>)[]): Promise<T[]> {
     const other = await stage.atMethod({ cvv2: '123' })

@@ -1,5 +1,6 @@
 import { Pool } from 'pg'
 import type { Effect, Match } from '../../simulators/acquirer/faults.ts'
+import { metricsOf } from './metrics.ts'
 import type { World } from './world.ts'
 
 /** What a test of faults does to a world, and how it reads both books. */
@@ -11,7 +12,7 @@ export interface FaultDesk {
   entries(orderId?: string): Promise<LedgerEntry[]>
   /** Messages the acquirer got since its start, by type; how many of them it had seen before, and how many had been reversed before they came. */
   messages(): Promise<{ byType: Record<string, number>; repeats: number; duplicates: number; forestalled: number }>
-  /** Changes settings of the gate, and waits for the line that the gateway opens with them: there is none when they are as before. */
+  /** Changes settings of the sandbox's first gate, and waits until the gateway follows them and has its line up. */
   gate(changes: object): Promise<void>
   rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>
   /** The attempts of an order as text, oldest first: transaction, kind, outcome and action code. */
@@ -51,12 +52,6 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
     (await database.query<Row>(sql, values)).rows
   const entries = async (orderId?: string): Promise<LedgerEntry[]> =>
     (await ask(`/ledger?limit=100000${orderId === undefined ? '' : `&order_id=${orderId}`}`)).entries as LedgerEntry[]
-  /** The line that signed on last. */
-  async function signedOn(): Promise<number> {
-    const { messages } = (await ask('/messages?limit=1000')) as { messages: { line: number; type: string; direction: string }[] }
-    // The newest message of this kind may be the answer to an echo on another line.
-    return Math.max(0, ...messages.filter((m) => m.type === '1814' && m.direction === 'out').map(({ line }) => line))
-  }
 
   return {
     async script(match, effect) {
@@ -77,11 +72,18 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
       }
     },
     async gate(changes) {
-      const before = await signedOn()
-      await rows(`update gate set settings = settings || $1::jsonb where name = 'sandbox acquirer'`, [JSON.stringify(changes)])
-      await rows(`update config_version set version = version + 1`)
+      const [gate] = await rows<{ id: string }>(
+        `update gate set settings = settings || $1::jsonb where name = 'sandbox acquirer' returning gate_id::text as id`,
+        [JSON.stringify(changes)],
+      )
+      const [wanted] = await rows<{ version: string }>(
+        `update config_version set version = version + 1 returning version::text as version`,
+      )
       const since = Date.now()
-      while ((await signedOn()) <= before) {
+      for (;;) {
+        const metric = await metricsOf(world)
+        const followed = metric('tollgate_configuration_version') ?? 0
+        if (followed >= Number(wanted!.version) && metric(`tollgate_gate_up{gate="${gate!.id}"}`) === 1) return
         if (Date.now() - since > knownWithinMs) throw new Error('the gateway does not follow the gate')
         await new Promise((resolve) => setTimeout(resolve, 50))
       }

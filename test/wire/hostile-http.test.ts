@@ -8,6 +8,7 @@ import { Client } from 'pg'
 import { accepted, encode, encodePairs, formType, newOrderId, order, readReply, refused } from '../conformance/client.ts'
 import { sale, saleUrl, send, serialShape, settled, signedSale, status, statusUrl, until } from '../conformance/client.ts'
 import { v4 } from '../conformance/oauth.ts'
+import { metricsOf } from '../harness/metrics.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
 /** Input that no honest client sends. Whatever comes, the gateway answers in its format or refuses the connection, and goes on selling. */
@@ -294,8 +295,8 @@ describe('a failure of our own', () => {
         assert.deepEqual([reply['type'], reply['error-code'], reply['error-message']], ['error', '100', 'Internal error'])
         await logged(reply['serial-number']!, table)
       })
-      const metrics = await (await fetch(`${new URL(world.baseUrl).origin}/metrics`)).text()
-      assert.match(metrics, new RegExp(`^tollgate_requests_total{operation="${operation}",outcome="internal error"} 1$`, 'm'))
+      const metric = await metricsOf(world)
+      assert.equal(metric(`tollgate_requests_total{operation="${operation}",outcome="internal error"}`), 1)
     })
   it('on a page is a 500 that tells an id and no reason, and the log has the id with the reason', async () => {
     await without('locator', async () => {

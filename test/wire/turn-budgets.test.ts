@@ -7,6 +7,7 @@ import { units, type Unit } from '../../src/base/turn.ts'
 import { operationNames, operations } from '../../src/spec/gateway/operations.ts'
 import { formType, newOrderId, send } from '../conformance/client.ts'
 import { header, nowSeconds } from '../conformance/oauth.ts'
+import { metricsOf } from '../harness/metrics.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
 /**
@@ -26,10 +27,8 @@ const mebi = 1024 * kibi
 
 /** One metric of the gateway, by unit. */
 async function metric(name: string): Promise<Counts> {
-  const text = (await send('GET', `${new URL(world.baseUrl).origin}/metrics`)).body
-  const found = [...text.matchAll(new RegExp(`^${name}\\{unit="(\\w+)"\\} ([0-9]+)$`, 'gm'))]
-  assert.equal(found.length, units.length, name)
-  return Object.fromEntries(found.map(([, unit, count]) => [unit, Number(count)])) as Counts
+  const figure = await metricsOf(world)
+  return Object.fromEntries(units.map((unit) => [unit, figure(`${name}{unit="${unit}"}`) ?? NaN])) as Counts
 }
 
 /** What was read while `during` lasted; whatever it was, no turn took more than its budget. */
