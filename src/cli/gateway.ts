@@ -192,7 +192,6 @@ export async function startGateway(o: GatewayOptions): Promise<Gateway> {
     : withoutThreeDSecure(publicUrl)
   const planner = { enrolment: threeDSecure.enrolment, random, steering: o.steering }
   const usable = (url: string) => mayGoTo(url, o.callbackPolicy.loopbackAnyPort)
-
   const policyOf = (endpoint: Endpoint | undefined): TargetPolicy => ({
     ...o.callbackPolicy,
     plainHttp: o.callbackPolicy.plainHttp || endpoint?.settings.plainHttpCallbacks === true,
