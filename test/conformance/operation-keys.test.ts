@@ -144,6 +144,24 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
     keyInUse(await follow(world, 'return', other, part('1.00'), key), key)
     assert.equal((await booked(world, other)).length, 1)
   })
+  it('a key names its request for 24 hours, and another one after them', async () => {
+    const made = await approved(world, 'sale')
+    const key = keyed(randomUUID())
+    const another = part('1.00', { comment: 'another' })
+    const pass = (time: string) =>
+      desk.rows('update idempotency_key set held_until = held_until - $2::interval where key = $1', [
+        key.headers['idempotency-key'],
+        time,
+      ])
+    await followed(world, 'return', made, part('1.00'), key)
+    await pass('23 hours 50 minutes')
+    keyInUse(await follow(world, 'return', made, another, key), key)
+    await pass('10 minutes')
+    for (const what of ['a new request', 'its repeat']) {
+      await followed(world, 'return', made, another, key)
+      assert.equal((await booked(world, made)).length, 3, what)
+    }
+  })
   it('a key of a request that was refused is free', async () => {
     const made = await approved(world, 'sale')
     const key = keyed(randomUUID())
