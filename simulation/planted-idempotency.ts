@@ -56,7 +56,7 @@ const keyByPlace = atTheDoor((submission) => {
   return { ...submission, idempotencyKey: `${submission.order.clientOrderid} ${submission.idempotencyKey}` }
 })
 
-/** What is asked of an order under a key is believed to be what was asked first. */
+/** A request under a key is taken for the first one under it. */
 const believeTheKey = atTheDoor((submission) => {
   const key = submission.is === 'follow' ? submission.ask.idempotencyKey : undefined
   return submission.is === 'follow' && key !== undefined ? { ...submission, digest: digestOf(key) } : submission
@@ -73,7 +73,7 @@ const keyInTheDigest = atTheDoor((submission) =>
 
 const keyOf = ({ idempotencyKey = '' }: Accept): string => idempotencyKey
 
-/** What came to nothing is answered under its key no more. */
+/** The key of a request that came to nothing is forgotten. */
 const forgetFailures: Wraps = inOrders((orders) => ({
   async idempotencyKeys(keys, now) {
     const rows = await orders.idempotencyKeys(keys, now)

@@ -3,7 +3,7 @@ import { placeKey } from '../src/order/change.ts'
 import type { Wraps } from './gateway-parts.ts'
 import type { Planted } from './planting.ts'
 
-/** Who judges a process dead notes so in its orders, whose steps it leaves alone. */
+/** A process that judges another dead writes so into its orders, and leaves their steps alone. */
 const bumpTheVersion: Wraps = {
   model(model) {
     const claimDue = model.claimDue.bind(model)
@@ -47,7 +47,7 @@ const withoutPatience = (step: string): Wraps => ({
   },
 })
 
-/** Who takes an authorisation over asks again, as for a payment that nobody has sent. */
+/** The process that takes an authorisation over sends it again, as if nobody had sent it. */
 const askUnderANewStan: Wraps = {
   door: (door, performers, { stores }) => ({
     ...door,

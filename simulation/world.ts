@@ -51,7 +51,7 @@ export interface Ended {
 }
 
 export const usualOrders = 300
-/** Of so many orders that shops make, apps perform one more, and one at an endpoint that asks for a random sum. */
+/** Shops make so many orders for each sale of an app, and for each at an endpoint with random sums. */
 const appShare = 6
 const sumShare = 12
 /** Likewise payments with cards of 3-D Secure 1.0.2. */

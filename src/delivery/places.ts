@@ -3,7 +3,7 @@ export interface Places {
   all: number
   /** Open to whoever comes. */
   common: number
-  /** Who holds fewer may take any place. */
+  /** A merchant who holds fewer may take any place. */
   few: number
 }
 

@@ -64,7 +64,7 @@ export interface Sender {
   stop(withinMs: number): Promise<void>
 }
 
-/** Of a sweep, so that its statements stay short however many wait. */
+/** Limits of one sweep: its statements stay short however many messages wait. */
 const mostClaimed = 256
 const mostMerchants = 256
 
@@ -148,7 +148,7 @@ export function openSender(s: SenderSettings): Sender {
     if (turns.length === 0) return
     const room = { all: Math.min(mostClaimed, free), common: places.common - lanes.size(), few: places.few }
     const { taken, passedOver } = await s.store.claimDue(await s.judge(), s.clock.now(), turns, room)
-    // Whoever was found something of is looked at from there again, whoever was found nothing of from the beginning.
+    // The next look at a merchant starts where this one ended, or at the start if nothing was found.
     const found = new Set(taken.map(({ merchantId }) => merchantId))
     for (const { merchantId } of turns) if (!found.has(merchantId)) lookFrom.delete(merchantId)
     for (const { merchantId, until } of passedOver) lookFrom.set(merchantId, until)

@@ -106,7 +106,7 @@ export interface Try {
   dueAt?: number
 }
 
-/** What a claim may take of a merchant. */
+/** How a claim looks at one merchant. */
 export interface Turn {
   merchantId: bigint
   /** Messages of his that the process has in hand. */
@@ -120,7 +120,7 @@ export interface Turn {
 /** How many messages a claim may take. */
 export interface ClaimRoom {
   all: number
-  /** So many of them whoever they belong to; beyond, only the first few of a merchant, with those that he holds. */
+  /** Open to every merchant; the rest only to those who hold fewer than `few`. */
   common: number
   few: number
 }

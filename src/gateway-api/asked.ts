@@ -96,7 +96,7 @@ export interface Asked {
   merchant?: Merchant
   endpoint?: Endpoint
   order?: Order
-  /** Of a status, which shows one transaction of its order. */
+  /** The one transaction that a status shows of its order. */
   transaction?: Transaction | undefined
   cres?: ReadCres
   /** As it was sent, until a check has judged it. */

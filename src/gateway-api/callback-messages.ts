@@ -13,7 +13,7 @@ interface CallbackParts {
 }
 
 export interface CallbackMessages extends Kind {
-  /** Of an order that is at hand. */
+  /** The same for an order that the caller already has. */
   renderFor: (delivery: Delivery, order: Order) => Rendered | undefined
 }
 

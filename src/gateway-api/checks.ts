@@ -35,7 +35,7 @@ const isRebill = (operation: Operation): boolean => operations[operation].kind =
 
 const follows = (operation: Operation): boolean => operations[operation].kind === 'follow'
 
-/** What is shown of an order is read without the rest of it. */
+/** A status reads only the parts of an order that it shows. */
 const shows = (operation: Operation): boolean => operations[operation].kind === 'status'
 
 /** Uploads name an endpoint or a group by the same path. */

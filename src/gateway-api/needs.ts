@@ -1,4 +1,7 @@
-/** What an endpoint and its gate add to the tables of payments: fields that are mandatory or optional here, and what a recurrent payment is when its request does not say. */
+/**
+ * An endpoint and its gate change the tables of payments: they make fields mandatory or optional,
+ * and give recurrent payments a default initiator and scenario.
+ */
 import { chooseGate } from '../acquirer/choose.ts'
 import { memberFor, type Endpoint, type RecurrentInitiator, type RecurrentScenario, type Registry } from '../merchant/merchant.ts'
 import type { RecurrentFacts } from '../order/order.ts'
@@ -41,7 +44,7 @@ function needsOfPayment({ entry, pairs, operation }: Asked): Needs {
   return { required, lifted: new Set(endpoint?.settings.optionalFields) }
 }
 
-/** Who asks for a recurrent payment and whether it comes regularly: the request says so, else the gate's setting. */
+/** The initiator and the scenario of a recurrent payment: those of the request, else of the gate. */
 export function recurrenceOf(
   sent: { [K in 'recurrent_initiator' | 'recurrent_scenario']?: string | undefined },
   endpoint: Endpoint,

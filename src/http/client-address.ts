@@ -69,7 +69,7 @@ const internal: ReadonlySet<string> = new Set([
   'unspecified',
 ])
 
-/** Of this machine or of a network of its own: what a proxy has, and what says nothing about a cardholder. */
+/** Whether the address belongs to this machine or a private network: a proxy's, and no cardholder's. */
 export function isInternal(text: string): boolean {
   const address = readAddress(text)
   return address !== undefined && internal.has(address.range())

@@ -12,7 +12,7 @@ export interface Incoming {
   params: Readonly<Record<string, string>>
   query: string
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Of whoever sent it: of the connection, or as a trusted proxy reports it. */
+  /** The sender's: the address of the connection, or the one that a trusted proxy reports. */
   clientAddress: string
   body: Buffer | undefined
   /** Too many bytes of bodies are under way; this one was not read whole. */
@@ -30,7 +30,7 @@ export interface Route {
   method: 'GET' | 'POST'
   /** `:name` is a parameter. */
   path: string
-  /** Of the body; 64 KiB where a route says nothing. */
+  /** The longest body; 64 KiB by default. */
   bodyLimitBytes?: number
   handle: (request: Incoming) => Promise<Answer> | Answer
 }

@@ -172,7 +172,7 @@ export function openDoor(s: DoorSettings): Door {
       if (refused && work.entries.length > 0) refusedAfter.push([entry.at, work])
       const isRepeat = refused?.is === 'repeat'
       if (!refused) work.entries.push(entry.at)
-      // What was decided in this round is not there before it is saved.
+      // Nothing that this round decides is there before it is saved.
       else if (isRepeat && work.entries.length > 0) unsure.push(entry.at)
       else if ((isRepeat || isNotFollowed(refused)) && unread.has(work)) {
         // Another process may have moved it on, and a refusal is never saved: it is given only by what was just read.

@@ -30,7 +30,7 @@ function keyedRequest(item: Submission): KeyedRequest | undefined {
   return key === undefined || digest === undefined ? undefined : { merchantId, key, digest, serialNumber }
 }
 
-/** Of the request that made the order. */
+/** The serial number of the request that made the order. */
 const serialOf = (order: Order): string => head(order).serialNumber!
 
 export const keyName = ({ merchantId, key }: { merchantId: bigint; key: string }): string => `${merchantId}/${key}`

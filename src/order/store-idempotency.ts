@@ -8,7 +8,7 @@ export interface IdempotencyRow {
   key: string
   digest: Buffer
   transactionNo: number
-  /** Of the request that took the key. */
+  /** The request that took the key. */
   serialNumber: string
   heldUntil: number
 }
@@ -48,7 +48,7 @@ const claim = statement<{ merchant_id: bigint }>(`
     where k.held_until <= $2 or k.serial_number = excluded.serial_number
   returning merchant_id`)
 
-/** What another process removes at this moment is left to it. */
+/** Rows that another process is removing at this moment are left to it. */
 const forget = statement<object>(`
   delete from idempotency_key where (merchant_id, key) in
     (select merchant_id, key from idempotency_key where held_until <= $1 order by held_until limit $2 for update skip locked)

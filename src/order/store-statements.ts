@@ -96,7 +96,10 @@ export const selectTransactions = statement<TransactionRecord>(`
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id`)
 
-/** Of each order the payment and, as `shown`, the newest transaction that a request made, or the one that the named request made or repeated. */
+/**
+ * Reads two transactions of each order: the payment, and as `shown` the one that the named request
+ * made or repeated. Without a name that is the newest that any request made.
+ */
 export const selectShown = statement<TransactionRecord & { at: number; shown: number | null }>(`
   select n.at, w.shown, t.merchant_id, t.order_id, t.transaction_no, t.kind, t.origin, t.serial_number, t.parent_no, t.state, t.amount_minor,
     t.amount_text, t.result, t.authentication, t.asked, t.step, t.due_at, t.lease, t.tries, t.alarm, t.created_at, t.final_at

@@ -134,7 +134,7 @@ function decoded(encoded: Buffer): Buffer | undefined {
   return bytes.subarray(0, length)
 }
 
-/** Of a hexadecimal digit in ASCII; below zero when it is none. */
+/** The value of a hexadecimal digit in ASCII; below zero for anything else. */
 function digitOf(byte: number | undefined): number {
   if (byte === undefined) return -1
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
