@@ -1,9 +1,12 @@
 import { parseArgs } from 'node:util'
 import type { Bench } from './bench.ts'
+import { bodies } from './bodies.ts'
 import { benches, benchNamed } from './benches.ts'
 
 export interface Wishes {
   benches: readonly Bench[]
+  /** Whether the worst bodies are sent too. */
+  bodies: boolean
   /** Undefined: each bench's own levels. */
   inFlight: readonly number[] | undefined
   measureMs: number
@@ -16,7 +19,7 @@ const usual = { seconds: 15, roundSeconds: 5 }
 const quickSeconds = 2
 const mostInFlight = 1_000
 
-const help = `npm run bench                       everything, in about five minutes
+const help = `npm run bench                       everything, in about six minutes
 npm run bench -- sale               one bench
 
   --in-flight 1,32,256   payments kept in flight, one row each; each bench has levels of its own
@@ -27,10 +30,10 @@ npm run bench -- sale               one bench
   --help
 
 Benches
-${benches.map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
+${[...benches, bodies].map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
 
-Ends with 1 when a payment did not end approved or the books of merchant, acquirer and database differ. docs/performance.md tells
-what is measured and how to read it.
+Ends with 1 when a payment did not end approved, the books of merchant, acquirer and database differ, or a body made the gateway fail.
+docs/performance.md tells what is measured and how to read it.
 `
 
 /** Reads the command line. Help and what cannot be understood end the process here. */
@@ -45,11 +48,14 @@ export function readArguments(args: readonly string[]): Wishes {
   const inFlight = values['in-flight']?.split(',').map(Number)
   if (inFlight?.some((n) => !(Number.isInteger(n) && n >= 1 && n <= mostInFlight)))
     refuse(`--in-flight is a list of whole numbers from 1 to ${mostInFlight}, such as 1,32,256.`)
-  const unknown = positionals.find((name) => benchNamed(name) === undefined)
-  if (unknown !== undefined) refuse(`There is no bench ${unknown}; there are ${benches.map(({ name }) => name).join(', ')}.`)
+  const payments = positionals.filter((name) => name !== bodies.name)
+  const unknown = payments.find((name) => benchNamed(name) === undefined)
+  const names = [...benches, bodies].map(({ name }) => name)
+  if (unknown !== undefined) refuse(`There is no bench ${unknown}; there are ${names.join(', ')}.`)
   const wished = seconds ?? (values.quick ? quickSeconds : undefined)
   return {
-    benches: positionals.length === 0 ? benches : positionals.map((name) => benchNamed(name)!),
+    benches: positionals.length === 0 ? benches : payments.map((name) => benchNamed(name)!),
+    bodies: positionals.length === 0 || positionals.includes(bodies.name),
     inFlight,
     measureMs: (wished ?? usual.seconds) * 1_000,
     roundMs: values['no-yardstick'] ? undefined : Math.min(wished ?? usual.roundSeconds, usual.roundSeconds) * 1_000,

@@ -1,13 +1,24 @@
-// npm run bench: measures payments against sandboxes of its own. tools/bench.mjs builds and starts it.
+// npm run bench: measures payments, and what strangers send, against sandboxes of its own. tools/bench.mjs builds and starts it.
 import { reasonOf } from '../src/base/log.ts'
 import { readArguments, type Wishes } from './arguments.ts'
 import type { Bench, Row } from './bench.ts'
+import { bodies, isAnswered, measureBodies, type BodyRow } from './bodies.ts'
 import { booksAgree, readBooks } from './books.ts'
 import { startLoad } from './drive.ts'
 import { rounded } from './figures.ts'
 import { measure, type Measured } from './measure.ts'
 import { openProgress } from './progress.ts'
-import { booksText, comparisonText, failuresText, machine, tableHead, tableRow, targetTable } from './report.ts'
+import {
+  bodyHead,
+  bodyRow,
+  booksText,
+  comparisonText,
+  failuresText,
+  machine,
+  tableHead,
+  tableRow,
+  targetTable,
+} from './report.ts'
 import { startSandbox, type Sandbox } from './sandbox.ts'
 import { compare, oneByOneSettings, type Comparison } from './yardstick.ts'
 
@@ -27,6 +38,7 @@ try {
     good = (await runBench(bench, wishes)) && good
     await stopAll()
   }
+  if (wishes.bodies) good = (await runBodies()) && good
 } catch (thrown) {
   good = false
   if (!interrupted.signal.aborted) console.error(`\nThe bench failed: ${reasonOf(thrown)}`)
@@ -73,6 +85,17 @@ async function runBench(bench: Bench, { inFlight = bench.inFlight, measureMs, ro
   progress.say('Comparing the books')
   const agreed = await compareBooks(bench, books)
   return tellFailures(books.flatMap(({ measured }) => measured)) && agreed
+}
+
+/** Answers whether no body made the gateway fail. */
+async function runBodies(): Promise<boolean> {
+  progress.say('Starting a sandbox with an empty database')
+  const sandbox = await keep(startSandbox({}, interrupted.signal))
+  people(`${bodies.name}: ${bodies.means}\n\n${bodyHead()}`)
+  progress.say('Sending the worst bodies')
+  const rows = await measureBodies(sandbox, interrupted.signal, (row) => people(bodyRow(row)))
+  lines(...rows)
+  return rows.every(isAnswered)
 }
 
 function lineOf({ bench, inFlight, batched, oneByOne, ratio }: Comparison) {
@@ -131,7 +154,7 @@ function people(text: string) {
 }
 
 /** Notes lines for programs, which come after all that is for people. */
-function lines(...objects: readonly (Row | Record<string, unknown>)[]) {
+function lines(...objects: readonly (Row | BodyRow | Record<string, unknown>)[]) {
   noted.push(...objects.map((object) => JSON.stringify(object)))
   if (wishes.json) printLines()
 }

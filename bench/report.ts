@@ -1,5 +1,6 @@
 import { cpus, loadavg, totalmem } from 'node:os'
 import type { Bench, Row, Target } from './bench.ts'
+import type { BodyRow } from './bodies.ts'
 import type { Books } from './books.ts'
 import { booksAgree } from './books.ts'
 import type { Measured } from './measure.ts'
@@ -41,6 +42,15 @@ const line = (cells: readonly string[]): string => cells.map((cell) => cell.padS
 export const tableHead = (): string => `${line(columns.map(({ head }) => head[0]))}\n${line(columns.map(({ head }) => head[1]))}`
 
 export const tableRow = (measured: Measured): string => line(columns.map(({ cell }) => cell(measured)))
+
+const bodyLine = (route: string, what: string, ...figures: readonly string[]): string =>
+  `${route.padEnd(21)}${what.padEnd(41)}${line(figures)}`
+
+export const bodyHead = (): string =>
+  `${bodyLine('', '', '', '', 'answer', 'longest')}\n${bodyLine('route', 'body', 'bytes', 'answer', 'p50 ms', 'turn ms')}`
+
+export const bodyRow = ({ route, what, bytes, answer, answer_p50_ms, longest_turn_ms }: BodyRow): string =>
+  bodyLine(route, what, String(bytes), String(answer), figure(answer_p50_ms, 1), figure(longest_turn_ms, 1))
 
 export const machine = (): string =>
   `${cpus().length} processors (${cpus()[0]?.model.trim() ?? 'unknown'}), ${(totalmem() / 1e9).toFixed(0)} GB, ` +

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { deflateRawSync } from 'node:zlib'
+import { nestedCres, nestedMethodData, paresBomb, worstForms, worstJson, worstSigned } from '../../bench/worst-bodies.ts'
 import { units, type Unit } from '../../src/base/turn.ts'
 import { operationNames, operations } from '../../src/spec/gateway/operations.ts'
 import { formType, newOrderId, send } from '../conformance/client.ts'
@@ -49,15 +49,6 @@ const form = (url: string, body: string | Buffer, headers = {}) => send('POST', 
 const json = (path: string, body: string) =>
   send('POST', `${world.baseUrl}/dapi/v1/${path}`, body, { 'content-type': 'application/json' })
 
-/** Of two mebibytes at the most, and one field of the contract among them. */
-const worstForms: readonly (readonly [what: string, body: string])[] = [
-  ['one value that is all escapes', `order_desc=${'%41'.repeat(699_000)}`],
-  ['one value of characters of two bytes, each an escape and a byte', `x=${'é%C3%A9'.repeat(255_000)}`],
-  ['a name that is all blanks', '+'.repeat(2 * mebi)],
-  ['a thousand long pairs', Array.from({ length: 1_000 }, (_, i) => `f${i}=${'%41'.repeat(690)}`).join('&')],
-  ['a known name a thousand times, with blanks around', `client_orderid=${'+'.repeat(2_000)}a&`.repeat(999)],
-]
-
 describe('operations with a form', () => {
   const withForm = operationNames.filter((operation) => operations[operation].signed !== 'OAuth')
   for (const [what, body] of worstForms)
@@ -80,10 +71,6 @@ describe('operations with a form', () => {
 
 describe('operations with an OAuth header', () => {
   const signed = operationNames.filter((operation) => operations[operation].signed === 'OAuth')
-  /** 64 KiB at the most, which its signature covers in two encodings. */
-  const body = Array.from({ length: 960 }, (_, i) => `f${i}=${'%ff%41'.slice(3).repeat(16)}%C3%A9`)
-    .join('&')
-    .slice(0, 64 * kibi - 4)
   const authorization = (changes: Record<string, string> = {}) =>
     header({
       oauth_consumer_key: world.merchant.login,
@@ -94,7 +81,7 @@ describe('operations with an OAuth header', () => {
       ...changes,
     })
   const ask = (operation: (typeof signed)[number], path: string | number, changes?: Record<string, string>) =>
-    form(`${world.baseUrl}${operations[operation].path}/${path}`, body, { authorization: authorization(changes) })
+    form(`${world.baseUrl}${operations[operation].path}/${path}`, worstSigned, { authorization: authorization(changes) })
 
   test('a wrong signature is checked as often for an unknown login and a foreign endpoint as for a merchant, never more than eight times a turn', async () => {
     for (const operation of signed) {
@@ -141,16 +128,6 @@ describe('operations with an OAuth header', () => {
   })
 })
 
-const worstJson: readonly (readonly [what: string, body: string])[] = [
-  ['lists in lists', '['.repeat(64 * kibi)],
-  ['objects in objects', '{"a":'.repeat(13_000)],
-  ['as many values as fit', `[${'0,'.repeat(32_000)}0]`],
-  ['as many names as fit', `{${Array.from({ length: 6_000 }, (_, i) => `"${i}":1`).join(',')}}`],
-  ['a thousand parts with long names', `{${Array.from({ length: 500 }, (_, i) => `"${'\\u0061'.repeat(20)}${i}":1`).join(',')}}`],
-  ['one text of escapes', `{"a":"${'\\"'.repeat(32_700)}"}`],
-  ['a text without an end', `{"a":"${'\\'.repeat(65_000)}`],
-]
-
 describe('the mobile API', () => {
   const paths = (endpoint: number) => [
     ...['verification', 'sale', 'transfer'].flatMap((kind) => ['', '/status'].map((end) => `${kind}/${endpoint}/a${end}`)),
@@ -173,13 +150,10 @@ describe('the mobile API', () => {
 describe('what browsers send', () => {
   const token = 'A'.repeat(22)
   const paths = ['browser', 'method', 'challenge', 'pares'].map((step) => `3ds/${token}/${step}`)
-  const bomb = deflateRawSync(Buffer.alloc(4 * mebi))
-    .toString('base64')
-    .slice(0, 10_240)
   test('forms of pages up to 64 KiB, and none above', async () => {
     const urls = [...paths, '3ds/collect', `random-sum/${token}`].map((path) => `${world.baseUrl}/${path}`)
     for (const body of [
-      `PaRes=${encodeURIComponent(bomb)}&MD=x`,
+      `PaRes=${encodeURIComponent(paresBomb)}&MD=x`,
       `cres=${'%41'.repeat(21_000)}`,
       'threeDSMethodData=e&'.repeat(999),
     ])
@@ -192,18 +166,16 @@ describe('what browsers send', () => {
     assert.deepEqual(read, nothing)
   })
   test('a method result of nothing but nesting', async () => {
-    const data = Buffer.from('['.repeat(3_000)).toString('base64url')
-    const read = await readBy(() => form(`${world.baseUrl}/3ds/collect`, `threeDSMethodData=${data}`))
-    assert.ok(read.bytes >= data.length + 3_000 && read.nodes === 0, JSON.stringify(read))
+    const read = await readBy(() => form(`${world.baseUrl}/3ds/collect`, `threeDSMethodData=${nestedMethodData}`))
+    assert.ok(read.bytes >= nestedMethodData.length + 3_000 && read.nodes === 0, JSON.stringify(read))
   })
   test('a PaRes and a cres that a merchant uploads without a control that holds', async () => {
     const names = { login: world.merchant.login, 'client-order-id': newOrderId(), orderid: '1000001', control: '0'.repeat(40) }
     const common = new URLSearchParams(names).toString()
-    const nested = Buffer.from('{"a":'.repeat(600)).toString('base64url')
     const read = await readBy(async () => {
       for (const [operation, field] of [
-        ['upload-pares-result', `md=x&paRes=${encodeURIComponent(bomb)}`],
-        ['upload-cres-result', `cres=${nested}`],
+        ['upload-pares-result', `md=x&paRes=${encodeURIComponent(paresBomb)}`],
+        ['upload-cres-result', `cres=${nestedCres}`],
       ] as const) {
         const answer = await form(`${world.baseUrl}/api/3ds/v1/${operation}/${world.endpoints.plain}`, `${common}&${field}`)
         assert.match(answer.body, /error-code=[23]\b/)
