@@ -26,7 +26,10 @@ const atOnce = 4
 /** The gateway looks at its event loop this often, and counts the pause in what it measures. */
 const precisionMs = 10
 
-/** Sends each body 40 times, four at once, to a sandbox that does nothing else. The first row is of a request that has nothing to read. */
+/**
+ * Sends each body 40 times, four at once, to a sandbox that does nothing else. The first row is of
+ * a request that has nothing to read.
+ */
 export async function measureBodies(
   { site, gatewayOrigin }: Sandbox,
   signal: AbortSignal,

@@ -1,4 +1,5 @@
-// npm run bench: measures payments, and what strangers send, against sandboxes of its own. tools/bench.mjs builds and starts it.
+// npm run bench: measures payments, and what strangers send, against sandboxes of its own.
+// tools/bench.mjs builds and starts it.
 import { reasonOf } from '../src/base/log.ts'
 import { readArguments, type Wishes } from './arguments.ts'
 import type { Bench, Row } from './bench.ts'

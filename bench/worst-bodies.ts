@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { deflateRawSync } from 'node:zlib'
 import type { Site } from './merchant.ts'
 
-/** The requests that cost the gateway most to read, for each route that is open to strangers; docs/reliability.md, "What one turn may take". */
+/**
+ * The requests that cost the gateway most to read, for each route that is open to strangers;
+ * docs/reliability.md, "What one turn may take".
+ */
 export interface WorstRequest {
   route: string
   what: string

@@ -25,8 +25,9 @@ export type Settings = Entry & {
 export interface CallOptions {
   signal?: AbortSignal
   /**
-   * Names this one request for 24 hours: sent again under it, it moves nothing and is answered with what the first one came to. Any other request that moves money is refused under it with
-   * code 11. 1 to 128 visible ASCII characters, else a `RangeError`.
+   * Names this one request for 24 hours: sent again under it, it moves nothing and is answered with
+   * what the first one came to. Any other request that moves money is refused under it with code
+   * 11. 1 to 128 visible ASCII characters, else a `RangeError`.
    */
   idempotencyKey?: string
 }

@@ -5,9 +5,10 @@ import { isFinal, type FinalStatus } from './replies.ts'
 import type { OrderName } from './requests.ts'
 
 /**
- * What the gateway reports to the merchant's server. The checksum covers the status and the two ids of the order, and only once both
- * are known to be right, since nothing separates them in what is signed. Amount, type and everything else is as trustworthy as the way
- * it came: `status` is what to believe.
+ * What the gateway reports to the merchant's server. The checksum covers the status and the two ids
+ * of the order, and only once both are known to be right, since nothing separates them in what is
+ * signed. Amount, type and everything else is as trustworthy as the way it came: `status` is what
+ * to believe.
  */
 export interface Callback {
   is: 'callback'
@@ -19,7 +20,10 @@ export interface Callback {
   fields: Fields
 }
 
-/** What the browser of a returning cardholder brought. Anybody may change the fields that the checksum does not cover: ask `status`. */
+/**
+ * What the browser of a returning cardholder brought. Anybody may change the fields that the
+ * checksum does not cover: ask `status`.
+ */
 export interface CustomerReturn {
   is: 'return'
   /** `processing` where there is no outcome yet. */
@@ -35,8 +39,9 @@ export interface NotGenuine {
 }
 
 /**
- * The order that a callback or a return says it is about, to look up what the merchant knows of it. Nothing is checked yet: it is what a
- * stranger may have written. Undefined where the text names none.
+ * The order that a callback or a return says it is about, to look up what the merchant knows of it.
+ * Nothing is checked yet: it is what a stranger may have written. Undefined where the text names
+ * none.
  */
 export function orderNamedIn(text: string): OrderName | undefined {
   const { orderid = '', client_orderid: clientOrderid = '' } = fieldsIn(text) ?? {}
@@ -44,8 +49,9 @@ export function orderNamedIn(text: string): OrderName | undefined {
 }
 
 /**
- * `text` is the URL of the callback or its query, or the body of its form. `expected` is the order as the merchant knows it: its own
- * client_orderid, and the orderid that the reply to the payment gave. What is about another order is not genuine.
+ * `text` is the URL of the callback or its query, or the body of its form. `expected` is the order
+ * as the merchant knows it: its own client_orderid, and the orderid that the reply to the payment
+ * gave. What is about another order is not genuine.
  */
 export function readCallback(text: string, controlKey: string, expected: OrderName): Callback | NotGenuine {
   const read = readSigned(text, controlKey, expected)
@@ -66,7 +72,10 @@ export function readReturn(text: string, controlKey: string, expected: OrderName
 
 const notGenuine = (why: string): NotGenuine => ({ is: 'not genuine', why })
 
-/** The URL of a callback may have pairs of its own; the gateway's come after them. Undefined when it cannot be decoded. */
+/**
+ * The URL of a callback may have pairs of its own; the gateway's come after them. Undefined when it
+ * cannot be decoded.
+ */
 function fieldsIn(text: string): Fields | undefined {
   const pairs = readPairs(text.slice(text.indexOf('?') + 1))
   return pairs && Object.fromEntries(pairs)

@@ -1,4 +1,5 @@
-// A server that hears of outcomes. A callback says when to look; what it is about and how it ended, status says.
+// A server that hears of outcomes. A callback says when to look; what it is about and how it ended,
+// status says.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -8,7 +9,10 @@ import { newName, payment, plain } from './sandbox.ts'
 
 const client = openClient(plain)
 const heard: string[] = []
-/** The orders of the shop by name, each with the number that the gateway gave it. A callback may be quicker than the reply that has it. */
+/**
+ * The orders of the shop by name, each with the number that the gateway gave it. A callback may be
+ * quicker than the reply that has it.
+ */
 const orders = new Map<string, Promise<string | undefined>>()
 
 async function hear(request: IncomingMessage): Promise<string | undefined> {

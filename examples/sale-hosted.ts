@@ -12,7 +12,10 @@ const client_orderid = newName()
 /** From the reply to the sale. The shop keeps it with this customer's basket. */
 let orderid = ''
 
-/** The shop's page for customers who come back. What it gets came through a browser: whether the money is there, status says. */
+/**
+ * The shop's page for customers who come back. What it gets came through a browser: whether the
+ * money is there, status says.
+ */
 async function welcome(request: IncomingMessage): Promise<string> {
   const said = client.readReturn(await text(request), { client_orderid, orderid })
   return said.is === 'return'

@@ -142,7 +142,8 @@ export function watchAuthentications(
       if (current === 'awaiting method' && about?.methodUntil !== undefined) {
         const until = waitsUntil.get(about.threeDSServerTransId) ?? about.methodUntil
         waitsUntil.set(about.threeDSServerTransId, until)
-        // A step committed after its time is due at once, by the clock of the process that decided it.
+        // A step committed after its time is due at once, by the clock of the process that decided
+        // it.
         const latest = Math.max(until, epochMs + now() + farthestJumpMs)
         if (about.methodUntil !== until || dueAt === undefined || dueAt > latest)
           breaks('a hosted page does not hold the payment up', `order ${orderId} waits until ${dueAt}, not ${until}`)

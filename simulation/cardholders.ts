@@ -34,7 +34,10 @@ export interface CardholderParts {
   onStatus(wanted: Named, orderId: bigint, status: string): void
   /** A gateway has answered an upload that reached it at that time. */
   onUploaded(upload: Upload, reply: Reply | Refusal, reachedAt: number): void
-  /** A gateway has answered a hosted page that began the method: until when it waits for it, if it does. */
+  /**
+   * A gateway has answered a hosted page that began the method: until when it waits for it, if it
+   * does.
+   */
   onBegun(orderId: bigint, until: number | undefined): void
   /** A merchant is about to upload this PARes for this order. */
   onCarried(orderId: bigint, paRes: string): void
@@ -53,7 +56,10 @@ const paresUpload = 'PARes '
 /** How an upload is made: once; again after it was answered; to both processes at once; or not at all. */
 type Way = 'once' | 'again' | 'both' | 'never'
 
-/** What becomes of the hosted page once it began the method: its browser is described when it is over, or the tab is closed. */
+/**
+ * What becomes of the hosted page once it began the method: its browser is described when it is
+ * over, or the tab is closed.
+ */
 type OnPage = 'stays' | 'is closed'
 
 interface Plan {
@@ -173,7 +179,10 @@ export function openCardholders(parts: CardholderParts): Cardholders {
     )
   }
 
-  /** The hosted page tells what it knows of its browser as it begins the method, at each load, and once more when the method is over. */
+  /**
+   * The hosted page tells what it knows of its browser as it begins the method, at each load, and
+   * once more when the method is over.
+   */
   async function onPage(wanted: Named, orderId: bigint, token: string, { page, reloads, method }: Plan): Promise<void> {
     for (let loads = 0; loads <= reloads; loads++) {
       trace(() => `browser  ${wanted.clientOrderid} begins the method on the hosted page`)
@@ -221,7 +230,10 @@ export function openCardholders(parts: CardholderParts): Cardholders {
     )
   }
 
-  /** The browser goes to an issuer of 1.0.2 with the PAReq, and comes back or not; at times the cardholder has another answer with it. */
+  /**
+   * The browser goes to an issuer of 1.0.2 with the PAReq, and comes back or not; at times the
+   * cardholder has another answer with it.
+   */
   async function payer(wanted: Named, orderId: bigint, pareq: string, md: string, plan: Plan): Promise<void> {
     const foreign = paresHandedOut[0]
     await pause(chance.happens(0.02) ? chance.between(0.99 * hour, 1.02 * hour) : plan.challengeMs)

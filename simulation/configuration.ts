@@ -66,7 +66,12 @@ export const merchantServers = [
   { merchantId: 4n, url: 'http://app4.test/mobile' },
 ] as const
 
-/** Four merchants, the last of which has no filters; endpoint 14 has no gate, 15 and 16 run 3-D Secure, the latter by a policy of its own; apps use 17 to 19, and 20 to 22 for transfers, of which 20 lets the consumer choose the fee; 23 asks for a random sum; cards of 1.0.2 pay at 24 and 25. */
+/**
+ * Four merchants, the last of which has no filters; endpoint 14 has no gate, 15 and 16 run 3-D
+ * Secure, the latter by a policy of its own; apps use 17 to 19, and 20 to 22 for transfers, of
+ * which 20 lets the consumer choose the fee; 23 asks for a random sum; cards of 1.0.2 pay at 24 and
+ * 25.
+ */
 export const configuration: Registry = registryOf({
   version: 1n,
   staleAt: Infinity,
@@ -133,7 +138,10 @@ const ranges: Record<(typeof cards)[number], Enrolment> = {
   '4242424242424242': { is: 'enrolled', directory: 'south', version: '2.2.0', methodUrl: 'https://issuer.test/method' },
 }
 
-/** Directory servers of 3-D Secure 1.0.2, by the first digits of the cards that they are asked about. */
+/**
+ * Directory servers of 3-D Secure 1.0.2, by the first digits of the cards that they are asked
+ * about.
+ */
 const legacyPrefixes = { 'old-north': '400011112222', 'old-south': '510011112222' } as const
 export type LegacyDirectoryName = keyof typeof legacyPrefixes
 const legacyDirectories = Object.keys(legacyPrefixes) as LegacyDirectoryName[]

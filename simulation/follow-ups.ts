@@ -73,7 +73,10 @@ interface FollowParts {
 
 export function watchFollowUps({ model, ledger, orderOf, keys, breaks }: FollowParts): FollowUps {
   const intents = new Map<string, Intent>()
-  /** Where the transactions of an order stood when a request reached the gateway, by its serial number. */
+  /**
+   * Where the transactions of an order stood when a request reached the gateway, by its serial
+   * number.
+   */
   const statesBefore = new Map<string, Order['transactions']>()
   const references = new Map<bigint, bigint>()
 
@@ -117,7 +120,10 @@ export function watchFollowUps({ model, ledger, orderOf, keys, breaks }: FollowP
     }
   }
 
-  /** A request that was answered with the transaction of another one has to be equal to that one, which has to be open or just approved. Under a key it may be any of the same request. */
+  /**
+   * A request that was answered with the transaction of another one has to be equal to that one,
+   * which has to be open or just approved. Under a key it may be any of the same request.
+   */
   function checkRepeat(order: Order, intent: Intent, { serialNumber, transactionNo, at }: RepeatRow): void {
     const repeated = order.transactions.find(({ no }) => no === transactionNo)!
     const first = intents.get(repeated.serialNumber ?? '')

@@ -95,7 +95,10 @@ export interface Gateway {
   }
   /** A request of an app. */
   apps(path: string, body: object): Promise<Answer>
-  /** A result that this directory server posts: the text to answer with, or nothing where it could not be stored. */
+  /**
+   * A result that this directory server posts: the text to answer with, or nothing where it could
+   * not be stored.
+   */
   result(text: string, directory: string): Promise<string | undefined>
   lost: Promise<void>
   /** The same order as main stops in. */

@@ -5,7 +5,9 @@ import type { Breaks } from './invariant.ts'
 import type { LegacyIssuers } from './legacy-issuers.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** Watches 3-D Secure 1.0.2: who is asked, what the browser carries, and what is charged after it. */
+/**
+ * Watches 3-D Secure 1.0.2: who is asked, what the browser carries, and what is charged after it.
+ */
 export interface LegacyAuthentications {
   asked(pan: string): void
   /** A merchant is about to upload this PARes for this order. */

@@ -33,9 +33,15 @@ export interface LegacyIssuers {
   outgoing(actor: Actor): Outgoing
   /** What was answered about a card, by its number; an answer that says nothing is not in it. */
   enrolments: ReadonlyMap<string, readonly ('Y' | 'N' | 'U')[]>
-  /** What each PARes proves, by the text that the browser carries. One that an honest issuer did not make like this is not in it. */
+  /**
+   * What each PARes proves, by the text that the browser carries. One that an honest issuer did not
+   * make like this is not in it.
+   */
   signed: ReadonlyMap<string, Signed>
-  /** The browser posts the PAReq and the cardholder answers: the form field PaRes, as it comes to the merchant. */
+  /**
+   * The browser posts the PAReq and the cardholder answers: the form field PaRes, as it comes to
+   * the merchant.
+   */
   authenticate(pareq: string, does: AtIssuer): string | undefined
   /** A gateway asks about this card. */
   onAsked: (pan: string) => void
@@ -43,10 +49,15 @@ export interface LegacyIssuers {
 
 /** Not the one that takes long to make and to read. */
 const faults = Object.keys(paresFaults).filter((name) => name !== 'bomb')
-/** Whether the issuer really signed it. A status without proof is still genuine when the proof is left out. */
+/**
+ * Whether the issuer really signed it. A status without proof is still genuine when the proof is
+ * left out.
+ */
 const isGenuine = (fault: string, { cavv }: Pares): boolean =>
   fault === 'leaf last' || (fault === 'no proof' && cavv === undefined)
-/** What a browser or another merchant is most likely to try, so that every world sees some of it. */
+/**
+ * What a browser or another merchant is most likely to try, so that every world sees some of it.
+ */
 const usualFaults = ['wrong root', 'altered amount', 'other purchase', 'replay'] as const
 
 export function openLegacyIssuers(

@@ -1,4 +1,7 @@
-/** What issuers of 3-D Secure 1.0.2 sign with: made once a process. No trace and no decision depends on which keys they are. */
+/**
+ * What issuers of 3-D Secure 1.0.2 sign with: made once a process. No trace and no decision depends
+ * on which keys they are.
+ */
 import 'reflect-metadata'
 import { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { KeyObject, webcrypto } from 'node:crypto'

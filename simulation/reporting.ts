@@ -17,7 +17,10 @@ interface Reporting {
   trace: (what: () => string) => void
 }
 
-/** Has everything that happens at the store, the line, the issuers and the merchants reported to the invariants. */
+/**
+ * Has everything that happens at the store, the line, the issuers and the merchants reported to the
+ * invariants.
+ */
 export function report(from: Reporting, invariants: Invariants): void {
   const { model, network, merchants, issuers, legacyIssuers, processIdOf, trace } = from
   issuers.onAsked = (actor, areq) => {

@@ -46,9 +46,14 @@ export class StoreModel {
   readonly idempotency = new IdempotencyKeys(this.locks)
   /** Told of every change that was committed, with what was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
-  /** Told of each row that is free for another because its process was judged dead by its silence. */
+  /**
+   * Told of each row that is free for another because its process was judged dead by its silence.
+   */
   onJudged: (lease: bigint) => void = () => {}
-  /** Told of each claim of steps: those that were taken, as they were before, and whether there was room for more. */
+  /**
+   * Told of each claim of steps: those that were taken, as they were before, and whether there was
+   * room for more.
+   */
   onClaimed: (by: Claimer, now: number, taken: readonly Step[], hadRoom: boolean) => void = () => {}
   readonly #repeats = new Map<string, RepeatRow>()
   readonly #locators = new Map<string, Place>()
@@ -63,7 +68,9 @@ export class StoreModel {
     this.counts = new Counts(this.locks, now)
   }
 
-  /** By its silence, which lasted so much longer than the dead-after span; or since it has no row. */
+  /**
+   * By its silence, which lasted so much longer than the dead-after span; or since it has no row.
+   */
   isDead(processId: bigint, longerMs = 0): boolean {
     const row = this.heartbeats.get(processId)
     return row === undefined || row.beatAt <= this.#now() - deadAfterMs - longerMs

@@ -35,7 +35,10 @@ const ways = [
   'never',
 ] as const
 
-/** They name what their statement says, something else, or nothing: once, again, or to both processes at once. */
+/**
+ * They name what their statement says, something else, or nothing: once, again, or to both
+ * processes at once.
+ */
 export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnswering, trace }: SumPayerParts): SumPayers {
   const { ask, pause } = asking
 

@@ -4,7 +4,10 @@ import type { Invoice } from '../src/mobile-api/invoice.ts'
 import type { OpenInvoice } from '../src/mobile-api/store-invoices.ts'
 import { invoiceKey, type Invoices } from './invoices.ts'
 
-/** The table of wrong sums. An answer locks the invoice and then the card until it is written, so it is one step here. */
+/**
+ * The table of wrong sums. An answer locks the invoice and then the card until it is written, so it
+ * is one step here.
+ */
 export class Sums {
   readonly #invoices: Invoices
   readonly #wrongAt = new Map<string, number[]>()

@@ -1,7 +1,9 @@
 import type { Message } from '../simulators/acquirer/wire.ts'
 import type { Attempt } from '../src/order/order.ts'
 
-/** Watches authorisations, captures and returns that are given up while their answer may still come. */
+/**
+ * Watches authorisations, captures and returns that are given up while their answer may still come.
+ */
 export interface Waiting {
   /** A message leaves a gateway over this connection. */
   sent(message: Message, connection: number): void
@@ -10,7 +12,10 @@ export interface Waiting {
   givenUp(attempt: Attempt): string | undefined
 }
 
-/** An answer may still come while its connection is open and its time is not up; only the answer itself ends the waiting before that. */
+/**
+ * An answer may still come while its connection is open and its time is not up; only the answer
+ * itself ends the waiting before that.
+ */
 export function watchWaiting(now: () => number): Waiting {
   /** By terminal and STAN: when each request left last, and over which connection. */
   const requests = new Map<string, { leftAt: number; connection: number }>()

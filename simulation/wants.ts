@@ -21,7 +21,10 @@ const dollars = (cents: number) => ({
   minor: BigInt(cents),
 })
 
-/** A key of its own, sometimes one that a request shortly before it had, of this merchant or of another; most often none. */
+/**
+ * A key of its own, sometimes one that a request shortly before it had, of this merchant or of
+ * another; most often none.
+ */
 function keyOf(kind: 'pay' | 'rebill' | 'follow', number: number, chance: Chance): { idempotencyKey?: string } {
   if (!chance.happens(0.4)) return {}
   return { idempotencyKey: `${kind}-${chance.happens(0.1) ? number - chance.whole(1, 6) : number}` }

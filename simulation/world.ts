@@ -51,7 +51,9 @@ export interface Ended {
 }
 
 export const usualOrders = 300
-/** Shops make so many orders for each sale of an app, and for each at an endpoint with random sums. */
+/**
+ * Shops make so many orders for each sale of an app, and for each at an endpoint with random sums.
+ */
 const appShare = 6
 const sumShare = 12
 /** Likewise payments with cards of 3-D Secure 1.0.2. */

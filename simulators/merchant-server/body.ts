@@ -66,7 +66,9 @@ export function maybeIdentifier(body: Body, path: string, most: number): string 
   return String(value)
 }
 
-/** So many digits, which some send as text and others as a number; a number has no zeros in front. */
+/**
+ * So many digits, which some send as text and others as a number; a number has no zeros in front.
+ */
 export function maybeDigits(body: Body, path: string, count: number): string | undefined {
   const value = at(body, path)
   if (value === undefined || value === null || value === '') return undefined

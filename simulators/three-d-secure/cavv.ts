@@ -20,8 +20,9 @@ export interface Proven {
 }
 
 /**
- * The authenticationValue of 2.x, the cavv of 1.0.2: it proves this status of this purchase with this
- * card, and no other. As from real issuers it has 21 bytes for a Mastercard card in 2.x, else 20.
+ * The authenticationValue of 2.x, the cavv of 1.0.2: it proves this status of this purchase with
+ * this card, and no other. As from real issuers it has 21 bytes for a Mastercard card in 2.x, else
+ * 20.
  */
 export function cavvOf(
   key: CavvKey,

@@ -101,8 +101,8 @@ export type ReversalOutcome =
   | { is: 'not sent'; why: string }
 
 /**
- * A message of the acquirer that answers no request, by its names. `unexpected`: no open request has these names. `mismatched`: one
- * has, but the rest of the message belongs to another request.
+ * A message of the acquirer that answers no request, by its names. `unexpected`: no open request
+ * has these names. `mismatched`: one has, but the rest of the message belongs to another request.
  */
 export interface Stray {
   stan: string

@@ -1,4 +1,7 @@
-/** JSON from strangers: a text is gone over before JSON.parse sees it, for what JSON.parse lets pass and for what would keep everybody waiting. */
+/**
+ * JSON from strangers: a text is gone over before JSON.parse sees it, for what JSON.parse lets pass
+ * and for what would keep everybody waiting.
+ */
 import { atOnce, type InPieces } from './turn.ts'
 
 export interface JsonLimits {
@@ -13,10 +16,15 @@ export interface JsonLimits {
 export type Parsed =
   | { is: 'object'; fields: Readonly<Record<string, unknown>> }
   | { is: 'refused'; why: 'not an object' | 'too long' | 'too deep' | 'of too many parts' }
-  /** Readable but not to be used: a name is there twice, or means something to JavaScript itself. */
+  /**
+   * Readable but not to be used: a name is there twice, or means something to JavaScript itself.
+   */
   | { is: 'doubtful'; fields: Readonly<Record<string, unknown>>; repeated: readonly string[]; prototypes: readonly string[] }
 
-/** Names that reach the prototype when an object is merged or walked carelessly; no message has them. */
+/**
+ * Names that reach the prototype when an object is merged or walked carelessly; no message has
+ * them.
+ */
 const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor'])
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -53,8 +61,8 @@ interface Scanned {
 /**
  * Counts values and names, and finds names that appear twice in one object: JSON.parse keeps the
  * last one and reports nothing. It reads the text once, without recursion, and stops at the first
- * limit. Its result for a text that is not JSON means nothing, because JSON.parse rejects that text.
- * *Rejected:* a parser of our own, which could read a text differently from everybody else's.
+ * limit. Its result for a text that is not JSON means nothing, because JSON.parse rejects that
+ * text. *Rejected:* a parser of our own, which could read a text differently from everybody else's.
  */
 function scan(text: string, { depth, nodes }: JsonLimits): Scanned | 'too deep' | 'of too many parts' | 'not an object' {
   const repeated = new Set<string>()
@@ -112,7 +120,10 @@ const endsScalar = (c: number): boolean =>
   c === brace ||
   c === bracket
 
-/** Two spellings of a name, one with escapes, are the same name. Undefined when its escapes are none. */
+/**
+ * Two spellings of a name, one with escapes, are the same name. Undefined when its escapes are
+ * none.
+ */
 function nameIn(quoted: string): string | undefined {
   if (!quoted.includes('\\')) return quoted.slice(1, -1)
   try {

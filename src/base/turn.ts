@@ -1,14 +1,20 @@
 /**
- * Reading what strangers send takes time, and meanwhile nobody else is served. So it is done in pieces: a reader announces each piece before it does it, and
- * one turn of the event loop takes only so much of them, whoever they are for.
+ * Reading what strangers send takes time, and meanwhile nobody else is served. So it is done in
+ * pieces: a reader announces each piece before it does it, and one turn of the event loop takes
+ * only so much of them, whoever they are for.
  */
 
-/** Bytes of a text that is decoded or scanned, pairs of a form, values and names of JSON or elements of XML, checks of an RSA signature. */
+/**
+ * Bytes of a text that is decoded or scanned, pairs of a form, values and names of JSON or elements
+ * of XML, checks of an RSA signature.
+ */
 export type Unit = 'bytes' | 'pairs' | 'nodes' | 'signatures'
 
 export const units: readonly Unit[] = ['bytes', 'pairs', 'nodes', 'signatures']
 
-/** The most that one turn takes; docs/reliability.md, "What one turn may take". No piece is larger. */
+/**
+ * The most that one turn takes; docs/reliability.md, "What one turn may take". No piece is larger.
+ */
 export const turnBudget: Readonly<Record<Unit, number>> = { bytes: 65_536, pairs: 1_100, nodes: 4_000, signatures: 8 }
 
 export type Piece = readonly [unit: Unit, count: number]
@@ -25,7 +31,9 @@ export function atOnce<T>(work: InPieces<T>): T {
 }
 
 export interface Turns {
-  /** Does the work, and gives way to others wherever the next piece would be too much for this turn. */
+  /**
+   * Does the work, and gives way to others wherever the next piece would be too much for this turn.
+   */
   run<T>(work: InPieces<T>): Promise<T>
   /** What was done since the start: all of it, and the most within one turn. */
   counts(): Readonly<Record<Unit, { total: number; most: number }>>

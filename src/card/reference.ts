@@ -88,10 +88,11 @@ const lowestId = 10n ** 15n
 const aboveIds = 2n ** 53n
 
 /**
- * Four new ids of 16 digits, each of almost 51 random bits and none related to another: somebody who knows all but one of a reference,
- * or every reference but one, is no nearer to that one. An id serves its merchant alone, so guessing one opens nothing to a stranger.
- * *Rejected:* a block of rising ids, since ids given to one merchant would tell how many others get; an encrypted number, since it
- * would have to outlive its key; 19 digits, which clients that read a JSON number round.
+ * Four new ids of 16 digits, each of almost 51 random bits and none related to another: somebody
+ * who knows all but one of a reference, or every reference but one, is no nearer to that one. An id
+ * serves its merchant alone, so guessing one opens nothing to a stranger. *Rejected:* a block of
+ * rising ids, since ids given to one merchant would tell how many others get; an encrypted number,
+ * since it would have to outlive its key; 19 digits, which clients that read a JSON number round.
  */
 export const drawIds = (random: Random): ReferenceIds => ({
   cardRefId: drawId(random, 0n),

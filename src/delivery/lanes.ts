@@ -2,16 +2,23 @@ import type { Clock } from '../base/clock.ts'
 import { roomIn, type Places } from './places.ts'
 
 /**
- * Messages queue by merchant and origin, so that who is slow or away delays no other. A lane is in one of three modes:
+ * Messages queue by merchant and origin, so that who is slow or away delays no other. A lane is in
+ * one of three modes:
  *   closed   the usual one: up to `perLane` calls at once
  *   open     after `breakAfter` failures in a row nothing is sent until a pause is over; the pause doubles each time, up to a bound
  *   probing  the pause is over: one call at a time, whose success closes the lane and whose failure opens it again
  * The lanes of a merchant take turns while he has as many calls as he may.
  */
 export interface Lanes<Job> {
-  /** Queues a job and starts what may start. False when the merchant or the lane has no room: the row stays due and is found by a sweep. */
+  /**
+   * Queues a job and starts what may start. False when the merchant or the lane has no room: the
+   * row stays due and is found by a sweep.
+   */
   put(merchantId: bigint, origin: string, job: Job): boolean
-  /** Tells how a job of the lane ended; `unsaid` when the reason was ours, which says nothing of the merchant. */
+  /**
+   * Tells how a job of the lane ended; `unsaid` when the reason was ours, which says nothing of the
+   * merchant.
+   */
   ended(merchantId: bigint, origin: string, how: 'well' | 'badly' | 'unsaid'): void
   /** Origins of a merchant whose rows a sweep must leave alone for now. */
   blocked(merchantId: bigint): string[]
@@ -87,7 +94,10 @@ export function openLanes<Job>(s: LaneSettings<Job>): Lanes<Job> {
     if (merchant.lanes.size === 0) merchants.delete(merchantId)
   }
 
-  /** Lanes without work that are not open remember failures only; the oldest go first, the merchant's own before those of others. */
+  /**
+   * Lanes without work that are not open remember failures only; the oldest go first, the
+   * merchant's own before those of others.
+   */
   function forgetBeyond(merchantId: bigint, merchant: Merchant<Job>): void {
     const isOver = (of: Merchant<Job>) => of.lanes.size > s.lanesOfMerchant || remembered > s.maxLanes
     if (!isOver(merchant)) return

@@ -1,4 +1,7 @@
-/** Places for messages in hand. A quarter of them is open only to merchants who hold few, so that nobody's messages wait behind those of one merchant. */
+/**
+ * Places for messages in hand. A quarter of them is open only to merchants who hold few, so that
+ * nobody's messages wait behind those of one merchant.
+ */
 export interface Places {
   all: number
   /** Open to whoever comes. */

@@ -55,7 +55,10 @@ export interface SenderSettings {
 }
 
 export interface Sender {
-  /** Whether so many messages more of a merchant may be taken in hand, with all those that were granted since this was called. */
+  /**
+   * Whether so many messages more of a merchant may be taken in hand, with all those that were
+   * granted since this was called.
+   */
   room(): (merchantId: bigint, messages: number) => boolean
   /** Messages just committed under this process's lease. */
   take(jobs: Job[]): void
@@ -75,7 +78,10 @@ export function openSender(s: SenderSettings): Sender {
   const places = placesOf(s.maxInHand)
   /** The merchant whom the last sweep came to, while there are more than one sweep looks at. */
   let lastServed = 0n
-  /** From when on a sweep looks at the messages of a merchant, while those before are of blocked origins. */
+  /**
+   * From when on a sweep looks at the messages of a merchant, while those before are of blocked
+   * origins.
+   */
   const lookFrom = new Map<bigint, number>()
   let delivered = 0
   let failed = 0
@@ -148,14 +154,18 @@ export function openSender(s: SenderSettings): Sender {
     if (turns.length === 0) return
     const room = { all: Math.min(mostClaimed, free), common: places.common - lanes.size(), few: places.few }
     const { taken, passedOver } = await s.store.claimDue(await s.judge(), s.clock.now(), turns, room)
-    // The next look at a merchant starts where this one ended, or at the start if nothing was found.
+    // The next look at a merchant starts where this one ended, or at the start if nothing was
+    // found.
     const found = new Set(taken.map(({ merchantId }) => merchantId))
     for (const { merchantId } of turns) if (!found.has(merchantId)) lookFrom.delete(merchantId)
     for (const { merchantId, until } of passedOver) lookFrom.set(merchantId, until)
     put(taken.map((delivery) => ({ delivery, render: () => s.kinds[delivery.kind].render(delivery) })))
   }
 
-  /** Merchants with something due. Where there are more than one sweep looks at, the next one goes on behind them. */
+  /**
+   * Merchants with something due. Where there are more than one sweep looks at, the next one goes
+   * on behind them.
+   */
   async function turnsOf(now: number): Promise<Turn[]> {
     const waiting = await s.store.waiting(lastServed, mostMerchants)
     lastServed = waiting.length < mostMerchants ? 0n : waiting.at(-1)!.merchantId

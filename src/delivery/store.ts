@@ -25,7 +25,10 @@ const insert = statement<object>(`
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, transaction_no int, kind text, url text, origin text,
     due_at timestamptz, lease bigint, created_at timestamptz)`)
 
-/** Merchants with messages that wait, one step in the index for each, however many there are of a merchant. */
+/**
+ * Merchants with messages that wait, one step in the index for each, however many there are of a
+ * merchant.
+ */
 const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
   with recursive m as (
     select f.merchant_id, f.due_at, 1 as no from (
@@ -38,13 +41,18 @@ const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
     where m.no < $2)
   select merchant_id, due_at from m order by merchant_id`)
 
-/** How many due messages of a merchant a claim looks at. More than a batch of the door makes, which all have the same time. */
+/**
+ * How many due messages of a merchant a claim looks at. More than a batch of the door makes, which
+ * all have the same time.
+ */
 export const lookedAt = 1_024
 
 /**
- * Takes what is due and in nobody's hand, a dead process's or the caller's own. Who holds least comes first, message by message. Of each merchant so many are looked
- * at and no more: those of origins that are blocked may be a million. Where none of them can be taken, the answer says how far it looked, and the next claim looks on
- * from there. A message waits for the first try of an older one of its order.
+ * Takes what is due and in nobody's hand, a dead process's or the caller's own. Who holds least
+ * comes first, message by message. Of each merchant so many are looked at and no more: those of
+ * origins that are blocked may be a million. Where none of them can be taken, the answer says how
+ * far it looked, and the next claim looks on from there. A message waits for the first try of an
+ * older one of its order.
  */
 const claim = statement<ClaimRecord>(`
   with looked as (
@@ -133,7 +141,10 @@ export interface Claimed {
 
 /** With `OrderStore` the seam where the simulation puts its model. */
 export interface DeliveryStore {
-  /** Merchants with messages that wait, by number, from the one after `after` on, and when the first message of each is due. */
+  /**
+   * Merchants with messages that wait, by number, from the one after `after` on, and when the first
+   * message of each is due.
+   */
   waiting(after: bigint, limit: number): Promise<{ merchantId: bigint; dueAt: number }[]>
   claimDue(by: Claimer, now: number, turns: readonly Turn[], room: ClaimRoom): Promise<Claimed>
   saveTries(tries: readonly Try[], processId: bigint): Promise<void>
@@ -142,7 +153,10 @@ export interface DeliveryStore {
 /** The process that takes the new messages of an order in hand, if any. */
 export type DeliveryLease = (order: { merchantId: bigint; orderId: bigint }) => bigint | undefined
 
-/** Writes new messages in the transaction of the outcome they tell. Those that go at once may be in the hand of a process already. */
+/**
+ * Writes new messages in the transaction of the outcome they tell. Those that go at once may be in
+ * the hand of a process already.
+ */
 export async function insertDeliveries(
   runner: Runner,
   deliveries: readonly (NewDelivery & { merchantId: bigint; orderId: bigint; at: number })[],

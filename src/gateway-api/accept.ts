@@ -34,7 +34,8 @@ export async function acceptOrder(asked: Asked, made: NewOrder): Promise<Reply |
   const { kind, card, shown, digest, first, amountMinor, amountText, orderId: given, ...facts } = made
   const merchantId = asked.merchant!.merchantId
   const orderId = given ?? (await world.orderIds.take())
-  // Others came in while this was checked. What was accepted before, under a number of its own, had its room then.
+  // Others came in while this was checked. What was accepted before, under a number of its own, had
+  // its room then.
   if (given === undefined && !endpointHasRoom(asked, asked.endpoint!)) return refuse('too many requests')
   const sealed = sealCard(card, { merchantId, orderId }, world.keys, world.random)
   const { descriptor } = asked.endpoint!.settings

@@ -25,7 +25,10 @@ export const acknowledge = ({ order, serialNumber }: Asked): Reply => ({
   'end-point-id': String(order!.endpointId),
 })
 
-/** A request that changes nothing is acknowledged like any other: whoever repeats one must not be told that it failed. */
+/**
+ * A request that changes nothing is acknowledged like any other: whoever repeats one must not be
+ * told that it failed.
+ */
 export async function note(asked: Asked, transactionNo: number, why: string): Promise<Reply> {
   const { world, order } = asked
   logUnchanged(asked, order!.orderId, why)

@@ -17,7 +17,10 @@ export interface CallbackMessages extends Kind {
   renderFor: (delivery: Delivery, order: Order) => Rendered | undefined
 }
 
-/** Callbacks as messages that must arrive: written from the order as it stands, received once the merchant answers 200. */
+/**
+ * Callbacks as messages that must arrive: written from the order as it stands, received once the
+ * merchant answers 200.
+ */
 export function callbackMessages({ registry, orderOf, policyOf }: CallbackParts): CallbackMessages {
   function renderFor(delivery: Delivery, order: Order): Rendered | undefined {
     const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)

@@ -180,9 +180,9 @@ export function urlsMayBeUsed(asked: Asked): Refusal | undefined {
 
 /**
  * An unknown login, an endpoint of another merchant and a wrong checksum get the same refusal after
- * the same work. Without the key nobody can tell by the time whether there is an order either: it is
- * read only when the request as it was sent does not match, as one row that exists in any case, and
- * the number of spellings is the same.
+ * the same work. Without the key nobody can tell by the time whether there is an order either: it
+ * is read only when the request as it was sent does not match, as one row that exists in any case,
+ * and the number of spellings is the same.
  */
 export async function controlHolds(asked: Asked): Promise<Refusal | undefined> {
   const { entry, registry, world } = asked
@@ -227,10 +227,15 @@ function sumSent(asked: Asked): SignedSum | undefined {
   return { minor: signedMinor(amount.text, amount.minor!, unitsFor(asked, currency.code)), currency: currency.code }
 }
 
-/** Stands in for the amounts of an order that does not exist, so that refusing takes the same work. */
+/**
+ * Stands in for the amounts of an order that does not exist, so that refusing takes the same work.
+ */
 const decoyAmount = { currency: 'USD', amountText: '1.00', amountMinor: 100n }
 
-/** After a list of amounts the one that was asked and the one that was approved differ; status shows both. */
+/**
+ * After a list of amounts the one that was asked and the one that was approved differ; status shows
+ * both.
+ */
 async function isSignedWithOrder(asked: Asked, ways: readonly Way[], isOneOf: (accepted: Parts[]) => boolean): Promise<boolean> {
   const { orderid: orderId } = asked.values as FollowRequest
   const stored = await asked.world.orders.signedAmounts({ merchantId: asked.entry!.merchant.merchantId, orderId })

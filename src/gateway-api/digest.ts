@@ -3,7 +3,8 @@ import type { Table } from '../spec/field.ts'
 import type { Asked } from './asked.ts'
 
 /**
- * Equal for the same request: all its fields but control and cvv2, the card by its fingerprint. Keyed, since it covers personal data of few possible values. Without an operation where the
+ * Equal for the same request: all its fields but control and cvv2, the card by its fingerprint.
+ * Keyed, since it covers personal data of few possible values. Without an operation where the
  * fields tell it.
  */
 export function requestDigest(asked: Asked, table: Table, operation: string | undefined, fingerprint?: Buffer): Buffer {

@@ -39,8 +39,8 @@ const columns = [
 ] as const satisfies readonly Operation[]
 
 /**
- * The operations that a row marks. Throws when the row and the columns do not fit each other: a check
- * that is dropped in silence is one that nobody makes.
+ * The operations that a row marks. Throws when the row and the columns do not fit each other: a
+ * check that is dropped in silence is one that nobody makes.
  */
 export function operationsOf(promise: string, marks: string, of: readonly Operation[]): ReadonlySet<Operation> {
   const missing = operationNames.filter((name) => !of.includes(name))

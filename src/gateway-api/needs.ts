@@ -15,7 +15,10 @@ interface Needs {
   lifted?: Set<string>
 }
 
-/** Fields that the endpoint makes mandatory or optional. In a group it is the member of the currency, as far as the currency can be told. */
+/**
+ * Fields that the endpoint makes mandatory or optional. In a group it is the member of the
+ * currency, as far as the currency can be told.
+ */
 export function needsHere(asked: Asked): Needs {
   const { kind } = operations[asked.operation]
   return kind === 'rebill' ? needsOfRebill(asked) : kind === 'payment' ? needsOfPayment(asked) : {}
@@ -44,7 +47,9 @@ function needsOfPayment({ entry, pairs, operation }: Asked): Needs {
   return { required, lifted: new Set(endpoint?.settings.optionalFields) }
 }
 
-/** The initiator and the scenario of a recurrent payment: those of the request, else of the gate. */
+/**
+ * The initiator and the scenario of a recurrent payment: those of the request, else of the gate.
+ */
 export function recurrenceOf(
   sent: { [K in 'recurrent_initiator' | 'recurrent_scenario']?: string | undefined },
   endpoint: Endpoint,

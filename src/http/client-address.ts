@@ -3,7 +3,10 @@ import ipaddr from 'ipaddr.js'
 /** An address, or all that begin with the same bits. */
 export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** Reads networks by comma or blank, such as `10.0.0.0/8, 192.0.2.7`; those that cannot be one are in `bad`, with the reason. */
+/**
+ * Reads networks by comma or blank, such as `10.0.0.0/8, 192.0.2.7`; those that cannot be one are
+ * in `bad`, with the reason.
+ */
 export function readNetworks(text: string): { networks: Network[]; bad: { text: string; why: string }[] } {
   const networks: Network[] = []
   const bad: { text: string; why: string }[] = []
@@ -30,8 +33,10 @@ function readNetwork(text: string): Network | string {
 }
 
 /**
- * Who sent a request: the address of the connection; or, where that is a trusted proxy, the hop that is next in X-Forwarded-For from the right, and so on while the hop itself is
- * trusted. Whatever is further left was written by somebody who is not trusted. A hop that is no address ends the search.
+ * Who sent a request: the address of the connection; or, where that is a trusted proxy, the hop
+ * that is next in X-Forwarded-For from the right, and so on while the hop itself is trusted.
+ * Whatever is further left was written by somebody who is not trusted. A hop that is no address
+ * ends the search.
  */
 export function clientAddress(connection: string, forwarded: string | string[] | undefined, trusted: readonly Network[]): string {
   let address = readAddress(connection)
@@ -69,7 +74,9 @@ const internal: ReadonlySet<string> = new Set([
   'unspecified',
 ])
 
-/** Whether the address belongs to this machine or a private network: a proxy's, and no cardholder's. */
+/**
+ * Whether the address belongs to this machine or a private network: a proxy's, and no cardholder's.
+ */
 export function isInternal(text: string): boolean {
   const address = readAddress(text)
   return address !== undefined && internal.has(address.range())

@@ -27,9 +27,10 @@ interface Entry<L> {
 }
 
 /**
- * Keeps so many lines, and so many of each owner: beyond, the owner's line that was used longest ago goes, so that nobody takes the place of others by calling many
- * origins. A line that has to go is ended with its last call. *Rejected:* undici's `pool.close()`, which never resolves when a call runs into its time limit
- * meanwhile (7.30), so that the pool stays for good.
+ * Keeps so many lines, and so many of each owner: beyond, the owner's line that was used longest
+ * ago goes, so that nobody takes the place of others by calling many origins. A line that has to go
+ * is ended with its last call. *Rejected:* undici's `pool.close()`, which never resolves when a
+ * call runs into its time limit meanwhile (7.30), so that the pool stays for good.
  */
 export function keepLines<L extends Line>(limits: { all: number; ofOwner: number }): Lines<L> {
   /** The line used longest ago first. */
@@ -68,7 +69,8 @@ export function keepLines<L extends Line>(limits: { all: number; ofOwner: number
       return entry.line
     },
     settled(key) {
-      // Not at once: the connection may be about to read what follows the answer that it has just handed over.
+      // Not at once: the connection may be about to read what follows the answer that it has just
+      // handed over.
       queueMicrotask(() => {
         const entry = ending.get(key)
         if (!entry || entry.line.calls > 0) return

@@ -62,7 +62,10 @@ export interface OutgoingOptions {
   resolve?: Resolve
   /** Connections to one origin at the same time; calls beyond wait within their own time. */
   perOrigin?: number
-  /** Origins kept connected, of all owners and of each; beyond, the one used longest ago is let go when its calls have ended. */
+  /**
+   * Origins kept connected, of all owners and of each; beyond, the one used longest ago is let go
+   * when its calls have ended.
+   */
   maxOrigins?: number
   originsOfOwner?: number
 }
@@ -90,14 +93,19 @@ class Failure extends Error {
   }
 }
 
-/** What is open below a pool: a client whose connection failed is dropped by its pool, but goes on to connect for calls that wait. */
+/**
+ * What is open below a pool: a client whose connection failed is dropped by its pool, but goes on
+ * to connect for calls that wait.
+ */
 interface Below {
   /** Connections in the making, each as the function that ends it. */
   connecting: Set<(error: Failure) => void>
   sockets: Set<Socket>
 }
 
-/** After a call is cut off undici connects again for nobody (7.30); without calls that is refused. */
+/**
+ * After a call is cut off undici connects again for nobody (7.30); without calls that is refused.
+ */
 interface PoolLine extends Line {
   pool: Pool
 }

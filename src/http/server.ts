@@ -53,7 +53,10 @@ export interface Server {
 /** Of a body that is refused so much is still read, so that its sender comes to reading the answer. */
 const discardBytes = 16 * 1_024 * 1_024
 const discardMs = 2_000
-/** The request line and all headers together, cookies among them: what Node.js takes by itself, whatever its version. What is longer is a 431, and no route hears of it. */
+/**
+ * The request line and all headers together, cookies among them: what Node.js takes by itself,
+ * whatever its version. What is longer is a 431, and no route hears of it.
+ */
 const maxHeaderBytes = 16_384
 
 /** Transport only: Fastify finds the route and reads the bytes; what they mean is the room's business. Any other method on a known path is 405, an unknown path 404. */

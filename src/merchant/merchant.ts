@@ -45,7 +45,9 @@ export interface GateRow {
   recognisesRepeats: boolean
   /** Open authorisations beyond this are refused with code 20. */
   maxOpen: number
-  /** What a recurrent payment is where its request does not say: MERCHANT and REGULAR without these. */
+  /**
+   * What a recurrent payment is where its request does not say: MERCHANT and REGULAR without these.
+   */
   recurrentInitiator?: RecurrentInitiator
   recurrentScenario?: RecurrentScenario
   /** What a transfer costs: minor units of its currency, and hundredths of a per cent of its amount; nothing where it was never said. */
@@ -81,11 +83,20 @@ export interface EndpointSettings {
   consumerDefinedRate?: boolean
   /** Of the mobile API: a cardholder whom 3-D Secure does not ask names a small sum that was held. */
   randomSum?: boolean
-  /** Fields that are mandatory here beyond the table's own: names of the gateway API, dotted paths of the mobile API. */
+  /**
+   * Fields that are mandatory here beyond the table's own: names of the gateway API, dotted paths
+   * of the mobile API.
+   */
   mandatoryFields: string[]
-  /** Fields that the table makes mandatory under a condition, and that may be left out here all the same. */
+  /**
+   * Fields that the table makes mandatory under a condition, and that may be left out here all the
+   * same.
+   */
   optionalFields?: string[]
-  /** What the cardholder's statement says of this endpoint's payments; without it the gate's descriptor. */
+  /**
+   * What the cardholder's statement says of this endpoint's payments; without it the gate's
+   * descriptor.
+   */
   descriptor?: string
   /** Operations switched off. */
   disabledOperations: Operation[]
@@ -94,7 +105,10 @@ export interface EndpointSettings {
   plainHttpCallbacks: boolean
   /** `enumerate_amounts` may have amounts above the one that the checksum covers. */
   amountsAboveSigned?: boolean
-  /** For so long after its approval an equal capture, return or void is a repeat, 0 for not at all; ten minutes where it was never said. */
+  /**
+   * For so long after its approval an equal capture, return or void is a repeat, 0 for not at all;
+   * ten minutes where it was never said.
+   */
   repeatWindowMs?: number
 }
 

@@ -5,7 +5,11 @@ import type { MobileWorld } from './mobile-world.ts'
 import { tokensHold, type MobileAsked } from './perform.ts'
 import type { OpenInvoice } from './store-invoices.ts'
 
-/** The invoice that an app asks about by its tokens. What is not there, and what belongs to somebody else, is the same to it. A text says what is wrong with the body, which nobody reads for an endpoint that is not there. */
+/**
+ * The invoice that an app asks about by its tokens. What is not there, and what belongs to somebody
+ * else, is the same to it. A text says what is wrong with the body, which nobody reads for an
+ * endpoint that is not there.
+ */
 export async function locateInvoice(
   world: Pick<MobileWorld, 'registry' | 'invoices' | 'turns'>,
   asked: MobileAsked,

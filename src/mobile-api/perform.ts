@@ -53,7 +53,10 @@ const tables: Readonly<Record<MobileKind, JsonTable>> = {
   transfer: transferRequest,
 }
 
-/** Finds the endpoint, reads every field, verifies the signature, and writes the invoice down: what it asks for is done afterwards. */
+/**
+ * Finds the endpoint, reads every field, verifies the signature, and writes the invoice down: what
+ * it asks for is done afterwards.
+ */
 export async function performMobile(
   world: MobileWorld,
   asked: MobileAsked,
@@ -217,8 +220,9 @@ function requestOf(kind: MobileKind, values: JsonValues, clientAddress: string, 
 }
 
 /**
- * What filters count by until the merchant's check names another. Nothing signs what an app says of itself, so the address that it calls from comes first; unless that is
- * of a network of one's own, as a proxy's is.
+ * What filters count by until the merchant's check names another. Nothing signs what an app says of
+ * itself, so the address that it calls from comes first; unless that is of a network of one's own,
+ * as a proxy's is.
  */
 export const consumerAddress = (stated: string | undefined, clientAddress: string): string =>
   isInternal(clientAddress) ? (stated ?? clientAddress) : clientAddress

@@ -82,7 +82,9 @@ const move = statement<InvoiceRow>(`
   select * from moved`)
 const ofHolder = `merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`
 const rest = statement<object>(`update mobile_invoice set lease = null, due_at = $4 where ${ofHolder}`)
-/** Due later, and out of the sweeps' sight when there is an alarm. Only by the holder of the lease. */
+/**
+ * Due later, and out of the sweeps' sight when there is an alarm. Only by the holder of the lease.
+ */
 const putBack = statement<object>(
   `update mobile_invoice set lease = null, due_at = $4, tries = tries + 1, alarm = $5 where ${ofHolder}`,
 )

@@ -56,7 +56,10 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
     }
   }
 
-  /** A step that fails is tried again later and later, then parked with an alarm; other invoices go on meanwhile. */
+  /**
+   * A step that fails is tried again later and later, then parked with an alarm; other invoices go
+   * on meanwhile.
+   */
   async function later(w: MobileWorld, invoice: Invoice, error: unknown): Promise<void> {
     const { invoiceId, merchantId, state, tries } = invoice
     const reason = reasonOf(error)

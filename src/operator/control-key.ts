@@ -15,8 +15,9 @@ const leastLength = 22
 /** A key drawn at random has at least this many different characters; 32 random hex digits have fewer once in 200,000 times. */
 const leastDifferent = 8
 /**
- * The estimate counts guesses in powers of ten, at most one a character. Random keys come to 0.89 and more a character, keys that are
- * made of words, names, dates and keyboard rows to 0.82 and less.
+ * The estimate counts guesses in powers of ten, at most one a character. Random keys come to 0.89
+ * and more a character, keys that are made of words, names, dates and keyboard rows to 0.82 and
+ * less.
  */
 const randomFromGuesses = 0.85
 
@@ -36,8 +37,9 @@ const published: ReadonlySet<string> = new Set(
 export type KeyUse = 'sandbox' | 'production'
 
 /**
- * Judges a key given by hand; undefined when it is good. Whoever gets a callback or a returning cardholder can try guesses at the key
- * by the million a second, so it must be random: a UUID or 32 hex digits, or a longer text that the estimate rates as random.
+ * Judges a key given by hand; undefined when it is good. Whoever gets a callback or a returning
+ * cardholder can try guesses at the key by the million a second, so it must be random: a UUID or 32
+ * hex digits, or a longer text that the estimate rates as random.
  */
 export async function keyComplaint(key: Secret<string>, use: KeyUse): Promise<string | undefined> {
   const text = key.reveal()

@@ -104,13 +104,17 @@ export function endpointComplaint(settings: EndpointSettings, installation: Targ
   return undefined
 }
 
-/** Every field that a payment may leave out: of the gateway API by name, of the mobile API by path. */
+/**
+ * Every field that a payment may leave out: of the gateway API by name, of the mobile API by path.
+ */
 const choosable = [saleRequest, rebillRequest, transferRequest, verificationRequest].flatMap((table: NeedTable) =>
   Object.entries(table).flatMap(([name, { need }]) => (need === 'optional' ? [name] : [])),
 )
 type NeedTable = Readonly<Record<string, { need: unknown }>>
 
-/** Fields whose condition an endpoint may lift. The others are what 3-D Secure cannot do without. */
+/**
+ * Fields whose condition an endpoint may lift. The others are what 3-D Secure cannot do without.
+ */
 const liftable = ['state']
 
 const namesIn = (text: string): string[] => (text === 'none' ? [] : [...new Set(text.split(',').map((name) => name.trim()))])

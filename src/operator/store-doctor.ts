@@ -83,7 +83,10 @@ export interface DirectoryFact {
   /** Tries since it last went well, and how the last one ended. */
   tries: number
   error?: string
-  /** Entries of the last full load that cannot be used: how many, and the first of them with the reason. */
+  /**
+   * Entries of the last full load that cannot be used: how many, and the first of them with the
+   * reason.
+   */
   leftOut: { count: number; entries: readonly string[] }
 }
 

@@ -81,7 +81,10 @@ export interface DoorSettings {
   hide: Hide
   /** A step outside has to be done for an order in hand. */
   onStep: (held: Held, transaction: Transaction) => void
-  /** Whether so many new deliveries of a merchant can be taken in hand, besides those granted before in this round; and they, once committed. */
+  /**
+   * Whether so many new deliveries of a merchant can be taken in hand, besides those granted before
+   * in this round; and they, once committed.
+   */
   deliveryRoom: () => (merchantId: bigint, deliveries: number) => boolean
   onDeliveries: (deliveries: Delivery[], order: Order) => void
 }

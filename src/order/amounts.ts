@@ -13,7 +13,10 @@ export interface FollowAsk {
   idempotencyKey?: string
 }
 
-/** What an order may have done with it, by the gate that took the payment and the endpoint that took the order. */
+/**
+ * What an order may have done with it, by the gate that took the payment and the endpoint that took
+ * the order.
+ */
 export interface FollowRules {
   /** Whether parts may be captured, and returned. */
   capture: boolean
@@ -52,7 +55,8 @@ const isReleased = (order: Order): boolean =>
 export const usualRepeatWindowMs = 600_000
 
 /**
- * docs/choices.md, "Captures, returns and voids": beyond so many only one that takes or releases all that is left is allowed, since every change reads the whole order.
+ * docs/choices.md, "Captures, returns and voids": beyond so many only one that takes or releases
+ * all that is left is allowed, since every change reads the whole order.
  */
 export const mostFollowUps = 100
 
@@ -101,7 +105,10 @@ function wholeOnly(ask: FollowAsk, kind: FollowKind, { amountMinor }: Transactio
   return ask.amount.minor > amountMinor ? { is: 'exceeds', left: amountMinor } : { is: 'part not allowed' }
 }
 
-/** By its serial number; or equal to one that may still move money, or moved it a moment ago: of several the newest. */
+/**
+ * By its serial number; or equal to one that may still move money, or moved it a moment ago: of
+ * several the newest.
+ */
 function earlierSame(
   { transactions }: Order,
   ask: FollowAsk,
@@ -115,7 +122,10 @@ function earlierSame(
   )
 }
 
-/** All that is left is not the same as an amount, whatever is left; and two keys are two requests, where both have one. */
+/**
+ * All that is left is not the same as an amount, whatever is left; and two keys are two requests,
+ * where both have one.
+ */
 function asksTheSame({ asked, amountMinor }: Transaction, { operation, amount, comment, idempotencyKey }: FollowAsk): boolean {
   if (asked?.operation !== operation || asked.comment !== comment) return false
   const isNamedOtherwise = ![asked.idempotencyKey, idempotencyKey].includes(undefined) && asked.idempotencyKey !== idempotencyKey

@@ -109,8 +109,8 @@ export function endedEvent(
 }
 
 /**
- * A time limit has passed: nobody uploaded, the issuer reported no result, or the process that asked is gone. The page that ran the method may be closed: the issuer
- * is asked without it.
+ * A time limit has passed: nobody uploaded, the issuer reported no result, or the process that
+ * asked is gone. The page that ran the method may be closed: the issuer is asked without it.
  */
 export function overdueEvent(
   order: Order,

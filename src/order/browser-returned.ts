@@ -32,8 +32,10 @@ export function methodEvent(
 }
 
 /**
- * The gateway's own page began the method: from now on it is waited for a short while only, provided that the issuer could then be asked with what is known of the browser.
- * The browser itself knows better than the sale. Undefined where the wait has begun before, so that a reload does not extend it, or cannot.
+ * The gateway's own page began the method: from now on it is waited for a short while only,
+ * provided that the issuer could then be asked with what is known of the browser. The browser
+ * itself knows better than the sale. Undefined where the wait has begun before, so that a reload
+ * does not extend it, or cannot.
  */
 export function methodBegunEvent(
   { request }: Order,
@@ -65,7 +67,8 @@ export interface ReadCres {
 
 /**
  * Reads what an issuer posted through the browser: a CRes, or an error message in its place. Which
- * order it is of is not known yet, so it is read as that of an account verification, which may lack more.
+ * order it is of is not known yet, so it is read as that of an account verification, which may lack
+ * more.
  */
 export function* cresReader(param: string): InPieces<ReadCres | { is: 'unreadable'; why: string }> {
   yield ['bytes', param.length]

@@ -14,7 +14,10 @@ export const placeKey = (place: Place): string => `${place.merchantId}/${place.o
 /** The same as columns. */
 export const placeRow = (place: Place) => ({ merchant_id: String(place.merchantId), order_id: String(place.orderId) })
 
-/** An order before and after a decision; what is a new object in `after` is written. `before` is absent for a new order. */
+/**
+ * An order before and after a decision; what is a new object in `after` is written. `before` is
+ * absent for a new order.
+ */
 export interface Change {
   before?: Order
   after: Order

@@ -10,12 +10,18 @@ export interface Held {
   card: Card
 }
 
-/** What one process holds in memory, counted by merchant and by gate, so that neither can take it all. An order that is to be held is counted before. */
+/**
+ * What one process holds in memory, counted by merchant and by gate, so that neither can take it
+ * all. An order that is to be held is counted before.
+ */
 export interface Hand {
   get(key: string): Held | undefined
   take(key: string, held: Held): void
   release(key: string): void
-  /** Counts a submitted order, so that a burst cannot pass before its first order is held; calling the answer ends that. */
+  /**
+   * Counts a submitted order, so that a burst cannot pass before its first order is held; calling
+   * the answer ends that.
+   */
   expect(order: Order, registry: Registry): () => void
   size(): number
   load(merchantId: bigint, gateId: bigint): Load

@@ -1,4 +1,7 @@
-/** What an `Idempotency-Key` stands for: one request of its merchant for a day, over all operations that move money. docs/choices.md, "Idempotency". */
+/**
+ * What an `Idempotency-Key` stands for: one request of its merchant for a day, over all operations
+ * that move money. docs/choices.md, "Idempotency".
+ */
 import type { FollowAsk } from './amounts.ts'
 import { head, type Order } from './order.ts'
 import { placeKey } from './change.ts'
@@ -42,7 +45,10 @@ export interface Bound {
   transactionNo: number
 }
 
-/** The keys that stand for a transaction from now on. Twins have one key and one transaction: one row. */
+/**
+ * The keys that stand for a transaction from now on. Twins have one key and one transaction: one
+ * row.
+ */
 export function rowsFor(bound: readonly Bound[], now: number): IdempotencyRow[] {
   const rows = new Map<string, IdempotencyRow>()
   for (const { item, orderId, transactionNo } of bound) {
@@ -64,7 +70,10 @@ export function madeBy(entries: readonly Entry[], works: ReadonlyMap<string, Wor
   })
 }
 
-/** Another process took a key of this batch after it was looked up: a serialisation failure, after which the batch runs again and finds it. */
+/**
+ * Another process took a key of this batch after it was looked up: a serialisation failure, after
+ * which the batch runs again and finds it.
+ */
 export class KeysTaken extends Error {
   readonly code = '40001'
 }
@@ -84,8 +93,10 @@ export interface JudgedKeys {
 }
 
 /**
- * Answers the entries whose key stands for a request already: the same one is a repeat, whatever became of the first; any other is refused. Requests that differ and come under one key
- * in the same batch are refused but for the first, even when that one comes to nothing: its sender may send the other again.
+ * Answers the entries whose key stands for a request already: the same one is a repeat, whatever
+ * became of the first; any other is refused. Requests that differ and come under one key in the
+ * same batch are refused but for the first, even when that one comes to nothing: its sender may
+ * send the other again.
  */
 export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyRow[], now: number): JudgedKeys {
   const rows = new Map(held.map((row) => [keyName(row), row]))
@@ -116,7 +127,10 @@ export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyR
 const answerOf = ({ is }: Submission, { orderId, transactionNo }: IdempotencyRow): Advanced =>
   is === 'accept' ? { is: 'accepted', orderId, repeat: true } : { is: 'repeated', transactionNo }
 
-/** So that status finds the transaction by the serial number of a request that another one had made it for. */
+/**
+ * So that status finds the transaction by the serial number of a request that another one had made
+ * it for.
+ */
 export function repeatRow({ item, orderId, transactionNo }: Bound, at: number): RepeatRow {
   const about = { merchantId: placeOf(item).merchantId, orderId, transactionNo, at }
   if (item.is === 'accept') return { ...about, serialNumber: serialOf(item.order), operation: item.order.kind }

@@ -11,7 +11,10 @@ export interface Sources {
   load: (places: readonly Place[]) => Promise<Order[]>
 }
 
-/** Finds the order of each event: in memory, or read. An order that is not there fails alone: the batch is halved until it is found. */
+/**
+ * Finds the order of each event: in memory, or read. An order that is not there fails alone: the
+ * batch is halved until it is found.
+ */
 export async function openWorks(entries: Entry[], works: Map<string, Work>, sources: Sources): Promise<[Entry, Work][]> {
   const happened = entries.filter((e) => e.item.is !== 'accept')
   const absent = new Map<string, Place>()

@@ -33,8 +33,9 @@ const select = statement<{
   where k.held_until > $2`)
 
 /**
- * Takes keys that nobody holds, or that are held no more. Sorted, so that two batches take common keys in the same order. A row of the very same request is
- * written again: its commit may have gone through although the connection broke.
+ * Takes keys that nobody holds, or that are held no more. Sorted, so that two batches take common
+ * keys in the same order. A row of the very same request is written again: its commit may have gone
+ * through although the connection broke.
  */
 const claim = statement<{ merchant_id: bigint }>(`
   insert into idempotency_key as k (merchant_id, key, digest, order_id, transaction_no, serial_number, held_until)
@@ -71,7 +72,10 @@ export async function selectIdempotencyKeys(runner: Runner, keys: readonly KeyNa
   }))
 }
 
-/** Whether every one of them was taken; else others hold some, and what stands for them has to be looked up. No key may come twice. */
+/**
+ * Whether every one of them was taken; else others hold some, and what stands for them has to be
+ * looked up. No key may come twice.
+ */
 export async function claimIdempotencyKeys(runner: Runner, rows: readonly IdempotencyRow[], now: number): Promise<boolean> {
   const records = rows.map((r) => ({
     merchant_id: String(r.merchantId),

@@ -251,7 +251,9 @@ export interface SignedAmountsRow {
   payment_minor: bigint
 }
 
-/** The order's and its payment's; undefined for the row of nulls of an order that does not exist. */
+/**
+ * The order's and its payment's; undefined for the row of nulls of an order that does not exist.
+ */
 export function signedAmountsOf(row: SignedAmountsRow | { currency: null }): readonly SignedAmount[] | undefined {
   if (row.currency === null) return undefined
   const { currency } = row

@@ -7,7 +7,10 @@ import * as sql from './store-statements.ts'
 import { attemptRow, cardRow, eventRow, factsRow, orderRow, transactionRow } from './store-rows.ts'
 import { placeKey, placeRow, type Change, type Place } from './change.ts'
 
-/** New orders are inserted and changed ones updated, a statement a table; rows in the order of their keys, so that two batches never wait for each other in a circle. */
+/**
+ * New orders are inserted and changed ones updated, a statement a table; rows in the order of their
+ * keys, so that two batches never wait for each other in a circle.
+ */
 export async function saveOrders(
   runner: Runner,
   changes: readonly Change[],

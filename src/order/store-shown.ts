@@ -10,7 +10,10 @@ export interface ShownWish {
   serialNumber?: string | undefined
 }
 
-/** An order with its payment and the transaction that is asked for, and nothing else of what was asked of it: to be shown, not to be decided about. */
+/**
+ * An order with its payment and the transaction that is asked for, and nothing else of what was
+ * asked of it: to be shown, not to be decided about.
+ */
 export interface Shown {
   order: Order
   /** Absent where no request of that serial number is known. */

@@ -117,11 +117,14 @@ export const selectShown = statement<TransactionRecord & { at: number; shown: nu
   join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = any (array[1, w.shown])`)
 
 /**
- * Takes what is due and in nobody's hand, in the hand of a process that is dead, or in the caller's own, who knows what it still works on. A process without a heartbeat is
- * dead. One of the silent ones (`$6`) is dead for a step after the dead-after span of database time and, where its call may still be answered, after the time limit of that call
- * as well: whatever it sent left before it fell silent, and it may come back to save the answer. By the beat, not by the deadline of the attempt: the line may have held the
- * request back, and the wall clocks of two processes may disagree.
- * `due_at` of a leased row is when to look at it again. `skip locked`: two sweepers share the work instead of waiting for each other.
+ * Takes what is due and in nobody's hand, in the hand of a process that is dead, or in the caller's
+ * own, who knows what it still works on. A process without a heartbeat is dead. One of the silent
+ * ones (`$6`) is dead for a step after the dead-after span of database time and, where its call may
+ * still be answered, after the time limit of that call as well: whatever it sent left before it
+ * fell silent, and it may come back to save the answer. By the beat, not by the deadline of the
+ * attempt: the line may have held the request back, and the wall clocks of two processes may
+ * disagree. `due_at` of a leased row is when to look at it again. `skip locked`: two sweepers share
+ * the work instead of waiting for each other.
  */
 export const claimDue = statement<PlaceRecord & { transaction_no: number; tries: number; was: bigint | null }>(`
   with due as (

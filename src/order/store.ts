@@ -53,7 +53,10 @@ export interface OrderTables extends CountTables {
    */
   save(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Promise<Set<string>>
   insertRepeats(rows: readonly RepeatRow[]): Promise<void>
-  /** Whether every one of these keys was free or its own row, and is taken; else others hold some, and the transaction must not be committed. */
+  /**
+   * Whether every one of these keys was free or its own row, and is taken; else others hold some,
+   * and the transaction must not be committed.
+   */
   claimIdempotencyKeys(rows: readonly IdempotencyRow[], now: number): Promise<boolean>
 }
 
@@ -69,8 +72,9 @@ export interface OrderStore {
   transaction<T>(body: (tables: OrderTables) => Promise<T>): Promise<T>
   load(places: readonly Place[]): Promise<Order[]>
   /**
-   * Takes the lease of up to `limit` transactions that are due and in nobody's hand, in a dead one's, or in the caller's own. A step of a silent process is left alone
-   * until nothing that it asked can be answered in time any more.
+   * Takes the lease of up to `limit` transactions that are due and in nobody's hand, in a dead
+   * one's, or in the caller's own. A step of a silent process is left alone until nothing that it
+   * asked can be answered in time any more.
    */
   claimDue(by: Claimer, now: number, limit: number): Promise<Due[]>
   /** Puts a step back that could not be done; with an alarm it is left to an operator. */
@@ -79,8 +83,8 @@ export interface OrderStore {
   /** Newest order of each client_orderid; unknown ones are left out. */
   newestOrders(names: readonly { merchantId: bigint; clientOrderid: string }[]): Promise<KeyRow[]>
   /**
-   * The amounts that a merchant may sign without sending them: the order's and its payment's. Whether
-   * there is such an order does not change how much is read.
+   * The amounts that a merchant may sign without sending them: the order's and its payment's.
+   * Whether there is such an order does not change how much is read.
    */
   signedAmounts(place: Place): Promise<readonly SignedAmount[] | undefined>
   /** What a status shows of each of these orders; undefined where there is no such order. */

@@ -48,7 +48,9 @@ export type Advanced =
   | { is: 'key in use' }
   | { is: 'applied'; order: Order }
   | { is: 'ignored'; why: string }
-  /** It is the same as one that was asked before; its serial number leads to that one's transaction. */
+  /**
+   * It is the same as one that was asked before; its serial number leads to that one's transaction.
+   */
   | { is: 'repeated'; transactionNo: number }
   | { is: 'not followed'; judged: NotFollowed }
 

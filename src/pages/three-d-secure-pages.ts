@@ -19,7 +19,10 @@ export interface MethodOrder extends Shown {
   is: 'method'
   threeDSServerTransId: string
   methodUrl?: string
-  /** When the gateway goes on without the method, where it has begun and the browser is known; the page waits no longer. */
+  /**
+   * When the gateway goes on without the method, where it has begun and the browser is known; the
+   * page waits no longer.
+   */
   methodUntil?: number
   /** The sale says of the browser what the headers of a request do not. */
   saleDescribes?: true
@@ -81,7 +84,10 @@ export interface MethodView {
   /** Absent: there is no method to run. */
   method?: { url: string; notificationUrl: string }
   waitMs: number
-  /** Where the page reports that it begins, and the Accept header that its own request had; absent: the gateway knows all it needs. */
+  /**
+   * Where the page reports that it begins, and the Accept header that its own request had; absent:
+   * the gateway knows all it needs.
+   */
   begun?: { path: string; accept: string }
   /** A page that a merchant printed ran the method: whether it came back. */
   returned?: boolean

@@ -42,9 +42,11 @@ else if (!byBack) submit()
 }`
 
 /**
- * Runs the method, if there is a form for it, and posts what the browser says of itself when the method came back or its time is over. A message counts
- * only from this origin and from the frame itself: any window may send one. Where the gateway does not know the browser yet, it is described as the method begins:
- * should this page be gone when the time is over, the gateway goes on by itself.
+ * Runs the method, if there is a form for it, and posts what the browser says of itself when the
+ * method came back or its time is over. A message counts only from this origin and from the frame
+ * itself: any window may send one. Where the gateway does not know the browser yet, it is described
+ * as the method begins: should this page be gone when the time is over, the gateway goes on by
+ * itself.
  */
 export const methodScript = `{
 const browser = document.getElementById('${browserFormId}')
@@ -83,19 +85,24 @@ if (method && frame) {
 }`
 
 /**
- * Inside the frame: reports to the page around it that the method came back. That page is the gateway's, or one that a merchant printed, of whatever origin. The message
- * says nothing that the page does not know: whoever made this frame had to have the token.
+ * Inside the frame: reports to the page around it that the method came back. That page is the
+ * gateway's, or one that a merchant printed, of whatever origin. The message says nothing that the
+ * page does not know: whoever made this frame had to have the token.
  */
 export const methodReturnedScript = `{
 const { token } = document.getElementById('${methodReturnedId}').dataset
 if (window.parent !== window) window.parent.postMessage({ type: '${methodMessage}', token }, '*')
 }`
 
-/** Inside the frame: reports to the gateway's page around it, and nobody else, that the browser came back. The page carries no data but the token of its address. */
+/**
+ * Inside the frame: reports to the gateway's page around it, and nobody else, that the browser came
+ * back. The page carries no data but the token of its address.
+ */
 export const challengeReturnedScript = `{
 const { origin, token } = document.getElementById('${challengeReturnedId}').dataset
 const around = location.ancestorOrigins
-// In a page of the merchant's nobody listens, and browsers would complain of a message that finds no one.
+// In a page of the merchant's nobody listens, and browsers would complain of a message that finds
+// no one.
 const ours = !around || around[0] === origin
 if (window.parent !== window && ours) window.parent.postMessage({ type: '${challengeMessage}', token }, origin)
 }`

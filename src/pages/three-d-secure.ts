@@ -36,7 +36,10 @@ export interface ThreeDSecureParts {
   now: () => number
   turns: Turns
   find: (token: string) => Promise<PageOrder | undefined>
-  /** The page begins the method, and this is known of its browser so far. Answers until when the gateway waits, once it knows enough to go on by itself. */
+  /**
+   * The page begins the method, and this is known of its browser so far. Answers until when the
+   * gateway waits, once it knows enough to go on by itself.
+   */
   methodBegun: (token: string, seen: Partial<BrowserData>) => Promise<number | undefined>
   browserCollected: (token: string, collected: { compInd: CompInd; browser: BrowserData }) => Promise<void>
   /** The text of `cres`, or of the error that came in its place, still encoded. It may come late and more than once; answers whether it is of this payment. */
@@ -111,8 +114,9 @@ const isLong = (order: WorkingOrder, since: number, { now }: ThreeDSecureParts):
   order.later !== undefined && now() - since >= waitMs
 
 /**
- * The method never stands in the way: with a URL that cannot be used it counts as not run. A page that a merchant printed may have run it already, as the address says; whoever
- * changes that has the method run once more, or not at all.
+ * The method never stands in the way: with a URL that cannot be used it counts as not run. A page
+ * that a merchant printed may have run it already, as the address says; whoever changes that has
+ * the method run once more, or not at all.
  */
 async function methodPageOf(parts: ThreeDSecureParts, token: string, order: MethodOrder, request: Incoming): Promise<Page> {
   const { base, publicUrl, loopbackHttp, now } = parts
@@ -135,7 +139,10 @@ async function methodPageOf(parts: ThreeDSecureParts, token: string, order: Meth
   })
 }
 
-/** Once more, when the page knows more of its browser than its headers say. Nobody waits for the answer. */
+/**
+ * Once more, when the page knows more of its browser than its headers say. Nobody waits for the
+ * answer.
+ */
 async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
   const field = await fieldsOf(parts, request)
@@ -160,8 +167,9 @@ async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise
 }
 
 /**
- * Inside the hidden frame. What does not name this authentication is not passed on: the page around it waits out its time. Once the payment is further on no method counts, and
- * the page around it goes on as well.
+ * Inside the hidden frame. What does not name this authentication is not passed on: the page around
+ * it waits out its time. Once the payment is further on no method counts, and the page around it
+ * goes on as well.
  */
 async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)

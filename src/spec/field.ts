@@ -21,7 +21,10 @@ export interface Kind<T> {
   min?: number
 }
 
-/** As long as a text can be of so many characters: each may be two units of UTF-16, and some blanks stand around it. */
+/**
+ * As long as a text can be of so many characters: each may be two units of UTF-16, and some blanks
+ * stand around it.
+ */
 export const longestSpelling = (max: number): number => 2 * max + 1_024
 
 export const unfit = (why: string): Unfit => ({ unfit: why })
@@ -68,9 +71,10 @@ export interface Read<T extends Table> {
 }
 
 /**
- * Reads a form by a table; docs/choices.md, "Fields". Refusals in this order: the first missing field in the order of the table (code 1), then the first field that
- * does not fit, a field sent twice, or two spellings that differ (code 3). `required` adds mandatory fields by name,
- * `lifted` names those whose condition does not count here.
+ * Reads a form by a table; docs/choices.md, "Fields". Refusals in this order: the first missing
+ * field in the order of the table (code 1), then the first field that does not fit, a field sent
+ * twice, or two spellings that differ (code 3). `required` adds mandatory fields by name, `lifted`
+ * names those whose condition does not count here.
  */
 export function readFields<T extends Table>(
   fields: T,

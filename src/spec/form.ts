@@ -13,11 +13,13 @@ const blank = 0x20
 const byteOrderMark = Buffer.from('\ufeff')
 
 /**
- * Reads an `application/x-www-form-urlencoded` body in pieces; docs/choices.md, "Wire". Undefined, a refusal, when it cannot be decoded for certain: a broken
- * percent sequence or bytes that are not UTF-8. (URLSearchParams would guess.)
+ * Reads an `application/x-www-form-urlencoded` body in pieces; docs/choices.md, "Wire". Undefined,
+ * a refusal, when it cannot be decoded for certain: a broken percent sequence or bytes that are not
+ * UTF-8. (URLSearchParams would guess.)
  */
 export function* formReader(body: Buffer): InPieces<Pairs | undefined> {
-  // 2 MiB take the processor half a millisecond. What is percent-encoded is checked once it is decoded.
+  // 2 MiB take the processor half a millisecond. What is percent-encoded is checked once it is
+  // decoded.
   if (!isUtf8(body)) return undefined
   const pairs: [string, string][] = []
   let count = 0
@@ -68,7 +70,10 @@ function nextRun(body: Buffer, at: number): [run: Buffer, isLong: boolean] {
   return [body.subarray(at, next < 0 ? body.length : next), true]
 }
 
-/** A plus is a blank. Replaced as bytes: of two million of them the text's own replaceAll makes 170 ms. */
+/**
+ * A plus is a blank. Replaced as bytes: of two million of them the text's own replaceAll makes 170
+ * ms.
+ */
 function withBlanks(run: Buffer): Buffer {
   if (!run.includes(plus)) return run
   const spaced = Buffer.from(run)
@@ -85,7 +90,10 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Undefined when it cannot be decoded for certain. `encoded` is UTF-8, but for what its percent sequences stand for. */
+/**
+ * Undefined when it cannot be decoded for certain. `encoded` is UTF-8, but for what its percent
+ * sequences stand for.
+ */
 function* longText(encoded: Buffer): InPieces<string | undefined> {
   const pieces: Buffer[] = []
   for (let from = 0; from < encoded.length;) {
@@ -108,7 +116,10 @@ function* longText(encoded: Buffer): InPieces<string | undefined> {
   return text
 }
 
-/** Neither within a percent sequence nor within a character: what is cut there was at most four bytes. */
+/**
+ * Neither within a percent sequence nor within a character: what is cut there was at most four
+ * bytes.
+ */
 function endOfPiece(bytes: Buffer, from: number): number {
   let to = Math.min(from + turnBudget.bytes, bytes.length)
   if (to === bytes.length) return to
@@ -117,7 +128,10 @@ function endOfPiece(bytes: Buffer, from: number): number {
   return bytes[to - 2] === percent ? to - 2 : to
 }
 
-/** A plus is a blank, a percent sign the byte that its two digits say; undefined where they are no digits. */
+/**
+ * A plus is a blank, a percent sign the byte that its two digits say; undefined where they are no
+ * digits.
+ */
 function decoded(encoded: Buffer): Buffer | undefined {
   const bytes = Buffer.allocUnsafe(encoded.length)
   let length = 0

@@ -152,7 +152,10 @@ export const year: Kind<number> = {
         : unfit('it is not a year of two or four digits'),
 }
 
-/** Date of birth; the order of day, month and year is the merchant's, and some leave the century out. */
+/**
+ * Date of birth; the order of day, month and year is the merchant's, and some leave the century
+ * out.
+ */
 export const birthday: Kind<string> = {
   name: 'digits',
   min: 6,

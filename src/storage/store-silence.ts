@@ -2,7 +2,10 @@ import type { Clock } from '../base/clock.ts'
 import { statement, type Pool } from './pool.ts'
 import { deadAfterMs, type Heartbeat } from './store-heartbeat.ts'
 
-/** Who takes up work, and which other processes it judges dead by their silence. A process without a row is dead for everybody. */
+/**
+ * Who takes up work, and which other processes it judges dead by their silence. A process without a
+ * row is dead for everybody.
+ */
 export interface Claimer {
   processId: bigint
   silent: readonly bigint[]
@@ -21,12 +24,16 @@ export const silentProcesses = async (pool: Pool): Promise<bigint[]> =>
 
 /** A reading is good for so long: all sweeps together read once a second. */
 const goodForMs = 1_000
-/** A reading that took longer says nothing: a database that stood still finds everybody silent when it goes on. */
+/**
+ * A reading that took longer says nothing: a database that stood still finds everybody silent when
+ * it goes on.
+ */
 const slowestMs = 1_000
 
 /**
- * Reads who is silent before the claim, so that the claim takes only from them. *Rejected:* the claim's statement alone judges by the age of the beats. One that waits
- * while the database stands still is carried out before the others' beats are, which wait as well.
+ * Reads who is silent before the claim, so that the claim takes only from them. *Rejected:* the
+ * claim's statement alone judges by the age of the beats. One that waits while the database stands
+ * still is carried out before the others' beats are, which wait as well.
  */
 export function openJudge(
   read: () => Promise<bigint[]>,

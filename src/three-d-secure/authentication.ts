@@ -49,7 +49,10 @@ export interface Authentication {
   challengeIndicator?: ChallengeIndicator
   compInd?: CompInd
   browser?: BrowserData
-  /** When the gateway goes on without the method that its own page began; absent while it could not ask the issuer by itself. */
+  /**
+   * When the gateway goes on without the method that its own page began; absent while it could not
+   * ask the issuer by itself.
+   */
   methodUntil?: number
   /** Where the issuer sends the browser after a challenge: the merchant's, or absent for the gateway's own. */
   notificationUrl?: string

@@ -39,7 +39,10 @@ export type ReadMessage = Read | Unusable
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** An entry of a list that does not fit and was left out, and the names of its fields that are to blame. */
+/**
+ * An entry of a list that does not fit and was left out, and the names of its fields that are to
+ * blame.
+ */
 export interface Unfit {
   entry: unknown
   missing: readonly string[]
@@ -65,15 +68,19 @@ const descriptions = {
 
 /** Ten extensions at the most that EMVCo allows make some 82,000. */
 const messageLimits = { length: 128 * 1024, depth: 16, nodes: turnBudget.nodes }
-/** The ranges of a network are tens of thousands. They come from its directory server, over a line that was opened to it. */
+/**
+ * The ranges of a network are tens of thousands. They come from its directory server, over a line
+ * that was opened to it.
+ */
 const rangesLimits = { ...messageLimits, length: 16 * 1024 * 1024, nodes: 4_000_000 }
 
 const idNames = ['threeDSServerTransID', 'acsTransID', 'dsTransID'] as const
 
 /**
- * Reads a message. What is refused first: no JSON object, too long, too deep, too many parts (101); a name twice (204); a name of JavaScript's own (203); a type that is not
- * wanted (101); another version (102); missing fields (201); fields that do not fit, and optional ones that are blank (203); an unknown extension that is
- * critical (202).
+ * Reads a message. What is refused first: no JSON object, too long, too deep, too many parts (101);
+ * a name twice (204); a name of JavaScript's own (203); a type that is not wanted (101); another
+ * version (102); missing fields (201); fields that do not fit, and optional ones that are blank
+ * (203); an unknown extension that is critical (202).
  */
 export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessage> {
   const parsed = yield* objectReader(text, wanted.types.includes('PRes') ? rangesLimits : messageLimits)

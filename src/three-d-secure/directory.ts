@@ -39,8 +39,8 @@ interface RangesHeader {
 }
 
 /**
- * `full` replaces all ranges of the directory server, `delta` changes them. `leftOut`: which entries
- * of the full load cannot be used, and why.
+ * `full` replaces all ranges of the directory server, `delta` changes them. `leftOut`: which
+ * entries of the full load cannot be used, and why.
  */
 export type RangesAnswer =
   | ({ is: 'full'; ranges: CardRange[]; leftOut: string[] } & RangesHeader)
@@ -108,7 +108,10 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
     return heard.is === 'failed' && heard.unusable ? refuse(settings, url, message, heard.unusable) : heard
   }
 
-  /** In the highest version that the directory server takes: it is the one whose ranges can say the most. */
+  /**
+   * In the highest version that the directory server takes: it is the one whose ranges can say the
+   * most.
+   */
   async function askForRanges(settings: DirectorySettings, serialNumber: string | undefined) {
     const url = settings.rangesUrl ?? settings.url
     const timeoutMs = Math.max(settings.timeoutMs, rangesTimeoutMs)

@@ -87,15 +87,19 @@ export function methodElements({ methodUrl, threeDSServerTransID, notificationUr
 /** What the frame reports to the page around it when the method is over. */
 export const methodMessage = 'three-d-secure method returned'
 
-/** What a printed page adds to the hosted page's address when it has run the method: whether its notification came in time. */
+/**
+ * What a printed page adds to the hosted page's address when it has run the method: whether its
+ * notification came in time.
+ */
 export const methodRan = { parameter: 'method', returned: 'returned', late: 'late' } as const
 
 /** How long the issuer's method may take. */
 export const methodMs = 10_000
 
 /**
- * A page for merchants to print that runs the issuer's method. Printed as the whole page it then goes on to the hosted page, since nobody else would; inside a frame
- * the merchant's own page goes on. The link is for wherever the script may not run.
+ * A page for merchants to print that runs the issuer's method. Printed as the whole page it then
+ * goes on to the hosted page, since nobody else would; inside a frame the merchant's own page goes
+ * on. The link is for wherever the script may not run.
  */
 export function methodFrame({ pageUrl, ...frame }: MethodFrame & { pageUrl: string }): {
   threeDSMethodData: string
@@ -156,7 +160,9 @@ export const payerForm = ({ acsUrl, ...fields }: PayerForm): { html: string } =>
   html: issuerForm(acsUrl, payerFields(fields)),
 })
 
-/** The button stays where a script runs too: the merchant's Content-Security-Policy may forbid ours. */
+/**
+ * The button stays where a script runs too: the merchant's Content-Security-Policy may forbid ours.
+ */
 function issuerForm(action: string, fields: PostForm['fields']): string {
   const content = html`<h1>Your bank asks you to confirm this payment</h1>
     <p role="status">Contacting your bank…</p>
@@ -171,17 +177,19 @@ submit()
 }
 
 /**
- * Posts the form of a printed page. It stands among scripts of the merchant's, so its names are its own, and nothing of theirs is relied on. A form inside a form of the merchant's is
- * none: then there is nothing to post.
+ * Posts the form of a printed page. It stands among scripts of the merchant's, so its names are its
+ * own, and nothing of theirs is relied on. A form inside a form of the merchant's is none: then
+ * there is nothing to post.
  */
 const submitting = `
 const form = document.getElementById('${postFormId}')
 const submit = () => { if (form) HTMLFormElement.prototype.submit.call(form) }`
 
 /**
- * Goes on when the method came back, or when its time is over, whatever is loaded by then: it may hang. A message counts only from a page of the gateway's in that very frame.
- * Who comes here by the back button, or out of a browser's cache of pages, is somewhere else in the payment: the hosted page knows where. Scripts can redefine `window.parent`,
- * but not `window.top`.
+ * Goes on when the method came back, or when its time is over, whatever is loaded by then: it may
+ * hang. A message counts only from a page of the gateway's in that very frame. Who comes here by
+ * the back button, or out of a browser's cache of pages, is somewhere else in the payment: the
+ * hosted page knows where. Scripts can redefine `window.parent`, but not `window.top`.
  */
 const methodFrameScript = `{${submitting}
 const link = document.getElementById('${continueId}')
@@ -208,7 +216,10 @@ else {
 }
 }`
 
-/** No style and one script, the same for every payment: it stands under the merchant's own Content-Security-Policy, which has to allow it. */
+/**
+ * No style and one script, the same for every payment: it stands under the merchant's own
+ * Content-Security-Policy, which has to allow it.
+ */
 const printable = (title: string, content: Markup, script: string): string =>
   html`<!doctype html>
     <html lang="en">

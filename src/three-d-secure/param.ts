@@ -4,8 +4,9 @@ export const encodeParam = (text: string): string => Buffer.from(text, 'utf8').t
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The text of a base64url parameter; undefined when it is none. Blanks and line breaks count for nothing, padding and the other alphabet are taken:
- * issuers send all of them. A plus that a form turned into a blank is lost, so such a text fails later, as JSON.
+ * The text of a base64url parameter; undefined when it is none. Blanks and line breaks count for
+ * nothing, padding and the other alphabet are taken: issuers send all of them. A plus that a form
+ * turned into a blank is lost, so such a text fails later, as JSON.
  */
 export function decodeParam(param: string): string | undefined {
   const bare = param.replace(/\s+/g, '')

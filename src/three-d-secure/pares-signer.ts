@@ -20,8 +20,10 @@ export type Signer = { is: 'signer'; key: KeyObject } | { is: 'refused'; why: st
 const refused = (why: string): Signer => ({ is: 'refused', why })
 
 /**
- * The key of the one certificate that is no authority and issued none of the others, which may come in any order, if every certificate from it up to a root is sound: RSA of 1024 to
- * 8192 bits, valid at that time, every issuer an authority. `roots` are PEM; one that cannot be read is a mistake of the configuration and throws.
+ * The key of the one certificate that is no authority and issued none of the others, which may come
+ * in any order, if every certificate from it up to a root is sound: RSA of 1024 to 8192 bits, valid
+ * at that time, every issuer an authority. `roots` are PEM; one that cannot be read is a mistake of
+ * the configuration and throws.
  */
 export function* signerFinder(certificates: readonly string[], roots: readonly string[], atMs: number): InPieces<Signer> {
   const trusted = roots.map((pem) => new X509Certificate(pem))
@@ -78,8 +80,9 @@ interface Ground {
 }
 
 /**
- * Level by level, each certificate once: those who wrote the message wrote the certificates too, and can make a great many ways among eight of them. Names and dates are compared
- * before any signature is checked.
+ * Level by level, each certificate once: those who wrote the message wrote the certificates too,
+ * and can make a great many ways among eight of them. Names and dates are compared before any
+ * signature is checked.
  */
 function* wayUp(leaf: X509Certificate, { given, trusted, atMs }: Ground): InPieces<'a root' | 'nowhere' | 'too many checks'> {
   let level = [leaf]

@@ -56,7 +56,10 @@ const refused = (why: string): RefusedPares => ({ is: 'refused', why })
 /** Issuers of the time sent local time as GMT. */
 const clockLeewayMs = 24 * 3_600_000
 
-/** Judges the form field `PaRes` in pieces. Whatever it is, this does not throw; roots and a purchase date that cannot be read do. */
+/**
+ * Judges the form field `PaRes` in pieces. Whatever it is, this does not throw; roots and a
+ * purchase date that cannot be read do.
+ */
 export function* paresVerifier(paResParam: string, expected: ExpectedPares): InPieces<ParesVerdict> {
   const purchasedAt = readLegacyMoment(expected.purchaseDate)
   if (Number.isNaN(purchasedAt)) throw new Error('a purchase date that is none')

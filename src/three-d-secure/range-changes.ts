@@ -9,7 +9,10 @@ export interface RangeItem {
   range: CardRange
 }
 
-/** Entries of cardRangeData, whose fields the codec has judged one by one. An absent actionInd means add. */
+/**
+ * Entries of cardRangeData, whose fields the codec has judged one by one. An absent actionInd means
+ * add.
+ */
 export function itemsOf(directory: string, data: readonly unknown[]): RangeItem[] {
   return (data as readonly Partial<RangeItem & CardRange>[]).map(({ actionInd = 'A', acsInfoInd = [], ...rest }) => ({
     actionInd,
@@ -40,10 +43,10 @@ const words = ({ startRange, endRange }: CardRange) => `${startRange} to ${endRa
 const mostLeftOut = 1 / 20
 
 /**
- * The ranges of a full load, in which everything is to be added, and why the other entries were left
- * out: `unread` ones, which the codec could not read, and those that contradict an earlier one.
- * Spellings of one span with equal contents are all kept, since a later change may name any of them.
- * Ranges over each other are kept whatever they say: a number belongs to the narrowest.
+ * The ranges of a full load, in which everything is to be added, and why the other entries were
+ * left out: `unread` ones, which the codec could not read, and those that contradict an earlier
+ * one. Spellings of one span with equal contents are all kept, since a later change may name any of
+ * them. Ranges over each other are kept whatever they say: a number belongs to the narrowest.
  * *Rejected:* to leave one of two overlapping ranges out. It would take cards out of 3-D Secure.
  */
 export function applyFull(
@@ -84,7 +87,9 @@ export function applyDelta(
   return all.length > 0 ? { is: 'inconsistent', faults: all } : { is: 'applied', ranges }
 }
 
-/** Does what the items say to the ranges, by span and by spelling; answers what could not be done. */
+/**
+ * Does what the items say to the ranges, by span and by spelling; answers what could not be done.
+ */
 function changeInOrder(spans: Map<string, Map<string, CardRange>>, items: readonly RangeItem[]): string[] {
   const faults: string[] = []
   const deleted = new Set<string>()
@@ -155,7 +160,9 @@ function overlaps(ranges: readonly CardRange[], known: ReadonlySet<string>): str
     })
 }
 
-/** Of the ranges so far: the one that ends last, and of those with other contents the one that does. */
+/**
+ * Of the ranges so far: the one that ends last, and of those with other contents the one that does.
+ */
 interface Reach {
   last?: CardRange
   other?: CardRange
@@ -182,7 +189,10 @@ export interface Change {
   written: CardRange[]
 }
 
-/** What must be written to make `before` `after`, so that a full load that brings nothing new costs nothing. */
+/**
+ * What must be written to make `before` `after`, so that a full load that brings nothing new costs
+ * nothing.
+ */
 export function differenceOf(before: readonly CardRange[], after: readonly CardRange[]): Change {
   const then = new Map(before.map((range) => [words(range), contentsOf(range)]))
   const now = new Set(after.map(words))

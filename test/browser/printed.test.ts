@@ -8,7 +8,10 @@ import { openShop, type Shop, type Sold } from '../harness/shop.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { atBank, say } from './bank.ts'
 
-/** A merchant's client that knows one way: it prints the `html` of the status reply as the whole page, and waits. Nothing is uploaded. */
+/**
+ * A merchant's client that knows one way: it prints the `html` of the status reply as the whole
+ * page, and waits. Nothing is uploaded.
+ */
 
 let world: World
 let shop: Shop
@@ -32,7 +35,10 @@ const inScript = (text: string): string => JSON.stringify(text).replaceAll('<', 
 // The frame of a method that hangs keeps a page loading.
 const soon = { waitUntil: 'commit' } as const
 
-/** Opens a page on a clock that stands still, and waits until the browser is on the hosted page, with what it adds to the address. */
+/**
+ * Opens a page on a clock that stands still, and waits until the browser is on the hosted page,
+ * with what it adds to the address.
+ */
 async function goesOnFrom(page: Page, url: string, sold: Sold): Promise<string> {
   await standStill(page)
   const hosted = page.waitForRequest((request) => request.url().startsWith(`${sold.page}?`))
@@ -124,7 +130,8 @@ test('among scripts of the shop that run before and after the page is loaded, th
       await tab.goto(shop.print(sold, page(sold)), soon)
       const isThere = () => hosted.then(() => true)
       const passes = async () => (await tab.clock.runFor(500), false)
-      // The page waits on its own clock, which hardly moves: a moment for scripts that wait for one, ten seconds where no form is left.
+      // The page waits on its own clock, which hardly moves: a moment for scripts that wait for
+      // one, ten seconds where no form is left.
       assert.ok(
         await until(
           () => Promise.race([isThere(), passes()]),
@@ -160,7 +167,10 @@ test('where the shop forbids scripts, or none run, a link leads on', async () =>
     })
 })
 
-/** Goes to a page of the shop by its link, as a customer does. The address of the basket that has the link. */
+/**
+ * Goes to a page of the shop by its link, as a customer does. The address of the basket that has
+ * the link.
+ */
 async function follow(page: Page, sold: Sold, url: string): Promise<string> {
   const basket = shop.print(sold, `${head}<h1>Basket</h1><a href="${url}">Pay</a>`)
   await page.goto(basket)
@@ -176,14 +186,16 @@ test('back after the end: each page shows the outcome or leads to the shop with 
     await shop.back(page, sold)
     await page.goBack()
     await page.getByRole('heading', { name: 'Payment approved' }).waitFor()
-    // A frame that went on after the page around it was loaded left an entry of the printed page, which does not begin the method again.
+    // A frame that went on after the page around it was loaded left an entry of the printed page,
+    // which does not begin the method again.
     await page.goBack({ waitUntil: 'commit' })
     if (page.url() !== basket) {
       assert.equal((await shop.back(page, sold)).status, 'approved')
       await page.goBack()
     }
     await page.getByRole('heading', { name: 'Basket' }).waitFor()
-    // Printed once more, the same page runs the method, which counts no more, and leads to the outcome.
+    // Printed once more, the same page runs the method, which counts no more, and leads to the
+    // outcome.
     await page.getByRole('link', { name: 'Pay' }).click()
     assert.equal((await shop.back(page, sold)).status, 'approved')
     assert.equal((await shop.outcome(sold))['verified-3d-status'], 'AUTHENTICATED')

@@ -3,7 +3,9 @@ import type { FaultDesk } from '../harness/fault-desk.ts'
 /** Long enough for a few requests in the meantime, on a slow machine too. */
 export const thinksForMs = 4_000
 
-/** Amounts between 61.01 and 99.99 that no other case uses, by which the acquirer knows what to do. */
+/**
+ * Amounts between 61.01 and 99.99 that no other case uses, by which the acquirer knows what to do.
+ */
 export interface Amounts {
   /** It thinks it over. */
   slow(): Promise<string>

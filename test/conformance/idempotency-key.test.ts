@@ -5,7 +5,10 @@ import { startWorld, type World } from '../harness/world.ts'
 import { accepted, newOrderId, refused, settled, status, statusOf, type Changes, type Fields, type Order } from './client.ts'
 import { approved, begin, booked, follow, followed, times, type FollowUp, type Initial } from './operations.ts'
 
-/** Idempotency-Key of payments, docs/choices.md, "Idempotency": for a day it names one request of the merchant, over all operations that move money. */
+/**
+ * Idempotency-Key of payments, docs/choices.md, "Idempotency": for a day it names one request of
+ * the merchant, over all operations that move money.
+ */
 
 let world: World
 before(async () => {

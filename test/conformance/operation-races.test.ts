@@ -7,7 +7,10 @@ import { openAmounts, thinksForMs, type Amounts } from './amounts.ts'
 import { approved, booked, bySerial, follow, followed, line, moved, notAllowed, part, times } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
 
-/** The same request twice, and requests at once: what moves money moves it once, and never more than there is. */
+/**
+ * The same request twice, and requests at once: what moves money moves it once, and never more than
+ * there is.
+ */
 
 let world: World
 let desk: FaultDesk

@@ -8,7 +8,10 @@ import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { openStage } from '../harness/three-d-secure.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** Two gateway processes, each with its own way to one database, which is gone for both for ten seconds and comes back to one a little earlier. */
+/**
+ * Two gateway processes, each with its own way to one database, which is gone for both for ten
+ * seconds and comes back to one a little earlier.
+ */
 
 let world: World
 let desk: FaultDesk
@@ -48,7 +51,8 @@ const seconds = async (): Promise<number> =>
   (await desk.rows<{ at: number }>('select extract(epoch from clock_timestamp())::float8 as at'))[0]!.at
 
 test('the database is away for ten seconds: what was answered meanwhile is approved, whichever process reaches it first', async () => {
-  // Nobody has it in hand; who reaches the database takes it up, and looks at everything else that is due in the same statement.
+  // Nobody has it in hand; who reaches the database takes it up, and looks at everything else that
+  // is due in the same statement.
   const resting = await openStage(world, desk, merchant).atMethod()
   await desk.script({}, { delay_ms: 3_000 })
   const sold = [...(await sell(world, 10)), ...(await sell(second.world, 10))]

@@ -15,7 +15,10 @@ import { openHeartbeat } from '../harness/heartbeat.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 
-/** One merchant with more waiting messages than there are places, and others with one: the real sender and claim, on a clock that is moved by hand. */
+/**
+ * One merchant with more waiting messages than there are places, and others with one: the real
+ * sender and claim, on a clock that is moved by hand.
+ */
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const policy = { plainHttp: true, loopbackAnyPort: true }

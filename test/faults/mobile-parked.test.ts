@@ -7,7 +7,9 @@ import { startWorld, type World } from '../harness/world.ts'
 import { cliOf, run } from '../wire/cli-run.ts'
 import { openApp, type App, type Begun } from '../wire/mobile-app.ts'
 
-/** Invoices that fail by themselves, for what is stored of them or for what the database refuses. */
+/**
+ * Invoices that fail by themselves, for what is stored of them or for what the database refuses.
+ */
 
 let world: World
 let app: App

@@ -5,7 +5,10 @@ import { newOrderId, order, send, settled, until } from '../conformance/client.t
 import { metricsOf } from '../harness/metrics.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** One body of a stranger must not stop the gateway: what is too large is not read, what nobody asked for is not parsed, and everybody else is served meanwhile. */
+/**
+ * One body of a stranger must not stop the gateway: what is too large is not read, what nobody
+ * asked for is not parsed, and everybody else is served meanwhile.
+ */
 
 let world: World
 before(async () => {

@@ -6,7 +6,10 @@ import { bothBooks, ended, follow } from '../harness/follow.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** What the others do with the payments of a process that is silent: nothing, as long as their answers may still come in time. */
+/**
+ * What the others do with the payments of a process that is silent: nothing, as long as their
+ * answers may still come in time.
+ */
 
 let world: World
 let desk: FaultDesk

@@ -5,7 +5,10 @@ import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** A gateway that stops for longer than its answers are waited for, as a machine that is suspended does, while another takes over what it had in hand. */
+/**
+ * A gateway that stops for longer than its answers are waited for, as a machine that is suspended
+ * does, while another takes over what it had in hand.
+ */
 
 let world: World
 let desk: FaultDesk

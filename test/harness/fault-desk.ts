@@ -12,7 +12,10 @@ export interface FaultDesk {
   entries(orderId?: string): Promise<LedgerEntry[]>
   /** Messages the acquirer got since its start, by type; how many of them it had seen before, and how many had been reversed before they came. */
   messages(): Promise<{ byType: Record<string, number>; repeats: number; duplicates: number; forestalled: number }>
-  /** Changes settings of the sandbox's first gate, and waits until the gateway follows them and has its line up. */
+  /**
+   * Changes settings of the sandbox's first gate, and waits until the gateway follows them and has
+   * its line up.
+   */
   gate(changes: object): Promise<void>
   rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>
   /** The attempts of an order as text, oldest first: transaction, kind, outcome and action code. */

@@ -1,4 +1,7 @@
-/** The metrics of the gateway at this address, read once: `metric('tollgate_gate_up{gate="7"}')` is its figure, or nothing where it is not there. */
+/**
+ * The metrics of the gateway at this address, read once: `metric('tollgate_gate_up{gate="7"}')` is
+ * its figure, or nothing where it is not there.
+ */
 export async function metricsOf({ baseUrl }: { baseUrl: string }): Promise<(name: string) => number | undefined> {
   const text = await (await fetch(`${new URL(baseUrl).origin}/metrics`)).text()
   const figures = new Map<string, number>()

@@ -12,10 +12,16 @@ import type { Authentication } from '../../src/three-d-secure/authentication.ts'
 export const processes = [1n, 2n, 3n, 4n] as const
 export const silentProcess = 4n
 
-/** For how long the fourth has been silent: less than the dead-after span, then as long as a payment, an authentication or nothing of it may still be answered. */
+/**
+ * For how long the fourth has been silent: less than the dead-after span, then as long as a
+ * payment, an authentication or nothing of it may still be answered.
+ */
 const silences = [1_000, 9_000, 16_500, 60_000] as const
 
-/** One of the processes, about to claim, and how long the fourth has been silent then; it may have judged it or not. */
+/**
+ * One of the processes, about to claim, and how long the fourth has been silent then; it may have
+ * judged it or not.
+ */
 export const claimerBy = (chance: Chance): { by: Claimer; silentMs: number } => ({
   by: { processId: chance.pick(processes), silent: chance.happens(0.7) ? [silentProcess] : [] },
   silentMs: chance.pick(silences),

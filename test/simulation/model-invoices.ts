@@ -87,7 +87,10 @@ export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Ask
     asked.push(invoice)
     note(await store.add(invoice, newSecrets(chance), chance.pick(processes)))
   }
-  /** For few cards, so that they run out of wrong sums; some answers are late, early, or of another form. */
+  /**
+   * For few cards, so that they run out of wrong sums; some answers are late, early, or of another
+   * form.
+   */
   const answers = async (invoice: Invoice) => {
     const cardHash = chance.pick(['one card', 'one card', 'another'])
     for (let n = 0; n < 4; n++) {

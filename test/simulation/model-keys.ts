@@ -12,7 +12,9 @@ interface KeyParts {
 /** They are compared exactly. */
 const keys = ['one', 'One', 'two', 'three']
 
-/** Some keys are taken, all are looked up, and now and then those whose time is over are forgotten. */
+/**
+ * Some keys are taken, all are looked up, and now and then those whose time is over are forgotten.
+ */
 export const keyCall =
   ({ store, chance, now, note }: KeyParts) =>
   async (): Promise<void> => {

@@ -40,7 +40,10 @@ export const stored = (pool: Pool, seed: number): Both => ({
   wrongSums: openWrongSums(pool, openFixedKeys(new Chance(seed).random())),
 })
 
-/** The sums that an order has as columns are those of its transactions. Answers how many orders have any. */
+/**
+ * The sums that an order has as columns are those of its transactions. Answers how many orders have
+ * any.
+ */
 export async function checkSums(pool: Pool): Promise<number> {
   const rows = await pool.run(
     statement<{ merchant_id: bigint; order_id: bigint; captured_minor: bigint; returned_minor: bigint }>(

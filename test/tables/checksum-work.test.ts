@@ -9,8 +9,8 @@ import type { SignedAmount } from '../../src/order/store-rows.ts'
 import { operationNames, operations, type Operation } from '../../src/spec/gateway/operations.ts'
 
 /**
- * What a refused checksum costs, counted: checksums computed and orders read. Whoever has no key must
- * not learn by the time whether there is a login, an endpoint or an order.
+ * What a refused checksum costs, counted: checksums computed and orders read. Whoever has no key
+ * must not learn by the time whether there is a login, an endpoint or an order.
  */
 
 let checksums = 0

@@ -74,7 +74,8 @@ test('the ten seconds begin once the issuer could be asked: with what the browse
   const sale = { accept, javascriptEnabled: true, javaEnabled: false, colorDepth, screenHeight, screenWidth: '1366', timeZone }
   const sold = (browser: BrowserFacts) => ({ ...waiting, request: { ...waiting.request, browser } })
   const olderly = (order: Order) => orderWith(order, { version: '2.1.0' as const })
-  //  sale                                       the page says                                       begins
+  // sale                                       the page says
+  // begins
   const rows = [
     [waiting,                                    described,                                          true],
     [waiting,                                    headers,                                            false],

@@ -5,7 +5,10 @@ import type { Entry, Submission } from '../../src/order/submission.ts'
 import { secret } from '../../src/base/secret.ts'
 import { now, orderIn } from './decide-orders.ts'
 
-/** What requests of one batch are answered by their Idempotency-Keys alone; docs/choices.md, "Idempotency". */
+/**
+ * What requests of one batch are answered by their Idempotency-Keys alone; docs/choices.md,
+ * "Idempotency".
+ */
 
 const card = { pan: secret('4111111111111111') }
 const day = 24 * 3_600_000

@@ -5,7 +5,10 @@ import type { Clock } from '../../src/base/clock.ts'
 import { openLanes, type LaneSettings } from '../../src/delivery/lanes.ts'
 import { placesOf, roomIn } from '../../src/delivery/places.ts'
 
-/** Lanes of one merchant (`all`: of any) on a clock that is moved, with small numbers; `started` and `dropped` are what they did. */
+/**
+ * Lanes of one merchant (`all`: of any) on a clock that is moved, with small numbers; `started` and
+ * `dropped` are what they did.
+ */
 function lanes(settings: Partial<LaneSettings<string>> = {}) {
   let nowMs = 1_000
   const clock: Clock = { now: () => nowMs, monotonic: () => nowMs, after: () => () => {} }

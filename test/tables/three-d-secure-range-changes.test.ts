@@ -5,7 +5,9 @@ import { applyDelta, applyFull, describeUnfit, differenceOf, type RangeItem } fr
 import { openRanges, type CardRange } from '../../src/three-d-secure/ranges.ts'
 import { highest, item, lowest, number, range } from '../harness/card-ranges.ts'
 
-/** What a PRes makes of the card ranges: what fits, what is left out, and what refuses the whole. */
+/**
+ * What a PRes makes of the card ranges: what fits, what is left out, and what refuses the whole.
+ */
 
 const ends = { startRange: '', endRange: '' }
 const unique = (one: string, at: number, all: readonly string[]) => all.indexOf(one) === at

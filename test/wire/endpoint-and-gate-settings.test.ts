@@ -20,7 +20,8 @@ import { openMobile, initiate, perform, empty, type Mobile } from '../conformanc
 import { startWorld, type World } from '../harness/world.ts'
 import { cliOf, run } from './cli-run.ts'
 
-// What an operator sets for an endpoint or a gate, and what the running gateway makes of it. Each test has an endpoint of its own.
+// What an operator sets for an endpoint or a gate, and what the running gateway makes of it. Each
+// test has an endpoint of its own.
 
 let world: World
 let mobile: Mobile
@@ -95,7 +96,9 @@ test('the descriptor of an endpoint is shown in place of the gate’s, which is 
   assert.deepEqual([later.descriptor, later['original-gate-descriptor']], ['TOLLGATE*SANDBOX', 'TOLLGATE*SANDBOX'])
 })
 
-/** What the acquirer was sent about the recurrence of an order's payment, initiator and scenario. */
+/**
+ * What the acquirer was sent about the recurrence of an order's payment, initiator and scenario.
+ */
 async function recurrenceSent({ orderid }: { orderid: string }): Promise<string[]> {
   const answer = await fetch(`${world.acquirerAdminUrl}/messages?order_id=${orderid}`)
   const { messages } = (await answer.json()) as { messages: { fields: Fields }[] }
@@ -116,7 +119,8 @@ test('who asks for a recurrent payment and how it comes is the gate’s setting,
   assert.deepEqual(set, ['CARDHOLDER', 'IRREGULAR'])
   const said = { recurrent_initiator: 'MERCHANT', recurrent_scenario: 'REGULAR' }
   assert.deepEqual(await pay(said), ['MERCHANT', 'REGULAR'])
-  // Where 3-D Secure runs, a payment that is the cardholder's by the gate's setting needs the address to come back to.
+  // Where 3-D Secure runs, a payment that is the cardholder's by the gate's setting needs the
+  // address to come back to.
   const { secure } = world.endpoints
   refused(await rebill(world, ref, {}, { path: secure }), 1, required('redirect_url'))
   accepted(await rebill(world, ref, said, { path: secure }))

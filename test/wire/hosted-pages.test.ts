@@ -4,7 +4,10 @@ import { encodePairs, formType, settled, until, type Fields, type Order } from '
 import { atMethod, load, whatNow } from '../conformance/shopper.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** The hosted page behind a proxy, and when its browser does not come back; the browser is played by hand. */
+/**
+ * The hosted page behind a proxy, and when its browser does not come back; the browser is played by
+ * hand.
+ */
 
 let world: World
 before(async () => {
@@ -80,7 +83,8 @@ test("the issuer hears the cardholder's address from a trusted proxy, and that o
 })
 
 test('ten seconds after the hosted page began the method the gateway goes on without its browser, once, where it knows the browser', async () => {
-  // Nothing but its headers is known of this browser: it began before all others, and is waited for after them.
+  // Nothing but its headers is known of this browser: it began before all others, and is waited for
+  // after them.
   const unknown = await sell('frictionless')
   await load(unknown.page)
   const bySale = await sell('frictionless', described)

@@ -8,7 +8,10 @@ import { openOutgoing, type OutgoingOptions, type Reply } from '../../src/http/o
 import { openHandClock } from '../harness/hand-clock.ts'
 import { until } from '../conformance/client.ts'
 
-/** What calls to many origins leave behind. All names lead to one server, and time stands still until it is moved. */
+/**
+ * What calls to many origins leave behind. All names lead to one server, and time stands still
+ * until it is moved.
+ */
 
 const cleanUp: (() => unknown)[] = []
 after(() => Promise.all(cleanUp.map((end) => end())))

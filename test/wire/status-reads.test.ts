@@ -25,7 +25,10 @@ let rows = 0
 
 const serial = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 
-/** A sale of 10.00 with a hundred returns of 0.01, each under a serial number and with an attempt; what the gateway owes on its own comes last. */
+/**
+ * A sale of 10.00 with a hundred returns of 0.01, each under a serial number and with an attempt;
+ * what the gateway owes on its own comes last.
+ */
 function busyOrder(): Order {
   const made = orderIn('approved', { kind: 'sale', amountMinor: 1000n, amountText: '10.00' })
   const payment: Transaction = { ...made.transactions[0]!, serialNumber: serial(1), amountMinor: 1000n }

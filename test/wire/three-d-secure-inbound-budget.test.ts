@@ -8,7 +8,10 @@ import { openTurns, turnBudget, units } from '../../src/base/turn.ts'
 import { openInbound } from '../../src/three-d-secure/inbound.ts'
 import { openAuthority } from '../harness/directory.ts'
 
-/** The port for results: even a directory server that lost its senses stays within the budget of a turn. */
+/**
+ * The port for results: even a directory server that lost its senses stays within the budget of a
+ * turn.
+ */
 
 test('of 64 KiB of nesting, members or extensions no turn reads more than its budget, also of many at the same time', async () => {
   const authority = await openAuthority()

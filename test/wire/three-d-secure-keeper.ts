@@ -24,7 +24,10 @@ import type { HandClock } from '../harness/hand-clock.ts'
 import { openHeartbeat } from '../harness/heartbeat.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 
-/** A process that keeps card ranges fresh, a directory server that does what a test wishes, and a database: for test files that import this. */
+/**
+ * A process that keeps card ranges fresh, a directory server that does what a test wishes, and a
+ * database: for test files that import this.
+ */
 
 export const minute = 60_000
 export const hour = 60 * minute
@@ -42,7 +45,9 @@ let outgoing: Outgoing
 export let client: DirectoryClient
 export let heartbeats: Heartbeat[]
 let names = 0
-/** Each test has a directory server of its own by name, which is all that duties and ranges go by. */
+/**
+ * Each test has a directory server of its own by name, which is all that duties and ranges go by.
+ */
 export let name: string
 
 before(async () => {
@@ -115,8 +120,9 @@ export const over = async (tries: number) => {
 }
 
 /**
- * Moves the clock in twelve steps, each of which makes the duty look again. Where something must have come of it, on goes the clock minute by minute until it has: a slow machine
- * has not ended one look when the next step comes, and then waits for another.
+ * Moves the clock in twelve steps, each of which makes the duty look again. Where something must
+ * have come of it, on goes the clock minute by minute until it has: a slow machine has not ended
+ * one look when the next step comes, and then waits for another.
  */
 export async function passes(clock: HandClock, ms: number, until?: () => boolean) {
   const step = async (byMs: number) => {

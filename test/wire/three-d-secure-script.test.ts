@@ -115,7 +115,8 @@ test('the page posts what the browser says as soon as the method came back, once
   const { token, browser } = await open(method)
   assert.deepEqual([browser.posts, browser.timers.map(({ ms }) => ms)], [['three-d-secure-form'], [10_000]])
   const { data, to } = await notified(token)
-  // A page that a merchant printed may be around it, of whatever origin; the message has nothing that such a page does not know.
+  // A page that a merchant printed may be around it, of whatever origin; the message has nothing
+  // that such a page does not know.
   assert.deepEqual([data, to], [{ type: 'three-d-secure method returned', token }, '*'])
   browser.tell({ data, origin: publicUrl, source: browser.frame.contentWindow })
   browser.tell({ data, origin: publicUrl, source: browser.frame.contentWindow })
@@ -163,7 +164,8 @@ test('a page that begins the method reports it once: at once where the sale desc
     told().map((one) => [one.seen.screenWidth, one.seen.acceptHeader, one.seen.javascriptEnabled]),
     [[filled.screenWidth, 'text/html', true]],
   )
-  // By then the gateway waits, the order is further on, or a printed page has run the method: nothing begins.
+  // By then the gateway waits, the order is further on, or a printed page has run the method:
+  // nothing begins.
   for (const [order, query] of [
     [{ ...method, saleDescribes: true, methodUntil: now + 4_000 }, ''],
     [{ ...method, saleDescribes: true }, '?method=late'],

@@ -11,8 +11,9 @@ import { metricsOf } from '../harness/metrics.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
 /**
- * The worst that a stranger can send to each route: none of it makes one turn of the event loop read more than its budget (docs/reliability.md). The gateway counts, in
- * `tollgate_read_…` of its metrics; no time is measured here.
+ * The worst that a stranger can send to each route: none of it makes one turn of the event loop
+ * read more than its budget (docs/reliability.md). The gateway counts, in `tollgate_read_…` of its
+ * metrics; no time is measured here.
  */
 
 let world: World

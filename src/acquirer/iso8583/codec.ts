@@ -227,7 +227,10 @@ export function transmissionTime(at: number): string {
   return [d.getUTCMonth() + 1, d.getUTCDate(), d.getUTCHours(), d.getUTCMinutes(), d.getUTCSeconds()].map(twoDigits).join('')
 }
 
-/** Milliseconds since 1970 of a field 7, in the year that brings it nearest to `near`; undefined when it is no date. */
+/**
+ * Milliseconds since 1970 of a field 7, in the year that brings it nearest to `near`; undefined
+ * when it is no date.
+ */
 export function momentOf(field7: string, near: number): number | undefined {
   const [month = 0, day, hour, minute, second] = (field7.match(/../g) ?? []).map(Number)
   const year = new Date(near).getUTCFullYear()

@@ -54,12 +54,16 @@ const processorTags = [
   ['MM', 'motivationalMessage'],
 ] as const satisfies [keyof NonNullable<Fields[62]>, keyof ProcessorData][]
 
-/** What a reply repeats of its request, besides the names by which the line finds it. Acquirers may leave any of it out. */
+/**
+ * What a reply repeats of its request, besides the names by which the line finds it. Acquirers may
+ * leave any of it out.
+ */
 const echoed = [3, 4, 37, 42, 49] as const satisfies FieldNumber[]
 
 /**
- * Why a reply under the names of a request answers another one: its type, a field that it must repeat, or its card. An approval of
- * another payment approves nothing, and an acknowledgement of another reversal ends none. A field that is absent shows nothing.
+ * Why a reply under the names of a request answers another one: its type, a field that it must
+ * repeat, or its card. An approval of another payment approves nothing, and an acknowledgement of
+ * another reversal ends none. A field that is absent shows nothing.
  */
 export function mismatchOf(request: Message, reply: Message): string | undefined {
   if (reply.type !== replyTypeOf(request.type)) return `type ${reply.type} to ${request.type}`
@@ -170,9 +174,10 @@ export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
 const unusable = (what: string): { is: 'unknown'; why: string } => ({ is: 'unknown', why: `unusable answer: ${what}` })
 
 /**
- * What the reply to an authorisation says; it has no mismatch. Approved is 000 alone. Codes from 100 to 299 (the issuer's) and from
- * 900 on (nothing was booked) decline, known to the table or not. Any other code, or none, is an answer that cannot be used; among
- * them are approvals under a condition (001–099), which this gateway cannot meet.
+ * What the reply to an authorisation says; it has no mismatch. Approved is 000 alone. Codes from
+ * 100 to 299 (the issuer's) and from 900 on (nothing was booked) decline, known to the table or
+ * not. Any other code, or none, is an answer that cannot be used; among them are approvals under a
+ * condition (001–099), which this gateway cannot meet.
  */
 export function outcomeOf(reply: Message): Outcome {
   const actionCode = reply.fields[39]
@@ -208,7 +213,10 @@ function processorData(fields: Fields): ProcessorData {
   return data
 }
 
-/** When the request of a reply was made, by field 12, which both have; only the year of the reply's date is taken from it. */
+/**
+ * When the request of a reply was made, by field 12, which both have; only the year of the reply's
+ * date is taken from it.
+ */
 const sentAt = (fields: Fields): number => {
   const [year = 0, month = 0, ...rest] = (fields[12]?.match(/../g) ?? []).map(Number)
   return Date.UTC(2000 + year, month - 1, ...rest)

@@ -38,7 +38,10 @@ export interface LinkOptions {
   limits: LinkLimits
   /** Opens the transport; it emits `connect` once it carries bytes. */
   connect?: (host: string, port: number) => Duplex
-  /** Gets a readable message that answers no request. With `mismatch` an open request has its names, and goes on waiting. */
+  /**
+   * Gets a readable message that answers no request. With `mismatch` an open request has its names,
+   * and goes on waiting.
+   */
   onStray: (message: Message, mismatch?: string) => void
 }
 
@@ -90,10 +93,11 @@ export class Link {
   }
 
   /**
-   * Sends a request, once at the most, and resolves with what became of it, at the latest at `deadline` (monotonic). `not sent`
-   * is certain; `lost` means that it may have arrived. `mayStillSend` is asked right before the write. The message names itself
-   * by fields 11, 12 and 41, spelled as on the wire. A reply of these names for which `mismatchOf` has a reason is a stray: the
-   * request goes on waiting, because its own answer may still come.
+   * Sends a request, once at the most, and resolves with what became of it, at the latest at
+   * `deadline` (monotonic). `not sent` is certain; `lost` means that it may have arrived.
+   * `mayStillSend` is asked right before the write. The message names itself by fields 11, 12 and
+   * 41, spelled as on the wire. A reply of these names for which `mismatchOf` has a reason is a
+   * stray: the request goes on waiting, because its own answer may still come.
    */
   ask(message: Message, deadline: number, mayStillSend: () => boolean, mismatchOf: MismatchOf): Promise<Answer> {
     const { clock, limits } = this.#options
@@ -256,7 +260,10 @@ export class Link {
     for (const ask of this.#open.values()) this.#lose(ask, why)
   }
 
-  /** Runs `fn` when an answer is no longer waited for. A process that stood still finds the time over before it has read what came meanwhile, so it reads that first. */
+  /**
+   * Runs `fn` when an answer is no longer waited for. A process that stood still finds the time
+   * over before it has read what came meanwhile, so it reads that first.
+   */
   #afterReading(waitMs: number, fn: () => void): Cancel {
     const { clock } = this.#options
     const dueAt = clock.monotonic() + waitMs

@@ -69,7 +69,10 @@ export const listOf = (one: JsonKind, most: number): JsonKind => ({
 
 export type JsonValues = ReadonlyMap<string, unknown>
 
-/** Values by path; null and empty text count as absent. A text is the complaint. `needs`: which needs hold besides `mandatory`; `required`: paths that are mandatory besides. */
+/**
+ * Values by path; null and empty text count as absent. A text is the complaint. `needs`: which
+ * needs hold besides `mandatory`; `required`: paths that are mandatory besides.
+ */
 export function readJson(
   fields: JsonTable,
   body: unknown,
