@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { ledger, until } from '../conformance/client.ts'
 import { decoded } from '../conformance/shopper.ts'
-import { openBrowser, type TestBrowser } from '../harness/browser.ts'
-import { openShop, type Shop, type Sold } from '../harness/shop.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import type { Sold } from '../harness/shop.ts'
 import { atBank, creqsOf, say, typeIn } from './bank.ts'
+import { openStand } from './stand.ts'
 
 /** The challenge on the gateway's own page: in a frame where there is room, and whatever the cardholder does meanwhile. */
 
-let world: World
-let shop: Shop
-let browser: TestBrowser
-before(async () => {
-  world = await startWorld()
-  shop = await openShop(world)
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await shop?.close()
-  await world?.stop()
-})
+const { world, shop, browser } = await openStand()
 
 const approvedOnce = async (sold: Sold) => {
   assert.equal((await shop.outcome(sold)).status, 'approved')

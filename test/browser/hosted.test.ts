@@ -1,28 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { accepted, until } from '../conformance/client.ts'
 import { altered, lasting, uploadCres, uploadMethod } from '../conformance/shopper.ts'
-import { openBrowser, standStill, type TestBrowser } from '../harness/browser.ts'
-import { openShop, type Shop, type Sold } from '../harness/shop.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { standStill } from '../harness/browser.ts'
+import type { Sold } from '../harness/shop.ts'
 import { atBank, pressAt, say } from './bank.ts'
+import { openStand } from './stand.ts'
 
 /** A shop sends its customer to `redirect-to`, and gets him back. */
 
-let world: World
-let shop: Shop
-let browser: TestBrowser
-before(async () => {
-  world = await startWorld()
-  shop = await openShop(world)
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await shop?.close()
-  await world?.stop()
-})
+const { world, shop, browser } = await openStand()
 
 /** Pays on a clock that stands still until the browser goes on from the method. */
 async function payInNoTime(page: Page, sold: Sold): Promise<void> {

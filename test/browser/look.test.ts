@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { until } from '../conformance/client.ts'
-import { openBrowser, standStill, type TestBrowser } from '../harness/browser.ts'
-import { openShop, type Shop } from '../harness/shop.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { standStill } from '../harness/browser.ts'
 import { atBank, say, type Bank } from './bank.ts'
+import { openStand } from './stand.ts'
 
 /** The pages as people meet them: by eye, by ear, by keyboard. */
 
-let world: World
-let shop: Shop
-let browser: TestBrowser
-before(async () => {
-  world = await startWorld()
-  shop = await openShop(world)
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await shop?.close()
-  await world?.stop()
-})
+const { world, shop, browser } = await openStand()
 
 /** A browser tells the frame of another site a moment later that it has the keyboard. */
 const inField = (bank: Bank) => bank.getByLabel('One-time password').and(bank.locator(':focus')).waitFor()

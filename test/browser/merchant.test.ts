@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { accepted, until, type Fields } from '../conformance/client.ts'
 import { uploadCres, uploadMethod, waitsFor } from '../conformance/shopper.ts'
-import { openBrowser, standStill, type TestBrowser } from '../harness/browser.ts'
-import { openShop, type Shop } from '../harness/shop.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { standStill } from '../harness/browser.ts'
 import { atBank, say } from './bank.ts'
+import { openStand } from './stand.ts'
 
 /** A merchant who keeps the cardholder on pages of its own: it prints `html`, and uploads what comes back. */
 
-let world: World
-let shop: Shop
-let browser: TestBrowser
-before(async () => {
-  world = await startWorld()
-  shop = await openShop(world)
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await shop?.close()
-  await world?.stop()
-})
+const { world, shop, browser } = await openStand()
 
 /** Browsers that ran the method, as the issuer saw them. */
 const prints = async (): Promise<Fields> =>

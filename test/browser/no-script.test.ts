@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { openBrowser, type TestBrowser } from '../harness/browser.ts'
-import { openShop, type Shop } from '../harness/shop.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { test } from 'node:test'
 import { say } from './bank.ts'
+import { openStand } from './stand.ts'
 
 /** A browser that runs no script pays too: the pages have buttons for it, and ask again by themselves. */
 
-let world: World
-let shop: Shop
-let browser: TestBrowser
-before(async () => {
-  world = await startWorld()
-  shop = await openShop(world)
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await shop?.close()
-  await world?.stop()
-})
+const { shop, browser } = await openStand()
 
 for (const { scenario, compInd } of [
   { scenario: 'frictionless', compInd: 'N' },

@@ -1,31 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { accepted, until } from '../conformance/client.ts'
 import { uploadMethod, waitsFor } from '../conformance/shopper.ts'
-import { openBrowser, standStill, type TestBrowser } from '../harness/browser.ts'
-import { openShop, type Shop, type Sold } from '../harness/shop.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { standStill } from '../harness/browser.ts'
+import type { Sold } from '../harness/shop.ts'
 import { atBank, say } from './bank.ts'
+import { openStand } from './stand.ts'
 
 /**
  * A merchant's client that knows one way: it prints the `html` of the status reply as the whole
  * page, and waits. Nothing is uploaded.
  */
 
-let world: World
-let shop: Shop
-let browser: TestBrowser
-before(async () => {
-  world = await startWorld()
-  shop = await openShop(world)
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await shop?.close()
-  await world?.stop()
-})
+const { world, shop, browser } = await openStand()
 
 const htmlOf = ({ shown }: Sold): string => shown.html ?? ''
 const compInd = async (sold: Sold) => (await shop.messages(sold, 'AReq')).map(({ threeDSCompInd }) => threeDSCompInd)

@@ -1,24 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { openBrowser, type TestBrowser } from '../harness/browser.ts'
-import { openShop, type Shop } from '../harness/shop.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { test } from 'node:test'
+import { openStand } from './stand.ts'
 
 /** Nobody answers the issuer. Its ten minutes for the cardholder are 30 s here, its 30 s for the browser to come 1.5 s. */
 
-let world: World
-let shop: Shop
-let browser: TestBrowser
-before(async () => {
-  world = await startWorld({ env: { TOLLGATE_TIME_SCALE: '0.05' } })
-  shop = await openShop(world)
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await shop?.close()
-  await world?.stop()
-})
+const { shop, browser } = await openStand({ env: { TOLLGATE_TIME_SCALE: '0.05' } })
 
 test('the time of a challenge runs out: the cardholder is told, and so is the shop, with the tab open or closed', async () => {
   const timedOut = { status: 'declined', error_code: '2003' }
