@@ -18,7 +18,7 @@ export type Invariant =
   | 'the same request has the same answer'
   | 'a CVV2 is gone when it is not needed'
   | 'an outcome is told once to each'
-  | 'every outcome is told'
+  | 'every outcome is reported'
   | 'delivered means accepted'
   | 'nothing is leased forever'
   | 'a lease is taken by an event or a claim'

@@ -181,13 +181,13 @@ export const planted: readonly Planted[] = [
     } }) } },
   { name: 'reverse another amount', breaks: ['every order ends', 'the books are equal', 'what is released is not charged'], wrap: {
     connector: (c) => ({ ...c, reverse: (ask, ...rest) => c.reverse({ ...ask, amountMinor: ask.amountMinor + 1n }, ...rest) }) } },
-  { name: 'drop a delivery row', breaks: ['every outcome is told', 'a card is told where it is due'], wrap:
+  { name: 'drop a delivery row', breaks: ['every outcome is reported', 'a card is told where it is due'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, deliveries: c.deliveries.slice(1) })), lease) })) },
   { name: 'tell a final status twice', breaks: ['an outcome is told once to each'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({
       ...c, deliveries: c.deliveries.flatMap((d) => [d, { ...d, deliveryNo: d.deliveryNo + c.deliveries.length }]) })), lease) })) },
   { name: 'answer before the commit', breaks: ['an acknowledged order exists', 'an invoice ends once'], wrap: answerBeforeTheCommit },
-  { name: 'believe a commit whose connection was lost', breaks: ['an acknowledged order exists', 'an attempt is recorded before it is sent', 'every order ends', 'the books are equal', 'nothing is leased forever', 'the same request has the same answer', 'a final status stays', 'every outcome is told'], wrap: believeTheCommit },
+  { name: 'believe a commit whose connection was lost', breaks: ['an acknowledged order exists', 'an attempt is recorded before it is sent', 'every order ends', 'the books are equal', 'nothing is leased forever', 'the same request has the same answer', 'a final status stays', 'every outcome is reported'], wrap: believeTheCommit },
   { name: 'send again on recovery', breaks: ['an attempt is sent once'], wrap: resendOnRecovery },
   { name: 'give a block of STANs out twice', breaks: ['names are used once'], wrap: {
     stores: (s) => ({ ...s, reserve: async (name, count) => (name === 'attempt' ? 1n : s.reserve(name, count)) }) } },
@@ -202,7 +202,7 @@ export const planted: readonly Planted[] = [
       claims.some((c) => c.orderId === row.orderId) ? row : { ...row, digest: Buffer.alloc(32) }) })) },
   { name: 'never look for what a dead process left', breaks: ['every order ends', 'nothing is leased forever'], wrap:
     inOrders((o) => ({ claimDue: async (...asked) => (await o.claimDue(...asked)).filter((d) => d.hadLease === undefined) })) },
-  { name: 'give a message up after the first failure', breaks: ['every outcome is told', 'a card is told where it is due'], wrap:
+  { name: 'give a message up after the first failure', breaks: ['every outcome is reported', 'a card is told where it is due'], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: t.state === 'due' ? 'given up' : t.state })), id) })) },
   { name: 'take a failed message for delivered', breaks: ['delivered means accepted', 'a card is told where it is due'], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: 'delivered' })), id) })) },
@@ -217,7 +217,7 @@ export const planted: readonly Planted[] = [
     inPulse('heart', (pulse, clock) => ({ beatenAt: { get: () => pulse.beatenAt, set: () => (pulse.beatenAt = clock.monotonic()) } })) },
   { name: 'judge the lease by the turns of its loop, not by its beats', breaks: ['nobody sends without its lease', 'an attempt is sent once'], wrap:
     inPulse('loop', (pulse) => ({ beatenAt: { get: () => pulse.turnedAt } })) },
-  { name: 'beat on for a loop that hangs', breaks: ['every order ends', 'nothing is leased forever', 'every outcome is told'], wrap:
+  { name: 'beat on for a loop that hangs', breaks: ['every order ends', 'nothing is leased forever', 'every outcome is reported'], wrap:
     inPulse('heart', () => ({ turnedAt: { get: () => Infinity } })) },
   { name: 'keep the lease of a step that is put back', breaks: ['a lease is taken by an event or a claim'], wrap: keepTheLease },
   { name: 'give the STANs of a failed commit out again', breaks: ['names are used once', 'an attempt is sent once'], wrap: reuseNumbers },

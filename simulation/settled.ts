@@ -79,18 +79,18 @@ function checkTold(
     const row = rows.find((r) => r.url === url && r.transactionNo === no)
     const whose = `transaction ${no} of order ${order.orderId} for ${url}`
     if (!row) {
-      breaks('every outcome is told', `there is no message of ${whose}`)
+      breaks('every outcome is reported', `there is no message of ${whose}`)
       continue
     }
     if (row.state === 'given up' && row.tries < maxTries)
-      breaks('every outcome is told', `${whose} was given up after ${row.tries} tries`)
+      breaks('every outcome is reported', `${whose} was given up after ${row.tries} tries`)
     const message = messageKey(order.orderId, kindWords[kind].callbackType, url)
     const heard = accepted.get(message) ?? 0
     if (row.state === 'delivered') accepted.set(message, heard - 1)
     if (row.state === 'delivered' && heard <= 0)
       breaks('delivered means accepted', `${whose} is delivered, and nobody accepted it`)
     if (row.state !== 'due') continue
-    if (row.dueAt! < wall - deliverySlackMs) breaks('every outcome is told', `${whose} is due since ${wall - row.dueAt!} ms`)
+    if (row.dueAt! < wall - deliverySlackMs) breaks('every outcome is reported', `${whose} is due since ${wall - row.dueAt!} ms`)
     if (row.lease !== undefined && model.isDead(row.lease))
       breaks('nothing is leased forever', `${whose} is in the hand of ${row.lease}`)
   }

@@ -48,11 +48,11 @@ const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
 export const lookedAt = 1_024
 
 /**
- * Takes what is due and in nobody's hand, a dead process's or the caller's own. Who holds least
- * comes first, message by message. Of each merchant so many are looked at and no more: those of
- * origins that are blocked may be a million. Where none of them can be taken, the answer says how
- * far it looked, and the next claim looks on from there. A message waits for the first try of an
- * older one of its order.
+ * Takes due messages that have no lease, or the lease of a dead process or of the caller. The
+ * merchant with the fewest messages in memory comes first, message by message. A claim looks at a
+ * bounded number of messages of each merchant, because a million may wait for blocked origins. If
+ * it can take none of them, it reports how far it looked, and the next claim goes on from there. A
+ * message waits for the first try of the older ones of its order.
  */
 const claim = statement<ClaimRecord>(`
   with looked as (

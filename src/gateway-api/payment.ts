@@ -32,7 +32,7 @@ export async function performPayment(asked: Asked): Promise<Reply | Refusal> {
       expiryYear: values.expire_year,
       printedName: values.card_printed_name,
     },
-    // A sale is told by its fields alone, as it always was.
+    // The digest of a sale leaves the operation out, so that stored digests keep their meaning.
     digest: (fingerprint) =>
       requestDigest(asked, saleRequest, asked.operation === 'sale' ? undefined : asked.operation, fingerprint),
   })

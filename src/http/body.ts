@@ -20,10 +20,9 @@ export type ReadBody = (stream: Readable, announcedBytes: number, limitBytes: nu
 export const smallBytes = 65_536
 
 /**
- * Reads bodies within bounded memory, each up to the limit of its route and not a piece further.
- * What is counted is memory taken for bytes that came: headers cost nothing, whatever length they
- * announce. Small bodies have room of their own, which large ones cannot take. Rejects when a body
- * is cut off.
+ * Reads bodies within bounded memory, and stops at the limit of the route. Only bytes that arrived
+ * count against the memory; an announced length does not. Small bodies have memory of their own,
+ * which large ones cannot take. Rejects when a body is cut off.
  */
 export function bodyReader({ maxBodiesBytes, maxConnections }: BodyLimits): ReadBody {
   const maxSmallBytes = maxConnections * smallBytes
