@@ -108,14 +108,13 @@ export function openLanes<Job>(s: LaneSettings<Job>): Lanes<Job> {
       }
   }
 
-  const room = (merchantId: bigint) => roomIn(s.places, size, merchants.get(merchantId)?.held ?? 0)
-
   return {
     put(merchantId, origin, job) {
       const merchant = merchants.get(merchantId) ?? { lanes: new Map(), ready: new Set(), held: 0, active: 0 }
       const known = merchant.lanes.get(origin)
       const lane = known ?? { queue: [], active: 0, failures: 0, pauseMs: s.firstPauseMs, openUntil: 0 }
-      if (room(merchantId) === 0 || isOpen(lane) || lane.queue.length >= queueLimit(lane)) return false
+      const isFull = roomIn(s.places, size, merchant.held) === 0
+      if (isFull || isOpen(lane) || lane.queue.length >= queueLimit(lane)) return false
       if (!known) remembered++
       merchants.set(merchantId, merchant)
       merchant.lanes.set(origin, lane)

@@ -154,8 +154,8 @@ export function openSender(s: SenderSettings): Sender {
     if (turns.length === 0) return
     const room = { all: Math.min(mostClaimed, free), common: places.common - lanes.size(), few: places.few }
     const { taken, passedOver } = await s.store.claimDue(await s.judge(), s.clock.now(), turns, room)
-    // The next look at a merchant starts where this one ended, or at the start if nothing was
-    // found.
+    // If all that was looked at was blocked, the next sweep goes on behind it. If nothing was taken,
+    // it begins again with the oldest. If something was taken, it looks from the same place again.
     const found = new Set(taken.map(({ merchantId }) => merchantId))
     for (const { merchantId } of turns) if (!found.has(merchantId)) lookFrom.delete(merchantId)
     for (const { merchantId, until } of passedOver) lookFrom.set(merchantId, until)

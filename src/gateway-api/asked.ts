@@ -52,7 +52,7 @@ export interface World {
   /** What the BIN table says of a card number. */
   issuerOf: (pan: string) => Issuer | undefined
   clock: Clock
-  /** In which pieces of what strangers send are read. */
+  /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
   random: Random
   log: Log
@@ -72,7 +72,6 @@ export interface World {
 /** Orders as they are stored, many reads sharing a round trip. */
 export interface OrderReader {
   byId(place: Place): Promise<Order | undefined>
-  newest(merchantId: bigint, clientOrderid: string): Promise<Order | undefined>
   signedAmounts: OrderStore['signedAmounts']
   shown(wanted: Place | { merchantId: bigint; clientOrderid: string }, serialNumber?: string): Promise<Shown | undefined>
 }

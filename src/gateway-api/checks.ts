@@ -276,18 +276,16 @@ export async function orderIsThisMerchants(asked: Asked): Promise<Refusal | unde
   const clientOrderid = 'client_orderid' in names ? names.client_orderid : names['client-order-id']
   const { merchantId } = asked.merchant!
   const { orders } = asked.world
-  const wanted = orderid === undefined ? { merchantId, clientOrderid } : { merchantId, orderId: orderid }
   if (shows(asked.operation)) {
+    const wanted = orderid === undefined ? { merchantId, clientOrderid } : { merchantId, orderId: orderid }
     const shown = await orders.shown(wanted, (asked.values as StatusRequest)['by-request-sn']?.toLowerCase())
     if (shown?.order.clientOrderid !== clientOrderid) return refuse('order not found')
     asked.order = shown.order
     asked.transaction = shown.transaction
     return undefined
   }
-  const order = await (orderid === undefined
-    ? orders.newest(merchantId, clientOrderid)
-    : orders.byId({ merchantId, orderId: orderid }))
-  if (!order || order.clientOrderid !== clientOrderid) return refuse('order not found')
+  const order = await orders.byId({ merchantId, orderId: orderid! })
+  if (order?.clientOrderid !== clientOrderid) return refuse('order not found')
   asked.order = order
   return undefined
 }

@@ -7,6 +7,7 @@ import { memberFor, type Endpoint, type RecurrentInitiator, type RecurrentScenar
 import type { RecurrentFacts } from '../order/order.ts'
 import { operations } from '../spec/gateway/operations.ts'
 import { rebillRequest } from '../spec/gateway/rebill.ts'
+import type { Pairs } from '../spec/field.ts'
 import type { Asked } from './asked.ts'
 
 /** What the endpoint adds to the table of a request, and what it lifts. */
@@ -24,12 +25,15 @@ export function needsHere(asked: Asked): Needs {
   return kind === 'rebill' ? needsOfRebill(asked) : kind === 'payment' ? needsOfPayment(asked) : {}
 }
 
+/** A field as it was sent, before any is read. */
+const sentIn = (pairs: Pairs, name: string): string => pairs.find(([other]) => other === name)?.[1].trim() ?? ''
+
 /** A cardholder who is to be authenticated has to come back. */
 function needsOfRebill({ entry, pairs, registry }: Asked): Needs {
-  const sent = (name: string) => pairs!.find(([other]) => other === name)?.[1].trim() ?? ''
-  const endpoint = memberFor(entry!, sent('currency'))
+  const endpoint = memberFor(entry!, sentIn(pairs!, 'currency'))
   if (!endpoint) return {}
-  const { initiator } = recurrenceOf({ recurrent_initiator: sent('recurrent_initiator') || undefined }, endpoint, registry)
+  const initiatorSent = sentIn(pairs!, 'recurrent_initiator') || undefined
+  const { initiator } = recurrenceOf({ recurrent_initiator: initiatorSent }, endpoint, registry)
   const own = endpoint.settings.mandatoryFields.filter((name) => Object.hasOwn(rebillRequest, name))
   return {
     required: new Set([...own, ...(endpoint.settings.threeDSecure && initiator === 'CARDHOLDER' ? ['redirect_url'] : [])]),
@@ -37,7 +41,7 @@ function needsOfRebill({ entry, pairs, registry }: Asked): Needs {
 }
 
 function needsOfPayment({ entry, pairs, operation }: Asked): Needs {
-  const currency = pairs!.find(([name]) => name === 'currency')?.[1].trim() ?? ''
+  const currency = sentIn(pairs!, 'currency')
   const endpoint = memberFor(entry!, currency === '' && entry!.endpoints.length === 1 ? entry!.endpoints[0]!.currency : currency)
   const required = new Set([
     ...(operation === 'account-verification' && entry!.endpoints.length !== 1 ? ['currency'] : []),

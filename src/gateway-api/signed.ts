@@ -6,9 +6,8 @@ import type { Asked } from './asked.ts'
 /**
  * Who signed a request of v4 (docs/choices.md, "OAuth"); undefined for every reason alike, so that
  * the answer says nothing. Whatever the request says of itself is looked at before any signature is
- * checked. Whether there is such a merchant, and whose the endpoint is, is for nobody to find out:
- * both take the same work as a signature that is wrong. The nonce is used up last, so that nobody
- * else can do it.
+ * checked. An unknown login and another merchant's endpoint take the same work as a wrong signature,
+ * so the time does not reveal either. The nonce is used up last, so that nobody else can do it.
  */
 export async function signerOf(asked: Asked, request: Incoming): Promise<Merchant | undefined> {
   const { world, registry, pairs, path, now, serialNumber } = asked

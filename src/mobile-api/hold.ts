@@ -75,6 +75,7 @@ export async function releaseHold(
     'the hold of a random sum is not there to release',
   )
 }
+
 function serialOf(merchantId: bigint, orderId: bigint): string {
   const hex = sha1Hex(`release of a random sum: ${merchantId} ${orderId}`)
   return [hex.slice(0, 8), hex.slice(8, 12), `5${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-')

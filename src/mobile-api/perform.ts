@@ -220,9 +220,9 @@ function requestOf(kind: MobileKind, values: JsonValues, clientAddress: string, 
 }
 
 /**
- * What filters count by until the merchant's check names another. Nothing signs what an app says of
- * itself, so the address that it calls from comes first; unless that is of a network of one's own,
- * as a proxy's is.
+ * The address that filters count by until the merchant's check names another. The app's own
+ * statement is not signed, so the calling address comes first, unless it is internal, as a proxy's
+ * is.
  */
 export const consumerAddress = (stated: string | undefined, clientAddress: string): string =>
   isInternal(clientAddress) ? (stated ?? clientAddress) : clientAddress

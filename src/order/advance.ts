@@ -143,7 +143,8 @@ export function openDoor(s: DoorSettings): Door {
     const entries = keys.open
     const works = new Map<string, Work>()
     const opened = await openWorks(entries, works, sources)
-    // Not before what is decided about was read: an order may have been moved and sent while the reading took its time, and what follows waits from then.
+    // Read the clock only after the orders are loaded. Loading may be slow, another process may move
+    // the order meanwhile, and every deadline below counts from this moment.
     const now = s.clock.now()
     const registry = s.registry()
     const numbers: bigint[] = []
@@ -214,8 +215,9 @@ export function openDoor(s: DoorSettings): Door {
   }
 
   /**
-   * Takes an order in hand and begins its new steps outside that this process leased. It stays there while any of its steps is done here, and no longer: what merely bears this lease,
-   * by a sweep whose answer was lost or since its card was not at hand, would be held for ever.
+   * Takes an order into memory and begins its new steps outside that this process leased. It stays
+   * in memory only while one of its steps is running here. A lease alone is not enough, or a lost
+   * reply would keep it for ever.
    */
   function takeInHand(order: Order, card: Card | undefined, isNew: (t: Transaction) => boolean): void {
     const key = placeKey(order)

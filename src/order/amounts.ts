@@ -128,6 +128,7 @@ function earlierSame(
  */
 function asksTheSame({ asked, amountMinor }: Transaction, { operation, amount, comment, idempotencyKey }: FollowAsk): boolean {
   if (asked?.operation !== operation || asked.comment !== comment) return false
-  const isNamedOtherwise = ![asked.idempotencyKey, idempotencyKey].includes(undefined) && asked.idempotencyKey !== idempotencyKey
-  return !isNamedOtherwise && (amount === undefined ? asked.whole === true : asked.whole !== true && amountMinor === amount.minor)
+  const haveKeys = asked.idempotencyKey !== undefined && idempotencyKey !== undefined
+  if (haveKeys && asked.idempotencyKey !== idempotencyKey) return false
+  return amount === undefined ? asked.whole === true : asked.whole !== true && amountMinor === amount.minor
 }

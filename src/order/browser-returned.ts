@@ -34,8 +34,8 @@ export function methodEvent(
 /**
  * The gateway's own page began the method: from now on it is waited for a short while only,
  * provided that the issuer could then be asked with what is known of the browser. The browser
- * itself knows better than the sale. Undefined where the wait has begun before, so that a reload
- * does not extend it, or cannot.
+ * itself knows better than the sale. Undefined if the wait has begun already, so that a reload does
+ * not extend it, or if too little is known of the browser.
  */
 export function methodBegunEvent(
   { request }: Order,
@@ -51,7 +51,7 @@ export function methodBegunEvent(
   return { is: 'method begun', transactionNo: no, of, learned: { browser, methodUntil }, dueAt: methodUntil }
 }
 
-/** Whether that needs nothing of the browser but the headers of any request. */
+/** Whether the sale and the headers of any request describe the browser well enough for an AReq. */
 export const saleDescribes = ({ request }: Order, { version }: Authentication): boolean =>
   describes({ ...browserOfSale(request.browser), acceptHeader: '*/*', userAgent: 'any', language: 'en' }, version)
 

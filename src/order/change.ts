@@ -11,6 +11,10 @@ export interface Place {
 
 export const placeKey = (place: Place): string => `${place.merchantId}/${place.orderId}`
 
+/** The key of a row's order. */
+export const recordKey = (row: { merchant_id: bigint; order_id: bigint }): string =>
+  placeKey({ merchantId: row.merchant_id, orderId: row.order_id })
+
 /** The same as columns. */
 export const placeRow = (place: Place) => ({ merchant_id: String(place.merchantId), order_id: String(place.orderId) })
 

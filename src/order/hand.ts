@@ -62,14 +62,11 @@ export function openHand(): Hand {
   }
 }
 
-const keysAt = (merchantId: bigint, gateId: bigint | undefined, isPaying: boolean): string[] => [
+const keysAt = (merchantId: bigint, gateId: bigint | string | undefined, isPaying: boolean): string[] => [
   `merchant ${merchantId}`,
   `gate ${gateId}`,
   `merchant ${merchantId} gate ${gateId}`,
   ...(isPaying ? [`paying ${gateId}`] : []),
 ]
 
-const keysOf = (order: Order): string[] => {
-  const { gateId } = head(order).result
-  return keysAt(order.merchantId, gateId === undefined ? undefined : BigInt(gateId), statusOf(order) === 'processing')
-}
+const keysOf = (order: Order): string[] => keysAt(order.merchantId, head(order).result.gateId, statusOf(order) === 'processing')

@@ -6,16 +6,15 @@ import type { FollowAsk } from './amounts.ts'
 import { head, type Order } from './order.ts'
 import { placeKey } from './change.ts'
 import type { OrderStore, RepeatRow } from './store.ts'
-import type { IdempotencyRow } from './store-idempotency.ts'
+import type { IdempotencyRow, KeyName } from './store-idempotency.ts'
 import { placeOf, type Advanced, type Entry, type Submission } from './submission.ts'
 import type { Work } from './work.ts'
 
-const heldForMs = 24 * 3_600_000
+/** How long an Idempotency-Key is held. */
+export const heldForMs = 24 * 3_600_000
 
 /** A request that came under a key. */
-export interface KeyedRequest {
-  merchantId: bigint
-  key: string
+export interface KeyedRequest extends KeyName {
   /** Equal for the same request. */
   digest: Buffer
   serialNumber: string
@@ -36,7 +35,7 @@ function keyedRequest(item: Submission): KeyedRequest | undefined {
 /** The serial number of the request that made the order. */
 const serialOf = (order: Order): string => head(order).serialNumber!
 
-export const keyName = ({ merchantId, key }: { merchantId: bigint; key: string }): string => `${merchantId}/${key}`
+export const keyName = ({ merchantId, key }: KeyName): string => `${merchantId}/${key}`
 
 /** A request and the transaction that it made, or that it repeats. */
 export interface Bound {
@@ -127,10 +126,7 @@ export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyR
 const answerOf = ({ is }: Submission, { orderId, transactionNo }: IdempotencyRow): Advanced =>
   is === 'accept' ? { is: 'accepted', orderId, repeat: true } : { is: 'repeated', transactionNo }
 
-/**
- * So that status finds the transaction by the serial number of a request that another one had made
- * it for.
- */
+/** Lets status find the transaction by the serial number of a request that repeated it. */
 export function repeatRow({ item, orderId, transactionNo }: Bound, at: number): RepeatRow {
   const about = { merchantId: placeOf(item).merchantId, orderId, transactionNo, at }
   if (item.is === 'accept') return { ...about, serialNumber: serialOf(item.order), operation: item.order.kind }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { openBatch, type Batch } from '../storage/batch.ts'
+import { openBatch } from '../storage/batch.ts'
 import type { Order } from './order.ts'
 import { placeKey, type Place } from './change.ts'
 import type { OrderStore } from './store.ts'
@@ -11,8 +11,6 @@ type Wanted = Place | { merchantId: bigint; clientOrderid: string }
 /** Reads of orders; many share a round trip, as polling merchants make more of them than of anything else. */
 export interface Reader {
   byId(place: Place): Promise<Order | undefined>
-  /** The newest order of a client_orderid. */
-  newest(merchantId: bigint, clientOrderid: string): Promise<Order | undefined>
   signedAmounts: OrderStore['signedAmounts']
   /** What a status shows of an order, by its id or the newest of a client_orderid. */
   shown(wanted: Wanted, serialNumber?: string): Promise<Shown | undefined>
@@ -28,13 +26,12 @@ export function openReader(store: OrderStore, clock: Clock, log: Log): Reader {
     return items.map((item) => ('orderId' in item ? item : byName.get(nameKey(item))))
   }
 
-  const batch: Batch<Wanted, Order | undefined> = openBatch({
+  const batch = openBatch<Place, Order | undefined>({
     name: 'reads',
-    run: async (items: Wanted[]) => {
-      const places = await placesOf(items)
-      const distinct = new Map(places.filter((place) => place !== undefined).map((place) => [placeKey(place), place]))
+    run: async (places) => {
+      const distinct = new Map(places.map((place) => [placeKey(place), place]))
       const orders = new Map((await store.load([...distinct.values()])).map((order) => [placeKey(order), order]))
-      return places.map((place) => place && orders.get(placeKey(place)))
+      return places.map((place) => orders.get(placeKey(place)))
     },
     ...shared,
   })
@@ -50,7 +47,6 @@ export function openReader(store: OrderStore, clock: Clock, log: Log): Reader {
   })
   return {
     byId: (place) => batch.submit({ merchantId: place.merchantId, orderId: place.orderId }),
-    newest: (merchantId, clientOrderid) => batch.submit({ merchantId, clientOrderid }),
     signedAmounts: (place) => store.signedAmounts(place),
     shown: (wanted, serialNumber) => statuses.submit({ wanted, serialNumber }),
     close: async () => void (await Promise.all([batch.close(), statuses.close()])),

@@ -262,3 +262,14 @@ export function signedAmountsOf(row: SignedAmountsRow | { currency: null }): rea
     { currency, amountText: row.payment_text, amountMinor: row.payment_minor },
   ]
 }
+
+export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group) group.push(item)
+    else groups.set(key, [item])
+  }
+  return groups
+}

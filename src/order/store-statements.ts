@@ -90,9 +90,12 @@ export const updateTransactions: Write = statement(`
     step text, due_at timestamptz, lease bigint, tries int, alarm text, final_at timestamptz)
   where t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = n.transaction_no`)
 
+const transactionColumns = `t.merchant_id, t.order_id, t.transaction_no, t.kind, t.origin, t.serial_number, t.parent_no,
+    t.state, t.amount_minor, t.amount_text, t.result, t.authentication, t.asked, t.step, t.due_at, t.lease, t.tries, t.alarm,
+    t.created_at, t.final_at`
+
 export const selectTransactions = statement<TransactionRecord>(`
-  select t.merchant_id, t.order_id, t.transaction_no, t.kind, t.origin, t.serial_number, t.parent_no, t.state, t.amount_minor, t.amount_text, t.result,
-    t.authentication, t.asked, t.step, t.due_at, t.lease, t.tries, t.alarm, t.created_at, t.final_at
+  select ${transactionColumns}
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id`)
 
@@ -101,8 +104,7 @@ export const selectTransactions = statement<TransactionRecord>(`
  * made or repeated. Without a name that is the newest that any request made.
  */
 export const selectShown = statement<TransactionRecord & { at: number; shown: number | null }>(`
-  select n.at, w.shown, t.merchant_id, t.order_id, t.transaction_no, t.kind, t.origin, t.serial_number, t.parent_no, t.state, t.amount_minor,
-    t.amount_text, t.result, t.authentication, t.asked, t.step, t.due_at, t.lease, t.tries, t.alarm, t.created_at, t.final_at
+  select n.at, w.shown, ${transactionColumns}
   from json_to_recordset($1) as n (at int, merchant_id bigint, order_id bigint, serial_number uuid)
   cross join lateral (select case
     when n.serial_number is null then

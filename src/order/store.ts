@@ -17,9 +17,9 @@ import {
 } from './store-idempotency.ts'
 import { loadShown, type Shown, type ShownWish } from './store-shown.ts'
 import * as sql from './store-statements.ts'
-import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type SignedAmount } from './store-rows.ts'
+import { attemptOf, cardOf, groupBy, orderOf, signedAmountsOf, transactionOf, type SignedAmount } from './store-rows.ts'
 import { saveOrders } from './store-save.ts'
-import { placeKey, placeRow, type Change, type Place } from './change.ts'
+import { placeRow, recordKey, type Change, type Place } from './change.ts'
 
 /** A claim of a client_orderid for a new order. */
 export interface KeyClaim extends Place {
@@ -125,7 +125,7 @@ export function openOrderStore(pool: Pool): OrderStore {
     },
     async sealedCards(places) {
       const rows = await pool.run(sql.selectCards, [asJson(places.map(placeRow))])
-      return new Map(rows.map((r) => [placeKey({ merchantId: r.merchant_id, orderId: r.order_id }), cardOf(r)]))
+      return new Map(rows.map((row) => [recordKey(row), cardOf(row)]))
     },
     async newestOrders(names) {
       const rows = await pool.run(sql.selectKeys, [
@@ -193,26 +193,15 @@ async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> 
     runner.run(sql.selectTransactions, wanted),
     runner.run(sql.selectAttempts, wanted),
   ])
-  const keyOf = (r: { merchant_id: bigint; order_id: bigint }) => placeKey({ merchantId: r.merchant_id, orderId: r.order_id })
-  const transactionsOf = groupBy(transactions, keyOf)
-  const attemptsOf = groupBy(attempts, keyOf)
+  const transactionsOf = groupBy(transactions, recordKey)
+  const attemptsOf = groupBy(attempts, recordKey)
   return orders.map((row) =>
     orderOf(
       row,
-      (transactionsOf.get(keyOf(row)) ?? []).map(transactionOf).sort((a, b) => a.no - b.no),
-      (attemptsOf.get(keyOf(row)) ?? []).map(attemptOf).sort((a, b) => a.no - b.no),
+      (transactionsOf.get(recordKey(row)) ?? []).map(transactionOf).sort((a, b) => a.no - b.no),
+      (attemptsOf.get(recordKey(row)) ?? []).map(attemptOf).sort((a, b) => a.no - b.no),
     ),
   )
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const group = groups.get(keyOf(item))
-    if (group) group.push(item)
-    else groups.set(keyOf(item), [item])
-  }
-  return groups
 }
 
 const keyRow = (r: sql.KeyRecord): KeyRow => ({

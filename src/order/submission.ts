@@ -20,16 +20,17 @@ export interface Accept {
   sealed: SealedCard
 }
 
-/** Something that happened to an order, or (`resume`) a step of it that was found in nobody's hand or whose time is over. */
+/** An event of an order, or (`resume`) a step that no process works on, or whose time is over. */
 export type Happened = (
-  | { is: 'event'; event: Event; /** Of an order that may be in nobody's hand, so that its next step can be done. */ card?: Card }
+  | { is: 'event'; event: Event; /** Given if the order may not be in memory, so that its next step can be done. */ card?: Card }
   | { is: 'resume'; transactionNo: number; card: Card }
   /** A merchant asks something of an approved order. */
   | {
       is: 'follow'
       ask: FollowAsk
       card: Card
-      /** Equal for the same request; only one with an Idempotency-Key needs it. */ digest?: Buffer
+      /** Equal for the same request; needed only with an Idempotency-Key. */
+      digest?: Buffer
     }
   /** Nothing happened to the order, but somebody asked. */
   | { is: 'noted' }
