@@ -18,7 +18,7 @@ const withoutCvv2: ReadonlySet<Invoice['state']> = new Set(['releasing', 'ordere
 /** The table of invoices. Each statement is a transaction of its own, so no lock outlives one. */
 export class Invoices {
   readonly rows = new Map<string, InvoiceRow>()
-  /** Told of every row that is written, with what was there before it. */
+  /** Called for every row that is written, with what was there before it. */
   onWrite: (after: InvoiceRow, before: InvoiceRow | undefined) => void = () => {}
   readonly nonces = new Set<string>()
   /** Those with something due, so that a sweep does not look at all there are. */

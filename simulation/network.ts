@@ -30,13 +30,13 @@ export interface Network {
   connect(actor: Actor): Duplex
   /** Cuts every connection. */
   cutAll(): void
-  /** Told of each message as it leaves a gateway. */
+  /** Called for each message as it leaves a gateway. */
   onSent: (actor: Actor, message: Message, connection: number) => void
-  /** Told of each connection that is gone. */
+  /** Called for each connection that closes. */
   onClosed: (connection: number) => void
-  /** Told of each message that reaches a gateway whole. */
+  /** Called for each message that reaches a gateway whole. */
   onReached: (message: Message) => void
-  /** Told of each order of which the acquirer has booked or taken back something. */
+  /** Called for each order of which the acquirer has booked or taken back something. */
   onBooked: (orderId: string) => void
 }
 

@@ -46,7 +46,7 @@ export interface LineParts {
   actor: Actor
   chance: Chance
   weather: DatabaseWeather
-  /** Told of each statement that comes to the database. */
+  /** Called for each statement that reaches the database. */
   reached?: (how: 'answered' | 'refused') => void
 }
 

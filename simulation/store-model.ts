@@ -44,15 +44,16 @@ export class StoreModel {
   readonly sums = new Sums(this.invoices)
   readonly counts: Counts
   readonly idempotency = new IdempotencyKeys(this.locks)
-  /** Told of every change that was committed, with what was stored before it. */
+  /** Called for every change that was committed, with what was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
   /**
-   * Told of each row that is free for another because its process was judged dead by its silence.
+   * Called for each row that is free for another because its process was judged dead by its
+   * silence.
    */
   onJudged: (lease: bigint) => void = () => {}
   /**
-   * Told of each claim of steps: those that were taken, as they were before, and whether there was
-   * room for more.
+   * Called for each claim of steps: those that were taken, as they were before, and whether there
+   * was room for more.
    */
   onClaimed: (by: Claimer, now: number, taken: readonly Step[], hadRoom: boolean) => void = () => {}
   readonly #repeats = new Map<string, RepeatRow>()

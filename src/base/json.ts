@@ -1,6 +1,6 @@
 /**
- * JSON from strangers: a text is gone over before JSON.parse sees it, for what JSON.parse lets pass
- * and for what would keep everybody waiting.
+ * JSON from strangers. A text is scanned before JSON.parse sees it, for what JSON.parse accepts
+ * without a word and for what would block the event loop.
  */
 import { atOnce, type InPieces } from './turn.ts'
 
@@ -30,7 +30,7 @@ const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', '
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** JSON.parse reads what was counted before, and in one go: `limits` say how much that is. */
+/** Reads an object. JSON.parse cannot be split into pieces, so `limits` bounds what it gets. */
 export function* objectReader(text: string, limits: JsonLimits): InPieces<Parsed> {
   if (text.length > limits.length) return { is: 'refused', why: 'too long' }
   yield ['bytes', text.length]

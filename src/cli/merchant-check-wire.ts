@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { isObject } from '../base/json.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Outgoing } from '../http/outgoing.ts'
 
@@ -38,8 +39,6 @@ function objectIn(text: string): Json | undefined {
     return undefined
   }
 }
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The value at a path such as `session.nonce`. */
 export function at(json: Json | undefined, path: string): unknown {

@@ -38,7 +38,7 @@ export interface Route {
 export interface ServerSettings extends BodyLimits {
   host: string
   port: number
-  /** Proxies that are believed what they say in X-Forwarded-For. */
+  /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies?: readonly Network[]
   random: Random
   log: Log
@@ -50,12 +50,14 @@ export interface Server {
   close(withinMs: number): Promise<void>
 }
 
-/** Of a body that is refused so much is still read, so that its sender comes to reading the answer. */
+/**
+ * How much of a rejected body is still read, so that the client gets as far as reading the reply.
+ */
 const discardBytes = 16 * 1_024 * 1_024
 const discardMs = 2_000
 /**
- * The request line and all headers together, cookies among them: what Node.js takes by itself,
- * whatever its version. What is longer is a 431, and no route hears of it.
+ * The limit for the request line and all headers together, cookies included. It is the default of
+ * Node.js, set here so that no version changes it. A longer head gets a 431 and reaches no route.
  */
 const maxHeaderBytes = 16_384
 
@@ -158,7 +160,7 @@ function register(
 }
 
 const empty: Body = { bytes: Buffer.alloc(0), overloaded: false, release: () => {} }
-/** Of a type that cannot be told. */
+/** The body of a request whose Content-Type cannot be read. */
 const unreadable: Body = { ...empty, bytes: undefined }
 
 const incoming = (request: FastifyRequest, { bytes, overloaded }: Body, trusted: readonly Network[]): Incoming => ({

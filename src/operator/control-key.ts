@@ -57,15 +57,21 @@ export async function keyComplaint(key: Secret<string>, use: KeyUse): Promise<st
 
 const isUuidOrHex = (text: string): boolean => /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$/i.test(text)
 
-/** The word lists are loaded here, since few commands need them. */
-async function looksRandom(text: string): Promise<boolean> {
+let estimator: ReturnType<typeof openEstimator> | undefined
+
+/** The word lists are loaded here, and once, since few commands need them. */
+async function openEstimator() {
   const [{ ZxcvbnFactory }, common, english] = await Promise.all([
     import('@zxcvbn-ts/core'),
     import('@zxcvbn-ts/language-common'),
     import('@zxcvbn-ts/language-en'),
   ])
   const dictionary = { ...common.dictionary, ...english.dictionary }
-  const estimate = new ZxcvbnFactory({ dictionary, graphs: common.adjacencyGraphs })
+  return new ZxcvbnFactory({ dictionary, graphs: common.adjacencyGraphs })
+}
+
+async function looksRandom(text: string): Promise<boolean> {
+  const estimate = await (estimator ??= openEstimator())
   // Dashes and dots between words make each word look like a few random characters.
   return [text, text.replaceAll(/[^A-Za-z0-9]/g, '')].every(
     (part) => estimate.check(part).guessesLog10 >= randomFromGuesses * part.length,

@@ -137,7 +137,8 @@ function leaseFindings({ alive, silent }: WorkFacts, now: number): Finding[] {
   return findings
 }
 
-const counted = (count: number | bigint, what: string): string => `${count} ${what}${BigInt(count) === 1n ? '' : 's'}`
+/** One or many. */
+export const counted = (count: number | bigint, what: string): string => `${count} ${what}${BigInt(count) === 1n ? '' : 's'}`
 
 function transactionFindings(f: WorkFacts, now: number): Finding[] {
   const overdue =

@@ -3,6 +3,7 @@ import countries from 'i18n-iso-countries'
 import { judgeTarget, type TargetPolicy } from '../http/address.ts'
 import type { AuthenticationPolicy, EndpointSettings, GateRow } from '../merchant/merchant.ts'
 import { usualRepeatWindowMs } from '../order/amounts.ts'
+import { heldForMs } from '../order/idempotency.ts'
 import { isOperation, operationNames, switchedAs, type Operation } from '../spec/gateway/operations.ts'
 import { rebillRequest } from '../spec/gateway/rebill.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
@@ -107,8 +108,10 @@ export function endpointComplaint(settings: EndpointSettings, installation: Targ
 /**
  * Every field that a payment may leave out: of the gateway API by name, of the mobile API by path.
  */
-const choosable = [saleRequest, rebillRequest, transferRequest, verificationRequest].flatMap((table: NeedTable) =>
-  Object.entries(table).flatMap(([name, { need }]) => (need === 'optional' ? [name] : [])),
+const choosable: ReadonlySet<string> = new Set(
+  [saleRequest, rebillRequest, transferRequest, verificationRequest].flatMap((table: NeedTable) =>
+    Object.entries(table).flatMap(([name, { need }]) => (need === 'optional' ? [name] : [])),
+  ),
 )
 type NeedTable = Readonly<Record<string, { need: unknown }>>
 
@@ -122,9 +125,9 @@ const namesIn = (text: string): string[] => (text === 'none' ? [] : [...new Set(
 /** `phone,order.description`, or `none`. A text is the complaint. */
 export function readMandatoryFields(text: string): string[] | string {
   const names = namesIn(text)
-  const unknown = names.find((name) => !Object.hasOwn(saleRequest, name) && !choosable.includes(name))
+  const unknown = names.find((name) => !Object.hasOwn(saleRequest, name) && !choosable.has(name))
   if (unknown === undefined) return names
-  return `${JSON.stringify(unknown)} is not a field of a payment. Optional by themselves are: ${[...new Set(choosable)].join(', ')}.`
+  return `${JSON.stringify(unknown)} is not a field of a payment. Optional by themselves are: ${[...choosable].join(', ')}.`
 }
 
 /** `state`, or `none`. A text is the complaint. */
@@ -138,13 +141,10 @@ export function readOptionalFields(text: string): string[] | string {
 export const descriptorComplaint = (text: string): string | undefined =>
   /^[^\p{Cc}]{1,64}$/u.test(text) ? undefined : 'a descriptor has one to 64 characters on one line'
 
-/** As long as an Idempotency-Key is held. */
-const longestRepeatWindowMs = 24 * 3_600_000
-
-/** `10min`, or `0`. A text is the complaint. */
+/** `10min`, or `0`; at most as long as an Idempotency-Key is held. A text is the complaint. */
 export function readRepeatWindow(text: string): number | string {
   const span = readSpan(text)
-  return span === undefined || span > longestRepeatWindowMs ? 'Say a span such as 10min, at most 24h, or 0 for none.' : span
+  return span === undefined || span > heldForMs ? 'Say a span such as 10min, at most 24h, or 0 for none.' : span
 }
 
 /** `sale=off,status=on`. A text is the complaint. */

@@ -159,8 +159,8 @@ export async function controlKeysOf(pool: Pool, kek: Secret<Buffer>): Promise<{ 
 
 const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)
 /**
- * Orders in the hand of a process are among what is due, by its index. Of those that beat they are
- * nobody's concern.
+ * Orders are counted for silent processes only. A leased transaction always has a due_at, so the
+ * index of what is due finds them.
  */
 const heartbeats = statement<{
   instance: string

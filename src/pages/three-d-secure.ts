@@ -140,8 +140,8 @@ async function methodPageOf(parts: ThreeDSecureParts, token: string, order: Meth
 }
 
 /**
- * Once more, when the page knows more of its browser than its headers say. Nobody waits for the
- * answer.
+ * The page's script reports its browser in full, where the headers were not enough to start the
+ * wait for the method. Nobody waits for the answer.
  */
 async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)

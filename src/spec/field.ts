@@ -22,8 +22,8 @@ export interface Kind<T> {
 }
 
 /**
- * As long as a text can be of so many characters: each may be two units of UTF-16, and some blanks
- * stand around it.
+ * The longest text, in UTF-16 units, that is read for a field of at most max characters: a
+ * character may take two units, and there may be blanks around it.
  */
 export const longestSpelling = (max: number): number => 2 * max + 1_024
 

@@ -8,8 +8,8 @@ export interface Pulse {
   /** Written by the main loop: when it last turned. */
   turnedAt: number
   /**
-   * Written by the heart, as all below: the last beat that the database confirmed, by the time from
-   * before it was written.
+   * Written by the heart, as are all below: when the last beat that the database confirmed was
+   * sent.
    */
   beatenAt: number
   /** When a lapse of the lease last ended. */

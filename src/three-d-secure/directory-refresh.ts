@@ -138,7 +138,7 @@ type Understood =
       speaks: { start?: string; end?: string }
       before: CardRange[]
       ranges: CardRange[]
-      /** Of a full load; a change leaves none out. */
+      /** Only for a full load: a change leaves no entry out. */
       leftOut?: string[]
     }
   | RangesFailure

@@ -39,7 +39,7 @@ export interface InboundParts {
   peers: ReadonlyMap<string, string>
   wanted(threeDSServerTransID: string): Promise<WantedResult | undefined>
   result(message: Message): Promise<ResultVerdict>
-  /** In which pieces a result is read. */
+  /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
   log: Log
   random: Random

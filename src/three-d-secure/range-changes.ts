@@ -161,7 +161,8 @@ function overlaps(ranges: readonly CardRange[], known: ReadonlySet<string>): str
 }
 
 /**
- * Of the ranges so far: the one that ends last, and of those with other contents the one that does.
+ * The range that ends last so far, and the one that ends last among those whose contents differ
+ * from it (`other`).
  */
 interface Reach {
   last?: CardRange

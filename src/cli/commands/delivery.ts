@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { counted } from '../../operator/doctor.ts'
 import { agoText } from '../../operator/moments.ts'
 import { Refused, WrongUsage } from '../../operator/refused.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
@@ -15,7 +16,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Pool } from '../../storage/pool.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, aMoment, anId, aNumber, jsonOption, oneOf } from './options.ts'
-import { counted, isoTime, paint, printJson, statusColour, table } from './present.ts'
+import { isoTime, paint, printJson, statusColour, table } from './present.ts'
 
 interface Filter {
   state?: 'due' | 'delivered' | 'given-up'

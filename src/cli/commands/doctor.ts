@@ -5,6 +5,7 @@ import { openLog, reasonOf } from '../../base/log.ts'
 import { keyComplaint } from '../../operator/control-key.ts'
 import {
   controlKeyFinding,
+  counted,
   directoryFindings,
   migrationFinding,
   ok,
@@ -20,7 +21,7 @@ import { controlKeysOf, directoryFacts, keysOpen, migrationFacts, serverFacts, w
 import { openPool, type Pool } from '../../storage/pool.ts'
 import { findInstallation, inWords, type Installation } from './installation.ts'
 import { jsonOption } from './options.ts'
-import { counted, paint, printable, printJson, statusColour } from './present.ts'
+import { paint, printable, printJson, statusColour } from './present.ts'
 
 export function addDoctorCommand(program: Command): void {
   program

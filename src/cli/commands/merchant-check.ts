@@ -6,12 +6,13 @@ import { secret, type Secret } from '../../base/secret.ts'
 import { openOutgoing } from '../../http/outgoing.ts'
 import { loadRegistry } from '../../merchant/store.ts'
 import { servesMobile } from '../../operator/control-key.ts'
+import { counted } from '../../operator/doctor.ts'
 import { Refused, WrongUsage } from '../../operator/refused.ts'
 import { checkMerchant, type Finding } from '../merchant-check-cases.ts'
 import { callerOf } from '../merchant-check-wire.ts'
 import { atOffice, findInstallation } from './installation.ts'
 import { aCurrency, jsonOption } from './options.ts'
-import { counted, printJson, table } from './present.ts'
+import { printJson, table } from './present.ts'
 
 interface Options {
   login?: string

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { secret, type Secret } from '../../base/secret.ts'
 import { keyComplaint, newControlKey, servesMobile } from '../../operator/control-key.ts'
+import { counted } from '../../operator/doctor.ts'
 import { agoText, spanText, timeText } from '../../operator/moments.ts'
 import { WrongUsage } from '../../operator/refused.ts'
 import { loginComplaint, nameComplaint } from '../../operator/settings.ts'
@@ -13,7 +14,7 @@ import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands, keyJson } from './merchant-key.ts'
 import { aSpan, judged, jsonOption, standardInput } from './options.ts'
-import { counted, facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
+import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
 
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
 const keyRules = `

@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import { minorToDecimal, currencyOf } from '../../base/money.ts'
+import { counted } from '../../operator/doctor.ts'
 import { agoText } from '../../operator/moments.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { findOrders, orderWithLife, resumeOrder, type OrderLine } from '../../operator/store-orders.ts'
 import { atOffice } from './installation.ts'
 import { aCurrency, aLimit, aMoment, anId, fitting, jsonOption } from './options.ts'
 import { orderJson, orderStory } from './order-story.ts'
-import { counted, isoTime, printJson, statusColour, table } from './present.ts'
+import { isoTime, printJson, statusColour, table } from './present.ts'
 
 interface FindOptions {
   merchant?: string

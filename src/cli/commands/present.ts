@@ -95,6 +95,3 @@ export function printJson(value: object): void {
 }
 
 export const isoTime = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString())
-
-/** One or many. */
-export const counted = (n: number, thing: string): string => `${n} ${thing}${n === 1 ? '' : 's'}`

@@ -4,7 +4,7 @@ import type { RefusalName } from '../refusals.ts'
 import { cardInfoReply, createCardRefReply, createCardRefRequest, createCardRefV4Reply } from './card.ts'
 import { createCardRefV4Request, getCardInfoRequest } from './card.ts'
 import { formulas, type Formula } from './control.ts'
-import { followRequest, repeatNote } from './follow.ts'
+import { followRequest, repeatNote, voidNote } from './follow.ts'
 import { rebillRequest } from './rebill.ts'
 import { asyncReply, type ReplyTable } from './reply.ts'
 import { saleRequest, verificationRequest } from './sale.ts'
@@ -39,7 +39,7 @@ export const operations = {
   'make-rebill':        { path: '/api/v2/make-rebill',         kind: 'rebill',    request: rebillRequest,          signed: formulas.rebill,       reply: asyncReply, refuses: inUse, means: 'another name of make-rebill-sale' },
   capture:              { path: '/api/v2/capture',             kind: 'follow',    request: followRequest,          signed: formulas['part of order'], reply: asyncReply, refuses: follows, means: 'takes what a preauthorisation holds, or a part of it', note: repeatNote },
   return:               { path: '/api/v2/return',              kind: 'follow',    request: followRequest,          signed: formulas['part of order'], reply: asyncReply, refuses: follows, means: 'gives money back, or a part of it; cancels a preauthorisation of which nothing was captured', note: repeatNote },
-  void:                 { path: '/api/v2/void',                kind: 'follow',    request: followRequest,          signed: formulas.order,        reply: asyncReply, refuses: follows, means: 'takes a payment back as a whole', note: repeatNote },
+  void:                 { path: '/api/v2/void',                kind: 'follow',    request: followRequest,          signed: formulas.order,        reply: asyncReply, refuses: follows, means: 'takes a payment back as a whole', note: voidNote },
   'create-card-ref':    { path: '/api/v2/create-card-ref',     kind: 'reference', request: createCardRefRequest,   signed: formulas.order,        reply: createCardRefReply, refuses: [], means: 'keeps the card of an approved payment under an id, for recurrent payments' },
   'create-card-ref-v4': { path: '/api/v4/create-card-ref',     kind: 'reference', request: createCardRefV4Request, signed: 'OAuth',               reply: createCardRefV4Reply, refuses: [], means: 'the same, signed with OAuth' },
   'get-card-info':      { path: '/api/v2/get-card-info',       kind: 'reference', request: getCardInfoRequest,     signed: formulas['card reference'], reply: cardInfoReply, refuses: [], means: 'tells what may be shown of a card that is kept' },

@@ -36,7 +36,7 @@ export const saleRequest = table({
   expire_month:         { is: month,              need: 'mandatory', guard: 'card',     means: 'month of expiry' },
   expire_year:          { is: year,               need: 'mandatory', guard: 'card',     means: 'year of expiry, two or four digits' },
   cvv2:                 { is: secretDigits(3, 4), need: 'mandatory', guard: 'secret',   means: 'never stored once an outcome is known' },
-  birthday:             { is: birthday,           need: 'optional',  guard: 'personal', means: "the customer's date of birth" },
+  birthday:             { is: birthday,           need: 'optional',  guard: 'personal', means: "the customer's date of birth, six or eight digits" },
   ssn:                  { is: text(32),           need: 'optional',  guard: 'personal', means: "the customer's social security number" },
   redirect_url:         { is: url,                need: 'optional',  guard: 'open',     means: 'where the cardholder returns; mandatory where the endpoint runs 3-D Secure' },
   redirect_success_url: { is: url,                need: 'optional',  guard: 'open',     means: 'where the cardholder returns when approved' },

@@ -1,4 +1,5 @@
 /** The machinery of the mobile API's tables: a row says what a JSON value at a path must be; `readJson` turns a body into values by path, or the one complaint that comes first. */
+import { isObject } from '../../base/json.ts'
 
 export interface JsonKind {
   /** What it must be, to complete "<path> must be …". */
@@ -86,7 +87,7 @@ export function readJson(
   }
   for (const [path, { need }] of Object.entries(fields))
     if (!values.has(path) && (need === 'mandatory' || needs.has(need) || required.has(path))) return `${path} may not be empty`
-  for (const path of parentsOf(fields)) if (!isObject(valueAt(body, path) ?? {})) return `${path} must be an object`
+  for (const path of parentsOf(fields)) if (!isObjectOrEmpty(valueAt(body, path) ?? {})) return `${path} must be an object`
   for (const [path, { is }] of Object.entries(fields))
     if (values.has(path) && !is.fits(values.get(path))) return `${path} must be ${is.must}`
   return values
@@ -102,8 +103,7 @@ const parentsOf = (fields: JsonTable): Set<string> =>
   )
 
 /** As of a field, empty text counts as absent. */
-const isObject = (value: unknown): boolean =>
-  value === '' || (typeof value === 'object' && value !== null && !Array.isArray(value))
+const isObjectOrEmpty = (value: unknown): boolean => value === '' || isObject(value)
 
 /** What is at a dotted path; only own members count. */
 export function valueAt(body: unknown, path: string): unknown {
