@@ -63,7 +63,7 @@ export async function measureBodies(
   return rows
 }
 
-/** A refusal is what these bodies get; a failure of the gateway is none. */
+/** Whether the gateway replied, if only to refuse the body; a 5xx is a failure. */
 export const isAnswered = ({ answer }: BodyRow): boolean => answer < 500
 
 async function sendAll(
@@ -84,7 +84,7 @@ async function sendAll(
   return answers
 }
 
-/** Since this was read last. */
+/** The longest turn since the last call: reading the metrics resets it. */
 async function longestTurnMs(origin: string): Promise<number | undefined> {
   const { body } = await request(`${origin}/metrics`)
   const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(await body.text())?.[1]

@@ -57,7 +57,6 @@ export const nestedMethodData: string = Buffer.from('['.repeat(3_000)).toString(
 /** Wherever a token or an id is asked for, one that does not exist: a stranger has no other. */
 export function worstRequests({ baseUrl, login, endpoints }: Site): WorstRequest[] {
   const plain = endpoints['plain']
-  const token = 'A'.repeat(22)
   const json = { 'content-type': 'application/json' }
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const post = (route: string, path: string, what: string, body: string, headers: Record<string, string> = form) =>
@@ -76,7 +75,6 @@ export function worstRequests({ baseUrl, login, endpoints }: Site): WorstRequest
     ...worstJson.map(([what, body]) => post('mobile sale', `dapi/v1/sale/${endpoints['mobile']}/a`, what, body, json)),
     upload('upload-pares-result', 'a PaRes that inflates', `md=x&paRes=${encodeURIComponent(paresBomb)}`),
     upload('upload-cres-result', 'a cres of nesting', `cres=${nestedCres}`),
-    post('hosted page', `3ds/${token}/pares`, 'a PaRes that inflates', `PaRes=${encodeURIComponent(paresBomb)}&MD=x`),
     post('method result', '3ds/collect', 'nesting', `threeDSMethodData=${nestedMethodData}`),
     get('a path of 16 KiB', '/a'.repeat(8_000)),
     get('cookies of 16 KiB', '', { cookie: 'a=b; '.repeat(3_200) }),
