@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
 import { accepted, newOrderId, refused, settled, status, statusOf, type Changes, type Fields, type Order } from './client.ts'
-import { approved, begin, booked, follow, followed, times, type FollowUp, type Initial } from './operations.ts'
+import { approved, begin, booked, follow, followed, keyed, times, type FollowUp, type Initial } from './operations.ts'
 
 /**
  * Idempotency-Key of payments, docs/choices.md, "Idempotency": for a day it names one request of
@@ -18,7 +18,6 @@ after(async () => {
   await world?.stop()
 })
 
-const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 const inUse = (reply: Fields, key: string): void => refused(reply, 11, `Idempotency-Key ${key} is already in use`)
 const sale = (changes: Changes, key?: string): Promise<Fields> =>
   begin(world, 'sale', changes, key === undefined ? {} : keyed(key))

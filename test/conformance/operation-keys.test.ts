@@ -5,7 +5,7 @@ import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { openAmounts, type Amounts } from './amounts.ts'
 import { accepted, newOrderId, refused, settled, until, type Changes, type Fields } from './client.ts'
-import { approved, begin, booked, bySerial, follow, followed, moved, notAllowed, part, times } from './operations.ts'
+import { approved, begin, booked, bySerial, follow, followed, keyed, moved, notAllowed, part, times } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
 
 /** Idempotency-Key of captures, returns and voids, docs/choices.md, "Idempotency". */
@@ -29,7 +29,6 @@ after(async () => {
 const movers: [FollowUp, Initial][] = [['capture', 'preauth'], ['return', 'sale']]
 
 describe('Idempotency-Key', { concurrency: 4 }, () => {
-  const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
   const keyInUse = (reply: Fields, { headers }: ReturnType<typeof keyed>): void =>
     refused(reply, 11, `Idempotency-Key ${headers['idempotency-key']} is already in use`)
   for (const [operation, begins] of movers) {

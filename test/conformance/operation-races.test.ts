@@ -97,7 +97,7 @@ describe('a follow-up equal to one that is open, or was just approved, answers w
       assert.notEqual(second.seen['processor-rrn'], undefined)
       assert.deepEqual((await booked(world, made)).length, 3)
     })
-    it(`${operation}: 64 times at once: exactly one, and one again a second later`, async () => {
+    it(`${operation}: 64 times at once, and once more when it is approved: exactly one`, async () => {
       const made = await approved(world, begins)
       for (const reply of await times(64, () => follow(world, operation, made, part('1.00')))) accepted(reply)
       await settled(world, made)

@@ -31,6 +31,9 @@ export async function post(world: World, operation: string, fields: Fields, { pa
   return readReply(await send('POST', url(world, operation, path), encodePairs(Object.entries(fields)), headers))
 }
 
+/** What sends a request under this Idempotency-Key. */
+export const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
+
 const given = (changes: Changes): Fields =>
   Object.fromEntries(Object.entries(changes).filter((pair): pair is [string, string] => pair[1] !== undefined))
 

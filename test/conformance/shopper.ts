@@ -156,6 +156,13 @@ export const password = 'hint'
 /** Where the merchant wants the CRes; a page of its shop, which the shopper stops short of. */
 export const notificationUrl = 'https://shop.example/three-d-secure/cres'
 
+/** Messages of one type about an authentication, as the issuer noted them. */
+export async function issuerMessages(world: World, id: string, type: string): Promise<Fields[]> {
+  const { body } = await send('GET', `${world.acsUrl}/admin/log?id=${id}`)
+  const { messages }: { messages: { type: string; message: Fields }[] } = JSON.parse(body)
+  return messages.filter((one) => one.type === type).map(({ message }) => message)
+}
+
 /** Opens the method URL as the hidden frame does; the page it answers with. */
 export function openMethod(seen: Fields, notifyUrl: string): Promise<Page> {
   const threeDSServerTransID = seen['tds-method-url-frame-3ds-server-trans-id'] ?? ''

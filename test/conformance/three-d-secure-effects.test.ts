@@ -24,6 +24,7 @@ import {
   base64url,
   browser,
   decoded,
+  issuerMessages,
   lasting,
   openChallenge,
 } from './shopper.ts'
@@ -63,11 +64,8 @@ describe('the telephone numbers of the sale', { concurrency: 4 }, () => {
     const { made, seen } = await atMethod(world, 'frictionless', changes)
     accepted(await uploadMethod(world, made, seen))
     await approvedOnce(world, made)
-    const id = seen['tds-method-url-frame-3ds-server-trans-id']
-    const log = (await (await fetch(`${world.acsUrl}/admin/log?id=${id}`)).json()) as {
-      messages: { type: string; message: Record<string, unknown> }[]
-    }
-    return log.messages.find(({ type }) => type === 'AReq')!.message
+    const id = seen['tds-method-url-frame-3ds-server-trans-id']!
+    return (await issuerMessages(world, id, 'AReq'))[0]!
   }
   it('reach the issuer as country code and number, where they say their country', async () => {
     const { homePhone, mobilePhone } = await atIssuer({ phone: '+442079460000', cell_phone: '00491701234567' })

@@ -310,7 +310,7 @@ describe('a gate that recognises repeats is asked again under the same names', (
         await approvedOnce(one, made, await asked(one.operation, made))
         assert.equal((await desk.messages()).repeats - repeats, times)
       })
-    test(`${one.what} unanswered three times is unknown, and taken back over a new line`, async () => {
+    test(`${one.what} unanswered three times is unknown, and taken back`, async () => {
       const made = await paid(one.payment)
       const heard = await lostBy(made, { no_answer: true }, 3)
       await takenBack(one, made, await asked(one.operation, made), heard)

@@ -40,13 +40,6 @@ after(async () => {
 
 const sell = (through: World, count: number): Promise<Order[]> => Promise.all(Array.from({ length: count }, () => order(through)))
 
-async function answers(): Promise<number> {
-  const { messages } = (await (await fetch(`${world.acquirerAdminUrl}/messages?limit=1000`)).json()) as {
-    messages: { direction: string; type: string }[]
-  }
-  return messages.filter(({ direction, type }) => direction === 'out' && type === '1210').length
-}
-
 const seconds = async (): Promise<number> =>
   (await desk.rows<{ at: number }>('select extract(epoch from clock_timestamp())::float8 as at'))[0]!.at
 
@@ -59,7 +52,7 @@ test('the database is away for ten seconds: what was answered meanwhile is appro
   await until(desk.entries, (all) => all.length === 20)
   for (const way of ways) way.refuse()
   const goneAt = await seconds()
-  assert.equal(await until(answers, (count) => count === 20), 20)
+  assert.equal(await until(desk.answers, (count) => count === 20), 20)
   await desk.rows(`update transaction set due_at = now() where order_id = $1 and step = 'await method'`, [resting.orderid])
   await until(seconds, (now) => now >= goneAt + 10)
   ways[0].accept()

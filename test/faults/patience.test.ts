@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { accepted, order, statusOf, until, type Order } from '../conformance/client.ts'
+import { times } from '../conformance/operations.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { bothBooks, ended, follow } from '../harness/follow.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
@@ -26,8 +27,6 @@ after(async () => {
   await world?.stop()
 })
 
-const times = <T>(count: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, make))
-
 interface Happened {
   event: string
   ms: number
@@ -39,14 +38,6 @@ const happened = (made: Order, transactionNo = 1): Promise<Happened[]> =>
     [made.orderid, transactionNo],
   )
 const events = async (made: Order, transactionNo?: number) => (await happened(made, transactionNo)).map(({ event }) => event)
-
-/** How many answers to authorisations the acquirer has written. */
-async function answers(): Promise<number> {
-  const { messages } = (await (await fetch(`${world.acquirerAdminUrl}/messages?limit=1000`)).json()) as {
-    messages: { direction: string; type: string }[]
-  }
-  return messages.filter(({ direction, type }) => direction === 'out' && type === '1210').length
-}
 
 const over = (made: Order) =>
   until(
@@ -72,7 +63,7 @@ test('a process is stopped, judged dead, and goes on before the deadline: what w
   )
   assert.ok((await events(released, 2)).includes('taken up'), 'it was judged dead')
   assert.equal((await ended(world, released, serial)).status, 'approved')
-  assert.equal(await until(answers, (count) => count === 11), 11)
+  assert.equal(await until(desk.answers, (count) => count === 11), 11)
   for (const one of sold) assert.equal((await statusOf(world, one)).status, 'processing')
   silent.child.kill('SIGCONT')
   for (const one of sold) {

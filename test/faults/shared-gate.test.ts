@@ -4,7 +4,7 @@ import { accepted, sale, statusOf, until, type Fields } from '../conformance/cli
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** Two merchants at one gate, of whom one keeps as many unanswered sales open as he is let. */
+/** Two merchants at one gate. One keeps as many unanswered sales open as the gateway allows. */
 
 let world: World
 let desk: FaultDesk

@@ -12,6 +12,8 @@ export interface FaultDesk {
   entries(orderId?: string): Promise<LedgerEntry[]>
   /** Messages the acquirer got since its start, by type; how many of them it had seen before, and how many had been reversed before they came. */
   messages(): Promise<{ byType: Record<string, number>; repeats: number; duplicates: number; forestalled: number }>
+  /** How many answers to authorisations the acquirer has written. */
+  answers(): Promise<number>
   /**
    * Changes settings of the sandbox's first gate, and waits until the gateway follows them and has
    * its line up.
@@ -73,6 +75,10 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
         duplicates: Number(duplicates),
         forestalled: Number(forestalled),
       }
+    },
+    async answers() {
+      const { messages } = (await ask('/messages?limit=1000')) as { messages: { direction: string; type: string }[] }
+      return messages.filter(({ direction, type }) => direction === 'out' && type === '1210').length
     },
     async gate(changes) {
       const [gate] = await rows<{ id: string }>(

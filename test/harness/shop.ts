@@ -11,7 +11,7 @@ import {
   type Fields,
   type Order,
 } from '../conformance/client.ts'
-import { secureOrder, whatNow, type TestCard } from '../conformance/shopper.ts'
+import { issuerMessages, secureOrder, whatNow, type TestCard } from '../conformance/shopper.ts'
 import { html, verbatim } from '../../src/http/page.ts'
 import type { World } from './world.ts'
 
@@ -104,12 +104,7 @@ export async function openShop(world: World): Promise<Shop> {
       assert.equal(shown['tds-status'], card.version === '1.0.2' ? 'PaReqForm' : 'MethodUrlFrame', JSON.stringify(shown))
       return { ...made, page: shown['redirect-to'] ?? '', shown }
     },
-    async messages({ shown }, type) {
-      const id = shown['tds-method-url-frame-3ds-server-trans-id']
-      const answer = await fetch(`${world.acsUrl}/admin/log?id=${id}`)
-      const { messages } = (await answer.json()) as { messages: { type: string; message: Fields }[] }
-      return messages.filter((one) => one.type === type).map(({ message }) => message)
-    },
+    messages: ({ shown }, type) => issuerMessages(world, shown['tds-method-url-frame-3ds-server-trans-id']!, type),
     async pay(page, sold) {
       const link = html`<a href="${sold.page}">Pay now</a>`
       await page.goto(shop.print(sold, shopPage('Your basket', link.text)))

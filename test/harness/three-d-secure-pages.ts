@@ -100,7 +100,6 @@ export async function openPages() {
     collected,
     returned,
     answers,
-    port: sandbox.port,
     put(order: PageOrder): string {
       const token = `T-_${String(++made).padStart(19, '0')}`
       orders.set(token, order)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { encodePairs, formType, settled, until, type Fields, type Order } from '../conformance/client.ts'
-import { atMethod, load, whatNow } from '../conformance/shopper.ts'
+import { atMethod, issuerMessages, load, whatNow } from '../conformance/shopper.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
 /**
@@ -54,12 +54,7 @@ const post = (sold: Sold, path: string, fields: Fields, headers: Fields = {}) =>
     body: encodePairs(Object.entries(fields)),
     redirect: 'manual',
   })
-const areqs = async ({ id }: Sold): Promise<Fields[]> => {
-  const { messages } = (await (await fetch(`${world.acsUrl}/admin/log?id=${id}`)).json()) as {
-    messages: { type: string; message: Fields }[]
-  }
-  return messages.filter(({ type }) => type === 'AReq').map(({ message }) => message)
-}
+const areqs = ({ id }: Sold): Promise<Fields[]> => issuerMessages(world, id, 'AReq')
 const isAtMethod = async ({ made }: Sold) => (await whatNow(world, made))['tds-status'] === 'MethodUrlFrame'
 
 test("the issuer hears the cardholder's address from a trusted proxy, and that of the sale where the connection's is the proxy's own", async () => {

@@ -120,9 +120,9 @@ export const over = async (tries: number) => {
 }
 
 /**
- * Moves the clock in twelve steps, each of which makes the duty look again. Where something must
- * have come of it, on goes the clock minute by minute until it has: a slow machine has not ended
- * one look when the next step comes, and then waits for another.
+ * Moves the clock in twelve steps, each of which makes the duty look again. With until, the clock
+ * then goes on minute by minute until it holds: on a slow machine a look may still be running when
+ * the next step comes.
  */
 export async function passes(clock: HandClock, ms: number, until?: () => boolean) {
   const step = async (byMs: number) => {

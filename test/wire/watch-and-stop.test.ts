@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
+import { sale, until } from '../conformance/client.ts'
+import { metricsOf } from '../harness/metrics.ts'
 import { startWorld, type World } from '../harness/world.ts'
-import { sale } from '../conformance/client.ts'
 
 let world: World
 const origin = () => new URL(world.baseUrl).origin
@@ -39,12 +40,8 @@ test('/metrics counts requests by outcome and changes by batch', async () => {
 test('/metrics counts an answer of the acquirer that belongs to no request', async () => {
   await acquirer('faults', { match: { times: 1 }, do: { wrong_stan: true } })
   await sale(world)
-  for (const since = Date.now(); ;) {
-    const metrics = await (await fetch(`${origin()}/metrics`)).text()
-    if (/^tollgate_acquirer_strays_total\{gate="\d+",kind="unexpected"\} 1$/m.test(metrics)) return
-    assert.ok(Date.now() - since < 120_000, metrics)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  const strays = async () => (await metricsOf(world))('tollgate_acquirer_strays_total{gate="1",kind="unexpected"}')
+  assert.equal(await until(strays, (count) => count === 1), 1)
 })
 
 test('a stop with 60 sales at the acquirer loses none, leaves none open and ends', async () => {
