@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { openBatch } from '../storage/batch.ts'
+import { openBatch, type Batch } from '../storage/batch.ts'
 import type { Order } from './order.ts'
 import { placeKey, type Place } from './change.ts'
 import type { OrderStore } from './store.ts'
@@ -26,12 +26,13 @@ export function openReader(store: OrderStore, clock: Clock, log: Log): Reader {
     return items.map((item) => ('orderId' in item ? item : byName.get(nameKey(item))))
   }
 
-  const batch = openBatch<Place, Order | undefined>({
+  const batch: Batch<Wanted, Order | undefined> = openBatch({
     name: 'reads',
-    run: async (places) => {
-      const distinct = new Map(places.map((place) => [placeKey(place), place]))
+    run: async (items: Wanted[]) => {
+      const places = await placesOf(items)
+      const distinct = new Map(places.filter((place) => place !== undefined).map((place) => [placeKey(place), place]))
       const orders = new Map((await store.load([...distinct.values()])).map((order) => [placeKey(order), order]))
-      return places.map((place) => orders.get(placeKey(place)))
+      return places.map((place) => place && orders.get(placeKey(place)))
     },
     ...shared,
   })
