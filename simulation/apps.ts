@@ -139,7 +139,7 @@ export function openApps({ chance, slots, asking, servers, cardholders, sumPayer
   function call(slot: Slot, { kind, endpointId, invoiceId }: Initiated, what: '' | `/${string}`, body: object) {
     told.trace(() => `app      ${invoiceId} asks ${slot.name}${what === '' ? ` for a ${kind}` : ` for ${what.slice(1)}`}`)
     return ask(slot, async (gateway): Promise<Said> => {
-      const answer = await gateway.apps(`/dapi/v1/${kind}/${endpointId}/${invoiceId}${what}`, body)
+      const answer = await gateway.call('POST', `/dapi/v1/${kind}/${endpointId}/${invoiceId}${what}`, JSON.stringify(body))
       return { status: answer.status, body: JSON.parse(String(answer.body)) as Said['body'] }
     })
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import { startHeart } from '../src/storage/heart.ts'
 import { openPulse, type Pulse } from '../src/storage/pulse.ts'
-import { startHeartbeat, type Heartbeat, type HeartbeatStore } from '../src/storage/store-heartbeat.ts'
+import type { HeartbeatStore, HeartStart } from '../src/storage/store-heartbeat.ts'
 
 /**
  * The thread of a heart: its clock goes on and its connection answers while the main loop is busy.
@@ -14,29 +14,21 @@ export interface HeartThread {
   endHung: () => void
 }
 
-interface BeatingParts {
+interface HeartParts {
   name: string
   clock: Clock
   log: Log
-  stores: { heartbeat: HeartbeatStore }
   thread: HeartThread
   wrap: { pulse?: (pulse: Pulse, seenBy: 'loop' | 'heart', clock: Clock) => Pulse }
 }
 
 /** The real heart, on the clock and the connection of its thread. */
-export function startBeating(parts: BeatingParts, processId: bigint, inHand: () => number): Promise<Heartbeat> {
-  const { name, clock, log, thread, wrap } = parts
+export function heartOf({ name, clock, log, thread, wrap }: HeartParts): { heart: HeartStart; pulse: Pulse } {
   const pulse = openPulse()
   const seenBy = (side: 'loop' | 'heart') => wrap.pulse?.(pulse, side, clock) ?? pulse
-  return startHeartbeat({
-    store: parts.stores.heartbeat,
-    processId,
-    instance: name,
-    clock,
-    log,
-    inHand,
+  return {
     pulse: seenBy('loop'),
-    heart: ({ onMode }) =>
+    heart: ({ processId, onMode }) =>
       startHeart({
         enter: () => thread.store.enter(processId, name),
         beat: () => thread.store.beat(processId),
@@ -47,5 +39,5 @@ export function startBeating(parts: BeatingParts, processId: bigint, inHand: () 
         onMode: (mode) => void clock.after(0, () => onMode(mode)),
         endHung: thread.endHung,
       }),
-  })
+  }
 }

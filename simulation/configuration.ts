@@ -1,8 +1,8 @@
 import { checkDigitHolds } from '../src/base/luhn.ts'
 import { secret } from '../src/base/secret.ts'
-import type { Enrolment } from '../src/order/authenticate.ts'
 import { registryOf, type Endpoint, type Gate, type GateRow, type Registry } from '../src/merchant/merchant.ts'
-
+import { enrolmentBy, type LoadedRanges } from '../src/three-d-secure/enrolment.ts'
+import { openRanges, type CardRange } from '../src/three-d-secure/ranges.ts'
 import { filters } from './filters.ts'
 
 const answerTimeoutMs = 15_000
@@ -124,18 +124,31 @@ export const cards = ['4111111111111111', '5555555555554444', '4242424242424242'
 /** One of them so often that its wrong sums are used up. */
 export const sumCards = [cards[0], cards[0], cards[0], cards[1]] as const
 
-/** In no card range. */
-const unknownCard = '4000000000000002'
+/** In no card range, and of a network that nobody speaks for. */
+const unknownCard = '6011111111111117'
 export const secureCards = [...cards, ...cards, ...cards, unknownCard] as const
 
 /** Directory servers; each speaks for its own card ranges only. */
 export const directories = ['north', 'south'] as const
 export type Directory = (typeof directories)[number]
 
-const ranges: Record<(typeof cards)[number], Enrolment> = {
-  '4111111111111111': { is: 'enrolled', directory: 'north', version: '2.2.0', methodUrl: 'https://issuer.test/method' },
-  '5555555555554444': { is: 'enrolled', directory: 'south', version: '2.1.0' },
-  '4242424242424242': { is: 'enrolled', directory: 'south', version: '2.2.0', methodUrl: 'https://issuer.test/method' },
+const range = (pan: string, directory: Directory, version: string, threeDSMethodURL?: string): CardRange => ({
+  directory,
+  startRange: pan,
+  endRange: pan,
+  acsStartProtocolVersion: '2.1.0',
+  acsEndProtocolVersion: version,
+  acsInfoInd: [],
+  ...(threeDSMethodURL === undefined ? {} : { threeDSMethodURL }),
+})
+
+export const cardRanges: LoadedRanges = {
+  ...openRanges([
+    range('4111111111111111', 'north', '2.2.0', 'https://issuer.test/method'),
+    range('5555555555554444', 'south', '2.1.0'),
+    range('4242424242424242', 'south', '2.2.0', 'https://issuer.test/method'),
+  ]),
+  loaded: () => true,
 }
 
 /**
@@ -156,7 +169,11 @@ export function legacyCard(number: number): string {
 export const isLegacyCard = (pan: string, { bin, lastFour }: { bin: string; lastFour: string }): boolean =>
   legacyDirectories.some((name) => pan.startsWith(legacyPrefixes[name])) && pan.startsWith(bin) && pan.endsWith(lastFour)
 
-export function enrolmentOf(pan: string): Enrolment {
-  const directory = legacyDirectories.find((name) => pan.startsWith(legacyPrefixes[name]))
-  return directory ? { is: 'to be asked', directory } : (ranges[pan as (typeof cards)[number]] ?? { is: 'not enrolled' })
-}
+/** The networks that each of them speaks for. */
+export const legacyNetworksOf = { 'old-north': ['VISA'], 'old-south': ['MASTERCARD'] } as const
+
+export const enrolmentOf = enrolmentBy({
+  ranges: () => cardRanges,
+  directories,
+  legacy: legacyDirectories.map((name) => ({ name, networks: legacyNetworksOf[name] })),
+})

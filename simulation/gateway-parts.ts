@@ -9,17 +9,16 @@ import type { Performer as Uploader } from '../src/gateway-api/checks.ts'
 import type { Outgoing } from '../src/http/outgoing.ts'
 import type { Answer } from '../src/http/server.ts'
 import type { Registry } from '../src/merchant/merchant.ts'
-import type { takeSum, SumView } from '../src/mobile-api/sum-page.ts'
 import type { Door } from '../src/order/advance.ts'
 import type { OutsideStep, Performer } from '../src/order/perform.ts'
 import type { hostedOrders } from '../src/pages/three-d-secure-order.ts'
 import type { LegacyDirectory } from '../src/three-d-secure/directory-legacy.ts'
+import type { Results } from '../src/three-d-secure/inbound.ts'
 import type { Pulse } from '../src/storage/pulse.ts'
 import type { Heartbeat } from '../src/storage/store-heartbeat.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
 import type { HeartThread } from './beating.ts'
 import type { Invoices } from './invoices.ts'
-import type { ResultParts } from './results.ts'
 import type { Stores } from './store-line.ts'
 import type { StoreModel } from './store-model.ts'
 import type { Sums } from './sums.ts'
@@ -47,6 +46,8 @@ export interface GatewayParts {
   wrap: Wraps
 }
 
+export type Performers = Record<OutsideStep, Performer>
+
 /** Where a planted bug gets between the parts. */
 export interface Wraps {
   stores?: (stores: Stores, parts: GatewayParts) => Stores
@@ -54,14 +55,14 @@ export interface Wraps {
   /** The memory that the main loop shares with the heart, as one of them sees it. */
   pulse?: (pulse: Pulse, seenBy: 'loop' | 'heart', clock: Clock) => Pulse
   connector?: (connector: Connector, parts: GatewayParts, strays: Strays) => Connector
-  performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>
-  door?: (door: Door, performers: Record<OutsideStep, Performer>, parts: GatewayParts) => Door
-  results?: (results: ResultParts, parts: GatewayParts) => ResultParts
+  performers?: (performers: Performers) => Performers
+  door?: (door: Door, performers: Performers, parts: GatewayParts) => Door
+  results?: (results: Results, parts: GatewayParts) => Results
   inbound?: (inbound: Gateway['result'], parts: GatewayParts) => Gateway['result']
   uploads?: (uploads: Uploads) => Uploads
-  hosted?: (hosted: Hosted, performers: Record<OutsideStep, Performer>, parts: GatewayParts) => Hosted
-  /** What merchants' servers are asked and told. */
-  merchantCalls?: (outgoing: Outgoing, parts: GatewayParts) => Outgoing
+  hosted?: (hosted: Hosted, performers: Performers, parts: GatewayParts) => Hosted
+  /** What merchants' servers are asked and sent. */
+  outgoing?: (outgoing: Outgoing, parts: GatewayParts) => Outgoing
   /** What the statements do to the tables. */
   model?: (model: StoreModel) => void
   /** The table of invoices. */
@@ -71,8 +72,6 @@ export interface Wraps {
   /** The books of the other end: a bug of the acquirer. */
   ledger?: (ledger: Ledger) => Ledger
 }
-
-export type SumAnswer = Parameters<typeof takeSum>[3]
 
 export interface Uploads {
   method: Uploader
@@ -88,13 +87,8 @@ export interface Gateway {
   served: Served
   uploads: Uploads
   hosted: Hosted
-  /** The page that asks a cardholder for a random sum. */
-  sums: {
-    view(pageToken: string): Promise<SumView | undefined>
-    take(pageToken: string, answer: SumAnswer): ReturnType<typeof takeSum>
-  }
-  /** A request of an app. */
-  apps(path: string, body: object): Promise<Answer>
+  /** A request over HTTP; the path without the base path. */
+  call(method: 'GET' | 'POST', path: string, body?: string): Promise<Answer>
   /**
    * A result that this directory server posts: the text to answer with, or nothing where it could
    * not be stored.

@@ -12,7 +12,7 @@ import {
 import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
 import type { LegacyDirectory } from '../src/three-d-secure/directory-legacy.ts'
 import type { Actor } from './clock.ts'
-import type { LegacyDirectoryName } from './configuration.ts'
+import { legacyNetworksOf, type LegacyDirectoryName } from './configuration.ts'
 import type { IssuerParts } from './issuer-weather.ts'
 import type { AtIssuer } from './issuers.ts'
 import type { LegacyNetwork } from './legacy-keys.ts'
@@ -73,7 +73,7 @@ export function openLegacyIssuers(
   const issuers: LegacyIssuers = {
     directories: names.map((name) => ({
       name,
-      networks: [],
+      networks: legacyNetworksOf[name],
       url: `https://${name}.test/vereq`,
       tls: {},
       roots: [networks[name].root],

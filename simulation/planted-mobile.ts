@@ -18,7 +18,7 @@ const inRows = (change: (invoices: Invoices) => Partial<Invoices>): Wraps => ({
 
 /** Changes what merchants' servers say of an invoice. */
 const inChecks = (change: (ask: () => Promise<Reply>, invoice: OpenInvoice, parts: GatewayParts) => Promise<Reply>): Wraps => ({
-  merchantCalls: (outgoing: Outgoing, parts) => ({
+  outgoing: (outgoing: Outgoing, parts) => ({
     ...outgoing,
     async send(request) {
       const invoice = request.url.endsWith('/check') ? await askedAbout(request, parts) : undefined

@@ -10,7 +10,7 @@ import { emvVersion, type Authentication } from '../src/three-d-secure/authentic
 import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Json } from './issuer-messages.ts'
 import { inTables, type Planted } from './planting.ts'
-import { cardOf } from './results.ts'
+import { openCards } from '../src/order/cards.ts'
 
 /** Changes what is saved. */
 const inChanges = (change: (one: Change) => Change): Wraps =>
@@ -43,7 +43,7 @@ const authenticatedInstead = (wanted: (event: Extract<Event, { is: 'not authenti
 
 /** The browser says that the challenge was passed, and nobody waits for the directory server. */
 const believeTheBrowser: Wraps = {
-  door: (door, _performers, { stores, keys }) => ({
+  door: (door, _performers, { stores, keys, random }) => ({
     ...door,
     async submit(submission: Exclude<Submission, Accept> | Accept) {
       if (submission.is !== 'event' || submission.event.is !== 'challenge returned') return door.submit(submission)
@@ -56,7 +56,7 @@ const believeTheBrowser: Wraps = {
         verified: 'AUTHENTICATED',
         eci: '05',
       } as const
-      return door.submit({ ...submission, event, card: await cardOf(stores.orders, keys, submission) })
+      return door.submit({ ...submission, event, card: await openCards({ ...stores, keys, random }).cardOf(submission) })
     },
   }),
 }
@@ -221,7 +221,7 @@ const askForTheLate: Wraps = {
       const [order] = place ? await parts.stores.orders.load([place]) : []
       const [transaction] = order?.transactions ?? []
       if (!order || !transaction || transaction.state === 'awaiting method') return hosted.browserCollected(token, collected)
-      await performers.authenticate({ order, card: await cardOf(parts.stores.orders, parts.keys, order) }, transaction)
+      await performers.authenticate({ order, card: await openCards({ ...parts, ...parts.stores }).cardOf(order) }, transaction)
     },
   }),
 }

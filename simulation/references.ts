@@ -1,27 +1,5 @@
-import type { Random } from '../src/base/random.ts'
-import {
-  drawIds,
-  drawUnique,
-  sealDestination,
-  sealForReference,
-  type CardReference,
-  type NewDestination,
-  type NewReference,
-} from '../src/card/reference.ts'
-import type { Destination } from '../src/card/store-references.ts'
-import type { KeyRing } from '../src/storage/store-keys.ts'
-
-/** What src/card/store-references.ts answers, over the model. */
-export interface ReferenceStore {
-  register(fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference>
-  find(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
-  registerDestination(
-    fresh: NewDestination,
-    keys: KeyRing,
-    random: Random,
-  ): Promise<{ dstCardRefId: bigint; uniqueReference: number }>
-  findDestination(merchantId: bigint, id: bigint): Promise<Destination | undefined>
-}
+import { drawIds, drawUnique, sealDestination, sealForReference, type CardReference } from '../src/card/reference.ts'
+import type { Destination, ReferenceStore } from '../src/card/store-references.ts'
 
 type Row = Destination & { uniqueReference: number; whole: CardReference | undefined }
 

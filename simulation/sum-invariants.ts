@@ -1,7 +1,7 @@
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import { isRandomSum, type Order } from '../src/order/order.ts'
 import { configuration } from './configuration.ts'
-import type { SumAnswer } from './gateway-parts.ts'
+import type { SumAnswer } from './sum-payers.ts'
 import type { Breaks } from './invariant.ts'
 import { invoiceKey, type InvoiceRow } from './invoices.ts'
 import type { Initiated } from './merchant-servers.ts'

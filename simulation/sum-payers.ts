@@ -1,8 +1,13 @@
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import type { Asking, Slot } from './asking.ts'
 import type { Chance } from './chance.ts'
-import type { SumAnswer } from './gateway-parts.ts'
 import type { Initiated } from './merchant-servers.ts'
+
+/** What a cardholder types into the form that was shown for this try. */
+export interface SumAnswer {
+  answerNo: number
+  typed: string
+}
 
 export interface SumPayerParts {
   chance: Chance
@@ -51,7 +56,8 @@ export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnsweri
     onAnswering(invoice, answer)
     for (let n = 0; n < tries; n++) {
       trace(() => `holder   ${invoice.invoiceId} is answered ${answer.typed} for the ${answer.answerNo}. time`)
-      const taken = await ask(slot ?? chance.pick(slots), async (gateway) => ({ is: await gateway.sums.take(token, answer) }))
+      const form = new URLSearchParams({ answer: String(answer.answerNo), sum: answer.typed })
+      const taken = await ask(slot ?? chance.pick(slots), ({ call }) => call('POST', `/random-sum/${token}`, String(form)))
       if (taken) return
       await pause(chance.between(200, 4_000))
     }
@@ -64,10 +70,10 @@ export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnsweri
       let wrongs = way === 'wrong first' ? chance.whole(1, 2) : way === 'wrong' || way === 'wrong at both' ? 9 : 0
       for (let n = 0; n < 12; n++) {
         await pause(chance.between(300, 9_000))
-        const view = (await ask(chance.pick(slots), async (gateway) => ({ is: await gateway.sums.view(token) })))?.is
-        if (view && view.is !== 'asking') return
-        if (!view) continue
-        const { answerNo } = view
+        const page = await ask(chance.pick(slots), ({ call }) => call('GET', `/random-sum/${token}`))
+        if (page?.status !== 200) continue
+        const answerNo = Number(/name="answer" value="(\d+)"/.exec(String(page.body))?.[1] ?? 0)
+        if (answerNo === 0) return
         const wrong = { answerNo, typed: spelled(wrongOf(invoice)) }
         const right = { answerNo, typed: spelled(heldOf(invoice)) }
         if (chance.happens(0.1)) await send(invoice, token, { answerNo, typed: 'what was held' })

@@ -60,6 +60,25 @@ const insertReference = statement<object>(`
   from card_number_ref n where n.merchant_id = $1 and n.fingerprint = $2
   on conflict do nothing`)
 
+/** The card references of a cell. The seam where the simulation puts its model. */
+export interface ReferenceStore {
+  register(fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference>
+  find(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
+  registerDestination(
+    fresh: NewDestination,
+    keys: KeyRing,
+    random: Random,
+  ): Promise<{ dstCardRefId: bigint; uniqueReference: number }>
+  findDestination(merchantId: bigint, id: bigint): Promise<Destination | undefined>
+}
+
+export const openReferenceStore = (pool: Pool): ReferenceStore => ({
+  register: (fresh, keys, random) => registerCard(pool, fresh, keys, random),
+  find: (merchantId, cardRefId) => findReference(pool, merchantId, cardRefId),
+  registerDestination: (fresh, keys, random) => registerDestination(pool, fresh, keys, random),
+  findDestination: (merchantId, id) => findDestination(pool, merchantId, id),
+})
+
 /** An id that somebody has already comes once in millions of millions of draws; several times in a row something else is wrong. */
 const mostDraws = 5
 
@@ -75,7 +94,7 @@ export async function registerCard(pool: Pool, fresh: NewReference, keys: KeyRin
 }
 
 /** The reference of the card that a transfer credits, by an id that serves for nothing else. */
-export async function registerDestination(
+async function registerDestination(
   pool: Pool,
   fresh: NewDestination,
   keys: KeyRing,
@@ -136,7 +155,7 @@ export async function findReference(pool: Pool, merchantId: bigint, cardRefId: b
 }
 
 /** The card that a transfer may credit: by a `card-ref-id`, or by an id of which that is all the use. */
-export async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Promise<Destination | undefined> {
+async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Promise<Destination | undefined> {
   const by = selectDestination.get(id % 4n)
   if (!by || id >= aboveBigint) return undefined
   const [row] = await pool.run(by, [merchantId, id])

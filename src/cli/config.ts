@@ -1,6 +1,6 @@
 import { secret, type Secret } from '../base/secret.ts'
 import { readNetworks, type Network } from '../http/client-address.ts'
-import type { ThreeDSecureOptions } from './three-d-secure.ts'
+import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
 /** What `serve` needs from the environment, with everything that is missing or weak said at once. */
@@ -10,7 +10,7 @@ export interface ServeConfig {
   host: string
   port: number
   logLevel: string
-  publicUrls?: readonly string[]
+  publicUrls?: readonly [string, ...string[]]
   trustedProxies?: readonly Network[]
   threeDSecure?: ThreeDSecureOptions
 }
@@ -57,7 +57,7 @@ export function serveConfig(env: Environment): ServeConfig {
 }
 
 /** Origins, by comma or blank: scheme, host and perhaps a port. The pages of 3-D Secure have at most 128 characters for a URL, most of which are theirs. */
-function readPublicUrls(text: string | undefined, complaints: string[]): string[] | undefined {
+function readPublicUrls(text: string | undefined, complaints: string[]): ServeConfig['publicUrls'] {
   const urls = (text ?? '').split(/[\s,]+/).filter((url) => url !== '')
   const isOrigin = (url: string) =>
     url.startsWith('https:') && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, '') && url.length <= 80
@@ -66,7 +66,8 @@ function readPublicUrls(text: string | undefined, complaints: string[]): string[
     complaints.push(
       `PUBLIC_URL is ${JSON.stringify(url)}, not an https origin such as https://pay.example of at most 80 characters`,
     )
-  return urls.length === 0 || bad.length > 0 ? undefined : urls.map((url) => new URL(url).origin)
+  const [first, ...others] = urls.map((url) => (isOrigin(url) ? new URL(url).origin : url))
+  return first === undefined || bad.length > 0 ? undefined : [first, ...others]
 }
 
 /** Addresses and networks, by comma or blank. */

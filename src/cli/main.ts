@@ -22,7 +22,7 @@ import { addSignCommand } from './commands/sign.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
 import { ConfigError, serveConfig } from './config.ts'
 import { endOnDefect, untilSignal } from './signals.ts'
-import { usualTuning } from './tuning.ts'
+import { usualTuning } from '../gateway/tuning.ts'
 
 // The gateway itself is loaded by the commands that run it: the others answer twice as fast without.
 const program = new Command('tollgate')
@@ -76,7 +76,7 @@ Environment
     const config = serveConfig(process.env)
     const log = openLog({ level: config.logLevel, destination: process.stdout })
     endOnDefect(log)
-    const { startGateway } = await import('./gateway.ts')
+    const { startGateway } = await import('../gateway/start.ts')
     const gateway = await startGateway({
       ...config,
       callbackPolicy: { plainHttp: false, loopbackAnyPort: false },

@@ -19,7 +19,7 @@ export interface SandboxDocs {
   acsUrl: string
 }
 
-export function sandboxDocs({ world, oauthKeyFile, acsUrl }: SandboxDocs): (baseUrl: () => string) => Route[] {
+export function sandboxDocs({ world, oauthKeyFile, acsUrl }: SandboxDocs): (baseUrl: string) => Route[] {
   const oauthKey = createPrivateKey(readFileSync(oauthKeyFile, 'utf8'))
   return (baseUrl) => {
     const account: Account = { login: world.login, controlKey: world.controlKey, oauthKey, baseUrl }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { secret } from '../base/secret.ts'
 import { startProgram, type Program } from './programs.ts'
-import type { ThreeDSecureOptions } from './three-d-secure.ts'
+import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 
 type Stops = { what: string; stop: () => Promise<void> }[]
 

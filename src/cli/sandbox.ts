@@ -8,8 +8,7 @@ import { startEmbedded } from '../storage/embedded.ts'
 import { migrate } from '../storage/migrate.ts'
 import { openPool } from '../storage/pool.ts'
 import { ConfigError, readPort, readTrustedProxies } from './config.ts'
-import { basePath, startGateway } from './gateway.ts'
-import type { GatewayOptions } from './gateway-options.ts'
+import { basePath, startGateway, type GatewayOptions } from '../gateway/start.ts'
 import type { Program } from './programs.ts'
 import { banner, step } from './sandbox-banner.ts'
 import { makeCertificates } from './sandbox-certificates.ts'
@@ -20,7 +19,7 @@ import { startSimulators, threeDSecureOf } from './sandbox-simulators.ts'
 import { settleBins } from './sandbox-bins.ts'
 import { pointMobile, settleWorld } from './sandbox-world.ts'
 import { endOnDefect, untilSignal } from './signals.ts'
-import { usualTuning, type Tuning } from './tuning.ts'
+import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

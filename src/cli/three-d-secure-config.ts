@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { reasonOf } from '../base/log.ts'
 import { secret } from '../base/secret.ts'
 import type { TargetPolicy } from '../http/address.ts'
-import type { ThreeDSecureOptions } from './three-d-secure.ts'
+import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 
 const policy: TargetPolicy = { plainHttp: false, loopbackAnyPort: false }
 

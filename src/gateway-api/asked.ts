@@ -3,12 +3,12 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
-import type { CardReference, NewReference } from '../card/reference.ts'
-import type { Card } from '../card/vault.ts'
+import type { CardReference } from '../card/reference.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Answer } from '../http/server.ts'
 import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
+import type { Cards } from '../order/cards.ts'
 import type { ReadCres } from '../order/browser-returned.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import type { PareqParts } from '../order/pareq.ts'
@@ -23,19 +23,14 @@ import type { Ids } from '../storage/store-ids.ts'
 import type { Secret } from '../base/secret.ts'
 
 /** What the operations work with, passed in by main. */
-export interface World {
+export interface World extends Cards {
   registry: () => Registry
   door: Door
   orders: OrderReader
-  /** The card of an order, opened, for its next step. */
-  cardOf: (place: Place) => Promise<Card>
-  registerCard: (made: Omit<NewReference, 'sealed'>) => Promise<CardReference>
-  findReference: (merchantId: bigint, cardRefId: bigint) => Promise<CardReference | undefined>
-  openReference: (reference: CardReference) => Card
   /** True once for each nonce of a merchant. */
   useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number) => Promise<boolean>
   /** Every origin under which merchants reach this gateway; what they sign names one. */
-  publicUrls: () => readonly string[]
+  publicUrls: readonly string[]
   /** The page of a request that nobody may make; of a room below. */
   denied: () => Answer
   processId: bigint

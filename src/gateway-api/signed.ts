@@ -26,7 +26,7 @@ export async function signerOf(asked: Asked, request: Incoming): Promise<Merchan
   const entry = /^[1-9][0-9]{0,17}$/.test(path.id) ? registry.entry(BigInt(path.id), path.group) : undefined
   const isForeign = entry !== undefined && entry.merchant !== merchant
   const keys = merchant?.enabled && !isForeign ? merchant.publicKeys : []
-  const urls = world.publicUrls().map((url) => url + request.path)
+  const urls = world.publicUrls.map((url) => url + request.path)
   const texts = await world.turns.run(baseStringMaker({ urls, params, bodyPairs: pairs }))
   const holds = await world.turns.run(signatureVerifier(texts, params.signature, keys))
   if (merchant && isForeign) return refuse('the endpoint is of another merchant')

@@ -1,4 +1,4 @@
-import { METHODS } from 'node:http'
+import { createServer, METHODS, type RequestListener, type Server as HttpServer } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
@@ -46,6 +46,8 @@ export interface ServerSettings extends BodyLimits {
 
 export interface Server {
   port: number
+  /** Answers by these routes from now on; until then every request gets a 503. May be called once. */
+  serve(routes: readonly Route[]): Promise<void>
   /** Refuses new connections, lets requests under way finish, drops what is left after `withinMs`. */
   close(withinMs: number): Promise<void>
 }
@@ -61,16 +63,65 @@ const discardMs = 2_000
  */
 const maxHeaderBytes = 16_384
 
-/** Transport only: Fastify finds the route and reads the bytes; what they mean is the room's business. Any other method on a known path is 405, an unknown path 404. */
-export async function openServer(settings: ServerSettings, routes: readonly Route[]): Promise<Server> {
+/**
+ * Listens, so that its port is known, and answers 503 until it is given routes. Transport only:
+ * Fastify finds the route and reads the bytes; what they mean is the room's business. Any other
+ * method on a known path is 405, an unknown path 404.
+ */
+export async function openServer(settings: ServerSettings): Promise<Server> {
+  let listener: RequestListener = (_request, response) =>
+    response.writeHead(503, { 'content-type': 'text/plain;charset=utf-8', 'retry-after': '1' }).end('Starting\n')
+  let app: FastifyInstance | undefined
+  const server = createServer({ maxHeaderSize: maxHeaderBytes }, (request, response) => listener(request, response))
+  Object.assign(server, { keepAliveTimeout: 65_000, requestTimeout: 30_000, maxConnections: settings.maxConnections })
+  server.setTimeout(60_000)
+  await listen(server, settings)
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address ? address.port : settings.port,
+    async serve(routes) {
+      app = fastifyFor(server, (taken) => (listener = taken))
+      const read = bodyReader(settings)
+      for (const path of new Set(routes.map((route) => route.path)))
+        register(
+          app,
+          path,
+          routes.filter((route) => route.path === path),
+          settings,
+          read,
+        )
+      await app.ready()
+    },
+    async close(withinMs) {
+      const gone = new Promise<void>((resolve) => void server.close(() => resolve()))
+      // From here on an answer ends its connection.
+      await app?.close()
+      server.closeIdleConnections()
+      const cut = cutAfter(server, withinMs)
+      await gone
+      cut()
+    },
+  }
+}
+
+const listen = (server: HttpServer, { host, port }: ServerSettings): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+
+/** Fastify behind a server that listens already. */
+function fastifyFor(server: HttpServer, take: (listener: RequestListener) => void): FastifyInstance {
   const app = Fastify({
-    requestTimeout: 30_000,
-    connectionTimeout: 60_000,
-    keepAliveTimeout: 65_000,
     // As long as a URL can be: an id that is too long is the room's to refuse.
     routerOptions: { maxParamLength: maxHeaderBytes },
-    http: { maxHeaderSize: maxHeaderBytes },
-    forceCloseConnections: 'idle',
+    serverFactory: (listener) => {
+      take(listener)
+      return server
+    },
     // Until the close is over a request on a kept connection is answered like any other, and that connection then ends.
     return503OnClosing: false,
     frameworkErrors: (_error, _request, reply: unknown) => notFound(reply as FastifyReply),
@@ -80,26 +131,7 @@ export async function openServer(settings: ServerSettings, routes: readonly Rout
   // Bodies are read by the routes that want them.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.setNotFoundHandler((_request, reply) => notFound(reply))
-  app.server.maxConnections = settings.maxConnections
-  const read = bodyReader(settings)
-  for (const path of new Set(routes.map((route) => route.path)))
-    register(
-      app,
-      path,
-      routes.filter((route) => route.path === path),
-      settings,
-      read,
-    )
-  await app.listen({ host: settings.host, port: settings.port })
-  const address = app.server.address()
-  return {
-    port: typeof address === 'object' && address ? address.port : settings.port,
-    async close(withinMs) {
-      const cut = cutAfter(app, withinMs)
-      await app.close()
-      cut()
-    },
-  }
+  return app
 }
 
 function notFound(reply: FastifyReply): void {
@@ -175,9 +207,9 @@ const incoming = (request: FastifyRequest, { bytes, overloaded }: Body, trusted:
 })
 
 /** Cuts the connections that are still there after `withinMs`; answers how to call that off. */
-function cutAfter(app: FastifyInstance, withinMs: number): () => void {
+function cutAfter(server: HttpServer, withinMs: number): () => void {
   const signal = AbortSignal.timeout(withinMs)
-  const cut = () => app.server.closeAllConnections()
+  const cut = () => server.closeAllConnections()
   signal.addEventListener('abort', cut)
   return () => signal.removeEventListener('abort', cut)
 }

@@ -7,11 +7,12 @@ import type { MobileWorld } from './mobile-world.ts'
 import { placeOfInvoice } from './place.ts'
 
 /** The card mapping notification: registers the cards of an approved transaction and tells the merchant's server. Fifteen tries take less than a day. */
-export const cardMapping = (world: () => MobileWorld, orderOf: (delivery: Delivery) => Promise<Order | undefined>): Kind => ({
+type MappingWorld = Pick<MobileWorld, 'registry' | 'invoices' | 'clock' | 'policyOf' | 'registerCard' | 'registerDestination'>
+
+export const cardMapping = (w: MappingWorld, orderOf: (delivery: Delivery) => Promise<Order | undefined>): Kind => ({
   maxTries: 15,
   judge: () => 'again',
   async render(delivery): Promise<Rendered | undefined> {
-    const w = world()
     const order = await orderOf(delivery)
     const { invoiceId } = order?.request.mobile ?? {}
     const found = invoiceId === undefined ? undefined : await w.invoices.find(delivery.merchantId, invoiceId)
@@ -34,7 +35,7 @@ export const cardMapping = (world: () => MobileWorld, orderOf: (delivery: Delive
 
 const binFact = ({ bin }: { bin: string }) => (bin === '' ? {} : { bin: Number(bin) })
 
-async function sourceOf(world: MobileWorld, order: Order): Promise<ToldCard> {
+async function sourceOf(world: MappingWorld, order: Order): Promise<ToldCard> {
   const { merchantId, orderId, card } = order
   const place = { merchantId, orderId }
   const { ids, uniqueReference } = await world.registerCard({ place, card, first: firstPaymentOf(order), at: world.clock.now() })
@@ -42,7 +43,7 @@ async function sourceOf(world: MobileWorld, order: Order): Promise<ToldCard> {
 }
 
 /** Nobody pays with somebody else's card because money was once sent to it: its id is one that serves as a destination alone. */
-async function destinationOf(world: MobileWorld, order: Order): Promise<ToldCard> {
+async function destinationOf(world: MappingWorld, order: Order): Promise<ToldCard> {
   const { merchantId, orderId, request } = order
   const card = request.transfer!.destination
   const made = { place: { merchantId, orderId }, card, at: world.clock.now() }

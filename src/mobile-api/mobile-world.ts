@@ -1,6 +1,4 @@
 import type { World } from '../gateway-api/asked.ts'
-import type { DestinationCard, NewDestination } from '../card/reference.ts'
-import type { Secret } from '../base/secret.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing } from '../http/outgoing.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
@@ -15,9 +13,6 @@ export interface MobileWorld extends World {
   outgoing: Outgoing
   invoices: InvoiceStore
   wrongSums: WrongSums
-  /** Keeps the card that a transfer credited; by the id that it answers it may only be credited again. */
-  registerDestination: (made: Omit<NewDestination, 'sealed'>) => Promise<{ dstCardRefId: bigint; uniqueReference: number }>
-  findDestination: (merchantId: bigint, id: bigint) => Promise<{ pan: Secret<string>; card: DestinationCard } | undefined>
   /** What 3-D Secure would say of a card. */
   planner: AuthenticationPlanner
   /** Where the cardholder names a random sum. */

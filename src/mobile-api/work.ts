@@ -14,7 +14,7 @@ const againMs = 500
 const parkAfterTries = 8
 
 /** The loop of invoices: one step after the other as long as there is something to do. What a dead process held, and what has waited long enough, is found by a sweep. */
-export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): InvoiceWork {
+export function openInvoiceWork(w: MobileWorld, sweepMs: number): InvoiceWork {
   const inHand = new Map<string, Promise<void>>()
   /** Of those what began by asking a merchant's server, which may be slow: no sweep waits for its answers. */
   let asking = 0
@@ -40,7 +40,6 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
   }
 
   async function work({ invoice, openSecrets }: ClaimedInvoice): Promise<void> {
-    const w = world()
     let last = invoice
     try {
       let open: OpenInvoice | undefined = { invoice, secrets: openSecrets() }
@@ -52,7 +51,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
         last = open?.invoice ?? last
       }
     } catch (error) {
-      await later(w, last, error)
+      await later(last, error)
     }
   }
 
@@ -60,7 +59,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
    * A step that fails is tried again later and later, then parked with an alarm; other invoices go
    * on meanwhile.
    */
-  async function later(w: MobileWorld, invoice: Invoice, error: unknown): Promise<void> {
+  async function later(invoice: Invoice, error: unknown): Promise<void> {
     const { invoiceId, merchantId, state, tries } = invoice
     const reason = reasonOf(error)
     const isParked = tries + 1 >= parkAfterTries && failureOf(error) === 'data'
@@ -78,17 +77,16 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
   }
 
   async function sweepOnce(): Promise<void> {
-    const w = world()
     const room = Math.min(atOnce - (inHand.size - asking), mostInHand - inHand.size)
     if (room <= 0 || !w.holding()) return
     for (const claimed of await w.invoices.claimDue(await w.judge(), w.clock.now(), room)) carry(claimed)
   }
 
   function sweep(): void {
-    cancel = world().clock.after(sweepMs, () => {
+    cancel = w.clock.after(sweepMs, () => {
       if (stopped) return
       void sweepOnce()
-        .catch((error) => world().log.warn({ reason: reasonOf(error) }, 'the sweep of mobile transactions failed'))
+        .catch((error) => w.log.warn({ reason: reasonOf(error) }, 'the sweep of mobile transactions failed'))
         .then(sweep)
     })
   }
@@ -104,10 +102,7 @@ export function openInvoiceWork(world: () => MobileWorld, sweepMs: number): Invo
     async stop(withinMs) {
       stopped = true
       cancel()
-      await Promise.race([
-        Promise.allSettled(inHand.values()),
-        new Promise<void>((resolve) => world().clock.after(withinMs, resolve)),
-      ])
+      await Promise.race([Promise.allSettled(inHand.values()), new Promise<void>((resolve) => w.clock.after(withinMs, resolve))])
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import type { AuthenticationPlanner } from './authenticate.ts'
 import { FilterRound, type Hide } from './filtering.ts'
-import { openHand, type Held } from './hand.ts'
+import type { Hand, Held } from './hand.ts'
 import { judgeKeys, keysHeld, KeysTaken, madeBy, repeatRow, rowsFor, type Bound } from './idempotency.ts'
 import type { Order, Transaction } from './order.ts'
 import { openWorks } from './open-works.ts'
@@ -63,6 +63,8 @@ interface Round {
 
 export interface DoorSettings {
   store: OrderStore
+  /** What this process has in memory. */
+  hand: Hand
   attempts: Ids
   clock: Clock
   log: Log
@@ -80,7 +82,7 @@ export interface DoorSettings {
   /** A keyed hash of what filters count by. */
   hide: Hide
   /** A step outside has to be done for an order in hand. */
-  onStep: (held: Held, transaction: Transaction) => void
+  onStep: (held: Held, transaction: Transaction, door: Door) => void
   /**
    * Whether so many new deliveries of a merchant can be taken in hand, besides those granted before
    * in this round; and they, once committed.
@@ -93,7 +95,6 @@ const patienceMs = 10_000
 
 /** The one door: every change of an order goes through here, in batches that share a commit. */
 export function openDoor(s: DoorSettings): Door {
-  const hand = openHand()
   /** Steps that this process does now, by order and transaction: of one order, some may be in the hands of others. */
   const doing = new Map<string, Map<number, Transaction>>()
   /** Orders in hand that another process moved on: they are read again before anything is decided about them. */
@@ -104,7 +105,10 @@ export function openDoor(s: DoorSettings): Door {
   const answered = new WeakMap<Submission, Advanced>()
   /** What was decided on an event whose commit may have gone through although the connection broke: found stored just so, it was. The same version may be another process's. */
   const decided = new WeakMap<Submission, Work>()
-  const me = s.heartbeat.processId
+  const {
+    hand,
+    heartbeat: { processId: me },
+  } = s
 
   const batch = openBatch<Submission, Advanced>({
     name: 'orders',
@@ -230,7 +234,7 @@ export function openDoor(s: DoorSettings): Door {
     hand.take(key, held)
     for (const t of fresh) steps.set(t.no, t)
     doing.set(key, steps)
-    for (const t of fresh) s.onStep(held, t)
+    for (const t of fresh) s.onStep(held, t, door)
   }
 
   function release(place: Place, transaction: Transaction): void {
@@ -316,7 +320,7 @@ export function openDoor(s: DoorSettings): Door {
     if (taken.length > 0) s.onDeliveries(taken.map((d) => ({ ...d, merchantId, orderId, tries: 0 })), after) // oxfmt-ignore
   }
 
-  return {
+  const door: Door = {
     submit: (item) =>
       item.is === 'accept' ? batch.submit(item).finally(hand.expect(item.order, s.registry())) : batch.submit(item),
     holds: (step) => doing.get(placeKey(step))?.has(step.transactionNo) ?? false,
@@ -326,4 +330,5 @@ export function openDoor(s: DoorSettings): Door {
     counts: () => ({ ...batch.counts(), held: hand.size() }),
     close: () => batch.close(),
   }
+  return door
 }

@@ -2,22 +2,14 @@
 import { uuid, type Random } from '../base/random.ts'
 import type { Card } from '../card/vault.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
-import type { Authentication, ChallengeIndicator, CompInd, TransStatus, Version } from '../three-d-secure/authentication.ts'
+import type { Authentication, ChallengeIndicator, CompInd, TransStatus } from '../three-d-secure/authentication.ts'
+import type { Enrolment } from '../three-d-secure/enrolment.ts'
 import { defaultEci, judge, safePolicy, type Ending } from '../three-d-secure/interpret.ts'
 import { methodMs } from '../three-d-secure/forms.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import { categoryOf } from './areq.ts'
 import type { Event } from './event.ts'
 import type { Order, Transaction } from './order.ts'
-
-/** What card ranges say of a card: its directory server with the version to speak, or why there is none. */
-export type Enrolment =
-  | { is: 'enrolled'; directory: string; version: Version; methodUrl?: string }
-  | { is: 'not enrolled' }
-  /** In no range of 2.x; the directory server of 1.0.2 is to be asked. */
-  | { is: 'to be asked'; directory: string }
-  /** No range was ever loaded, so nothing can be said. */
-  | { is: 'unknown' }
 
 /** What planning needs of the installation. */
 export interface AuthenticationPlanner {

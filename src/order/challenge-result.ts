@@ -15,7 +15,7 @@ import type { OrderStore } from './store.ts'
 export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
   orders: Pick<OrderStore, 'locate' | 'load'>
   cardOf: (place: Place) => Promise<Card>
-  door: () => Door
+  door: Door
   log: Log
 }
 
@@ -43,7 +43,7 @@ export async function takeResult(parts: ResultParts, message: Message): Promise<
     const event = resultEvent(parts, order, transaction, message)
     const { merchantId, orderId } = order
     const card = await parts.cardOf(order)
-    const advanced = await parts.door().submit({ is: 'event', merchantId, orderId, event, card })
+    const advanced = await parts.door.submit({ is: 'event', merchantId, orderId, event, card })
     return { is: advanced.is === 'applied' ? 'accepted' : 'unknown' }
   } catch (error) {
     parts.log.error({ reason: reasonOf(error) }, 'the result of a challenge could not be stored')

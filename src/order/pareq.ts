@@ -5,8 +5,10 @@ import type { Random } from '../base/random.ts'
 import { legacyMoment } from '../spec/three-d-secure/legacy.ts'
 import type { Authentication, LegacyFacts } from '../three-d-secure/authentication.ts'
 import { encodePareq, makeMd, makeXid, writePareq, writeVereq } from '../three-d-secure/legacy.ts'
-import { asciiText, type AReqParts } from './areq.ts'
-import type { Order, Transaction } from './order.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import { asciiText, usualCountry, type AReqParts } from './areq.ts'
+import { gateOf } from './gate.ts'
+import { head, type Order, type Transaction } from './order.ts'
 
 /** Names of the question and of what may follow it. An amount of more than twelve digits cannot be asked about. */
 export function legacyFacts({ gate, now }: Pick<AReqParts, 'gate' | 'now'>, messageId: string, random: Random): LegacyFacts {
@@ -56,6 +58,15 @@ export interface PareqParts {
   /** ISO 3166-1 numeric. */
   country: string
   site: string
+}
+
+/** What a PAReq says of the merchant. `site`: where the cardholder pays. */
+export function pareqPartsOf(registry: Registry, order: Order, site: string): PareqParts {
+  return {
+    merchantName: registry.merchant(order.merchantId)?.name ?? '',
+    country: gateOf(order, head(order), registry)?.settings.countryNumeric ?? usualCountry,
+    site,
+  }
 }
 
 export function legacyOf(authentication: Authentication | undefined): LegacyFacts {

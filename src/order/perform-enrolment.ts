@@ -2,7 +2,7 @@ import { uuid } from '../base/random.ts'
 import { secret } from '../base/secret.ts'
 import { sealProof } from '../card/vault.ts'
 import type { Authentication } from '../three-d-secure/authentication.ts'
-import type { VeresReply } from '../three-d-secure/directory-legacy.ts'
+import type { AskEnrolment } from '../three-d-secure/directory-legacy.ts'
 import type { Ending } from '../three-d-secure/interpret.ts'
 import type { ParesVerdict } from '../three-d-secure/pares.ts'
 import { endedEvent, waits } from './authenticate.ts'
@@ -14,8 +14,7 @@ import { legacyFacts, vereqOf } from './pareq.ts'
 import type { AuthenticationParts } from './perform-authentication.ts'
 
 export interface EnrolmentParts extends Pick<AuthenticationParts, 'clock' | 'random' | 'registry'> {
-  /** Asks the directory server of 1.0.2; always resolves. */
-  askEnrolment: (directory: string, vereq: { xml: string; messageId: string }) => Promise<VeresReply>
+  askEnrolment: AskEnrolment
 }
 
 /** Twelve digits. */

@@ -16,7 +16,6 @@ import type { Due, OrderStore } from './store.ts'
 const parkAfterTries = 8
 
 export interface StepsSettings {
-  door: () => Door
   store: OrderStore
   keys: KeyRing
   performers: Record<OutsideStep, Performer>
@@ -29,11 +28,14 @@ export interface StepsSettings {
   sweepLimit: number
 }
 
+/** What the loop needs of the door, which in turn starts the loop's steps. */
+type StepDoor = Pick<Door, 'submit' | 'release' | 'room' | 'holds'>
+
 export interface Steps {
-  /** Does a step of an order in hand and tells the door what came of it. */
-  start(held: Held, transaction: Transaction): void
+  /** Does a step of an order in memory and reports to the door what came of it. */
+  start(held: Held, transaction: Transaction, door: StepDoor): void
   /** Begins to look for work in nobody's hand. */
-  sweep(): void
+  sweep(door: StepDoor): void
   /** How many this process has parked for an operator. */
   parked(): number
   /** Takes no new work; resolves when the steps under way have been told, or after `withinMs`. */
@@ -52,7 +54,7 @@ export function openSteps(s: StepsSettings): Steps {
     void work.finally(() => running.delete(work))
   }
 
-  async function perform(held: Held, transaction: Transaction): Promise<void> {
+  async function perform(held: Held, transaction: Transaction, door: StepDoor): Promise<void> {
     const step = transaction.step
     if (!isOutside(step)) return
     const { merchantId, orderId } = held.order
@@ -61,12 +63,12 @@ export function openSteps(s: StepsSettings): Steps {
     try {
       if (!(await stillOurs(held, transaction))) return
       const event = await s.performers[step](held, transaction)
-      await tell(serial, () => s.door().submit({ is: 'event', merchantId, orderId, event }))
+      await tell(serial, () => door.submit({ is: 'event', merchantId, orderId, event }))
     } catch (error) {
-      s.door().release(held.order, transaction)
+      door.release(held.order, transaction)
       await putBack(due, step, error, serial)
     } finally {
-      s.door().release(held.order, transaction)
+      door.release(held.order, transaction)
     }
   }
 
@@ -99,15 +101,15 @@ export function openSteps(s: StepsSettings): Steps {
     }
   }
 
-  async function sweepOnce(): Promise<number> {
-    const limit = Math.min(s.sweepLimit, s.door().room())
+  async function sweepOnce(door: StepDoor): Promise<number> {
+    const limit = Math.min(s.sweepLimit, door.room())
     if (limit === 0 || !s.heartbeat.holding()) return 0
     const due = await s.store.claimDue(await s.judge(), s.clock.now(), limit)
     noteTakeOver(due)
-    const lost = due.filter((d) => !s.door().holds(d))
+    const lost = due.filter((d) => !door.holds(d))
     if (lost.length === 0) return 0
     const cards = await s.store.sealedCards(lost)
-    for (const d of lost) track(resume(d, cards.get(placeKey(d))))
+    for (const d of lost) track(resume(d, cards.get(placeKey(d)), door))
     return lost.length
   }
 
@@ -117,11 +119,11 @@ export function openSteps(s: StepsSettings): Steps {
     s.heartbeat.tookOver(new Set(inherited.map(placeKey)).size, [...new Set(inherited.map((d) => d.hadLease!))])
   }
 
-  async function resume(d: Due, sealed: SealedCard | undefined): Promise<void> {
+  async function resume(d: Due, sealed: SealedCard | undefined, door: StepDoor): Promise<void> {
     try {
       if (!sealed) throw new Error('its card is gone')
       const { merchantId, orderId, transactionNo } = d
-      await s.door().submit({ is: 'resume', merchantId, orderId, transactionNo, card: openCard(sealed, d, s.keys) })
+      await door.submit({ is: 'resume', merchantId, orderId, transactionNo, card: openCard(sealed, d, s.keys) })
     } catch (error) {
       await putBack(d, 'resume', error)
     }
@@ -144,21 +146,21 @@ export function openSteps(s: StepsSettings): Steps {
     }
   }
 
-  function sweep() {
+  function sweep(door: StepDoor) {
     cancel = s.clock.after(s.sweepMs, () => {
       if (stopping.signal.aborted) return
       track(
-        sweepOnce()
+        sweepOnce(door)
           .catch((error) => {
             s.log.warn({ reason: reasonOf(error) }, 'the sweep failed')
           })
-          .then(() => sweep()),
+          .then(() => sweep(door)),
       )
     })
   }
 
   return {
-    start: (held, transaction) => track(perform(held, transaction)),
+    start: (held, transaction, door) => track(perform(held, transaction, door)),
     sweep,
     parked: () => parkedCount,
     async stop(withinMs) {

@@ -23,7 +23,7 @@ export interface Account {
   controlKey: Secret<string>
   oauthKey: KeyObject
   /** With its path, on loopback. */
-  baseUrl: () => string
+  baseUrl: string
 }
 
 /** The loopback, as the command line gives it. */
@@ -44,7 +44,7 @@ export interface Attempt {
   pairs: Pairs
 }
 
-const urlOf = ({ operation, path }: Attempt, account: Account) => `${account.baseUrl()}${operationRow(operation).path}/${path}`
+const urlOf = ({ operation, path }: Attempt, account: Account) => `${account.baseUrl}${operationRow(operation).path}/${path}`
 
 export function signatureOf(attempt: Attempt, account: Account, nonce: string, now: number): Signature {
   const { operation, path, pairs } = attempt

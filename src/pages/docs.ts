@@ -45,8 +45,8 @@ export function docsRoutes(parts: DocsParts): Route[] {
   return [
     get('/docs', index),
     get('/docs/', index),
-    get('/docs/openapi.json', () => json(openApi(parts.account.baseUrl()))),
-    get('/docs/openapi-mobile.json', () => json(mobileOpenApi('service', parts.account.baseUrl()))),
+    get('/docs/openapi.json', () => json(openApi(parts.account.baseUrl))),
+    get('/docs/openapi-mobile.json', () => json(mobileOpenApi('service', parts.account.baseUrl))),
     get('/docs/openapi-merchant-server.json', () => json(mobileOpenApi('merchant', exampleMerchantUrl))),
     get('/docs/mobile/:operation', ({ params }) => {
       const operation = params.operation ?? ''
@@ -93,7 +93,7 @@ const indexContent = ({ account }: DocsParts) =>
   html`<h1>Every operation, ready to try</h1>
     <p class="lead">
       Choose one, press Send, and see the request, what was signed of it, and the reply. You are merchant
-      <strong>${account.login}</strong> of this sandbox, at <code>${account.baseUrl()}</code>. No money moves. The mobile API,
+      <strong>${account.login}</strong> of this sandbox, at <code>${account.baseUrl}</code>. No money moves. The mobile API,
       further below, needs an app and a merchant's server: its operations are here to read.
     </p>
     <div class="index">${Object.entries(groups).map(([kind, name]) => groupOf(kind, name))} ${mobileIndex()}</div>

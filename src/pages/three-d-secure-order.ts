@@ -32,8 +32,8 @@ export interface HostedWorld extends ParesParts {
   order: (place: Place) => Promise<Order | undefined>
   cardOf: (place: Place) => Promise<Card>
   merchant: (merchantId: bigint) => Merchant | undefined
-  door: () => Door
-  processId: () => bigint
+  door: Door
+  processId: bigint
   clock: Clock
   log: Log
   pages: (token: string) => HostedUrls
@@ -62,16 +62,16 @@ export function hostedOrders(
       const event = methodBegunEvent(found.order, found.transaction, seen, world.clock.now())
       if (!event) return undefined
       const { merchantId, orderId } = found.order
-      const done = await world.door().submit({ is: 'event', merchantId, orderId, event })
+      const done = await world.door.submit({ is: 'event', merchantId, orderId, event })
       return done.is === 'applied' ? authenticated(done.order)?.authentication.methodUntil : undefined
     },
     async browserCollected(token, { compInd, browser }) {
       const found = await find(token)
       if (found?.transaction.state !== 'awaiting method') return
       const { order, transaction } = found
-      const event = methodEvent(transaction, { compInd, browser }, world.processId(), world.clock.now())
+      const event = methodEvent(transaction, { compInd, browser }, world.processId, world.clock.now())
       const { merchantId, orderId } = order
-      await world.door().submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
+      await world.door.submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
     },
     async challengeReturned(token, param) {
       const found = await find(token)
@@ -80,7 +80,7 @@ export function hostedOrders(
       if (!isOf(cres, found.transaction.authentication)) return false
       const event = challengeEvent(found.transaction, world.clock.now())
       const { merchantId, orderId } = found.order
-      if (event) await world.door().submit({ is: 'event', merchantId, orderId, event })
+      if (event) await world.door.submit({ is: 'event', merchantId, orderId, event })
       return true
     },
     async paresReturned(token, answer) {
@@ -90,7 +90,7 @@ export function hostedOrders(
       const { event, refused } = await judgePares(world, order, transaction, answer, world.clock.now())
       const { merchantId, orderId } = order
       if (refused !== undefined) world.log.warn({ order: String(orderId), why: refused }, 'a PARes fails a check')
-      await world.door().submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
+      await world.door.submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
     },
   }
 }

@@ -28,8 +28,8 @@ import {
 export interface ThreeDSecureParts {
   /** Path of the service, as `/gateway`. */
   base: string
-  /** The origin under which browsers reach it; known once the server listens. */
-  publicUrl: () => string
+  /** The origin under which browsers reach it. */
+  publicUrl: string
   /** Issuers and shops may be on plain http on this machine: the sandbox. */
   loopbackHttp: boolean
   random: Random
@@ -131,7 +131,7 @@ async function methodPageOf(parts: ThreeDSecureParts, token: string, order: Meth
     order,
     token,
     browserPath: `${path}/browser`,
-    ...(runs && { method: { url, notificationUrl: hostedUrls(publicUrl(), base, token).method } }),
+    ...(runs && { method: { url, notificationUrl: hostedUrls(publicUrl, base, token).method } }),
     ...(runs && until === undefined && { begun: { path: `${path}/begun`, accept: acceptOf(request.headers) } }),
     ...(returned !== undefined && { returned }),
     waitMs: Math.min(methodMs, Math.max(0, (until ?? now() + methodMs) - now())),
@@ -193,7 +193,7 @@ async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming):
   const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
   const own = usable && (await parts.challengeReturned(token, result))
   if (/^i?frame$/.test(String(request.headers['sec-fetch-dest']))) {
-    const told = own ? { token, origin: new URL(parts.publicUrl()).origin } : undefined
+    const told = own ? { token, origin: new URL(parts.publicUrl).origin } : undefined
     return pageAnswer(parts.random, challengeReturnedPage(pagePath, told))
   }
   return own ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))

@@ -19,8 +19,19 @@ export type VeresReply = VeresAnswer | { is: 'failed'; why: string }
 
 const mostBytes = 16_384
 
-/** Asks whether a card is enrolled. Never rejects. */
-export async function askEnrolment(
+/** Asks the directory server of that name whether a card is enrolled. Never rejects. */
+export type AskEnrolment = (directory: string, vereq: { xml: string; messageId: string }) => Promise<VeresReply>
+
+/** The way to directory servers of 1.0.2. Where one may be on this machine, issuers' pages may be as well. */
+export const askBy =
+  (directories: readonly LegacyDirectory[], outgoing: Outgoing, policy: TargetPolicy): AskEnrolment =>
+  (name, vereq) => {
+    const directory = directories.find((one) => one.name === name)
+    if (!directory) return Promise.resolve({ is: 'failed', why: `there is no directory server ${name} any more` })
+    return askEnrolment(outgoing, directory, policy, { ...vereq, loopbackHttp: policy.loopbackAnyPort })
+  }
+
+async function askEnrolment(
   outgoing: Outgoing,
   { url, tls }: LegacyDirectory,
   policy: TargetPolicy,

@@ -29,6 +29,12 @@ export interface WantedResult {
   messageCategory: '01' | '02'
 }
 
+/** Whoever knows the transactions that results are about. */
+export interface Results {
+  wanted(threeDSServerTransID: string): Promise<WantedResult | undefined>
+  result(message: Message): Promise<ResultVerdict>
+}
+
 export interface InboundParts {
   host: string
   /** 0 takes a free one. */
@@ -37,8 +43,6 @@ export interface InboundParts {
   tls: { cert: string; key: Secret<string>; ca: string }
   /** Directory servers by the common name of their certificate: others have certificates of the same authority. */
   peers: ReadonlyMap<string, string>
-  wanted(threeDSServerTransID: string): Promise<WantedResult | undefined>
-  result(message: Message): Promise<ResultVerdict>
   /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
   log: Log
@@ -55,6 +59,8 @@ export interface InboundLimits {
 
 export interface Inbound {
   port: number
+  /** Takes results from now on; until then every peer gets a 503, and tries again. */
+  serve(results: Results): void
   /** Refuses new connections, lets requests under way finish, and drops what is left after a moment. */
   close(): Promise<void>
 }
@@ -91,15 +97,17 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
     maxHeaderSize: 8_192,
   })
   server.maxConnections = maxConnections
+  let results: Results | undefined
   const take = (request: IncomingMessage, response: ServerResponse) => {
-    serve(request, response, parts).catch((error: unknown) => fail(error, response, parts))
+    if (!results) return refuse({ status: 503, why: 'the gateway is starting' }, request, response, log)
+    serve(request, response, parts, results).catch((error: unknown) => fail(error, response, parts))
   }
   server.on('request', take)
   // Without this a refused client would be told to send its body first.
   server.on('checkContinue', take)
   server.on('tlsClientError', (error) => log.debug({ reason: reasonOf(error) }, 'a connection for results was refused'))
   const port = await listen(server, parts)
-  return { port, close: () => close(server) }
+  return { port, serve: (taker) => void (results = taker), close: () => close(server) }
 }
 
 const listen = (server: Server, { host, port }: InboundParts): Promise<number> =>
@@ -129,14 +137,14 @@ function fail(error: unknown, response: ServerResponse, { log, random }: Inbound
   else response.writeHead(500, { 'content-length': 0 }).end()
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, parts: InboundParts): Promise<void> {
+async function serve(request: IncomingMessage, response: ServerResponse, parts: InboundParts, results: Results): Promise<void> {
   const peer = peerOf(request)
   const refusal = refusalOf(request, peer, parts.peers)
   if (refusal) return refuse(refusal, request, response, parts.log, peer)
   if (request.headers.expect !== undefined) response.writeContinue()
   const body = await bodyOf(request)
   if (body === undefined) return refuse({ status: 413, why: 'the body is too long' }, request, response, parts.log, peer)
-  const answer = await answerTo(body, parts, peer)
+  const answer = await answerResult(body, parts, results, peer)
   if (answer === undefined) response.writeHead(500, { 'content-length': 0 }).end()
   else if (answer === '') response.writeHead(200, { 'content-length': 0 }).end()
   else response.writeHead(200, { 'content-type': contentType, 'content-length': Buffer.byteLength(answer) }).end(answer)
@@ -180,8 +188,13 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks, size)
 }
 
-/** The text to answer with HTTP 200, '' for none; undefined when the result could not be stored. */
-async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<string | undefined> {
+/** The text to answer with HTTP 200, '' for none; undefined when the result could not be stored. `peer`: the common name of the sender's certificate. */
+export async function answerResult(
+  body: Buffer,
+  parts: Pick<InboundParts, 'peers' | 'turns' | 'log'>,
+  results: Results,
+  peer = '',
+): Promise<string | undefined> {
   const { log } = parts
   const read = isUtf8(body)
     ? await parts.turns.run(messageReader(body.toString('utf8'), { types: ['RReq', 'Erro'] }))
@@ -189,7 +202,7 @@ async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<s
   if (read.is === 'unusable') {
     // An error is never answered with one: that could go on for ever.
     if (read.messageType === 'Erro') return ''
-    const known = await parts.wanted(read.ids.threeDSServerTransID ?? '')
+    const known = await results.wanted(read.ids.threeDSServerTransID ?? '')
     return erro(read, known?.version ?? '2.1.0', parts, peer)
   }
   const { message } = read
@@ -198,7 +211,7 @@ async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<s
     log.warn({ peer, threeDSServerTransID: id, errorCode: message.errorCode }, 'a directory server told an error')
     return ''
   }
-  const known = await parts.wanted(id)
+  const known = await results.wanted(id)
   // One directory server tells nothing of another's transactions, whatever ids it has come to know.
   if (!known || known.directory !== parts.peers.get(peer))
     return erro(unusableFor(message, 301, ['threeDSServerTransID']), message.messageVersion, parts, peer)
@@ -210,14 +223,14 @@ async function answerTo(body: Buffer, parts: InboundParts, peer = ''): Promise<s
     ...(message.messageCategory === known.messageCategory ? [] : ['messageCategory']),
   ]
   if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, peer)
-  const verdict = await parts.result(message)
+  const verdict = await results.result(message)
   if (verdict.is === 'failed') return undefined
   if (verdict.is === 'unknown') return erro(unusableFor(message, 301, ['threeDSServerTransID']), known.version, parts, peer)
   const { messageVersion, threeDSServerTransID, acsTransID, dsTransID } = message
   return writeMessage({ messageType: 'RRes', messageVersion, threeDSServerTransID, acsTransID, dsTransID, resultsStatus: '01' })
 }
 
-function erro(unusable: Unusable, version: Version, { log }: InboundParts, peer: string): string {
+function erro(unusable: Unusable, version: Version, { log }: Pick<InboundParts, 'log'>, peer: string): string {
   const { errorCode, errorDetail, ids } = unusable
   log.warn({ peer, errorCode, errorDetail, threeDSServerTransID: ids.threeDSServerTransID }, 'a result cannot be used')
   return writeMessage(erroAbout(unusable, version))

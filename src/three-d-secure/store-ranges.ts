@@ -5,7 +5,8 @@ import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { Change } from './range-changes.ts'
-import { openRanges, type CardRange, type Ranges } from './ranges.ts'
+import type { LoadedRanges } from './enrolment.ts'
+import { openRanges, type CardRange } from './ranges.ts'
 
 const dutyOf = (directory: string) => `card ranges ${directory}`
 
@@ -237,10 +238,9 @@ const intervalOf = (row: StateRow | undefined): Interval => ({
 })
 
 export interface LiveRanges {
-  current(): Ranges & {
-    /** Whether the ranges of this directory server were ever loaded; until then a card that is in none may still be enrolled. */
-    loaded(directory: string): boolean
-  }
+  current(): LoadedRanges
+  /** Reads now what was stored since. */
+  refresh(): Promise<void>
   stop(): void
 }
 
@@ -272,6 +272,7 @@ export async function watchRanges(pool: Pool, clock: Clock, log: Log, directorie
 
   return {
     current: () => current,
+    refresh: look,
     stop() {
       stopped = true
       cancel()

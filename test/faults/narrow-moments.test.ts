@@ -9,6 +9,7 @@ import { secret } from '../../src/base/secret.ts'
 import { sealCard, withCvv2 } from '../../src/card/vault.ts'
 import { openDoor, type Door, type DoorSettings } from '../../src/order/advance.ts'
 import type { Registry } from '../../src/merchant/merchant.ts'
+import { openHand } from '../../src/order/hand.ts'
 import { legalTransitions } from '../../src/order/machine.ts'
 import type { Order, Transaction } from '../../src/order/order.ts'
 import type { Accept } from '../../src/order/submission.ts'
@@ -225,6 +226,7 @@ test('while the reading of an order took its time, its last process sent it agai
 
 const doorOn = (pool: Pool, heartbeat: Heartbeat, clock: Clock, onStep: DoorSettings['onStep']): Door =>
   openDoor({
+    hand: openHand(),
     store: openOrderStore(pool),
     attempts: openIds(straight, 'attempt'),
     clock,

@@ -5,9 +5,9 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { serveConfig } from '../../src/cli/config.ts'
-import { startGateway } from '../../src/cli/gateway.ts'
+import { startGateway } from '../../src/gateway/start.ts'
 import { endOnDefect, untilSignal } from '../../src/cli/signals.ts'
-import { usualTuning } from '../../src/cli/tuning.ts'
+import { usualTuning } from '../../src/gateway/tuning.ts'
 import type { Route } from '../../src/http/server.ts'
 
 const config = serveConfig(process.env)

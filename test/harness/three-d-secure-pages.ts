@@ -68,12 +68,12 @@ export async function openPages() {
   const collected: { token: string; compInd: CompInd; browser: BrowserData }[] = []
   const returned: [token: string, cres: string][] = []
   const answers: { token: string; paRes: string; md: string }[] = []
-  const open = (loopbackHttp: boolean) => {
+  const open = async (loopbackHttp: boolean) => {
     const log = openLog({ level: 'silent', destination: process.stdout })
     const limits = { maxBodiesBytes: 50_000, maxConnections: 50 }
     const routes = threeDSecureRoutes({
       base: '/gateway',
-      publicUrl: () => publicUrl,
+      publicUrl,
       loopbackHttp,
       random: systemRandom,
       now: () => now,
@@ -86,7 +86,9 @@ export async function openPages() {
       paresReturned: (token, answer) => Promise.resolve(void answers.push({ token, ...answer })),
       ipOf: () => '203.0.113.7',
     })
-    return openServer({ host: '127.0.0.1', port: 0, random: systemRandom, log, ...limits }, routes)
+    const server = await openServer({ host: '127.0.0.1', port: 0, random: systemRandom, log, ...limits })
+    await server.serve(routes)
+    return server
   }
   const sandbox = await open(true)
   const production = await open(false)

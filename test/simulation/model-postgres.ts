@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { Chance } from '../../simulation/chance.ts'
 import { openFixedKeys } from '../../simulation/fixed-keys.ts'
-import type { ReferenceStore } from '../../simulation/references.ts'
-import { findDestination, findReference, registerCard, registerDestination } from '../../src/card/store-references.ts'
+import { openReferenceStore, type ReferenceStore } from '../../src/card/store-references.ts'
 import { openDeliveryStore, type DeliveryStore } from '../../src/delivery/store.ts'
 import { openInvoiceStore, type InvoiceStore } from '../../src/mobile-api/store-invoices.ts'
 import { openWrongSums, type WrongSums } from '../../src/mobile-api/store-sums.ts'
@@ -25,12 +24,7 @@ export interface Both {
 export const stored = (pool: Pool, seed: number): Both => ({
   orders: openOrderStore(pool),
   deliveries: openDeliveryStore(pool),
-  references: {
-    register: (fresh, keys, random) => registerCard(pool, fresh, keys, random),
-    find: (merchantId, cardRefId) => findReference(pool, merchantId, cardRefId),
-    registerDestination: (fresh, keys, random) => registerDestination(pool, fresh, keys, random),
-    findDestination: (merchantId, id) => findDestination(pool, merchantId, id),
-  },
+  references: openReferenceStore(pool),
   invoices: openInvoiceStore(pool, openFixedKeys(new Chance(seed).random()), new Chance(seed).random()),
   async fallSilent(agoMs) {
     const beat = `insert into heartbeat values ($1, 'silent', now(), now() - $2::int * interval '1 millisecond')

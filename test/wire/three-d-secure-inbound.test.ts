@@ -21,11 +21,7 @@ let results: Message[]
 let lookups: number
 let verdict: () => Promise<ResultVerdict>
 
-const parts = (more: Partial<InboundParts> = {}): InboundParts => ({
-  host: '127.0.0.1',
-  port: 0,
-  tls: { ...authority.of('gateway-results'), ca: authority.ca },
-  peers: new Map([['directory-server', 'ds']]),
+const taking: Parameters<Inbound['serve']>[0] = {
   wanted: async (id) => {
     lookups++
     if (id !== ids.threeDSServerTransID || results.length > 0) return undefined
@@ -35,15 +31,20 @@ const parts = (more: Partial<InboundParts> = {}): InboundParts => ({
     results.push(message)
     return verdict()
   },
-  turns: openTurns(queueMicrotask),
-  log,
-  random: systemRandom,
-  ...more,
-})
+}
+
+async function listening(more: Partial<InboundParts> = {}): Promise<Inbound> {
+  const tls = { ...authority.of('gateway-results'), ca: authority.ca }
+  const peers = new Map([['directory-server', 'ds']])
+  const turns = openTurns(queueMicrotask)
+  const one = await openInbound({ host: '127.0.0.1', port: 0, tls, peers, turns, log, random: systemRandom, ...more })
+  one.serve(taking)
+  return one
+}
 
 before(async () => {
   authority = await openAuthority()
-  inbound = await openInbound(parts())
+  inbound = await listening()
 })
 after(() => inbound?.close())
 beforeEach(() => {
@@ -136,7 +137,7 @@ test('a result from the directory server is told, and then answered with RRes', 
 })
 
 test('the answer waits until the result is stored, and a close waits for the answer and lets nobody in', async () => {
-  const closing = await openInbound(parts())
+  const closing = await listening()
   let stored = () => {}
   verdict = () => new Promise((resolve) => (stored = () => resolve({ is: 'accepted' })))
   let answered = false
@@ -277,11 +278,11 @@ test('a body of more than 64 KiB is refused, unread where its length is announce
 
 test('a client that is slow is cut off, in the handshake, the header and the body', async () => {
   // The slow ones that get through the handshake have time for it.
-  const hasty = await openInbound(parts({ limits: { handshakeMs: 30_000, headersMs: 300, requestMs: 600 } }))
+  const hasty = await listening({ limits: { handshakeMs: 30_000, headersMs: 300, requestMs: 600 } })
   const head = 'POST /3ds/results HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n'
   assert.match(await talk((socket) => socket.write('POST /3ds/res'), hasty), /^HTTP\/1\.1 408 /)
   assert.match(await talk((socket) => socket.write(`${head}content-length: 100\r\n\r\n{"mess`), hasty), /^HTTP\/1\.1 408 /)
-  const hastier = await openInbound(parts({ limits: { handshakeMs: 300, headersMs: 300, requestMs: 600 } }))
+  const hastier = await listening({ limits: { handshakeMs: 300, headersMs: 300, requestMs: 600 } })
   const silent = connectTcp(hastier.port, '127.0.0.1')
   await new Promise((resolve) => silent.on('error', () => undefined).on('close', resolve))
   assert.equal(results.length, 0)
@@ -322,7 +323,7 @@ async function soon(holds: () => boolean, what: string) {
 }
 
 test('a directory server tells nothing of a transaction of another one', async () => {
-  const other = await openInbound(parts({ peers: new Map([['directory-server', 'another']]) }))
+  const other = await listening({ peers: new Map([['directory-server', 'another']]) })
   const answer = await post({ to: other })
   await other.close()
   assert.ok('json' in answer && answer.json['errorCode'] === '301', JSON.stringify(answer))

@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 
-interface Periodic {
+export interface Periodic {
   name: string
   everyMs: number
   run: () => Promise<void>

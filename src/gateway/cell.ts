@@ -1,0 +1,50 @@
+import { openReferenceStore } from '../card/store-references.ts'
+import { openDeliveryStore } from '../delivery/store.ts'
+import { forgetNonces, useNonce } from '../merchant/store-nonces.ts'
+import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
+import { forgetWrongSums, openWrongSums } from '../mobile-api/store-sums.ts'
+import { legalTransitions } from '../order/machine.ts'
+import { openOrderStore } from '../order/store.ts'
+import { forgetCounts } from '../risk/store-counts.ts'
+import { declareTransitions, ensurePartitions } from '../storage/migrate.ts'
+import { statement, type Pool } from '../storage/pool.ts'
+import { heartOnThread } from '../storage/store-heart.ts'
+import { heartbeatStore } from '../storage/store-heartbeat.ts'
+import { openIds } from '../storage/store-ids.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { silentProcesses } from '../storage/store-silence.ts'
+import type { CellStores, Ground } from './parts.ts'
+
+const anything = statement<object>('select 1')
+
+/** The stores of a cell in PostgreSQL, which has to be migrated. The heart beats on a connection of its own, by `databaseUrl`. */
+export async function openCell(
+  pool: Pool,
+  databaseUrl: string,
+  keys: KeyRing,
+  { clock, random, log }: Ground,
+): Promise<CellStores> {
+  await declareTransitions(pool, legalTransitions())
+  await ensurePartitions(pool)
+  const orders = openOrderStore(pool)
+  return {
+    orders,
+    deliveries: openDeliveryStore(pool),
+    invoices: openInvoiceStore(pool, keys, random),
+    wrongSums: openWrongSums(pool, keys),
+    references: openReferenceStore(pool),
+    useNonce: (...use) => useNonce(pool, ...use),
+    ids: (name, block) => openIds(pool, name, block),
+    heartbeat: heartbeatStore(pool),
+    heart: heartOnThread(databaseUrl, clock, log),
+    silent: () => silentProcesses(pool),
+    upkeep: [
+      { name: 'used limits', everyMs: 600_000, run: () => forgetCounts(pool) },
+      { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
+      { name: 'Idempotency-Keys', everyMs: 60_000, run: () => orders.forgetIdempotencyKeys(clock.now()) },
+      { name: 'wrong sums', everyMs: 600_000, run: () => forgetWrongSums(pool, clock.now()) },
+      { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool) },
+    ],
+    answers: () => pool.run(anything),
+  }
+}

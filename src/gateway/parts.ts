@@ -1,0 +1,113 @@
+/** What a gateway stands on. PostgreSQL and sockets in a process that serves, a model and a simulated network in the simulation; nothing else differs. */
+import type { Connectors } from '../acquirer/connectors.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import type { Turns } from '../base/turn.ts'
+import type { Issuer } from '../card/bins.ts'
+import type { ReferenceStore } from '../card/store-references.ts'
+import type { DeliveryStore } from '../delivery/store.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import type { Outgoing } from '../http/outgoing.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import type { InvoiceStore } from '../mobile-api/store-invoices.ts'
+import type { WrongSums } from '../mobile-api/store-sums.ts'
+import type { ServerIdentity } from '../order/areq.ts'
+import type { AuthenticationParts } from '../order/perform-authentication.ts'
+import type { OrderStore } from '../order/store.ts'
+import type { Pulse } from '../storage/pulse.ts'
+import type { HeartbeatStore, HeartStart } from '../storage/store-heartbeat.ts'
+import type { IdName, Ids } from '../storage/store-ids.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import type { AskEnrolment, LegacyDirectory } from '../three-d-secure/directory-legacy.ts'
+import type { LoadedRanges } from '../three-d-secure/enrolment.ts'
+import type { Periodic } from './periodic.ts'
+import type { Tuning } from './tuning.ts'
+
+export interface Ground {
+  clock: Clock
+  random: Random
+  log: Log
+  /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
+  turns: Turns
+}
+
+/** Everything that is kept, in two parts that are never joined in SQL and have no foreign keys between them. */
+export interface Stores {
+  registry: RegistryStores
+  cell: CellStores
+}
+
+/** One for the installation: configuration, keys, BIN table, card ranges. Opened outside; gateways of one process share it. */
+export interface RegistryStores {
+  /** The configuration as it is now. */
+  current: () => Registry
+  keys: KeyRing
+  /** What the BIN table says of a card number. */
+  issuerOf: (pan: string) => Issuer | undefined
+  /** The card ranges of the directory servers as they are now. */
+  ranges: () => LoadedRanges
+}
+
+/** The orders of some merchants, and all that belongs to them. */
+export interface CellStores {
+  orders: OrderStore
+  deliveries: DeliveryStore
+  invoices: InvoiceStore
+  wrongSums: WrongSums
+  references: ReferenceStore
+  /** True once for each nonce of a merchant. */
+  useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number, now: number) => Promise<boolean>
+  ids: (name: IdName, block?: number) => Ids
+  heartbeat: HeartbeatStore
+  heart: HeartStart
+  /** The memory that the process shares with its heart, where that is not its own business. */
+  pulse?: Pulse
+  /** Processes that have been silent for as long as a dead one is. */
+  silent: () => Promise<bigint[]>
+  /** What is to be removed or prepared from time to time. */
+  upkeep: readonly Periodic[]
+  /** Rejects when the database does not answer. */
+  answers: () => Promise<unknown>
+}
+
+/** Everything that leaves the process. Opened outside; gateways of one process share the lines and their limits. */
+export interface Transports {
+  /** The lines to the acquirers, by gate. */
+  gates: Pick<Connectors, 'connector'>
+  /** The way to merchants' servers. */
+  outgoing: Outgoing
+  directories: Directories
+}
+
+export interface Directories {
+  authenticate: AuthenticationParts['ask']
+  /** Asks a directory server of 1.0.2. */
+  enrol: AskEnrolment
+}
+
+export interface GatewaySettings {
+  /** The place that the process has to itself, such as its host and port: an older row of it belongs to a dead predecessor. */
+  instance: string
+  /** Path before every operation, such as `/gateway`. */
+  basePath: string
+  /** Every origin under which merchants reach this gateway; browsers are sent to the first. */
+  publicUrls: readonly [string, ...string[]]
+  /** Where merchants' servers may be called; an endpoint may allow plain http on top. */
+  callbackPolicy: TargetPolicy
+  /** What this gateway is to directory servers, and who they are. Without it no card can be authenticated. */
+  threeDSecure?: ThreeDSecureFacts
+  /** CVV2 values of the sandbox that steer 3-D Secure. */
+  steering: boolean
+  /** The log says of a refused checksum what it should have been made of. */
+  explains: boolean
+  tuning: Tuning
+}
+
+export interface ThreeDSecureFacts {
+  server: Omit<ServerIdentity, 'pages'>
+  /** Names of the directory servers of 2.x. */
+  directories: readonly string[]
+  /** Those of 1.0.2. */
+  legacy: readonly LegacyDirectory[]
+}

@@ -1,0 +1,134 @@
+import { sleep, type Clock } from '../base/clock.ts'
+import type { Secret } from '../base/secret.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import { openOutgoing } from '../http/outgoing.ts'
+import { statement, timestamp, type Pool } from '../storage/pool.ts'
+import { answerWithinMs } from '../three-d-secure/authentication.ts'
+import { openDirectories, type DirectorySettings } from '../three-d-secure/directory.ts'
+import { askBy, type LegacyDirectory } from '../three-d-secure/directory-legacy.ts'
+import { refreshRanges, type RefreshParts } from '../three-d-secure/directory-refresh.ts'
+import type { LoadedRanges } from '../three-d-secure/enrolment.ts'
+import { openInbound, type Results } from '../three-d-secure/inbound.ts'
+import { watchRanges } from '../three-d-secure/store-ranges.ts'
+import type { Directories, Ground, ThreeDSecureFacts } from './parts.ts'
+
+/** What an installation needs to be a 3DS Server; docs/operating.md. */
+export interface ThreeDSecureOptions {
+  directories: readonly (DirectorySettings & {
+    /** Of the certificate with which it posts results. */
+    commonName: string
+  })[]
+  /** Given by EMVCo at certification. */
+  refNumber: string
+  operatorId?: string
+  /** The port of its own that directory servers post results to, by mutual TLS. */
+  results: {
+    host: string
+    port: number
+    /** As directory servers reach it, `https://results.example/3ds/results`; without it the loopback address. */
+    url?: string
+    cert: string
+    key: Secret<string>
+    /** Authority of the directory servers. */
+    ca: string
+  }
+  /** Those of 1.0.2, where an installation still speaks it. */
+  legacy: readonly LegacyDirectory[]
+  /** Where directory servers may be. */
+  policy: TargetPolicy
+  /** Asks for card ranges at the start, whenever they were asked for last: the simulated ones change their addresses. */
+  refreshAtStart: boolean
+}
+
+/** The 3DS Server of a process: lines to the directory servers, card ranges in memory, and the port for results. */
+export interface ThreeDSServer {
+  facts: ThreeDSecureFacts
+  directories: Directories
+  ranges: () => LoadedRanges
+  /** Keeps the card ranges fresh under this lease, and takes results from now on. */
+  begin(lease: Pick<RefreshParts, 'heartbeat' | 'judge'>, results: Results): Promise<void>
+  /** Takes no more results; a directory server then tells another process, or the same one again. */
+  refuse(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Listens for results and answers 503 until it begins. `pool` has the card ranges. */
+export async function openThreeDSServer(
+  options: ThreeDSecureOptions,
+  pool: Pool,
+  { clock, random, log, turns }: Ground,
+): Promise<ThreeDSServer> {
+  const names = options.directories.map(({ name }) => name)
+  const inbound = await openInbound({
+    host: options.results.host,
+    port: options.results.port,
+    tls: options.results,
+    peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
+    turns,
+    random,
+    log,
+  })
+  const operator = options.operatorId === undefined ? {} : { operatorId: options.operatorId }
+  const resultsUrl = options.results.url ?? `https://127.0.0.1:${inbound.port}/3ds/results`
+  const outgoing = openOutgoing({ policy: options.policy, clock, perOrigin: 64 })
+  const client = openDirectories({
+    directories: options.directories.map((d) => ({ ...d, timeoutMs: answerWithinMs })),
+    server: {
+      threeDSServerRefNumber: options.refNumber,
+      ...(options.operatorId === undefined ? {} : { threeDSServerOperatorID: options.operatorId }),
+      threeDSServerURL: resultsUrl,
+    },
+    outgoing,
+    policy: options.policy,
+    random,
+    log,
+  })
+  const ranges = await watchRanges(pool, clock, log, names)
+  let stopRefreshing = () => Promise.resolve()
+  return {
+    facts: {
+      server: { refNumber: options.refNumber, ...operator, resultsUrl },
+      directories: names,
+      legacy: options.legacy,
+    },
+    directories: { authenticate: client.authenticate, enrol: askBy(options.legacy, outgoing, options.policy) },
+    ranges: ranges.current,
+    async begin(lease, results) {
+      const now = options.refreshAtStart
+      stopRefreshing = refreshRanges({ pool, client, directories: names, ...lease, now, clock, random, log }).stop
+      if (now) {
+        await refreshed(pool, names, clock)
+        await ranges.refresh()
+      }
+      inbound.serve(results)
+    },
+    refuse: () => inbound.close(),
+    async stop() {
+      ranges.stop()
+      await outgoing.close()
+      await client.close()
+      await stopRefreshing()
+    },
+  }
+}
+
+const freshSince = statement<{ n: bigint }>(
+  `select count(*) as n from directory_state where directory = any ($1::text[]) and refreshed_at >= $2`,
+)
+const refreshWithinMs = 5_000
+
+/** Waits a while for card ranges asked for just now; a start does not fail for want of them. */
+async function refreshed(pool: Pool, directories: readonly string[], clock: Clock): Promise<void> {
+  const began = clock.now()
+  while (clock.now() < began + refreshWithinMs) {
+    const [row] = await pool.run(freshSince, [[...directories], timestamp(began)])
+    if (row!.n === BigInt(directories.length)) return
+    await sleep(clock, 20)
+  }
+}
+
+const none = () => Promise.resolve({ is: 'failed', why: 'this installation has no directory servers' } as const)
+
+/** Of an installation that is no 3DS Server. No card can be authenticated, which an endpoint with 3-D Secure takes for a technical failure. */
+export const noDirectories: Directories = { authenticate: none, enrol: none }
+export const noRanges: LoadedRanges = { find: () => undefined, loaded: () => false }

@@ -1,0 +1,172 @@
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import type { Stray } from '../acquirer/connector.ts'
+import { turnBudget, units, type Turns } from '../base/turn.ts'
+import type { Answer, Route } from '../http/server.ts'
+import type { LeaseMode } from '../storage/heart.ts'
+import type { LeaseCounts } from '../storage/store-heartbeat.ts'
+
+/** What one gateway can be watched by; read when asked. */
+export interface GatewayGauges {
+  orders: () => { batches: number; items: number; held: number }
+  waiting: () => number
+  deliveries: () => { delivered: number; failed: number; inHand: number }
+  /** Parked for an operator since the start. */
+  parked: () => { transactions: number; invoices: number }
+  holding: () => boolean
+  leases: () => LeaseCounts
+}
+
+/** What all gateways of a process share. */
+export interface SharedGauges {
+  pools: () => { kept: number; ending: number }
+  gates: () => Iterable<{ gate: string; up: boolean; open: number }>
+  /** The version of the configuration that this process follows. */
+  configuration: () => bigint
+  turns: Turns['counts']
+}
+
+/** The counters that are counted up as things happen. */
+export interface Meters {
+  /** Where they are kept. */
+  registry: Registry
+  /** Counts an answered request of the gateway API. */
+  answered: (operation: string, outcome: string) => void
+  /** Counts an answer of an acquirer that belongs to no request. */
+  stray: (gate: string, kind: Stray['kind']) => void
+  /** Counts a request that was answered with what an earlier one had made. */
+  repeated: (operation: string) => void
+}
+
+export function openMeters(): Meters {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const requests = new Counter({
+    name: 'tollgate_requests_total',
+    help: 'Answered requests of the gateway API by outcome: ok, or the name of the refusal',
+    labelNames: ['operation', 'outcome'],
+    registers: [registry],
+  })
+  const strays = new Counter({
+    name: 'tollgate_acquirer_strays_total',
+    help: 'Answers of the acquirer that belong to no request; mismatched ones have the names of an open request',
+    labelNames: ['gate', 'kind'],
+    registers: [registry],
+  })
+  const repeats = new Counter({
+    name: 'tollgate_repeats_total',
+    help: 'Requests that were answered with what an earlier one had made, and moved nothing',
+    labelNames: ['operation'],
+    registers: [registry],
+  })
+  return {
+    registry,
+    answered: (operation, outcome) => requests.inc({ operation, outcome }),
+    stray: (gate, kind) => strays.inc({ gate, kind }),
+    repeated: (operation) => repeats.inc({ operation }),
+  }
+}
+
+/** A gateway as it is watched. */
+export type Watched = { gauges: GatewayGauges; unready: () => Promise<string[]> }
+
+/** Values of one gauge, each with its labels. */
+type Values = readonly (readonly [labels: Record<string, string>, value: number])[]
+
+// oxfmt-ignore
+const gauges: readonly [name: string, help: string, read: (gateways: readonly GatewayGauges[], shared: SharedGauges) => Values][] = [
+  ['tollgate_batches_total', 'Batches that shared a commit',
+    (all) => [[{ batch: 'orders' }, sum(all, (g) => g.orders().batches)]]],
+  ['tollgate_batch_items_total', 'Changes of orders in those batches',
+    (all) => [[{ batch: 'orders' }, sum(all, (g) => g.orders().items)]]],
+  ['tollgate_orders_in_hand', 'Orders this process has in memory',
+    (all) => [[{}, sum(all, (g) => g.orders().held)]]],
+  ['tollgate_orders_waiting', 'Changes of orders waiting for a batch',
+    (all) => [[{}, sum(all, (g) => g.waiting())]]],
+  ['tollgate_deliveries_total', 'Tries of messages to merchants since the start',
+    (all) => (['delivered', 'failed'] as const).map((result) => [{ result }, sum(all, (g) => g.deliveries()[result])])],
+  ['tollgate_deliveries_in_hand', 'Messages to merchants under way or queued in memory',
+    (all) => [[{}, sum(all, (g) => g.deliveries().inHand)]]],
+  ['tollgate_outgoing_pools', 'Pools of connections to merchants: kept, or ending with their last call',
+    (_all, { pools }) => Object.entries(pools()).map(([state, n]) => [{ state }, n])],
+  ['tollgate_gate_up', '1 while the line to the acquirer is signed on',
+    (_all, { gates }) => [...gates()].map(({ gate, up }) => [{ gate }, up ? 1 : 0])],
+  ['tollgate_gate_open', 'Requests waiting for an answer of the acquirer',
+    (_all, { gates }) => [...gates()].map(({ gate, open }) => [{ gate }, open])],
+  ['tollgate_configuration_version', 'The configuration that this process follows; it rises with each change',
+    (_all, { configuration }) => [[{}, Number(configuration())]]],
+  ['tollgate_parked_total', 'Work that failed too often and was parked for an operator, since the start',
+    (all) => [[{ what: 'transaction' }, sum(all, (g) => g.parked().transactions)], [{ what: 'invoice' }, sum(all, (g) => g.parked().invoices)]]],
+  ['tollgate_read_total', 'What was read of strangers since the start',
+    (_all, { turns }) => units.map((unit) => [{ unit }, turns()[unit].total])],
+  ['tollgate_read_most', 'The most of it that was read in one turn of the event loop',
+    (_all, { turns }) => units.map((unit) => [{ unit }, turns()[unit].most])],
+  ['tollgate_read_budget', 'The most that one turn may take',
+    () => units.map((unit) => [{ unit }, turnBudget[unit]])],
+  ['tollgate_lease_holding', '1 while this process may send',
+    (all) => [[{}, all.every((g) => g.holding()) ? 1 : 0]]],
+  ['tollgate_lease_changes_total', 'How often the lease of this process was held, late or lost',
+    (all) => leaseModes.map((mode) => [{ mode }, sum(all, (g) => g.leases().changes[mode])])],
+  ['tollgate_lease_lapsed_orders_total', 'Orders in hand when the lease became late or was lost',
+    (all) => [[{}, sum(all, (g) => g.leases().lapsedOrders)]]],
+  ['tollgate_orders_taken_over_total', 'Orders taken over from processes that fell silent',
+    (all) => [[{}, sum(all, (g) => g.leases().takenOver)]]],
+]
+
+const leaseModes = ['holding', 'late', 'lost'] as const satisfies LeaseMode[]
+
+const sum = (all: readonly GatewayGauges[], read: (one: GatewayGauges) => number): number =>
+  all.reduce((total, one) => total + read(one), 0)
+
+/**
+ * `/health`: the process serves. `/ready`: it may be given work, else 503 with the reasons.
+ * `/metrics`: Prometheus text, summed over the gateways of the process. All three belong to the
+ * operator: a proxy in front of the gateway passes on `/gateway` alone.
+ */
+export function watchRoutes({ registry }: Meters, gateways: readonly Watched[], shared: SharedGauges): Route[] {
+  for (const [name, help, read] of gauges)
+    registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames: [
+          ...new Set(
+            read(
+              gateways.map((g) => g.gauges),
+              shared,
+            ).flatMap(([labels]) => Object.keys(labels)),
+          ),
+        ],
+        registers: [],
+        collect() {
+          this.reset()
+          for (const [labels, value] of read(
+            gateways.map((g) => g.gauges),
+            shared,
+          ))
+            this.set(labels, value)
+        },
+      }),
+    )
+  return [
+    { method: 'GET', path: '/health', handle: () => json(200, { status: 'ok' }) },
+    { method: 'GET', path: '/ready', handle: () => ready(gateways, shared) },
+    {
+      method: 'GET',
+      path: '/metrics',
+      handle: async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
+    },
+  ]
+}
+
+async function ready(gateways: readonly Watched[], shared: SharedGauges): Promise<Answer> {
+  const reasons = new Set((await Promise.all(gateways.map((one) => one.unready()))).flat())
+  const gates = [...shared.gates()]
+  if (gates.length > 0 && gates.every((gate) => !gate.up)) reasons.add('no line to an acquirer is up')
+  return json(reasons.size === 0 ? 200 : 503, { status: reasons.size === 0 ? 'ready' : 'not ready', reasons: [...reasons] })
+}
+
+const json = (status: number, body: object): Answer => ({
+  status,
+  type: 'application/json;charset=utf-8',
+  body: `${JSON.stringify(body)}\n`,
+})
