@@ -10,12 +10,8 @@ import type { Planted } from './planting.ts'
 type Follow = Extract<Happened, { is: 'follow' }>
 
 /** Decides about an order as `seen`; what follows from it is found by a sweep. */
-function decideOn(
-  seen: Order,
-  { ask, card }: Follow,
-  { clock, random, registry }: GatewayParts,
-): Work | ReturnType<typeof follow> {
-  const work: Work = { before: seen, after: seen, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
+function decideOn(seen: Order, { ask }: Follow, { clock, random, registry }: GatewayParts): Work | ReturnType<typeof follow> {
+  const work: Work = { before: seen, after: seen, rows: [], deliveries: [], eraseCvv2: false, card: undefined, entries: [] }
   const planner = { enrolment: enrolmentOf, random, steering: false }
   const number = () => 0n
   return follow(work, ask, { now: clock.now(), processId: 0n, registry, planner, number, hold: false }) ?? work

@@ -1,7 +1,7 @@
 import { openAttempt } from '../src/order/perform.ts'
 import { placeKey } from '../src/order/change.ts'
 import type { Wraps } from './gateway-parts.ts'
-import type { Planted } from './planting.ts'
+import { cardOf, type Planted } from './planting.ts'
 
 /** A process that judges another dead writes so into its orders, and leaves their steps alone. */
 const bumpTheVersion: Wraps = {
@@ -49,21 +49,22 @@ const withoutPatience = (step: string): Wraps => ({
 
 /** The process that takes an authorisation over sends it again, as if nobody had sent it. */
 const askUnderANewStan: Wraps = {
-  door: (door, performers, { stores }) => ({
+  door: (door, performers, parts) => ({
     ...door,
     async submit(submission) {
       if (submission.is !== 'resume' || door.holds(submission)) return door.submit(submission)
-      const [before] = await stores.orders.load([submission])
+      const [before] = await parts.stores.orders.load([submission])
       const transaction = before?.transactions.find((t) => t.no === submission.transactionNo)
       if (!before || transaction?.step !== 'authorise') return door.submit(submission)
       const { no } = openAttempt(before, transaction)
-      const stan = String((await stores.reserve('attempt', 1)) % 1_000_000n).padStart(6, '0')
+      const stan = String((await parts.stores.reserve('attempt', 1)) % 1_000_000n).padStart(6, '0')
       const attempts = before.attempts.map((a) => (a.no === no ? { ...a, stan } : a))
       const after = { ...before, version: before.version + 1, attempts }
       const change = { before, after, rows: [], deliveries: [], eraseCvv2: false }
-      const saved = await stores.orders.transaction((tables) => tables.save([change], undefined))
+      const saved = await parts.stores.orders.transaction((tables) => tables.save([change], undefined))
       if (saved.size === 0) return door.submit(submission)
-      const { merchantId, orderId, card } = submission
+      const { merchantId, orderId } = submission
+      const card = await cardOf(parts, submission)
       const event = await performers.authorise({ order: after, card }, transaction)
       return door.submit({ is: 'event', merchantId, orderId, event })
     },

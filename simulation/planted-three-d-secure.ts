@@ -9,8 +9,7 @@ import { refuse } from '../src/spec/refusals.ts'
 import { emvVersion, type Authentication } from '../src/three-d-secure/authentication.ts'
 import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Json } from './issuer-messages.ts'
-import { inTables, type Planted } from './planting.ts'
-import { openCards } from '../src/order/cards.ts'
+import { cardOf, inTables, type Planted } from './planting.ts'
 
 /** Changes what is saved. */
 const inChanges = (change: (one: Change) => Change): Wraps =>
@@ -43,7 +42,7 @@ const authenticatedInstead = (wanted: (event: Extract<Event, { is: 'not authenti
 
 /** The browser says that the challenge was passed, and nobody waits for the directory server. */
 const believeTheBrowser: Wraps = {
-  door: (door, _performers, { stores, keys, random }) => ({
+  door: (door) => ({
     ...door,
     async submit(submission: Exclude<Submission, Accept> | Accept) {
       if (submission.is !== 'event' || submission.event.is !== 'challenge returned') return door.submit(submission)
@@ -56,26 +55,26 @@ const believeTheBrowser: Wraps = {
         verified: 'AUTHENTICATED',
         eci: '05',
       } as const
-      return door.submit({ ...submission, event, card: await openCards({ ...stores, keys, random }).cardOf(submission) })
+      return door.submit({ ...submission, event })
     },
   }),
 }
 
 /** Who takes over what a dead process had asked asks again. */
 export const askAgainOnRecovery = (step: 'authenticate' | 'enrol'): Wraps => ({
-  door: (door, performers, { stores }) => ({
+  door: (door, performers, parts) => ({
     ...door,
     async submit(submission) {
       if (submission.is !== 'resume' || door.holds(submission)) return door.submit(submission)
-      const [order] = await stores.orders.load([submission])
+      const [order] = await parts.stores.orders.load([submission])
       const transaction = order?.transactions.find((t) => t.no === submission.transactionNo)
       if (!order || transaction?.step !== step) return door.submit(submission)
-      const { merchantId, orderId, card } = submission
+      const { merchantId, orderId } = submission
+      const card = await cardOf(parts, submission)
       return door.submit({
         is: 'event',
         merchantId,
         orderId,
-        card,
         event: await performers[step]({ order, card }, transaction),
       })
     },
@@ -221,7 +220,7 @@ const askForTheLate: Wraps = {
       const [order] = place ? await parts.stores.orders.load([place]) : []
       const [transaction] = order?.transactions ?? []
       if (!order || !transaction || transaction.state === 'awaiting method') return hosted.browserCollected(token, collected)
-      await performers.authenticate({ order, card: await openCards({ ...parts, ...parts.stores }).cardOf(order) }, transaction)
+      await performers.authenticate({ order, card: await cardOf(parts, order) }, transaction)
     },
   }),
 }

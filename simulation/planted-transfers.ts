@@ -53,14 +53,14 @@ const creditAgainOnRecovery: Wraps = {
     ...door,
     async submit(submission) {
       if (submission.is !== 'resume' || door.holds(submission)) return door.submit(submission)
-      const { merchantId, orderId, transactionNo, card } = submission
+      const { merchantId, orderId, transactionNo } = submission
       const [order] = await stores.orders.load([submission])
       const credit = order?.transactions.find((t) => t.no === transactionNo)
       const attempt = order?.attempts.find((a) => a.transactionNo === transactionNo && a.outcome === undefined)
       if (credit?.kind !== 'credit' || credit.step !== 'authorise' || !attempt) return door.submit(submission)
       const next = { minor: credit.amountMinor, text: credit.amountText }
       const event: Event = { is: 'amount declined', transactionNo, attemptNo: attempt.no, actionCode: '911', next }
-      return door.submit({ is: 'event', merchantId, orderId, event, card })
+      return door.submit({ is: 'event', merchantId, orderId, event })
     },
   }),
 }

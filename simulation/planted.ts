@@ -16,7 +16,7 @@ import { plantedInMobile } from './planted-mobile.ts'
 import { plantedInPatience } from './planted-patience.ts'
 import { plantedInSums } from './planted-sums.ts'
 import { plantedInTransfers } from './planted-transfers.ts'
-import { inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
+import { cardOf, inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
 
 /** What is stored counts as what was read: an order is saved over whatever another process made of it. */
 const forgetTheFence = inTables((tables) => ({
@@ -34,14 +34,14 @@ const forgetTheFence = inTables((tables) => ({
 
 /** A process that takes an authorisation over sends it again, as if nobody had. */
 const resendOnRecovery: Wraps = {
-  door: (door, performers, { stores }) => ({
+  door: (door, performers, parts) => ({
     ...door,
     async submit(submission) {
       if (submission.is !== 'resume' || door.holds(submission)) return door.submit(submission)
-      const [order] = await stores.orders.load([submission])
+      const [order] = await parts.stores.orders.load([submission])
       const transaction = order?.transactions.find((t) => t.no === submission.transactionNo)
       if (!order || transaction?.step !== 'authorise' || !openAttempt(order, transaction)) return door.submit(submission)
-      const event = await performers.authorise({ order, card: submission.card }, transaction)
+      const event = await performers.authorise({ order, card: await cardOf(parts, submission) }, transaction)
       const { merchantId, orderId } = submission
       return door.submit({ is: 'event', merchantId, orderId, event })
     },

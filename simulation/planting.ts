@@ -1,5 +1,8 @@
+import type { Card } from '../src/card/vault.ts'
+import { openCards } from '../src/order/cards.ts'
+import type { Place } from '../src/order/change.ts'
 import type { OrderStore, OrderTables } from '../src/order/store.ts'
-import type { Wraps } from './gateway-parts.ts'
+import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Invariant } from './invariant.ts'
 import type { Stores } from './store-line.ts'
 
@@ -12,6 +15,10 @@ export interface Planted {
   breaks: readonly Invariant[]
   wrap: Wraps
 }
+
+/** The card of an order, for a bug that sends something by itself. */
+export const cardOf = ({ stores, keys, random }: GatewayParts, place: Place): Promise<Card> =>
+  openCards({ ...stores, keys, random }).cardOf(place)
 
 export const inOrders = (change: (orders: OrderStore) => Partial<OrderStore>): Wraps => ({
   stores: (stores) => ({ ...stores, orders: { ...stores.orders, ...change(stores.orders) } }),

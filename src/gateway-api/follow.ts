@@ -26,9 +26,8 @@ export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
   const { merchantId, orderId } = order
-  const card = await world.cardOf(order)
   const keyed = idempotencyKey === undefined ? {} : { digest: requestDigest(asked, followRequest, operation) }
-  const advanced = await world.door.submit({ is: 'follow', merchantId, orderId, ask, card, ...keyed })
+  const advanced = await world.door.submit({ is: 'follow', merchantId, orderId, ask, ...keyed })
   if (advanced.is === 'applied') return acknowledge(asked)
   if (advanced.is === 'key in use') return refuse('key in use', idempotencyKey)
   if (advanced.is === 'repeated') {

@@ -25,9 +25,8 @@ export async function performUploadMethod(asked: Asked): Promise<Reply | Refusal
     browser,
     ...(values.notificationURL === undefined ? {} : { notificationUrl: values.notificationURL }),
   }
-  const card = await world.cardOf(order)
   const event = methodEvent(transaction, result, world.processId, now)
-  await world.door.submit({ is: 'event', ...placeOf(asked), event, card, request: requestRow(asked, transaction.no) })
+  await world.door.submit({ is: 'event', ...placeOf(asked), event, request: requestRow(asked, transaction.no) })
   return acknowledge(asked)
 }
 

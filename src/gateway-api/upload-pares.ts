@@ -18,7 +18,6 @@ export async function performUploadPares(asked: Asked): Promise<Reply | Refusal>
   if (refused !== undefined)
     world.log.warn({ serial: asked.serialNumber, order: String(order.orderId), why: refused }, 'a PARes fails a check')
   const { merchantId, orderId } = order
-  const card = await world.cardOf(order)
-  await world.door.submit({ is: 'event', merchantId, orderId, event, card, request: requestRow(asked, transaction.no) })
+  await world.door.submit({ is: 'event', merchantId, orderId, event, request: requestRow(asked, transaction.no) })
   return acknowledge(asked)
 }

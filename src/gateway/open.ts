@@ -161,7 +161,6 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const performers = between.performers?.(own) ?? own
   const steps = openSteps({
     store: orders,
-    keys,
     performers,
     heartbeat,
     judge,
@@ -176,7 +175,8 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
     attempts: cell.ids('attempt'),
     clock,
     log,
-    heartbeat,
+    keys,
+    processId,
     registry: current,
     maxHeld: tuning.maxHeld,
     handOver: tuning.handOver,
@@ -241,7 +241,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
       ...hostedOrders({ ...world, ...finding, merchant: (id) => current().merchant(id) }),
     }),
   ]
-  const resulting = { orders, keys, random, log, door, registry: current, cardOf: cards.cardOf }
+  const resulting = { orders, keys, random, log, door, registry: current }
 
   steps.sweep(door)
   sender.sweep()

@@ -61,13 +61,13 @@ export async function outcomeOfHold(
 
 /** Gives a hold back. Done again it finds itself: the request has one serial number for ever. */
 export async function releaseHold(
-  world: Pick<MobileWorld, 'door' | 'cardOf' | 'log'>,
+  world: Pick<MobileWorld, 'door' | 'log'>,
   { merchantId, invoiceId }: Invoice,
   { orderId }: Hold,
 ): Promise<void> {
   const place = { merchantId, orderId }
   const ask = { operation: 'void', serialNumber: serialOf(merchantId, orderId) } as const
-  const advanced = await world.door.submit({ is: 'follow', ...place, ask, card: await world.cardOf(place) })
+  const advanced = await world.door.submit({ is: 'follow', ...place, ask })
   if (advanced.is === 'applied' || advanced.is === 'repeated') return
   if (advanced.is !== 'not followed') throw new Error(`the door answered a void with ${advanced.is}`)
   world.log.warn(

@@ -1,6 +1,5 @@
 /** A challenge's result as a directory server posts it: what it must match, and what it does to the order. */
 import { reasonOf, type Log } from '../base/log.ts'
-import type { Card } from '../card/vault.ts'
 import { emvVersion, type Authentication } from '../three-d-secure/authentication.ts'
 import type { Message } from '../three-d-secure/codec.ts'
 import type { ResultVerdict, WantedResult } from '../three-d-secure/inbound.ts'
@@ -9,12 +8,10 @@ import { categoryOf } from './areq.ts'
 import type { Order, Transaction } from './order.ts'
 import { resultEvent, type AuthenticationParts } from './perform-authentication.ts'
 import { authenticationKey } from './locator-keys.ts'
-import type { Place } from './change.ts'
 import type { OrderStore } from './store.ts'
 
 export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
   orders: Pick<OrderStore, 'locate' | 'load'>
-  cardOf: (place: Place) => Promise<Card>
   door: Door
   log: Log
 }
@@ -42,8 +39,7 @@ export async function takeResult(parts: ResultParts, message: Message): Promise<
     const { order, transaction } = found
     const event = resultEvent(parts, order, transaction, message)
     const { merchantId, orderId } = order
-    const card = await parts.cardOf(order)
-    const advanced = await parts.door.submit({ is: 'event', merchantId, orderId, event, card })
+    const advanced = await parts.door.submit({ is: 'event', merchantId, orderId, event })
     return { is: advanced.is === 'applied' ? 'accepted' : 'unknown' }
   } catch (error) {
     parts.log.error({ reason: reasonOf(error) }, 'the result of a challenge could not be stored')

@@ -1,26 +1,44 @@
 import type { Card } from '../card/vault.ts'
 import type { Registry } from '../merchant/merchant.ts'
+import { placeKey, type Place } from './change.ts'
 import { gateOf } from './gate.ts'
-import { head, statusOf, type Order } from './order.ts'
+import { head, statusOf, type Order, type Transaction } from './order.ts'
 import type { Load } from './room.ts'
 
-/** An order this process has in hand, as last committed, with its card. */
+/** An order in memory, as last committed, with its card. */
 export interface Held {
   order: Order
   card: Card
 }
 
 /**
- * What one process holds in memory, counted by merchant and by gate, so that neither can take it
- * all. An order that is to be held is counted before.
+ * The orders in the memory of this process, counted by merchant and by gate, so that neither can
+ * take it all.
+ *
+ *   state      means                                   entered                         left
+ *   resting    not in memory                           by `keep` without a step,       by `keep` with a step
+ *                                                      by `release` of the last one
+ *   current    in memory as it is stored; a step of    by `keep` with a step           by `keep`, `outdate`,
+ *              it runs here                                                            `release` of its last step
+ *   outdated   in memory, but another process saved    by `outdate`                    by `keep`, once it was read
+ *              it since                                                                again; by `release`
+ *
+ * A lease alone keeps no order in memory, or a lost reply would keep it for ever.
  */
 export interface Hand {
-  get(key: string): Held | undefined
-  take(key: string, held: Held): void
-  release(key: string): void
+  get(place: Place): Held | undefined
+  isCurrent(place: Place): boolean
+  /** Whether this process does a step of that transaction now. */
+  does(place: Place, transactionNo: number): boolean
+  /** An order was committed, and these steps of it begin here. It stays as long as any of its steps runs. */
+  keep(order: Order, card: Card | undefined, steps: readonly Transaction[]): Held | undefined
+  /** Another process moved the order on: it is read again before anything is decided about it. */
+  outdate(place: Place): void
+  /** A step is over. Ignored when its transaction is at its next step by now. */
+  release(place: Place, transaction: Transaction): void
   /**
-   * Counts a submitted order, so that a burst cannot pass before its first order is held; calling
-   * the answer ends that.
+   * Counts a submitted order, so that a burst cannot pass before its first order is in memory.
+   * Calling what it returns ends that.
    */
   expect(order: Order, registry: Registry): () => void
   size(): number
@@ -29,7 +47,11 @@ export interface Hand {
 
 export function openHand(): Hand {
   const orders = new Map<string, Held>()
+  /** Steps that run here, by order and transaction; other steps of the order may run elsewhere. */
+  const steps = new Map<string, Map<number, Transaction>>()
+  const outdated = new Set<string>()
   const counts = new Map<string, number>()
+
   const count = (keys: readonly string[], by: 1 | -1) => {
     for (const key of keys) {
       const n = (counts.get(key) ?? 0) + by
@@ -37,17 +59,40 @@ export function openHand(): Hand {
       else counts.set(key, n)
     }
   }
+
+  function drop(key: string): void {
+    const held = orders.get(key)
+    outdated.delete(key)
+    if (!held) return
+    orders.delete(key)
+    count(keysOf(held.order), -1)
+  }
+
   return {
-    get: (key) => orders.get(key),
-    take(key, held) {
+    get: (place) => orders.get(placeKey(place)),
+    isCurrent: (place) => orders.has(placeKey(place)) && !outdated.has(placeKey(place)),
+    does: (place, transactionNo) => steps.get(placeKey(place))?.has(transactionNo) ?? false,
+    keep(order, card, begun) {
+      const key = placeKey(order)
+      const running = steps.get(key) ?? new Map<number, Transaction>()
+      drop(key)
+      if (!card || running.size + begun.length === 0) return undefined
+      const held = { order, card }
       orders.set(key, held)
-      count(keysOf(held.order), 1)
+      count(keysOf(order), 1)
+      for (const transaction of begun) running.set(transaction.no, transaction)
+      steps.set(key, running)
+      return held
     },
-    release(key) {
-      const held = orders.get(key)
-      if (!held) return
-      orders.delete(key)
-      count(keysOf(held.order), -1)
+    outdate: (place) => void (orders.has(placeKey(place)) && outdated.add(placeKey(place))),
+    release(place, transaction) {
+      const key = placeKey(place)
+      const running = steps.get(key)
+      if (running?.get(transaction.no) !== transaction) return
+      running.delete(transaction.no)
+      if (running.size > 0) return
+      steps.delete(key)
+      drop(key)
     },
     expect(order, registry) {
       const keys = keysAt(order.merchantId, gateOf(order, head(order), registry)?.gateId, true)

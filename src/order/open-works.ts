@@ -1,7 +1,10 @@
+import type { Card } from '../card/vault.ts'
 import type { Held } from './hand.ts'
+import { machine } from './machine.ts'
 import type { Order } from './order.ts'
 import { placeKey, type Place } from './change.ts'
-import { placeOf, type Entry } from './submission.ts'
+import { isOutside } from './perform.ts'
+import { placeOf, type Entry, type Happened } from './submission.ts'
 import type { Work } from './work.ts'
 
 export interface Sources {
@@ -9,31 +12,44 @@ export interface Sources {
   held: (place: Place) => Held | undefined
   isCurrent: (place: Place) => boolean
   load: (places: readonly Place[]) => Promise<Order[]>
+  /** Throws for a card that is gone. */
+  cards: (places: readonly Place[]) => Promise<(place: Place) => Card>
 }
 
+/** Events after which somebody outside may be asked, which needs the card. */
+const leadOutside = new Set(machine.filter(({ asks }) => isOutside(asks) || asks === 'record attempt').map(({ on }) => on))
+
+const needsCard = (item: Happened): boolean => (item.is === 'event' ? leadOutside.has(item.event.is) : item.is !== 'noted')
+
 /**
- * Finds the order of each event: in memory, or read. An order that is not there fails alone: the
- * batch is halved until it is found.
+ * Finds the order of each event, in memory or read, and the card of an order that is not in memory
+ * where a step outside may follow. An order that is not there, or whose card is gone, fails alone:
+ * the batch is halved until it is found.
  */
-export async function openWorks(entries: Entry[], works: Map<string, Work>, sources: Sources): Promise<[Entry, Work][]> {
+export async function openWorks(entries: readonly Entry[], works: Map<string, Work>, sources: Sources): Promise<[Entry, Work][]> {
   const happened = entries.filter((e) => e.item.is !== 'accept')
   const absent = new Map<string, Place>()
+  const cardless = new Map<string, Place>()
   for (const { item } of happened) {
     const place = placeOf(item)
     if (!sources.isCurrent(place)) absent.set(placeKey(place), place)
+    if (!sources.held(place) && needsCard(item as Happened)) cardless.set(placeKey(place), place)
   }
-  const read = new Map((await sources.load([...absent.values()])).map((o) => [placeKey(o), o]))
+  const [orders, cardOf] = await Promise.all([
+    sources.load([...absent.values()]),
+    cardless.size === 0 ? undefined : sources.cards([...cardless.values()]),
+  ])
+  const read = new Map(orders.map((o) => [placeKey(o), o]))
   const opened: [Entry, Work][] = []
   for (const entry of happened) {
-    const key = placeKey(placeOf(entry.item))
-    const held = sources.held(placeOf(entry.item))
+    const place = placeOf(entry.item)
+    const key = placeKey(place)
+    const held = sources.held(place)
     const order = absent.has(key) ? read.get(key) : held?.order
     if (!order) throw new Error(`there is no order ${key}`)
-    const card = held?.card ?? ('card' in entry.item ? entry.item.card : undefined)
+    const card = cardless.has(key) ? cardOf?.(place) : held?.card
     const fresh: Work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
     const work = works.get(key) ?? fresh
-    // The first entry of an order may be one that brings no card.
-    work.card ??= card
     works.set(key, work)
     opened.push([entry, work])
   }

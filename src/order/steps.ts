@@ -1,10 +1,8 @@
 import { sleep, type Cancel, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { openCard, type SealedCard } from '../card/vault.ts'
 import { failureOf } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Judge } from '../storage/store-silence.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
 import type { Door } from './advance.ts'
 import type { Held } from './hand.ts'
 import { head, type Transaction } from './order.ts'
@@ -16,8 +14,7 @@ import type { Due, OrderStore } from './store.ts'
 const parkAfterTries = 8
 
 export interface StepsSettings {
-  store: OrderStore
-  keys: KeyRing
+  store: Pick<OrderStore, 'load' | 'claimDue' | 'putBack'>
   performers: Record<OutsideStep, Performer>
   heartbeat: Heartbeat
   judge: Judge
@@ -108,8 +105,7 @@ export function openSteps(s: StepsSettings): Steps {
     noteTakeOver(due)
     const lost = due.filter((d) => !door.holds(d))
     if (lost.length === 0) return 0
-    const cards = await s.store.sealedCards(lost)
-    for (const d of lost) track(resume(d, cards.get(placeKey(d)), door))
+    for (const d of lost) track(resume(d, door))
     return lost.length
   }
 
@@ -119,11 +115,10 @@ export function openSteps(s: StepsSettings): Steps {
     s.heartbeat.tookOver(new Set(inherited.map(placeKey)).size, [...new Set(inherited.map((d) => d.hadLease!))])
   }
 
-  async function resume(d: Due, sealed: SealedCard | undefined, door: StepDoor): Promise<void> {
+  async function resume(d: Due, door: StepDoor): Promise<void> {
     try {
-      if (!sealed) throw new Error('its card is gone')
       const { merchantId, orderId, transactionNo } = d
-      await door.submit({ is: 'resume', merchantId, orderId, transactionNo, card: openCard(sealed, d, s.keys) })
+      await door.submit({ is: 'resume', merchantId, orderId, transactionNo })
     } catch (error) {
       await putBack(d, 'resume', error)
     }

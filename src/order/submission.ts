@@ -22,13 +22,12 @@ export interface Accept {
 
 /** An event of an order, or (`resume`) a step that no process works on, or whose time is over. */
 export type Happened = (
-  | { is: 'event'; event: Event; /** Given if the order may not be in memory, so that its next step can be done. */ card?: Card }
-  | { is: 'resume'; transactionNo: number; card: Card }
+  | { is: 'event'; event: Event }
+  | { is: 'resume'; transactionNo: number }
   /** A merchant asks something of an approved order. */
   | {
       is: 'follow'
       ask: FollowAsk
-      card: Card
       /** Equal for the same request; needed only with an Idempotency-Key. */
       digest?: Buffer
     }
@@ -65,7 +64,7 @@ export interface AcceptEntry extends Entry {
 }
 
 /** New orders of one batch by name: the first of a name claims it, its twins are answered by whoever holds the name then. */
-export function pairUp(entries: Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
+export function pairUp(entries: readonly Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
   const firsts = new Map<string, AcceptEntry>()
   const twins: AcceptEntry[] = []
   for (const entry of entries) {

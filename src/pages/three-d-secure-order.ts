@@ -1,7 +1,6 @@
 /** What the pages of 3-D Secure show of an order, and what they do to it: the same as a merchant's uploads. */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import type { Card } from '../card/vault.ts'
 import { callbackPairs } from '../gateway-api/callback.ts'
 import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
@@ -30,7 +29,6 @@ import type { PageOrder, Return } from './three-d-secure-pages.ts'
 export interface HostedWorld extends ParesParts {
   locate: (key: string) => Promise<Place | undefined>
   order: (place: Place) => Promise<Order | undefined>
-  cardOf: (place: Place) => Promise<Card>
   merchant: (merchantId: bigint) => Merchant | undefined
   door: Door
   processId: bigint
@@ -71,7 +69,7 @@ export function hostedOrders(
       const { order, transaction } = found
       const event = methodEvent(transaction, { compInd, browser }, world.processId, world.clock.now())
       const { merchantId, orderId } = order
-      await world.door.submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
+      await world.door.submit({ is: 'event', merchantId, orderId, event })
     },
     async challengeReturned(token, param) {
       const found = await find(token)
@@ -90,7 +88,7 @@ export function hostedOrders(
       const { event, refused } = await judgePares(world, order, transaction, answer, world.clock.now())
       const { merchantId, orderId } = order
       if (refused !== undefined) world.log.warn({ order: String(orderId), why: refused }, 'a PARes fails a check')
-      await world.door.submit({ is: 'event', merchantId, orderId, event, card: await world.cardOf(order) })
+      await world.door.submit({ is: 'event', merchantId, orderId, event })
     },
   }
 }

@@ -5,6 +5,8 @@ export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'p
 /** Rising ids, drawn from the database in blocks so that processes never give out the same one; across processes they rise only roughly. */
 export interface Ids {
   take(): Promise<bigint>
+  /** Gives back what was taken and never used. */
+  giveBack(ids: readonly bigint[]): void
 }
 
 const reserve = statement<{ first: bigint }>(
@@ -20,9 +22,13 @@ export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
   let next = 0n
   let end = 0n
   let coming: Promise<bigint> | undefined
+  const returned: bigint[] = []
 
   return {
+    giveBack: (ids) => void returned.push(...ids),
     async take() {
+      const spare = returned.pop()
+      if (spare !== undefined) return spare
       while (next >= end) {
         coming ??= fetch()
         const mine = coming

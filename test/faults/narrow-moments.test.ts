@@ -133,7 +133,7 @@ describe('a batch loses its connection in the second round, when an order of the
       leaseDueAt: systemClock.now() + 4_000,
     } as const
     const sprung = proxy.cutAtCommit(updateTransactions.name, 'after')
-    const upload = { is: 'event', merchantId, orderId, event, card: sale.card } as const
+    const upload = { is: 'event', merchantId, orderId, event } as const
     const [told] = await Promise.all([door.submit(upload), sprung])
     assert.equal(told.is, 'applied')
     assert.deepEqual(
@@ -204,7 +204,7 @@ test('while the reading of an order took its time, its last process sent it agai
     await door.submit(sale)
     door.release(sale.order, sent!)
     proxy.pause()
-    const resumed = door.submit({ is: 'resume', merchantId, orderId, transactionNo: 1, card: sale.card })
+    const resumed = door.submit({ is: 'resume', merchantId, orderId, transactionNo: 1 })
     await until(
       () => door.load(merchantId, 1n).waiting,
       (waiting) => waiting === 0,
@@ -231,7 +231,8 @@ const doorOn = (pool: Pool, heartbeat: Heartbeat, clock: Clock, onStep: DoorSett
     attempts: openIds(straight, 'attempt'),
     clock,
     log,
-    heartbeat,
+    keys,
+    processId: heartbeat.processId,
     registry: () => secured,
     maxHeld: 100,
     handOver: true,

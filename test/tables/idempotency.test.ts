@@ -17,7 +17,7 @@ const digestOf = (request: string): Buffer => Buffer.from(request.padEnd(32))
 /** A return of order 7 by its request, or, with `pays`, a payment. */
 function asked(key: string | undefined, request: string, serialNumber: string, merchantId = 1n): Submission {
   const ask = { operation: 'return', serialNumber, ...(key === undefined ? {} : { idempotencyKey: key }) } as const
-  return { is: 'follow', merchantId, orderId: 7n, card, ask, digest: digestOf(request) }
+  return { is: 'follow', merchantId, orderId: 7n, ask, digest: digestOf(request) }
 }
 
 const held = (key: string, request: string, serialNumber = 'first', merchantId = 1n) => ({
