@@ -1,9 +1,10 @@
-import { sleep, type Cancel, type Clock } from '../base/clock.ts'
+import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Outgoing, Reply } from '../http/outgoing.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { openBatch } from '../storage/batch.ts'
+import { startSweep, type Sweep } from '../storage/leased.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Judge } from '../storage/store-silence.ts'
 import type { Delivery, DeliveryKind } from './delivery.ts'
@@ -85,7 +86,7 @@ export function openSender(s: SenderSettings): Sender {
   const lookFrom = new Map<bigint, number>()
   let delivered = 0
   let failed = 0
-  let cancel: Cancel = () => {}
+  let sweeping: Sweep | undefined
   const lanes = openLanes<Job>({
     clock: s.clock,
     places,
@@ -188,15 +189,6 @@ export function openSender(s: SenderSettings): Sender {
     }
   }
 
-  function sweep() {
-    cancel = s.clock.after(s.sweepMs, () => {
-      if (stopping.signal.aborted) return
-      void sweepOnce()
-        .catch((error) => s.log.warn({ reason: reasonOf(error) }, 'the sweep of deliveries failed'))
-        .then(sweep)
-    })
-  }
-
   return {
     room() {
       const granted = new Map<bigint, number>()
@@ -210,13 +202,17 @@ export function openSender(s: SenderSettings): Sender {
       }
     },
     take: put,
-    sweep,
+    sweep() {
+      const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep of deliveries failed')
+      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, sweepOnce)
+    },
     counts: () => ({ delivered, failed, inHand: lanes.size() }),
     async stop(withinMs) {
-      cancel()
+      const swept = sweeping?.stop()
       stopping.abort()
       const end = s.clock.monotonic() + withinMs
       while (inHand.size > 0 && s.clock.monotonic() < end) await sleep(s.clock, 10)
+      await swept
       await tries.close()
     },
   }

@@ -1,3 +1,4 @@
+import { isFree } from '../storage/leased.ts'
 import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Claimer } from '../storage/store-silence.ts'
@@ -57,9 +58,7 @@ export const lookedAt = 1_024
 const claim = statement<ClaimRecord>(`
   with looked as (
     select d.merchant_id, d.order_id, d.delivery_no, d.due_at, t.held,
-      (d.lease is null or d.lease = $1 or not exists (
-        select from heartbeat h where h.process_id = d.lease
-          and (h.process_id <> all ($9::bigint[]) or h.beat_at > now() - $4::int * interval '1 millisecond')))
+      ${isFree('d', { me: '$1', silent: '$9', deadAfterMs: '$4' })}
       and d.origin <> all (t.blocked)
       and not exists (
         select from delivery o where o.merchant_id = d.merchant_id and o.order_id = d.order_id and o.delivery_no < d.delivery_no

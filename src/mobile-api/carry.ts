@@ -17,20 +17,20 @@ import { answerMs, drawSumMinor, mostWrong } from './random-sum.ts'
 import type { Move, OpenInvoice } from './store-invoices.ts'
 
 /** The state that comes next; undefined where there is nothing to do now, and a sweep looks again. */
-export async function nextMove(world: MobileWorld, open: OpenInvoice, isStopped: () => boolean): Promise<Move | undefined> {
+export async function nextMove(world: MobileWorld, open: OpenInvoice, stopping: AbortSignal): Promise<Move | undefined> {
   const { invoice } = open
   const { invoiceId } = invoice
   const place = placeOfInvoice(world.registry(), invoice)
   switch (invoice.state) {
     case 'checking': {
       const verdict = await askMerchant(world, place, invoice, open.secrets)
-      if (isStopped() || !world.holding()) return undefined
+      if (stopping.aborted || !world.holding()) return undefined
       if (verdict.is === 'confirmed') return confirmedMove(world, place, invoice, verdict.confirmed)
       world.log.info({ invoice: invoiceId, why: verdict.why }, 'a mobile transaction is declined')
       return declinedOrder(world, place, open, verdict.decline)
     }
     case 'holding':
-      return holdMove(world, place, open, isStopped)
+      return holdMove(world, place, open, stopping)
     case 'answering':
       return { state: 'releasing', lease: world.processId, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum }
     case 'choosing':
@@ -104,12 +104,7 @@ async function goOn(world: MobileWorld, place: Place, open: OpenInvoice): Promis
   return { state: 'holding', lease: world.processId, hold }
 }
 
-async function holdMove(
-  world: MobileWorld,
-  place: Place,
-  open: OpenInvoice,
-  isStopped: () => boolean,
-): Promise<Move | undefined> {
+async function holdMove(world: MobileWorld, place: Place, open: OpenInvoice, stopping: AbortSignal): Promise<Move | undefined> {
   const { invoice, secrets } = open
   const hold = invoice.hold!
   const confirmed = invoice.confirmed!
@@ -119,7 +114,7 @@ async function holdMove(
     if (!funds) return declined(declines.card)
     if (!(await holdSum(world, place, invoice, hold, confirmed, funds))) return declinedOrder(world, place, open, declines.hold)
   }
-  const order = await outcomeOfHold(world, invoice, hold, isStopped)
+  const order = await outcomeOfHold(world, invoice, hold, stopping)
   if (!order) return undefined
   if (statusOf(order) !== 'approved') return declinedOrder(world, place, open, declines.hold)
   return { state: 'answering', restsUntil: world.clock.now() + answerMs }

@@ -39,23 +39,31 @@ export function holdSum(
   })
 }
 
-const lookEveryMs = 100
-/** Then the row waits, so that a slow acquirer fills no hands. */
+/** How often to look for an end that another process committed. */
+const lookEveryMs = 2_000
+/** Then the row waits, so that a slow acquirer does not fill the memory of this process. */
 const inHandMs = 10_000
 
-/** Waits for what became of a hold; undefined when that takes longer. */
+/** Waits for what became of a hold; undefined when that takes longer, or `stopping` ends it. */
 export async function outcomeOfHold(
-  { orders, clock, holding }: Pick<MobileWorld, 'orders' | 'clock' | 'holding'>,
+  { door, orders, clock, holding }: Pick<MobileWorld, 'door' | 'orders' | 'clock' | 'holding'>,
   { merchantId }: Invoice,
   { orderId }: Hold,
-  isStopped: () => boolean,
+  stopping: AbortSignal,
 ): Promise<Order | undefined> {
+  const place = { merchantId, orderId }
   const until = clock.monotonic() + inHandMs
-  for (;;) {
-    const order = await orders.byId({ merchantId, orderId })
-    if (order && finalStatuses.has(statusOf(order))) return order
-    if (isStopped() || !holding() || clock.monotonic() >= until) return undefined
-    await sleep(clock, lookEveryMs)
+  const waiting = new AbortController()
+  try {
+    const ended = door.ended(place, waiting.signal)
+    for (;;) {
+      const order = await orders.byId(place)
+      if (order && finalStatuses.has(statusOf(order))) return order
+      if (stopping.aborted || !holding() || clock.monotonic() >= until) return undefined
+      await Promise.race([ended, sleep(clock, lookEveryMs, stopping)])
+    }
+  } finally {
+    waiting.abort()
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
+import { isFree } from '../storage/leased.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
@@ -58,9 +59,7 @@ const selectByPage = statement<InvoiceRow>(`select ${columns} from locator l
 const claim = statement<InvoiceRow>(`
   with due as (
     select i.merchant_id, i.invoice_id from mobile_invoice i
-    where i.due_at <= $2 and i.alarm is null and (i.lease is null or i.lease = $1 or not exists (
-      select from heartbeat h where h.process_id = i.lease
-        and (h.process_id <> all ($6::bigint[]) or h.beat_at > now() - $4::int * interval '1 millisecond')))
+    where i.due_at <= $2 and i.alarm is null and ${isFree('i', { me: '$1', silent: '$6', deadAfterMs: '$4' })}
     order by i.due_at limit $3
     for update of i skip locked)
   update mobile_invoice i set lease = $1, due_at = $5

@@ -1,6 +1,5 @@
-import type { Cancel } from '../base/clock.ts'
 import { reasonOf } from '../base/log.ts'
-import { failureOf } from '../storage/pool.ts'
+import { putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
 import { nextMove } from './carry.ts'
 import type { Invoice } from './invoice.ts'
 import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
@@ -10,8 +9,6 @@ const atOnce = 100
 const mostInHand = 4_000
 /** After a step that came to nothing yet, or that failed the first time. */
 const againMs = 500
-/** A step that failed this often by itself is left to an operator. */
-const parkAfterTries = 8
 
 /** The loop of invoices: one step after the other as long as there is something to do. What a dead process held, and what has waited long enough, is found by a sweep. */
 export function openInvoiceWork(w: MobileWorld, sweepMs: number): InvoiceWork {
@@ -19,8 +16,8 @@ export function openInvoiceWork(w: MobileWorld, sweepMs: number): InvoiceWork {
   /** Of those what began by asking a merchant's server, which may be slow: no sweep waits for its answers. */
   let asking = 0
   const askingOf = new Map<bigint, number>()
-  let stopped = false
-  let cancel: Cancel = () => {}
+  const stopping = new AbortController()
+  let sweeping: Sweep | undefined
 
   let parked = 0
 
@@ -44,8 +41,8 @@ export function openInvoiceWork(w: MobileWorld, sweepMs: number): InvoiceWork {
     try {
       let open: OpenInvoice | undefined = { invoice, secrets: openSecrets() }
       while (open && isJob(open.invoice, w.clock.now())) {
-        const move = await nextMove(w, open, () => stopped)
-        if (stopped || !w.holding()) return
+        const move = await nextMove(w, open, stopping.signal)
+        if (stopping.signal.aborted || !w.holding()) return
         if (!move) return await w.invoices.rest(open.invoice, w.processId, w.clock.now() + againMs)
         open = await w.invoices.move(open.invoice, move, w.processId, w.clock.now())
         last = open?.invoice ?? last
@@ -61,34 +58,15 @@ export function openInvoiceWork(w: MobileWorld, sweepMs: number): InvoiceWork {
    */
   async function later(invoice: Invoice, error: unknown): Promise<void> {
     const { invoiceId, merchantId, state, tries } = invoice
-    const reason = reasonOf(error)
-    const isParked = tries + 1 >= parkAfterTries && failureOf(error) === 'data'
-    w.log.error(
-      { invoice: invoiceId, merchant: String(merchantId), what: state, tries, parked: isParked, reason },
-      isParked ? 'a mobile transaction is parked' : 'a mobile transaction could not go on; it is put back',
-    )
-    const dueAt = w.clock.now() + Math.min(60_000, againMs * 2 ** Math.min(tries, 10))
-    try {
-      await w.invoices.putBack(invoice, w.processId, dueAt, isParked ? `${state}: ${reason}` : undefined)
-      if (isParked) parked++
-    } catch (failure) {
-      w.log.error({ invoice: invoiceId, reason: reasonOf(failure) }, 'it could not be put back; a sweep finds it')
-    }
+    const about = { invoice: invoiceId, merchant: String(merchantId) }
+    const failure = { kind: 'a mobile transaction', about, what: state, tries, error, firstPauseMs: againMs }
+    if (await putBackLater(w, failure, (...to) => w.invoices.putBack(invoice, w.processId, ...to))) parked++
   }
 
   async function sweepOnce(): Promise<void> {
     const room = Math.min(atOnce - (inHand.size - asking), mostInHand - inHand.size)
     if (room <= 0 || !w.holding()) return
     for (const claimed of await w.invoices.claimDue(await w.judge(), w.clock.now(), room)) carry(claimed)
-  }
-
-  function sweep(): void {
-    cancel = w.clock.after(sweepMs, () => {
-      if (stopped) return
-      void sweepOnce()
-        .catch((error) => w.log.warn({ reason: reasonOf(error) }, 'the sweep of mobile transactions failed'))
-        .then(sweep)
-    })
   }
 
   return {
@@ -98,11 +76,17 @@ export function openInvoiceWork(w: MobileWorld, sweepMs: number): InvoiceWork {
     },
     parked: () => parked,
     waitingOf: (merchantId) => askingOf.get(merchantId) ?? 0,
-    sweep,
+    sweep() {
+      const failed = (error: unknown) => w.log.warn({ reason: reasonOf(error) }, 'the sweep of mobile transactions failed')
+      sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed }, sweepOnce)
+    },
     async stop(withinMs) {
-      stopped = true
-      cancel()
-      await Promise.race([Promise.allSettled(inHand.values()), new Promise<void>((resolve) => w.clock.after(withinMs, resolve))])
+      stopping.abort()
+      const swept = sweeping?.stop()
+      await Promise.race([
+        Promise.allSettled([swept, ...inHand.values()]),
+        new Promise<void>((resolve) => w.clock.after(withinMs, resolve)),
+      ])
     },
   }
 }

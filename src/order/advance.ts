@@ -3,7 +3,8 @@ import type { Card } from '../card/vault.ts'
 import { openBatch } from '../storage/batch.ts'
 import { placeKey, type Place } from './change.ts'
 import type { Held } from './hand.ts'
-import type { Order, Transaction } from './order.ts'
+import { finalStatuses } from '../spec/words.ts'
+import { statusOf, type Order, type Transaction } from './order.ts'
 import { isOutside } from './perform.ts'
 import { openRetries } from './retry.ts'
 import type { Load } from './room.ts'
@@ -20,6 +21,8 @@ export interface Door {
   room(): number
   /** Orders in memory or submitted, by merchant and gate, and submissions waiting for a batch. */
   load(merchantId: bigint, gateId: bigint): Load & { waiting: number }
+  /** Resolves when this process commits the end of the order, or `signal` ends the waiting. An end that was committed before, or elsewhere, is not noticed. */
+  ended(place: Place, signal: AbortSignal): Promise<void>
   counts(): { batches: number; items: number; held: number }
   close(): Promise<void>
 }
@@ -57,6 +60,22 @@ export function openDoor(s: DoorSettings): Door {
     const steps = card ? order.transactions.filter((t) => isOutside(t.step) && t.lease === s.processId && isNew(t)) : []
     const held = hand.keep(order, card, steps)
     if (held) for (const transaction of steps) s.onStep(held, transaction, door)
+    if (finalStatuses.has(statusOf(order))) for (const tell of awaited.get(placeKey(order)) ?? []) tell()
+  }
+
+  const awaited = new Map<string, Set<() => void>>()
+  function ended(place: Place, signal: AbortSignal): Promise<void> {
+    const key = placeKey(place)
+    const listeners = awaited.get(key) ?? new Set()
+    awaited.set(key, listeners)
+    return new Promise((resolve) => {
+      listeners.add(resolve)
+      signal.addEventListener('abort', () => {
+        listeners.delete(resolve)
+        if (listeners.size === 0) awaited.delete(key)
+        resolve()
+      })
+    })
   }
 
   const batch = openBatch<Submission, Advanced>({
@@ -85,6 +104,7 @@ export function openDoor(s: DoorSettings): Door {
     release: hand.release,
     room: roomInHand,
     load: (merchantId, gateId) => ({ ...hand.load(merchantId, gateId), waiting: batch.waiting() }),
+    ended,
     counts: () => ({ ...batch.counts(), held: hand.size() }),
     close: () => batch.close(),
   }

@@ -1,5 +1,6 @@
-import { sleep, type Cancel, type Clock } from '../base/clock.ts'
+import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
+import { putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
 import { failureOf } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Judge } from '../storage/store-silence.ts'
@@ -9,9 +10,6 @@ import { head, type Transaction } from './order.ts'
 import { isOutside, type OutsideStep, type Performer } from './perform.ts'
 import { placeKey } from './change.ts'
 import type { Due, OrderStore } from './store.ts'
-
-/** A step that failed this often by itself is left to an operator. */
-const parkAfterTries = 8
 
 export interface StepsSettings {
   store: Pick<OrderStore, 'load' | 'claimDue' | 'putBack'>
@@ -43,7 +41,7 @@ export interface Steps {
 export function openSteps(s: StepsSettings): Steps {
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
-  let cancel: Cancel = () => {}
+  let sweeping: Sweep | undefined
   let parkedCount = 0
 
   function track(work: Promise<void>) {
@@ -98,15 +96,13 @@ export function openSteps(s: StepsSettings): Steps {
     }
   }
 
-  async function sweepOnce(door: StepDoor): Promise<number> {
+  async function sweepOnce(door: StepDoor): Promise<void> {
     const limit = Math.min(s.sweepLimit, door.room())
-    if (limit === 0 || !s.heartbeat.holding()) return 0
+    if (limit === 0 || !s.heartbeat.holding()) return
     const due = await s.store.claimDue(await s.judge(), s.clock.now(), limit)
     noteTakeOver(due)
     const lost = due.filter((d) => !door.holds(d))
-    if (lost.length === 0) return 0
     for (const d of lost) track(resume(d, door))
-    return lost.length
   }
 
   function noteTakeOver(due: readonly Due[]): void {
@@ -126,40 +122,21 @@ export function openSteps(s: StepsSettings): Steps {
 
   /** A step that cannot be done is tried again later and later, then parked with an alarm; other orders go on meanwhile. */
   async function putBack(due: Due, what: string, error: unknown, serial?: string): Promise<void> {
-    const reason = reasonOf(error)
-    const parked = due.tries + 1 >= parkAfterTries && failureOf(error) === 'data'
-    const dueAt = s.clock.now() + Math.min(60_000, 500 * 2 ** due.tries)
-    s.log.error(
-      { serial, order: String(due.orderId), what, tries: due.tries, parked, reason },
-      parked ? 'a step is parked' : 'a step failed; it is put back',
-    )
-    try {
-      await s.store.putBack(due, s.heartbeat.processId, dueAt, parked ? `${what}: ${reason}` : undefined)
-      if (parked) parkedCount++
-    } catch (failure) {
-      s.log.error({ order: String(due.orderId), reason: reasonOf(failure) }, 'a step could not be put back; a sweep finds it')
-    }
-  }
-
-  function sweep(door: StepDoor) {
-    cancel = s.clock.after(s.sweepMs, () => {
-      if (stopping.signal.aborted) return
-      track(
-        sweepOnce(door)
-          .catch((error) => {
-            s.log.warn({ reason: reasonOf(error) }, 'the sweep failed')
-          })
-          .then(() => sweep(door)),
-      )
-    })
+    const about = { serial, order: String(due.orderId) }
+    const failure = { kind: 'a step', about, what, tries: due.tries, error, firstPauseMs: 500 }
+    const isParked = await putBackLater(s, failure, (...to) => s.store.putBack(due, s.heartbeat.processId, ...to))
+    if (isParked) parkedCount++
   }
 
   return {
     start: (held, transaction, door) => track(perform(held, transaction, door)),
-    sweep,
+    sweep(door) {
+      const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep failed')
+      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, () => sweepOnce(door))
+    },
     parked: () => parkedCount,
     async stop(withinMs) {
-      cancel()
+      if (sweeping) track(sweeping.stop())
       const late = sleep(s.clock, withinMs)
       while (running.size > 0 && !(await Promise.race([Promise.allSettled(running).then(() => false), late.then(() => true)])));
       stopping.abort()

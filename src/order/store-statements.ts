@@ -1,4 +1,5 @@
 /** The statements of the order tables. Each works on a whole batch, handed over as one JSON list, and looks up by primary key. */
+import { isFree } from '../storage/leased.ts'
 import { statement, type Statement } from '../storage/pool.ts'
 import type { AttemptRecord, OrderRecord, SealedCardRecord, SignedAmountsRow, TransactionRecord } from './store-rows.ts'
 
@@ -119,28 +120,26 @@ export const selectShown = statement<TransactionRecord & { at: number; shown: nu
   join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = any (array[1, w.shown])`)
 
 /**
- * Takes what is due and in nobody's hand, in the hand of a process that is dead, or in the caller's
- * own, who knows what it still works on. A process without a heartbeat is dead. One of the silent
- * ones (`$6`) is dead for a step after the dead-after span of database time and, where its call may
- * still be answered, after the time limit of that call as well: whatever it sent left before it
- * fell silent, and it may come back to save the answer. By the beat, not by the deadline of the
- * attempt: the line may have held the request back, and the wall clocks of two processes may
- * disagree. `due_at` of a leased row is when to look at it again. `skip locked`: two sweepers share
- * the work instead of waiting for each other.
+ * How much longer than the dead-after span a silent process keeps a step whose call may still be
+ * answered: whatever it sent left before it fell silent, and it may come back to save the answer.
+ * By the beat, not by the deadline of the attempt: the line may have held the request back, and the
+ * wall clocks of two processes may disagree.
  */
+const patience = `case
+            when t.step = 'authorise' then coalesce((
+              select max(a.deadline_at - a.started_at) from attempt a
+              where a.merchant_id = t.merchant_id and a.order_id = t.order_id and a.transaction_no = t.transaction_no
+                and a.outcome is null), interval '0')
+            when t.step in ('authenticate', 'enrol') then $7::int * interval '1 millisecond'
+            else interval '0' end`
+
+/** Takes what is due and free. `due_at` of a leased row is when to look at it again. */
 export const claimDue = statement<PlaceRecord & { transaction_no: number; tries: number; was: bigint | null }>(`
   with due as (
     select t.merchant_id, t.order_id, t.transaction_no, t.lease
     from transaction t
     where t.due_at <= $2 and t.alarm is null
-      and (t.lease is null or t.lease = $1 or not exists (
-        select from heartbeat h where h.process_id = t.lease and (h.process_id <> all ($6::bigint[])
-          or h.beat_at > now() - $4::int * interval '1 millisecond' - case
-            when t.step = 'authorise' then coalesce((
-              select max(a.deadline_at - a.started_at) from attempt a
-              where a.merchant_id = t.merchant_id and a.order_id = t.order_id and a.transaction_no = t.transaction_no and a.outcome is null), interval '0')
-            when t.step in ('authenticate', 'enrol') then $7::int * interval '1 millisecond'
-            else interval '0' end)))
+      and ${isFree('t', { me: '$1', silent: '$6', deadAfterMs: '$4' }, patience)}
     order by t.due_at limit $3
     for update of t skip locked)
   update transaction t set lease = $1, due_at = $5

@@ -1,7 +1,8 @@
 /** The duty that keeps card ranges fresh: one process at a time asks each directory server, daily, at most once an hour, and stores what changed. */
-import type { Cancel, Clock } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import { below, type Random } from '../base/random.ts'
+import { startSweep } from '../storage/leased.ts'
 import type { Pool } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Judge } from '../storage/store-silence.ts'
@@ -56,34 +57,17 @@ export function refreshRanges(parts: RefreshParts): Refresh {
 /** Looks whether it is time, and does the duty if so, for ever; answers how to stop. */
 function keepFresh(directory: string, parts: RefreshParts): () => Promise<void> {
   const { pool, clock, log } = parts
-  let stopped = false
   let entered = false
-  let cancel: Cancel = () => undefined
-  let looking: Promise<void> = Promise.resolve()
 
   async function turn(): Promise<number> {
     if (!entered) await enterDirectory(pool, directory, clock.now(), parts.now)
     entered = true
     const claimed = await claimDuty(pool, directory, await parts.judge(), clock.now())
-    return claimed.is === 'mine' ? refresh(directory, parts) : claimed.lookAt
+    const lookAt = claimed.is === 'mine' ? await refresh(directory, parts) : claimed.lookAt
+    return Math.max(second, Math.min(lookMs, lookAt - clock.now()))
   }
-  const look = () => {
-    looking = turn()
-      .catch((error: unknown) => {
-        log.warn({ directory, reason: reasonOf(error) }, 'the card ranges could not be refreshed')
-        return clock.now() + 4 * second
-      })
-      .then((lookAt) => {
-        const waitMs = Math.max(second, Math.min(lookMs, lookAt - clock.now()))
-        if (!stopped) cancel = clock.after(waitMs, look)
-      })
-  }
-  look()
-  return () => {
-    stopped = true
-    cancel()
-    return looking
-  }
+  const failed = (error: unknown) => log.warn({ directory, reason: reasonOf(error) }, 'the card ranges could not be refreshed')
+  return startSweep({ clock, everyMs: 4 * second, firstMs: 0, failed }, turn).stop
 }
 
 /** Does the duty, which the caller holds; answers when it is due again. */

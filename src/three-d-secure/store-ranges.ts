@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
+import { isFree } from '../storage/leased.ts'
 import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Claimer } from '../storage/store-silence.ts'
@@ -21,9 +22,7 @@ const claim = statement<object>(`
   with due as (
     select d.name from duty d
     where d.name = $2 and d.due_at <= $3
-      and (d.lease is null or d.lease = $1 or not exists (
-        select from heartbeat h where h.process_id = d.lease
-          and (h.process_id <> all ($6::bigint[]) or h.beat_at > now() - $5::int * interval '1 millisecond')))
+      and ${isFree('d', { me: '$1', silent: '$6', deadAfterMs: '$5' })}
     for update of d skip locked)
   update duty d set lease = $1, due_at = $4 from due where d.name = due.name
   returning d.name`)

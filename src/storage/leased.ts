@@ -1,0 +1,106 @@
+/**
+ * Work that waits in rows. A row says when it is due (`due_at`) and whose it is (`lease`, the id of
+ * a process): a process claims what is due and free, does it, and lets go or puts it back.
+ */
+import type { Cancel, Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import { failureOf } from './pool.ts'
+
+/** Placeholders of a claim, such as `$1`. */
+interface ClaimValues {
+  /** The caller. */
+  me: string
+  /** The processes that it judges dead by their silence. */
+  silent: string
+  /** Milliseconds of database time after which a silent process is dead. */
+  deadAfterMs: string
+}
+
+/**
+ * SQL that holds for a row which nobody works on. It has no lease, or that of the caller, who knows
+ * what it still does, or that of a dead process. A process without a heartbeat is dead; a silent one
+ * is dead once its beat is old, and older by `patience` (an interval) where its call may still be
+ * answered. Claims that share rows add `for update … skip locked`, so that two of them share the
+ * work instead of waiting for each other.
+ */
+export const isFree = (row: string, { me, silent, deadAfterMs }: ClaimValues, patience = `interval '0'`): string => `
+      (${row}.lease is null or ${row}.lease = ${me} or not exists (
+        select from heartbeat h where h.process_id = ${row}.lease and (h.process_id <> all (${silent}::bigint[])
+          or h.beat_at > now() - ${deadAfterMs}::int * interval '1 millisecond' - ${patience})))`
+
+export interface Sweep {
+  /** Begins no more; resolves when what is under way is over. */
+  stop(): Promise<void>
+}
+
+export interface SweepParts {
+  clock: Clock
+  everyMs: number
+  /** Until the first time; `everyMs` unless given. */
+  firstMs?: number
+  failed: (error: unknown) => void
+}
+
+/** Does this again and again, with a pause after each time, which it may set itself (milliseconds). After a failure it goes on. */
+export function startSweep({ clock, everyMs, firstMs = everyMs, failed }: SweepParts, once: () => Promise<number | void>): Sweep {
+  let stopped = false
+  let running = Promise.resolve()
+  let cancel: Cancel = () => {}
+  const plan = (ms: number) => {
+    cancel = clock.after(ms, () => {
+      running = once()
+        .catch((error: unknown) => failed(error))
+        .then((pauseMs) => {
+          if (!stopped) plan(pauseMs ?? everyMs)
+        })
+    })
+  }
+  plan(firstMs)
+  return {
+    stop() {
+      stopped = true
+      cancel()
+      return running
+    },
+  }
+}
+
+/** What failed this often by itself is left to an operator. */
+const parkAfterTries = 8
+const longestPauseMs = 60_000
+
+/** A piece of work that failed. */
+export interface Failure {
+  /** How the log calls it, such as `a step`. */
+  kind: string
+  /** Facts for the log. */
+  about: Readonly<Record<string, unknown>>
+  what: string
+  /** How often it had failed before. */
+  tries: number
+  error: unknown
+  /** After the first failure; it doubles with each. */
+  firstPauseMs: number
+}
+
+/**
+ * Puts work back that could not be done: later and later, and in the end parked with an alarm, for
+ * an operator. While the database is away nothing is parked. Resolves with whether it was.
+ */
+export async function putBackLater(
+  { clock, log }: { clock: Clock; log: Log },
+  { kind, about, what, tries, error, firstPauseMs }: Failure,
+  putBack: (dueAt: number, alarm: string | undefined) => Promise<void>,
+): Promise<boolean> {
+  const reason = reasonOf(error)
+  const parked = tries + 1 >= parkAfterTries && failureOf(error) === 'data'
+  const dueAt = clock.now() + Math.min(longestPauseMs, firstPauseMs * 2 ** tries)
+  log.error({ ...about, what, tries, parked, reason }, parked ? `${kind} is parked` : `${kind} failed; it is put back`)
+  try {
+    await putBack(dueAt, parked ? `${what}: ${reason}` : undefined)
+    return parked
+  } catch (failure) {
+    log.error({ ...about, reason: reasonOf(failure) }, `${kind} could not be put back; a sweep finds it`)
+    return false
+  }
+}
