@@ -203,8 +203,8 @@ export function openSender(s: SenderSettings): Sender {
     },
     take: put,
     sweep() {
-      const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep of deliveries failed')
-      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, sweepOnce)
+      const noted = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep of deliveries failed')
+      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed: noted }, sweepOnce)
     },
     counts: () => ({ delivered, failed, inHand: lanes.size() }),
     async stop(withinMs) {

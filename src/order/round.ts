@@ -91,7 +91,7 @@ interface Saved {
 export async function runRound(parts: RoundParts, batch: readonly Entry[], results: Advanced[]): Promise<Entry[]> {
   const asked = parts.clock.now()
   const keyed = judgeKeys(batch, await keysHeld(parts.store, batch, asked), asked)
-  for (const [{ at }, answer] of keyed.answered) results[at] = answer
+  for (const [{ at }, given] of keyed.answered) results[at] = given
   const works = new Map<string, Work>()
   const opened = await openWorks(keyed.open, works, sourcesOf(parts))
   const numbers = await Promise.all(keyed.open.map(() => parts.attempts.take()))

@@ -36,26 +36,25 @@ export interface Sweep {
 export interface SweepParts {
   clock: Clock
   everyMs: number
-  /** Until the first time; `everyMs` unless given. */
-  firstMs?: number
+  /** Begins at once, not after the first pause. */
+  atOnce?: true
   failed: (error: unknown) => void
 }
 
 /** Does this again and again, with a pause after each time, which it may set itself (milliseconds). After a failure it goes on. */
-export function startSweep({ clock, everyMs, firstMs = everyMs, failed }: SweepParts, once: () => Promise<number | void>): Sweep {
+export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once: () => Promise<number | void>): Sweep {
   let stopped = false
   let running = Promise.resolve()
   let cancel: Cancel = () => {}
-  const plan = (ms: number) => {
-    cancel = clock.after(ms, () => {
-      running = once()
-        .catch((error: unknown) => failed(error))
-        .then((pauseMs) => {
-          if (!stopped) plan(pauseMs ?? everyMs)
-        })
-    })
+  const turn = () => {
+    running = once()
+      .catch((error: unknown) => failed(error))
+      .then((pauseMs) => {
+        if (!stopped) cancel = clock.after(pauseMs ?? everyMs, turn)
+      })
   }
-  plan(firstMs)
+  if (atOnce) turn()
+  else cancel = clock.after(everyMs, turn)
   return {
     stop() {
       stopped = true

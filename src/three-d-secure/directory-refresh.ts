@@ -67,7 +67,7 @@ function keepFresh(directory: string, parts: RefreshParts): () => Promise<void> 
     return Math.max(second, Math.min(lookMs, lookAt - clock.now()))
   }
   const failed = (error: unknown) => log.warn({ directory, reason: reasonOf(error) }, 'the card ranges could not be refreshed')
-  return startSweep({ clock, everyMs: 4 * second, firstMs: 0, failed }, turn).stop
+  return startSweep({ clock, everyMs: 4 * second, atOnce: true, failed }, turn).stop
 }
 
 /** Does the duty, which the caller holds; answers when it is due again. */

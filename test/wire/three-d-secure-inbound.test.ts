@@ -35,9 +35,8 @@ const taking: Parameters<Inbound['serve']>[0] = {
 
 async function listening(more: Partial<InboundParts> = {}): Promise<Inbound> {
   const tls = { ...authority.of('gateway-results'), ca: authority.ca }
-  const peers = new Map([['directory-server', 'ds']])
-  const turns = openTurns(queueMicrotask)
-  const one = await openInbound({ host: '127.0.0.1', port: 0, tls, peers, turns, log, random: systemRandom, ...more })
+  const usual = { host: '127.0.0.1', port: 0, tls, turns: openTurns(queueMicrotask), log, random: systemRandom }
+  const one = await openInbound({ ...usual, peers: new Map([['directory-server', 'ds']]), ...more })
   one.serve(taking)
   return one
 }
