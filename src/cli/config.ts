@@ -1,6 +1,8 @@
 import { secret, type Secret } from '../base/secret.ts'
 import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
+import { usualTuning, type Tuning } from '../gateway/tuning.ts'
+import type { SandboxConfig } from '../sandbox/run.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
 /** What `serve` needs from the environment, with everything that is missing or weak said at once. */
@@ -56,6 +58,23 @@ export function serveConfig(env: Environment): ServeConfig {
   }
 }
 
+/** Reads the environment of `sandbox`. Throws a ConfigError that lists every complaint. */
+export function sandboxConfig(env: Environment): SandboxConfig {
+  const complaints: string[] = []
+  const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
+  const port = readPort(env.PORT, complaints)
+  if (complaints.length > 0) throw new ConfigError(complaints)
+  return { host: env.HOST ?? '127.0.0.1', port, ...(trustedProxies && { trustedProxies }), tuning: tuningOf(env) }
+}
+
+/** The bench turns these to show what batching and the hand-over in memory are worth. */
+const tuningOf = (env: Environment): Tuning => ({
+  ...usualTuning,
+  ...(env.TOLLGATE_MAX_BATCH ? { maxBatch: Number(env.TOLLGATE_MAX_BATCH) } : {}),
+  ...(env.TOLLGATE_HAND_OVER === 'off' ? { handOver: false } : {}),
+  ...(env.TOLLGATE_LANES ? { lanes: Number(env.TOLLGATE_LANES) } : {}),
+})
+
 /** Origins, by comma or blank: scheme, host and perhaps a port. The pages of 3-D Secure have at most 128 characters for a URL, most of which are theirs. */
 function readPublicUrls(text: string | undefined, complaints: string[]): ServeConfig['publicUrls'] {
   const urls = (text ?? '').split(/[\s,]+/).filter((url) => url !== '')
@@ -71,14 +90,14 @@ function readPublicUrls(text: string | undefined, complaints: string[]): ServeCo
 }
 
 /** Addresses and networks, by comma or blank. */
-export function readTrustedProxies(text: string | undefined, complaints: string[]): Network[] | undefined {
+function readTrustedProxies(text: string | undefined, complaints: string[]): Network[] | undefined {
   const { networks, bad } = readNetworks(text ?? '')
   for (const { text: one, why } of bad) complaints.push(`TRUSTED_PROXIES is ${JSON.stringify(one)}: ${why}`)
   return networks.length === 0 || bad.length > 0 ? undefined : networks
 }
 
 /** 8080 unless said otherwise; 0 takes a free one. */
-export function readPort(text: string | undefined, complaints: string[]): number {
+function readPort(text: string | undefined, complaints: string[]): number {
   if (text === undefined || text === '') return 8080
   if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   complaints.push(`PORT is ${JSON.stringify(text)}, not a port from 0 to 65535`)

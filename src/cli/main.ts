@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { systemClock } from '../base/clock.ts'
 import { openLog, reasonOf } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
+import { endOnDefect, untilSignal } from '../base/signals.ts'
 import { WrongUsage } from '../operator/refused.ts'
 import { migrate } from '../storage/migrate.ts'
 import { openPool } from '../storage/pool.ts'
@@ -20,8 +21,7 @@ import { addInvoiceCommands } from './commands/invoice.ts'
 import { addOrderCommands } from './commands/order.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
-import { ConfigError, serveConfig } from './config.ts'
-import { endOnDefect, untilSignal } from './signals.ts'
+import { ConfigError, sandboxConfig, serveConfig } from './config.ts'
 import { usualTuning } from '../gateway/tuning.ts'
 
 // The gateway itself is loaded by the commands that run it: the others answer twice as fast without.
@@ -54,7 +54,11 @@ Examples
   npm start
   PORT=8090 TOLLGATE_DIR=/tmp/second npx tollgate sandbox`,
   )
-  .action(async () => (await import('./sandbox.ts')).runSandbox(process.env))
+  .action(async () => {
+    const config = sandboxConfig(process.env)
+    const { runSandbox } = await import('../sandbox/run.ts')
+    await runSandbox(process.env, config)
+  })
 
 program
   .command('serve')

@@ -6,7 +6,7 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { serveConfig } from '../../src/cli/config.ts'
 import { startGateway } from '../../src/gateway/start.ts'
-import { endOnDefect, untilSignal } from '../../src/cli/signals.ts'
+import { endOnDefect, untilSignal } from '../../src/base/signals.ts'
 import { usualTuning } from '../../src/gateway/tuning.ts'
 import type { Route } from '../../src/http/server.ts'
 

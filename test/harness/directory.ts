@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemRandom, uuid } from '../../src/base/random.ts'
 import { secret, type Secret } from '../../src/base/secret.ts'
-import { makeCertificates } from '../../src/cli/sandbox-certificates.ts'
+import { makeCertificates } from '../../src/sandbox/certificates.ts'
 
 /** An authority of its own with the parties of the sandbox. */
 export interface Authority {

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { makeCertificates } from '../../src/cli/sandbox-certificates.ts'
-import { oauthKeyOf } from '../../src/cli/sandbox-oauth-key.ts'
+import { makeCertificates } from '../../src/sandbox/certificates.ts'
+import { oauthKeyOf } from '../../src/sandbox/oauth-key.ts'
 import { startTestServer } from './postgres.ts'
 
 const ended = once(process.stdin.resume(), 'close')

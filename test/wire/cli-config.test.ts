@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { ConfigError, serveConfig } from '../../src/cli/config.ts'
-import { makeCertificates } from '../../src/cli/sandbox-certificates.ts'
+import { makeCertificates } from '../../src/sandbox/certificates.ts'
 import { readThreeDSecure } from '../../src/cli/three-d-secure-config.ts'
 import { run } from './cli-run.ts'
 

@@ -7,7 +7,7 @@ import { TLSSocket } from 'node:tls'
 import type { AddressInfo } from 'node:net'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { makeCertificates } from '../../src/cli/sandbox-certificates.ts'
+import { makeCertificates } from '../../src/sandbox/certificates.ts'
 import { startAcs, type AcsOptions } from '../../simulators/acs/start.ts'
 import { startDirectoryServer, type DirectoryServerOptions } from '../../simulators/directory-server/start.ts'
 

@@ -4,9 +4,9 @@ import { everyMatch, lineOf, type Tree, type Violation } from './tree.ts'
 
 const mostLines = 330
 
-/** Purity shows in the file name: only these touch the world, and the command line. */
+/** Purity shows in the file name: only these touch the world, the sandbox and the command line. */
 const worldly =
-  /^src\/(?:cli\/.*|.*\/(?:(?:store|embedded)(?:-[\w-]+)?|pool|migrate|transaction|batch|locator|server|outgoing|send|link|directory|inbound|merchant-calls|steps|advance))\.ts$/
+  /^src\/(?:(?:sandbox|cli)\/.*|.*\/(?:(?:store|embedded)(?:-[\w-]+)?|pool|migrate|transaction|batch|locator|server|outgoing|send|link|directory|inbound|merchant-calls|steps|advance))\.ts$/
 const world = /^(?:(?:node:)?(?:net|http|http2|https|tls|dgram|child_process|worker_threads|fs|dns)(?:\/.*)?|pg|undici|fastify)$/
 
 export function onlyNamedFilesTouchTheWorld({ sources }: Tree): Violation[] {
@@ -24,7 +24,7 @@ const ambient =
 
 export function timeAndChanceAreArguments({ sources }: Tree): Violation[] {
   return [...sources.values()].flatMap(({ path, source }) =>
-    !path.startsWith('src/') || /^src\/(?:cli\/|base\/(?:clock|random)\.ts$)/.test(path)
+    !path.startsWith('src/') || /^src\/(?:(?:sandbox|cli)\/|base\/(?:clock|random)\.ts$)/.test(path)
       ? []
       : everyMatch(path, source.bare, ambient, ([what]) => `${what}: take a Clock or Random instead`),
   )

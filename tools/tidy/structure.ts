@@ -5,7 +5,7 @@ import { lineOf, type SourceFile, type Tree, type Violation } from './tree.ts'
 // oxfmt-ignore
 const rooms = [
   'base', 'spec', 'storage', 'http', 'merchant', 'card', 'risk', 'three-d-secure', 'acquirer', 'delivery', 'order',
-  'gateway-api', 'mobile-api', 'reference', 'pages', 'operator', 'gateway', 'cli',
+  'gateway-api', 'mobile-api', 'reference', 'pages', 'operator', 'gateway', 'merchant-check', 'sandbox', 'cli',
 ]
 
 const roomOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1]

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
-import { programFile } from '../programs.ts'
+import { programFile } from '../../sandbox/programs.ts'
 
 /** Runs the reference merchant server, which is a program of its own: the gateway does not carry it along. */
 export function addMerchantServerCommand(program: Command): void {

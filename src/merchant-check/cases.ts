@@ -12,8 +12,8 @@ import {
   type Begun,
   type Complaint,
   type Names,
-} from './merchant-check-judge.ts'
-import { spoiled, textAt, type Answer, type Caller, type Kind } from './merchant-check-wire.ts'
+} from './judge.ts'
+import { spoiled, textAt, type Answer, type Caller, type Kind } from './wire.ts'
 
 export interface CheckOptions {
   call: Caller

@@ -1,6 +1,6 @@
 import { startProgram, type Program } from './programs.ts'
-import type { SandboxFile } from './sandbox-banner.ts'
-import type { SandboxWorld } from './sandbox-world.ts'
+import type { SandboxFile } from './banner.ts'
+import type { SandboxWorld } from './world.ts'
 
 interface Around {
   databaseUrl: string

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { maskCardNumbers, type Log } from '../base/log.ts'
+import { maskCardNumbers, type Log } from './log.ts'
 
 /**
  * An exception that nobody caught is a defect: it is written down whole, in the log and on the terminal, and the process ends. What it had in hand is found by the

@@ -8,8 +8,8 @@ import { docsRoutes } from '../pages/docs.ts'
 import { signatureOf, sendAttempt, type Account, type Need, type Post } from '../pages/docs-try.ts'
 import { exampleRequest } from '../spec/gateway/examples.ts'
 import type { Operation } from '../spec/gateway/operations.ts'
-import { passChallenge, passPayerPage } from './sandbox-docs-browser.ts'
-import type { SandboxWorld } from './sandbox-world.ts'
+import { passChallenge, passPayerPage } from './docs-browser.ts'
+import type { SandboxWorld } from './world.ts'
 
 const withinMs = 20_000
 

@@ -1,5 +1,5 @@
 import type { Secret } from '../base/secret.ts'
-import { at, signatureOf, textAt, type Answer, type Json, type Kind } from './merchant-check-wire.ts'
+import { at, signatureOf, textAt, type Answer, type Json, type Kind } from './wire.ts'
 
 /** What an answer should be; each judge says what is wrong with it, or nothing. */
 export type Complaint = string | undefined

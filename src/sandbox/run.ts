@@ -1,0 +1,187 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync, existsSync, createWriteStream, renameSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { systemClock } from '../base/clock.ts'
+import { openLog, type Log } from '../base/log.ts'
+import { systemRandom } from '../base/random.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import { endOnDefect, untilSignal } from '../base/signals.ts'
+import { startGateway, type GatewayOptions } from '../gateway/start.ts'
+import { startEmbedded } from '../storage/embedded.ts'
+import { migrate } from '../storage/migrate.ts'
+import { openPool, type Pool } from '../storage/pool.ts'
+import { banner, step, type SandboxFile } from './banner.ts'
+import { settleBins } from './bins.ts'
+import { makeCertificates } from './certificates.ts'
+import { sandboxDocs } from './docs.ts'
+import { startMerchantServer } from './merchant-server.ts'
+import { oauthKeyOf } from './oauth-key.ts'
+import type { Program } from './programs.ts'
+import { startSimulators, threeDSecureOf } from './simulators.ts'
+import { pointMobile, settleWorld } from './world.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where the gateway of a sandbox listens; the rest the sandbox knows by itself. */
+export type SandboxConfig = Pick<GatewayOptions, 'host' | 'port' | 'trustedProxies' | 'tuning'>
+
+/** A sandbox that is being started: where it lives, and what is to be stopped again, in reverse order. */
+interface Run {
+  directory: string
+  env: Environment
+  log: Log
+  stops: { what: string; stop: () => Promise<void> }[]
+  /** Whether a signal came meanwhile. */
+  interrupted: () => boolean
+}
+
+/** Runs the whole world until a signal: database, simulators and gateway. Resolves when all of it has stopped. */
+export async function runSandbox(env: Environment, config: SandboxConfig): Promise<void> {
+  const directory = resolve(env.TOLLGATE_DIR || '.tollgate')
+  const stops: Run['stops'] = []
+  const asked = untilSignal()
+  let why = ''
+  void asked.then((name) => (why = name))
+  try {
+    mkdirSync(join(directory, 'log'), { recursive: true })
+    const log = fileLog(directory, env.LOG_LEVEL ?? 'info')
+    endOnDefect(log)
+    const stopped = await start({ directory, env, log, stops, interrupted: () => why !== '' }, config)
+    const reason = stopped === undefined ? '' : await Promise.race([asked.then(() => ''), ...stopped])
+    if (reason) {
+      console.error(`\n${reason}`)
+      process.exitCode = 1
+    }
+  } finally {
+    if (why) console.log('\nStopping …')
+    for (const { what, stop } of stops.reverse()) await stop().catch((error: Error) => console.error(`${what}: ${error.message}`))
+    if (why) console.log('Everything is stopped. Your data is kept for the next start.')
+  }
+}
+
+/** Starts the parts in order. Answers what ends the sandbox besides a signal; undefined when a signal came during the start. */
+async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[] | undefined> {
+  const databaseUrl = await startDatabase(run)
+  if (run.interrupted()) return undefined
+  step('Preparing the database')
+  const kek = masterKey(run.directory)
+  const pool = openPool({ url: databaseUrl, connections: 2, use: 'admin', log: run.log })
+  try {
+    await migrate(pool, systemClock.now(), run.log)
+    const cardWorld = await startCardWorld(run, pool, kek)
+    if (run.interrupted()) return undefined
+    const { gateway, merchant, file } = await serve(run, pool, { databaseUrl, kek, ...cardWorld }, config)
+    writeSandboxFile(run, file)
+    if (run.interrupted()) return undefined
+    console.log(banner(file, run.directory, systemClock.now()))
+    return [
+      gateway.lost.then(() => 'The gateway lost its lease; another process took its place.'),
+      ...[cardWorld.acquirer, cardWorld.directoryServer, cardWorld.acs, merchant].map(endOf),
+    ]
+  } finally {
+    await pool.close()
+  }
+}
+
+async function startDatabase({ directory, env, log, stops }: Run): Promise<string> {
+  step(env.DATABASE_URL ? 'Connecting to the database of DATABASE_URL' : 'Starting PostgreSQL')
+  if (env.DATABASE_URL) return env.DATABASE_URL
+  const database = await startEmbedded({ directory, log, clock: systemClock, random: systemRandom })
+  stops.push({ what: 'PostgreSQL', stop: () => database.stop() })
+  return database.url
+}
+
+async function startCardWorld({ directory, env, log, stops }: Run, pool: Pool, kek: Secret<Buffer>) {
+  step('Starting the simulated card world: acquirer, directory server, issuer')
+  const certificates = join(directory, 'certificates')
+  await makeCertificates(certificates, systemRandom, systemClock.now())
+  const [simulators, oauth] = await Promise.all([startSimulators(directory, certificates, env, stops), oauthKeyOf(directory)])
+  await settleBins(pool)
+  const acquirerPort = Number(simulators.acquirer.ready.port)
+  const world = await settleWorld(pool, kek, { acquirerPort, oauthKey: oauth.publicKey }, log)
+  return { ...simulators, certificates, oauth, world }
+}
+
+type CardWorld = Awaited<ReturnType<typeof startCardWorld>>
+
+/** The gateway, and before it takes requests the merchant's server, which must know its address and is part of its configuration. */
+async function serve(
+  { directory, log, stops }: Run,
+  pool: Pool,
+  world: CardWorld & { databaseUrl: string; kek: Secret<Buffer> },
+  config: SandboxConfig,
+) {
+  const { databaseUrl, kek, acquirer, directoryServer, acs, certificates, oauth, world: shop } = world
+  const simulators = {
+    acquirer_admin_url: String(acquirer.ready.admin_url),
+    directory_server_url: String(directoryServer.ready.admin_url),
+    acs_url: String(acs.ready.url),
+  }
+  let served: { baseUrl: string; merchant: Program } | undefined
+  const beforeServing = async (baseUrl: string) => {
+    step("Starting the merchant's server and its shop")
+    const merchant = await startMerchantServer(shop, { databaseUrl, directory, baseUrl, simulators })
+    served = { baseUrl, merchant }
+    stops.push({ what: 'merchant server', stop: merchant.stop })
+    const { mobile, mobile_fee: fee, mobile_random_sum: randomSum, euro } = shop.endpoints
+    await pointMobile(pool, [mobile, fee, randomSum, euro], String(merchant.ready.url))
+  }
+  step('Starting the gateway')
+  const gateway = await startGateway({
+    ...config,
+    databaseUrl,
+    kek,
+    callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    threeDSecure: threeDSecureOf(certificates, directoryServer),
+    steering: true,
+    explains: true,
+    routes: sandboxDocs({ world: shop, oauthKeyFile: oauth.file, acsUrl: simulators.acs_url }),
+    beforeServing,
+  }).catch((error: Error & { code?: string; port?: number }) => {
+    throw error.code === 'EADDRINUSE' ? new Error(`Port ${error.port} is taken. Choose another: PORT=8090 npm start`) : error
+  })
+  stops.push({ what: 'gateway', stop: gateway.stop })
+  const { baseUrl, merchant } = served!
+  const file = {
+    base_url: baseUrl,
+    pid: process.pid,
+    merchant: { login: shop.login, control_key: shop.controlKey.reveal(), oauth_private_key_file: oauth.file },
+    endpoints: shop.endpoints,
+    endpoint_groups: shop.groups,
+    merchant_server_url: String(merchant.ready.url),
+    shop_url: String(merchant.ready.shop_url),
+    simulators,
+    database_url: databaseUrl,
+  }
+  return { gateway, merchant, file }
+}
+
+/** For programs; it is there while the sandbox runs. */
+function writeSandboxFile({ directory, stops }: Run, file: SandboxFile): void {
+  const sandboxFile = join(directory, 'sandbox.json')
+  writeFileSync(`${sandboxFile}.new`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${sandboxFile}.new`, sandboxFile)
+  stops.push({ what: 'sandbox.json', stop: async () => rmSync(sandboxFile, { force: true }) })
+}
+
+const endOf = (program: Program): Promise<string> =>
+  program.ended.then((how) => `The ${program.name} program ended by itself (${how}); its log says why.`)
+
+/** The key-encryption key of the sandbox: made once, kept in a file of its own, never in the database. */
+function masterKey(directory: string): Secret<Buffer> {
+  const folder = join(directory, 'keys')
+  const file = join(folder, 'master.key')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.new`, `${systemRandom.bytes(32).toString('base64')}\n`, { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+  }
+  return secret(Buffer.from(readFileSync(file, 'utf8'), 'base64'))
+}
+
+function fileLog(directory: string, level: string): Log {
+  const file = createWriteStream(join(directory, 'log', 'gateway.log'), { flags: 'a', mode: 0o600 })
+  return openLog({ level, destination: file })
+}
