@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import { openLog, reasonOf } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { endOnDefect, untilSignal } from '../base/signals.ts'
-import { WrongUsage } from '../operator/refused.ts'
+import { Refused } from '../operator/refused.ts'
 import { migrate } from '../storage/migrate.ts'
 import { openPool } from '../storage/pool.ts'
 import { addAcquirerCommands } from './commands/acquirer.ts'
@@ -17,8 +17,10 @@ import { addGateCommands } from './commands/gate.ts'
 import { addGroupCommands } from './commands/group.ts'
 import { addMerchantServerCommand } from './commands/merchant-server.ts'
 import { addMerchantCommands } from './commands/merchant.ts'
+import { WrongUsage } from './commands/failure.ts'
 import { addInvoiceCommands } from './commands/invoice.ts'
 import { addOrderCommands } from './commands/order.ts'
+import { failureOf } from './commands/refusals.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
 import { ConfigError, sandboxConfig, serveConfig } from './config.ts'
@@ -133,7 +135,8 @@ for (const add of [
 ])
   add(program)
 
-program.parseAsync().catch((error) => {
+program.parseAsync().catch((thrown) => {
+  const error: unknown = thrown instanceof Refused ? failureOf(thrown.refusal) : thrown
   if (error instanceof ConfigError) console.error(`Cannot start:\n${error.complaints.map((c) => `  - ${c}`).join('\n')}`)
   else console.error(reasonOf(error))
   process.exit(error instanceof ConfigError || error instanceof WrongUsage ? 2 : 1)

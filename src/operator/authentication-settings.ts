@@ -10,28 +10,12 @@ const names: Readonly<Record<keyof AuthenticationPolicy, string>> = {
   notEnrolled: 'not-enrolled',
   failed: 'failed',
 }
-const choices = Object.entries(names).map(([key, name]) => ({ key: key as keyof AuthenticationPolicy, name }))
-
-/** `attempted=decline,unavailable=authorise`, or `safe` for all that is usual. A text is the complaint. */
-export function readAuthenticationPolicy(text: string): Partial<AuthenticationPolicy> | string {
-  if (text === 'safe') return safePolicy
-  const read: Partial<AuthenticationPolicy> = {}
-  for (const part of text.split(',')) {
-    const [name = '', choice] = part.trim().split('=')
-    const key = choices.find((known) => known.name === name)?.key
-    if (key === undefined)
-      return `${JSON.stringify(name)} is not an end of an authentication. There are: ${choices.map((known) => known.name).join(', ')}; or safe alone.`
-    if (choice !== 'authorise' && choice !== 'decline') return `Say ${name}=authorise or ${name}=decline.`
-    if (read[key] !== undefined) return `${name} is there twice.`
-    read[key] = choice
-  }
-  return read
-}
+export const authenticationEnds = Object.entries(names).map(([key, name]) => ({ key: key as keyof AuthenticationPolicy, name }))
 
 /** Only what differs from the safe policy is kept: an endpoint that chose nothing follows it when it changes. */
 export const departures = (policy: Partial<AuthenticationPolicy>): Partial<AuthenticationPolicy> =>
   Object.fromEntries(
-    choices.flatMap(({ key }) => {
+    authenticationEnds.flatMap(({ key }) => {
       const choice = policy[key]
       return choice === undefined || choice === safePolicy[key] ? [] : [[key, choice]]
     }),
@@ -42,11 +26,11 @@ export const policyOf = ({ authenticationPolicy }: EndpointSettings): Authentica
   ...authenticationPolicy,
 })
 
-/** As it is written at the command line. */
+/** All choices in one line, the safe ones marked where nothing was chosen. */
 export function policyText(settings: EndpointSettings): string {
   const policy = policyOf(settings)
   const usual = settings.authenticationPolicy === undefined ? ' (safe)' : ''
-  return `${choices.map(({ key, name }) => `${name}=${policy[key]}`).join(', ')}${usual}`
+  return `${authenticationEnds.map(({ key, name }) => `${name}=${policy[key]}`).join(', ')}${usual}`
 }
 
 // oxfmt-ignore

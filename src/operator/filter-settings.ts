@@ -1,8 +1,9 @@
-/** A filter as an operator writes it. A text is the complaint. */
+/** A filter as an operator writes it, and what it does. */
 import { currencyOf, decimalToMinor, minorToDecimal, type Currency } from '../base/money.ts'
 import { comparable, type Counted, type Counting, type FilterRule, type Listed, type RuleFacts } from '../merchant/filter.ts'
 import { clockText } from '../risk/screening.ts'
 import { spanText } from './moments.ts'
+import { isMisfit, unfit, type Misfit } from './refused.ts'
 
 export const ruleKinds = ['black', 'white', 'loyalty', 'velocity', 'volume', 'amount', 'country-mismatch', 'time-of-day'] as const
 export type RuleKind = (typeof ruleKinds)[number]
@@ -41,7 +42,7 @@ export const usualOf: Readonly<Record<RuleKind, { code: string; score: number }>
 const leastWindowMs = 60_000
 const mostWindowMs = 366 * 86_400_000
 
-/** Options that a kind of rule knows; the others are refused, so that none is taken for something it is not. */
+/** Fields that a kind of rule has; the others are refused, so that none is taken for something it is not. */
 const knows: Readonly<Record<RuleKind, readonly (keyof FilterWish)[]>> = {
   black: ['of'],
   white: ['of'],
@@ -53,18 +54,16 @@ const knows: Readonly<Record<RuleKind, readonly (keyof FilterWish)[]>> = {
   'time-of-day': ['from', 'to', 'zone'],
 }
 
-const optionOf = (name: keyof FilterWish) => (name === 'withinMs' ? '--within' : `--${name}`)
-
-export function readRule(kind: RuleKind, wish: FilterWish): RuleFacts | string {
+export function readRule(kind: RuleKind, wish: FilterWish): RuleFacts | Misfit {
   const foreign = (Object.keys(wish) as (keyof FilterWish)[]).find(
     (name) => wish[name] !== undefined && !knows[kind].includes(name),
   )
-  if (foreign !== undefined) return `${optionOf(foreign)} says nothing of a ${kind} filter`
+  if (foreign !== undefined) return { what: 'foreign', field: foreign, kind }
   switch (kind) {
     case 'black':
     case 'white':
     case 'loyalty':
-      return wish.of === undefined ? '--of is needed: what is listed' : { is: kind, of: wish.of }
+      return wish.of === undefined ? { what: 'missing', field: 'of', means: 'what is listed' } : { is: kind, of: wish.of }
     case 'velocity':
       return velocity(wish)
     case 'volume':
@@ -78,37 +77,37 @@ export function readRule(kind: RuleKind, wish: FilterWish): RuleFacts | string {
   }
 }
 
-function velocity({ per, limit = '', withinMs, counts = 'all' }: FilterWish): RuleFacts | string {
+function velocity({ per, limit = '', withinMs, counts = 'all' }: FilterWish): RuleFacts | Misfit {
   const windowMs = windowOf(withinMs)
-  if (typeof windowMs === 'string') return windowMs
-  if (per === undefined) return '--per is needed: what payments are counted by'
-  if (!/^[0-9]{1,6}$/.test(limit)) return '--limit is a whole number of payments'
+  if (isMisfit(windowMs)) return windowMs
+  if (per === undefined) return { what: 'missing', field: 'per', means: 'what payments are counted by' }
+  if (!/^[0-9]{1,6}$/.test(limit)) return unfit('limit', 'a whole number of payments')
   return { is: 'velocity', per, limit: Number(limit), windowMs, counts }
 }
 
-function volume({ per, limit = '', withinMs, counts = 'all', currency }: FilterWish): RuleFacts | string {
+function volume({ per, limit = '', withinMs, counts = 'all', currency }: FilterWish): RuleFacts | Misfit {
   const windowMs = windowOf(withinMs)
-  if (typeof windowMs === 'string') return windowMs
-  if (per === undefined) return '--per is needed: what amounts are added up by'
-  if (counts === 'refused') return '--counts refused is for velocity: what was refused adds up to nothing'
+  if (isMisfit(windowMs)) return windowMs
+  if (per === undefined) return { what: 'missing', field: 'per', means: 'what amounts are added up by' }
+  if (counts === 'refused') return unfit('counts', 'all or unrefused: what was refused adds up to nothing')
   const known = currencyNeeded(currency)
-  if (typeof known === 'string') return known
+  if (isMisfit(known)) return known
   const limitMinor = minorOf(limit, known)
   return limitMinor === undefined
-    ? `--limit is no amount of ${known.code}`
+    ? anAmount('limit', known)
     : { is: 'volume', per, limitMinor, currency: known.code, windowMs, counts }
 }
 
-function amount({ least, most, currency }: FilterWish): RuleFacts | string {
+function amount({ least, most, currency }: FilterWish): RuleFacts | Misfit {
   const known = currencyNeeded(currency)
-  if (typeof known === 'string') return known
-  if (least === undefined && most === undefined) return '--least or --most is needed'
+  if (isMisfit(known)) return known
+  if (least === undefined && most === undefined) return { what: 'missing', field: 'least', or: 'most' }
   const leastMinor = least === undefined ? undefined : minorOf(least, known)
   const mostMinor = most === undefined ? undefined : minorOf(most, known)
-  if (least !== undefined && leastMinor === undefined) return `--least is no amount of ${known.code}`
-  if (most !== undefined && mostMinor === undefined) return `--most is no amount of ${known.code}`
+  if (least !== undefined && leastMinor === undefined) return anAmount('least', known)
+  if (most !== undefined && mostMinor === undefined) return anAmount('most', known)
   if (leastMinor !== undefined && mostMinor !== undefined && BigInt(leastMinor) > BigInt(mostMinor))
-    return '--least is more than --most'
+    return unfit('least', 'no more than the most')
   return {
     is: 'amount',
     currency: known.code,
@@ -117,14 +116,15 @@ function amount({ least, most, currency }: FilterWish): RuleFacts | string {
   }
 }
 
-function timeOfDay({ from = '', to = '', zone = 'UTC' }: FilterWish): RuleFacts | string {
+function timeOfDay({ from = '', to = '', zone = 'UTC' }: FilterWish): RuleFacts | Misfit {
   const [begin, end] = [minuteOf(from), minuteOf(to)]
-  if (begin === undefined || end === undefined) return '--from and --to are needed, such as 22:00 and 06:00'
-  if (begin === end) return '--from and --to are the same, which says nothing'
+  if (begin === undefined) return unfit('from', 'a time of day such as 22:00')
+  if (end === undefined) return unfit('to', 'a time of day such as 06:00')
+  if (begin === end) return unfit('to', 'another time than the one it begins at')
   try {
     Intl.DateTimeFormat('en', { timeZone: zone })
   } catch {
-    return `--zone ${JSON.stringify(zone)} is no time zone of IANA, such as Europe/Berlin`
+    return unfit('zone', 'a time zone of IANA, such as Europe/Berlin')
   }
   return { is: 'time of day', from: begin, to: end, zone }
 }
@@ -134,34 +134,36 @@ const minuteOf = (text: string): number | undefined => {
   return match ? Number(match[1]) * 60 + Number(match[2]) : undefined
 }
 
-const windowOf = (ms: number | undefined): number | string => {
-  if (ms === undefined) return '--within is needed: how far back it counts, such as 10min, 24h or 30d'
-  return ms >= leastWindowMs && ms <= mostWindowMs ? ms : '--within is from 1min to 366d'
+const windowOf = (ms: number | undefined): number | Misfit => {
+  if (ms === undefined) return { what: 'missing', field: 'withinMs', means: 'how far back it counts, such as 10min, 24h or 30d' }
+  return ms >= leastWindowMs && ms <= mostWindowMs ? ms : unfit('withinMs', 'from 1min to 366d')
 }
 
-const currencyNeeded = (code: string | undefined): Currency | string =>
+const anAmount = (field: keyof FilterWish, { code }: Currency): Misfit => unfit(field, `an amount of ${code}`)
+
+const currencyNeeded = (code: string | undefined): Currency | Misfit =>
   code === undefined
-    ? '--currency is needed: amounts of others are not looked at'
-    : (currencyOf(code) ?? `${code} is not a currency`)
+    ? { what: 'missing', field: 'currency', means: 'amounts of others are not looked at' }
+    : (currencyOf(code) ?? unfit('currency', 'a currency of ISO 4217'))
 
 const minorOf = (text: string, { exponent }: Currency): string | undefined => {
   const minor = decimalToMinor(text, exponent)
   return minor === undefined ? undefined : String(minor)
 }
 
-/** Values for a list, each as it will be compared. A text is the complaint, by the first that cannot be one. */
-export function readEntries(of: Listed, texts: readonly string[]): Set<string> | string {
+/** Values for a list, each as it will be compared. A misfit is the first that cannot be one. */
+export function readEntries(of: Listed, texts: readonly string[]): Set<string> | Misfit {
   const read = new Set<string>()
   for (const text of texts) {
     const value = comparable(of, text)
-    if (value === undefined) return `${JSON.stringify(text)} is not ${wordsOf[of]}`
+    if (value === undefined) return { what: 'no entry', value: text, of, must: mustBe[of] }
     read.add(value)
   }
   return read
 }
 
-const wordsOf: Readonly<Record<Listed, string>> = {
-  card: 'a card-hash-id of 32 hexadecimal digits (numbers of cards come by --file, or by --card-of an order)',
+const mustBe: Readonly<Record<Listed, string>> = {
+  card: 'a card-hash-id of 32 hexadecimal digits',
   bin: 'the first 4 to 11 digits of card numbers',
   email: 'an e-mail address, or @ with a domain',
   ip: 'an IP address or a network such as 10.0.0.0/8',

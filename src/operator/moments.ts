@@ -1,4 +1,4 @@
-/** Times and spans as an operator writes them. */
+/** Times, spans and counts as an operator writes and reads them. */
 
 const units = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
@@ -40,3 +40,8 @@ export function agoText(at: number, now: number): string {
 
 /** `2030-01-31 12:00:00`, UTC. */
 export const timeText = (at: number): string => new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+
+export const isoTime = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString())
+
+/** One or many. */
+export const counted = (count: number | bigint, what: string): string => `${count} ${what}${BigInt(count) === 1n ? '' : 's'}`

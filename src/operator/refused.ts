@@ -1,5 +1,76 @@
-/** An operator's wish that cannot be met. The message says why, and what to do instead. */
-export class Refused extends Error {}
+/** A value that does not fit its field; `must` goes on after "it must be". */
+export interface Unfit {
+  what: 'unfit'
+  field: string
+  must: string
+}
 
-/** What was asked for cannot be read as a wish: the command line ends with 2 instead of 1. */
-export class WrongUsage extends Refused {}
+/** A wish that is wrong by itself, whatever the installation holds: a value that does not fit, or one that is missing. */
+export type Misfit =
+  | Unfit
+  /** `or` is a field that would do as well, `means` what the field says. */
+  | { what: 'missing'; field: string; or?: string; means?: string }
+  /** A filter of this kind has no such field. */
+  | { what: 'foreign'; field: string; kind: string }
+  /** `allow` is a field of the endpoint that would allow it. */
+  | { what: 'unusable URL'; field: string; why: string; allow?: string }
+  /** A value that a list of this kind cannot hold. */
+  | { what: 'no entry'; value: string; of: string; must: string }
+  | { what: 'unusable BIN table'; why: string }
+
+/** Why a wish cannot be met, as data: whoever shows it finds the words, and says what to do instead. */
+export type Refusal =
+  | Misfit
+  | { what: 'unknown'; thing: UnknownThing; name: string }
+  | { what: 'unknown of merchant'; thing: 'endpoint' | 'filter' | 'key'; login: string; name: string }
+  | { what: 'taken'; thing: 'merchant' | 'gate'; name: string }
+  | { what: 'taken of merchant'; thing: 'group' | 'endpoint'; login: string; name: string; id?: bigint }
+  /** An endpoint of the mobile API, whose merchant has a control key of another form. */
+  | { what: 'key unfit for mobile'; login: string }
+  /** A new control key for a merchant with an endpoint of the mobile API. */
+  | { what: 'key unfit for endpoint'; endpointId: bigint }
+  /** None was named, and there is not exactly one. */
+  | { what: 'gate to choose'; gates: readonly { gateId: bigint; name: string }[] }
+  | { what: 'no list'; login: string; filterNo: number; does: string }
+  | { what: 'list full'; most: number }
+  | { what: 'removed'; login: string; filterNo: number }
+  | { what: 'key known'; login: string; keyNo: number; retired: boolean }
+  | { what: 'key retired'; login: string; keyNo: number }
+  | { what: 'nothing parked'; orderId: bigint }
+  | { what: 'invoice not parked'; invoiceId: string }
+  | { what: 'invoice of several'; invoiceId: string; logins: readonly string[] }
+
+/** `… of page`: where a list was to go on from. */
+export type UnknownThing =
+  | 'merchant'
+  | 'endpoint'
+  | 'group'
+  | 'gate'
+  | 'order'
+  | 'order to resume'
+  | 'order of page'
+  | 'message of page'
+
+export class Refused extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(`refused: ${refusal.what}`)
+    this.refusal = refusal
+  }
+}
+
+/** Total, so that a new misfit cannot be forgotten here. */
+const misfits: Readonly<Record<Misfit['what'], true>> = {
+  unfit: true,
+  missing: true,
+  foreign: true,
+  'unusable URL': true,
+  'no entry': true,
+  'unusable BIN table': true,
+}
+
+export const isMisfit = (read: unknown): read is Misfit =>
+  typeof read === 'object' && read !== null && 'what' in read && Object.hasOwn(misfits, String(read.what))
+
+export const unfit = (field: string, must: string): Unfit => ({ what: 'unfit', field, must })

@@ -104,19 +104,19 @@ export async function listGates(runner: Runner): Promise<GateEntry[]> {
 
 export async function merchantNamed(runner: Runner, login: string): Promise<MerchantEntry> {
   const found = (await listMerchants(runner)).find((m) => m.login === login)
-  if (!found) throw new Refused(`There is no merchant ${login}. See: npx tollgate merchant list`)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'merchant', name: login })
   return found
 }
 
 export async function endpointOf(runner: Runner, endpointId: bigint): Promise<EndpointEntry> {
   const found = (await listEndpoints(runner)).find((e) => e.endpointId === endpointId)
-  if (!found) throw new Refused(`There is no endpoint ${endpointId}. See: npx tollgate endpoint list`)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'endpoint', name: String(endpointId) })
   return found
 }
 
 export async function groupOf(runner: Runner, groupId: bigint): Promise<GroupEntry> {
   const found = (await listGroups(runner)).find((g) => g.groupId === groupId)
-  if (!found) throw new Refused(`There is no endpoint group ${groupId}. See: npx tollgate group list`)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'group', name: String(groupId) })
   return found
 }
 
@@ -124,6 +124,6 @@ export async function groupOf(runner: Runner, groupId: bigint): Promise<GroupEnt
 export async function gateNamed(runner: Runner, name: string): Promise<GateEntry> {
   const all = await listGates(runner)
   const found = all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name)
-  if (!found) throw new Refused(`There is no gate ${JSON.stringify(name)}. See: npx tollgate gate list`)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'gate', name })
   return found
 }

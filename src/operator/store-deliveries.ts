@@ -81,10 +81,8 @@ export async function listDeliveries(
   const conditions = conditionsOf(query, put)
   if (query.after) {
     const [at] = await pool.run(timeOf, [query.after.orderId, query.after.deliveryNo])
-    if (!at)
-      throw new Refused(
-        `There is no message ${query.after.orderId}/${query.after.deliveryNo} to go on from. Begin again without --after.`,
-      )
+    const name = `${query.after.orderId}/${query.after.deliveryNo}`
+    if (!at) throw new Refused({ what: 'unknown', thing: 'message of page', name })
     const [time, order, no] = [put(timestamp(at.created_at)), put(query.after.orderId), put(query.after.deliveryNo)]
     conditions.push(`d.created_at <= ${time} and (d.created_at, d.order_id, d.delivery_no) < (${time}, ${order}, ${no})`)
   }

@@ -5,8 +5,8 @@ import type { Runner } from '../storage/pool.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { servesMobile } from './control-key.ts'
 import type { Desk } from './desk.ts'
-import { Refused, WrongUsage } from './refused.ts'
-import { endpointComplaint, settingsAfter, usualEndpoint, type EndpointWish } from './settings.ts'
+import { Refused } from './refused.ts'
+import { endpointMisfit, settingsAfter, usualEndpoint, type EndpointWish } from './settings.ts'
 import { change } from './store-audit.ts'
 import {
   endpointOf,
@@ -100,11 +100,10 @@ export async function addGroup(desk: Desk, login: string, name: string, endpoint
   return change(desk, 'config', async (runner) => {
     const { merchantId } = await merchantNamed(runner, login)
     if ((await listGroups(runner)).some((g) => g.merchantId === merchantId && g.name === name))
-      throw new Refused(`${login} has a group ${name} already. Choose another --name.`)
+      throw new Refused({ what: 'taken of merchant', thing: 'group', login, name })
     const own = new Map((await listEndpoints(runner)).filter((e) => e.merchantId === merchantId).map((e) => [e.endpointId, e]))
     const foreign = endpointIds.find((id) => !own.has(id))
-    if (foreign !== undefined)
-      throw new Refused(`${foreign} is not an endpoint of ${login}. See: npx tollgate endpoint list --merchant ${login}`)
+    if (foreign !== undefined) throw new Refused({ what: 'unknown of merchant', thing: 'endpoint', login, name: String(foreign) })
     await insertGroup(runner, { groupId, merchantId, name, enabled: true, endpointIds }, desk.clock.now())
     const details = { merchant: login, name, endpoints: endpointIds.map(Number) }
     return { note: { action: 'group add', subject: `group ${groupId}`, details }, result: groupId }
@@ -121,18 +120,15 @@ export async function setGroupEnabled(desk: Desk, groupId: bigint, enabled: bool
 
 async function refuseTakenName(runner: Runner, merchantId: bigint, name: string): Promise<void> {
   const taken = (await listEndpoints(runner)).find((e) => e.merchantId === merchantId && e.name === name)
-  if (taken) throw new Refused(`${taken.login} has an endpoint ${name} already, ${taken.endpointId}. Choose another --name.`)
+  if (taken) throw new Refused({ what: 'taken of merchant', thing: 'endpoint', login: taken.login, name, id: taken.endpointId })
 }
 
 async function refuseUnfit(endpoint: EndpointEntry, rules: EndpointRules): Promise<void> {
-  const complaint = endpointComplaint(endpoint.settings, rules.policy)
-  if (complaint !== undefined) throw new WrongUsage(`${complaint}.`)
+  const misfit = endpointMisfit(endpoint.settings, rules.policy)
+  if (misfit) throw new Refused(misfit)
   if (endpoint.settings.merchantServerUrl === undefined) return
   const key = (await rules.registry()).merchant(endpoint.merchantId)!.controlKeys[0]!
-  if (!servesMobile(key))
-    throw new Refused(
-      `The mobile API takes a control key of 32 hexadecimal digits, and ${endpoint.login} has another. Rotate it first: npx tollgate merchant rotate-key ${endpoint.login}`,
-    )
+  if (!servesMobile(key)) throw new Refused({ what: 'key unfit for mobile', login: endpoint.login })
 }
 
 async function gateIds(runner: Runner, names: readonly string[]): Promise<bigint[]> {
@@ -144,11 +140,7 @@ async function gateIds(runner: Runner, names: readonly string[]): Promise<bigint
 async function onlyGate(runner: Runner): Promise<bigint[]> {
   const all = (await listGates(runner)).filter((g) => g.enabled)
   if (all.length === 1) return [all[0]!.gateId]
-  throw new Refused(
-    all.length === 0
-      ? 'There is no gate to an acquirer yet. Add one first: npx tollgate gate add --help'
-      : `Choose a gate with --gate: ${all.map((g) => `${g.gateId} (${g.name})`).join(', ')}.`,
-  )
+  throw new Refused({ what: 'gate to choose', gates: all.map(({ gateId, name }) => ({ gateId, name })) })
 }
 
 const detailsOf = (e: EndpointEntry) => ({

@@ -69,7 +69,7 @@ export async function listFilters(runner: Runner, login?: string): Promise<Filte
 
 export async function filterNumbered(runner: Runner, login: string, filterNo: number): Promise<FilterEntry> {
   const found = (await listFilters(runner, login)).find((f) => f.filterNo === filterNo)
-  if (!found) throw new Refused(`${login} has no filter ${filterNo}. See: npx tollgate filter list --merchant ${login}`)
+  if (!found) throw new Refused({ what: 'unknown of merchant', thing: 'filter', login, name: String(filterNo) })
   return found
 }
 
@@ -92,7 +92,7 @@ export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEnt
   return change(desk, 'config', async (runner) => {
     const { merchantId } = await merchantNamed(runner, asked.login)
     if (asked.endpointId !== undefined && (await endpointOf(runner, asked.endpointId)).merchantId !== merchantId)
-      throw new Refused(`${asked.endpointId} is not an endpoint of ${asked.login}. See: npx tollgate endpoint list`)
+      throw new Refused({ what: 'unknown of merchant', thing: 'endpoint', login: asked.login, name: String(asked.endpointId) })
     await runner.run(lockMerchant, [merchantId])
     const [next] = await runner.run(nextNo, [merchantId])
     const { entries, ...rest } = asked
@@ -115,7 +115,7 @@ export async function changeEntries(
 ): Promise<{ filter: FilterEntry; added: number; removed: number }> {
   return change(desk, 'config', async (runner) => {
     const filter = await standing(runner, login, filterNo)
-    if (!('of' in filter.facts)) throw new Refused(`Filter ${filterNo} of ${login} has no list: ${ruleText(filter, 0)}.`)
+    if (!('of' in filter.facts)) throw new Refused({ what: 'no list', login, filterNo, does: ruleText(filter, 0) })
     const { add, remove } = wish(filter.facts.of)
     const removed = (await runner.run(removeValues, [filter.merchantId, filterNo, [...remove]])).length
     const added = await insertEntries(runner, { ...filter, entries: filter.entries - removed }, add, desk.clock.now())
@@ -129,8 +129,7 @@ export async function changeEntries(
 
 async function insertEntries(runner: Runner, filter: FilterEntry, entries: ReadonlySet<string>, now: number): Promise<number> {
   if (entries.size === 0) return 0
-  if (filter.entries + entries.size > mostEntries)
-    throw new Refused(`A list has ${mostEntries.toLocaleString('en')} values at most. Make a second filter for the others.`)
+  if (filter.entries + entries.size > mostEntries) throw new Refused({ what: 'list full', most: mostEntries })
   return (await runner.run(addValues, [filter.merchantId, filter.filterNo, [...entries], timestamp(now)])).length
 }
 
@@ -148,6 +147,6 @@ export async function removeFilter(desk: Desk, login: string, filterNo: number):
 
 async function standing(runner: Runner, login: string, filterNo: number): Promise<FilterEntry> {
   const filter = await filterNumbered(runner, login, filterNo)
-  if (filter.removedAt !== undefined) throw new Refused(`Filter ${filterNo} of ${login} was removed.`)
+  if (filter.removedAt !== undefined) throw new Refused({ what: 'removed', login, filterNo })
   return filter
 }

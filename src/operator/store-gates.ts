@@ -2,8 +2,8 @@ import type { GateRow } from '../merchant/merchant.ts'
 import { insertGate, updateGate } from '../merchant/store.ts'
 import { openIds } from '../storage/store-ids.ts'
 import type { Desk } from './desk.ts'
-import { Refused, WrongUsage } from './refused.ts'
-import { gateComplaint } from './settings.ts'
+import { Refused } from './refused.ts'
+import { gateMisfit } from './gate.ts'
 import { change } from './store-audit.ts'
 import { gateNamed, listGates, type GateEntry } from './store-config.ts'
 
@@ -11,8 +11,7 @@ export async function addGate(desk: Desk, name: string, settings: GateRow): Prom
   refuseUnfit(settings)
   const gateId = await openIds(desk.pool, 'gate', 1).take()
   return change(desk, 'config', async (runner) => {
-    if ((await listGates(runner)).some((g) => g.name === name))
-      throw new Refused(`There is a gate ${name} already. Choose another --name.`)
+    if ((await listGates(runner)).some((g) => g.name === name)) throw new Refused({ what: 'taken', thing: 'gate', name })
     await insertGate(runner, { gateId, name, enabled: true, settings }, desk.clock.now())
     return { note: { action: 'gate add', subject: `gate ${gateId}`, details: { name, ...settings } }, result: gateId }
   })
@@ -38,6 +37,6 @@ export async function setGateEnabled(desk: Desk, name: string, enabled: boolean)
 }
 
 function refuseUnfit(settings: GateRow): void {
-  const complaint = gateComplaint(settings)
-  if (complaint !== undefined) throw new WrongUsage(`${complaint}.`)
+  const misfit = gateMisfit(settings)
+  if (misfit) throw new Refused(misfit)
 }

@@ -58,11 +58,8 @@ export async function resumeInvoice(desk: Desk, invoiceId: string, merchantId: b
   return change(desk, 'orders', async (runner) => {
     const rows = await runner.run(named, [invoiceId, merchantId ?? null])
     const [row] = rows
-    if (!row) throw new Refused(`No invoice ${invoiceId} is parked. See: npx tollgate invoice find`)
-    if (rows.length > 1) {
-      const logins = rows.map(({ login }) => login).join(', ')
-      throw new Refused(`Several merchants have a parked invoice ${invoiceId}: ${logins}. Add --merchant.`)
-    }
+    if (!row) throw new Refused({ what: 'invoice not parked', invoiceId })
+    if (rows.length > 1) throw new Refused({ what: 'invoice of several', invoiceId, logins: rows.map((one) => one.login) })
     await runner.run(unpark, [row.merchant_id, row.invoice_id, timestamp(desk.clock.now())])
     const { login, state, alarm } = row
     const note = { action: 'invoice resume', subject: `invoice ${invoiceId}`, details: { merchant: login, state, alarm } }

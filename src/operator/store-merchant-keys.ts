@@ -52,9 +52,7 @@ export async function addMerchantKey(desk: Desk, login: string, key: KeyObject, 
     const before = await listMerchantKeys(runner, merchantId)
     const facts = factsOf(key)
     const same = before.find((one) => one.fingerprint === facts.fingerprint)
-    if (same?.retiredAt !== undefined)
-      throw new Refused(`This key was key ${same.keyNo} of ${login} and was retired. It is not taken again: make a new pair.`)
-    if (same) throw new Refused(`This key is key ${same.keyNo} of ${login} already. See: npx tollgate merchant key list ${login}`)
+    if (same) throw new Refused({ what: 'key known', login, keyNo: same.keyNo, retired: same.retiredAt !== undefined })
     const keyNo = (before.at(-1)?.keyNo ?? 0) + 1
     const added = { keyNo, name: name ?? `key ${keyNo}`, ...facts, createdAt: desk.clock.now() }
     await insertPublicKey(runner, { merchantId, keyNo, name: added.name, pem: pemOf(key) }, added.createdAt)
@@ -74,8 +72,8 @@ export async function retireMerchantKey(
     await runner.run(hold, [merchantId])
     const keys = await listMerchantKeys(runner, merchantId)
     const key = keys.find((one) => one.keyNo === keyNo)
-    if (!key) throw new Refused(`${login} has no key ${keyNo}. See: npx tollgate merchant key list ${login}`)
-    if (key.retiredAt !== undefined) throw new Refused(`Key ${keyNo} of ${login} is retired already.`)
+    if (!key) throw new Refused({ what: 'unknown of merchant', thing: 'key', login, name: String(keyNo) })
+    if (key.retiredAt !== undefined) throw new Refused({ what: 'key retired', login, keyNo })
     const retiredAt = desk.clock.now()
     await retirePublicKey(runner, merchantId, keyNo, retiredAt)
     const details = { key_no: keyNo, name: key.name, sha256: key.fingerprint }

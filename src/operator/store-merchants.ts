@@ -18,9 +18,7 @@ export async function addMerchant(desk: Desk, keys: KeyRing, wish: MerchantWish)
   const merchantId = await openIds(desk.pool, 'merchant', 1).take()
   return change(desk, 'config', async (runner) => {
     if ((await listMerchants(runner)).some((m) => m.login === wish.login))
-      throw new Refused(
-        `There is a merchant ${wish.login} already. Choose another login, or see: npx tollgate merchant show ${wish.login}`,
-      )
+      throw new Refused({ what: 'taken', thing: 'merchant', name: wish.login })
     await insertMerchant(runner, { merchantId, ...wish }, keys, desk.random, desk.clock.now())
     return {
       note: { action: 'merchant add', subject: `merchant ${wish.login}`, details: { name: wish.name } },
@@ -42,10 +40,7 @@ export async function rotateKey(
     const mobile = (await listEndpoints(runner)).find(
       (e) => e.merchantId === merchantId && e.settings.merchantServerUrl !== undefined,
     )
-    if (mobile && !servesMobile(controlKey))
-      throw new Refused(
-        `Endpoint ${mobile.endpointId} serves the mobile API, whose control keys are 32 hexadecimal digits. Give such a key, or none to have one made.`,
-      )
+    if (mobile && !servesMobile(controlKey)) throw new Refused({ what: 'key unfit for endpoint', endpointId: mobile.endpointId })
     const until = desk.clock.now() + keepMs
     await replaceControlKey(runner, { merchantId, controlKey }, until, keys, desk.random)
     const details = { previous_key_until: new Date(until).toISOString() }

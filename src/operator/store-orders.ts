@@ -7,7 +7,7 @@ import { openOrderStore } from '../order/store.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { Desk } from './desk.ts'
 import type { Life } from './life.ts'
-import { Refused, WrongUsage } from './refused.ts'
+import { Refused, unfit } from './refused.ts'
 import { change } from './store-audit.ts'
 
 export interface OrderLine extends Place {
@@ -74,7 +74,7 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
   ]
   if (query.after !== undefined) {
     const [at] = await pool.run(timeOf, [query.after])
-    if (!at) throw new Refused(`There is no order ${query.after} to go on from. Begin again without --after.`)
+    if (!at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(query.after) })
     const time = put(timestamp(at.created_at))
     conditions.push(`o.created_at <= ${time} and (o.created_at < ${time} or o.order_id < ${put(query.after)})`)
   }
@@ -121,7 +121,7 @@ function amountCondition(amount: string, currency: string | undefined, put: (val
     if (minor !== undefined) spellings.set(minor, [...(spellings.get(minor) ?? []), code])
   }
   if (spellings.size === 0)
-    throw new WrongUsage(`${amount} is not an amount${currency === undefined ? '' : ` in ${currency}`}, for example 10.42.`)
+    throw new Refused(unfit('amount', `an amount${currency === undefined ? '' : ` in ${currency}`}, for example 10.42`))
   return `(${[...spellings].map(([minor, codes]) => `o.amount_minor = ${put(minor)} and o.currency = any (${put(codes)})`).join(' or ')})`
 }
 
@@ -171,7 +171,7 @@ export async function orderWithLife(pool: Pool, orderId: bigint): Promise<Living
   const [row] = await pool.run(timeOf, [orderId])
   const place = row && { merchantId: row.merchant_id, orderId }
   const [order] = place ? await openOrderStore(pool).load([place]) : []
-  if (!place || !order) throw new Refused(`There is no order ${orderId}. To search: npx tollgate order find --help`)
+  if (!place || !order) throw new Refused({ what: 'unknown', thing: 'order', name: String(orderId) })
   const key = [place.merchantId, place.orderId]
   const [e, r, d, t] = await Promise.all([
     pool.run(events, key),
@@ -235,14 +235,14 @@ export interface Resumed {
 /** Takes the parked transactions of an order up again: due now, as if never tried. */
 export async function resumeOrder(desk: Desk, orderId: bigint): Promise<Resumed[]> {
   const [row] = await desk.pool.run(timeOf, [orderId])
-  if (!row) throw new Refused(`There is no order ${orderId}. See: npx tollgate order find --parked`)
+  if (!row) throw new Refused({ what: 'unknown', thing: 'order to resume', name: String(orderId) })
   return change(desk, 'orders', async (runner) => {
     const place = [row.merchant_id, orderId]
     // In the order in which the gateway writes them, so that nobody waits in a circle.
     await runner.run(raiseVersion, place)
     const why = new Map((await runner.run(alarms, place)).map((r) => [r.transaction_no, r.alarm]))
     const freed = await runner.run(unpark, [...place, timestamp(desk.clock.now())])
-    if (freed.length === 0) throw new Refused(`Nothing of order ${orderId} is parked. See: npx tollgate order show ${orderId}`)
+    if (freed.length === 0) throw new Refused({ what: 'nothing parked', orderId })
     const resumed = freed.map((r) => ({
       transactionNo: r.transaction_no,
       ...(r.step === null ? {} : { step: r.step }),

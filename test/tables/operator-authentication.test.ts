@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { indicatorText, policyText, readAuthenticationPolicy } from '../../src/operator/authentication-settings.ts'
+import { inFindingWords } from '../../src/cli/commands/doctor-words.ts'
+import { readAuthenticationPolicy } from '../../src/cli/commands/endpoint-values.ts'
+import { indicatorText, policyText } from '../../src/operator/authentication-settings.ts'
 import { authenticationJson, authenticationText } from '../../src/operator/authentication-story.ts'
 import { directoryFindings } from '../../src/operator/doctor.ts'
 import { settingsAfter, usualEndpoint } from '../../src/operator/settings.ts'
@@ -67,8 +69,9 @@ test('the doctor looks at the card ranges of each directory server, and warns wh
     [endpoints(103n, 104n),                                          'warning', /endpoint 103, 104.*fails for every card/,     /THREE_DS_CONFIG.*endpoint set 103 --three-d-secure off/],
   ] as const) {
     assert.deepEqual(findings.map((finding) => finding.is), [is], String(says))
-    assert.match(findings[0]!.says, says)
-    assert.match(findings[0]!.advice ?? '', advice)
+    const worded = inFindingWords(findings[0]!, now)
+    assert.match(worded.says, says)
+    assert.match(worded.advice ?? '', advice)
   }
 })
 

@@ -2,20 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { systemRandom } from '../../src/base/random.ts'
+import { inFindingWords } from '../../src/cli/commands/doctor-words.ts'
+import { readMandatoryFields, readOperations, readRepeatWindow } from '../../src/cli/commands/endpoint-values.ts'
+import { failureOf } from '../../src/cli/commands/refusals.ts'
 import { migrationFinding, serverFindings, workFindings } from '../../src/operator/doctor.ts'
+import { gateMisfit, readCountry } from '../../src/operator/gate.ts'
 import { momentsOf, type Life } from '../../src/operator/life.ts'
 import { agoText, readMoment, readSpan, spanText } from '../../src/operator/moments.ts'
-import {
-  endpointComplaint,
-  gateComplaint,
-  readCountry,
-  readMandatoryFields,
-  readOperations,
-  readRepeatWindow,
-  settingsAfter,
-  usualEndpoint,
-  type EndpointWish,
-} from '../../src/operator/settings.ts'
+import { endpointMisfit, settingsAfter, usualEndpoint, type EndpointWish } from '../../src/operator/settings.ts'
+import type { Misfit } from '../../src/operator/refused.ts'
 import { timeOrderedId } from '../../src/operator/store-audit.ts'
 import type { LeaseFact, ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
 import type { Order } from '../../src/order/order.ts'
@@ -115,16 +110,19 @@ test('a country is read by its two letters alone', () => {
   ] as const) assert.equal(readCountry(text), numeric, text)
 })
 
+/** As the command line words it. */
+const wordsOf = (misfit: Misfit | undefined) => (misfit === undefined ? undefined : failureOf(misfit).message)
+
 test('the URLs of an endpoint are judged by what the installation and the endpoint allow', () => {
   const production = { plainHttp: false, loopbackAnyPort: false }
   const judge = (callbackUrl: string, plainHttpCallbacks = false) =>
-    endpointComplaint({ ...usualEndpoint, callbackUrl, plainHttpCallbacks }, production)
+    wordsOf(endpointMisfit({ ...usualEndpoint, callbackUrl, plainHttpCallbacks }, production))
   assert.equal(judge('https://shop.example/paid'), undefined)
   assert.match(judge('http://shop.example/paid') ?? '', /--plain-http-callbacks on/)
   assert.equal(judge('http://shop.example/paid', true), undefined)
   assert.match(judge('https://user:secret@shop.example/') ?? '', /credentials/)
   assert.match(judge('https://shop.example:22/') ?? '', /port 22/)
-  assert.match(judge(`https://shop.example/${'x'.repeat(1024)}`) ?? '', /longer than 1024/)
+  assert.match(judge(`https://shop.example/${'x'.repeat(1024)}`) ?? '', /^--callback-url must be at most 1024/)
 })
 
 const complaintOf = (read: unknown) => (typeof read === 'string' ? read : 'none')
@@ -143,7 +141,7 @@ test('a gate with a value that its messages have no room for is refused by the o
     host: 'acquirer.example', port: 8583, terminalId: 'SHOP0001', cardAcceptorId: '000000000012345', cardAcceptorName: 'The Shop', acquirerId: '400001',
     mcc: '5999', descriptor: 'THE SHOP', answerTimeoutMs: 30_000, partialCapture: true, partialReversal: true, recognisesRepeats: false, maxOpen: 2_000,
   } // oxfmt-ignore
-  assert.equal(gateComplaint(good), undefined)
+  assert.equal(gateMisfit(good), undefined)
   for (const [option, wrong] of [
     ['--host', { host: 'a b' }],
     ['--port', { port: 0 }],
@@ -154,7 +152,7 @@ test('a gate with a value that its messages have no room for is refused by the o
     ['--answer-timeout', { answerTimeoutMs: 100 }],
     ['--max-open', { maxOpen: 0 }],
   ] as const)
-    assert.ok(gateComplaint({ ...good, ...wrong })?.startsWith(option), option)
+    assert.ok(wordsOf(gateMisfit({ ...good, ...wrong }))?.startsWith(`${option} must be `), option)
 })
 
 test('ids of the audit trail are UUIDs of version 7 and stand in the order of their time', () => {
@@ -212,8 +210,9 @@ test('the doctor is content where all is well, and has advice for each thing tha
     [sick({ gateless: [101n] }),                             'warning', /101/],
   ] as const) {
     assert.deepEqual(findings.map((finding) => finding.is), [is], String(says))
-    assert.match(findings[0]!.says, says)
-    assert.ok((findings[0]!.advice ?? '').length > 10)
+    const worded = inFindingWords(findings[0]!, now)
+    assert.match(worded.says, says)
+    assert.ok((worded.advice ?? '').length > 10)
   }
   const applied = { missing: [], foreign: [], changed: [] }
   assert.equal(migrationFinding(applied).is, 'ok')
@@ -222,8 +221,11 @@ test('the doctor is content where all is well, and has advice for each thing tha
 })
 
 test('a payment whose cardholder is being authenticated is not overdue work', () => {
-  const finding = workFindings({ ...goodWork, awaiting: 2n }, now).find(({ what }) => what === 'transactions')
-  assert.deepEqual([finding?.is, finding?.says], ['ok', 'none is overdue; 2 with a cardholder being authenticated'])
+  const findings = workFindings({ ...goodWork, awaiting: 2n }, now).map((finding) => inFindingWords(finding, now))
+  assert.deepEqual(
+    findings.find(({ what }) => what === 'transactions'),
+    { is: 'ok', what: 'transactions', says: 'none is overdue; 2 with a cardholder being authenticated' },
+  )
 })
 
 test('a life is told in the order of cause and effect, also within one millisecond', () => {

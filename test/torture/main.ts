@@ -3,7 +3,8 @@ import { randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { orderStory } from '../../src/cli/commands/order-story.ts'
+import { storyText } from '../../src/cli/commands/order-story.ts'
+import { orderStory } from '../../src/operator/order.ts'
 import { orderWithLife } from '../../src/operator/store-orders.ts'
 import { reasonOf } from '../../src/base/log.ts'
 import { seeded } from '../../simulators/acquirer/faults.ts'
@@ -143,7 +144,7 @@ async function printLife(orderid: string): Promise<void> {
   try {
     await withPool(sandbox, async (pool) => {
       const story = await orderStory(pool, await orderWithLife(pool, BigInt(orderid)))
-      console.log(story.text(Date.now()))
+      console.log(storyText(story, Date.now()))
     })
   } catch (thrown) {
     console.log(`Order ${orderid}: ${reasonOf(thrown)}`)

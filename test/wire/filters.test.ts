@@ -10,6 +10,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Desk } from '../../src/operator/desk.ts'
 import { readEntries, readRule, usualOf, type FilterWish, type RuleKind } from '../../src/operator/filter-settings.ts'
+import { isMisfit } from '../../src/operator/refused.ts'
 import { addFilter, removeFilter } from '../../src/operator/store-filters.ts'
 import { openPool } from '../../src/storage/pool.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
@@ -57,10 +58,10 @@ async function add(
 ) {
   // oxfmt-ignore
   const facts = readRule(kind, wish)
-  assert.ok(typeof facts !== 'string')
+  assert.ok(!isMisfit(facts))
   const { values = [], ...rest } = more
   const entries = 'of' in facts ? readEntries(facts.of, values) : new Set<string>()
-  assert.ok(typeof entries !== 'string')
+  assert.ok(!isMisfit(entries))
   const { filterNo } = await addFilter(desk, { login: 'sandbox', ...usualOf[kind], ...rest, facts, entries })
   await allRead()
   return filterNo
@@ -285,8 +286,8 @@ test('filter test judges without counting; filter list tells what there is; what
   const wrong: readonly (readonly [string[], RegExp])[] = [
     [['black'], /--of is needed/], [['velocity', '--per', 'card', '--within', '1h'], /--limit/], [['velocity', '--limit', '3', '--within', '1h'], /--per/],
     [['velocity', '--per', 'card', '--limit', '3'], /--within is needed/], [['velocity', '--per', 'card', '--limit', '3', '--within', '10s'], /1min to 366d/],
-    [['volume', '--per', 'card', '--limit', '3', '--within', '1h'], /--currency/], [['volume', '--per', 'card', '--limit', '3.001', '--currency', 'USD', '--within', '1h'], /no amount of USD/],
-    [['amount', '--currency', 'USD'], /--least or --most/], [['amount', '--currency', 'USD', '--least', '5', '--most', '4'], /more than/],
+    [['volume', '--per', 'card', '--limit', '3', '--within', '1h'], /--currency/], [['volume', '--per', 'card', '--limit', '3.001', '--currency', 'USD', '--within', '1h'], /--limit must be an amount of USD/],
+    [['amount', '--currency', 'USD'], /--least or --most/], [['amount', '--currency', 'USD', '--least', '5', '--most', '4'], /--least must be no more than the most/],
     [['time-of-day', '--from', '25:00', '--to', '06:00'], /22:00/], [['time-of-day', '--from', '01:00', '--to', '06:00', '--zone', 'Mars/Base'], /IANA/],
     [['black', '--of', 'ip', '--value', '10.0.0.0/99'], /not an IP address/], [['black', '--of', 'email', '--limit', '3'], /says nothing/], [['amount', '--currency', 'USD', '--most', '3', '--value', 'x'], /no list/],
     [['grey'], /black/], [['black', '--of', 'email', '--value', 'a@b.example', '--code', '2001'], /3000 to 3999/],

@@ -1,5 +1,5 @@
+import { Failure, WrongUsage } from './failure.ts'
 import { reasonOf } from '../../base/log.ts'
-import { Refused, WrongUsage } from '../../operator/refused.ts'
 import { findInstallation } from './installation.ts'
 
 const patienceMs = 5_000
@@ -7,19 +7,19 @@ const patienceMs = 5_000
 /** Asks the admin port of the running sandbox's acquirer. */
 export async function askAcquirer(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
   const { sandbox } = findInstallation(process.env)
-  if (!sandbox) throw new Refused('Only a sandbox has a simulated acquirer. Start one (npm start), or name it with TOLLGATE_DIR.')
+  if (!sandbox) throw new Failure('Only a sandbox has a simulated acquirer. Start one (npm start), or name it with TOLLGATE_DIR.')
   const content = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
   const reply = await fetch(`${sandbox.acquirerAdminUrl}${path}`, {
     method,
     ...content,
     signal: AbortSignal.timeout(patienceMs),
   }).catch((error: Error) => {
-    throw new Refused(
+    throw new Failure(
       `The simulated acquirer of ${sandbox.directory} does not answer (${reasonOf(error.cause ?? error)}). Is the sandbox running?`,
     )
   })
   const said: unknown = await reply.json()
   if (reply.ok) return said
   const why = typeof said === 'object' && said !== null && 'error' in said ? String(said.error) : `status ${reply.status}`
-  throw reply.status === 404 ? new Refused(`${why} See: npx tollgate acquirer fault list`) : new WrongUsage(why)
+  throw reply.status === 404 ? new Failure(`${why} See: npx tollgate acquirer fault list`) : new WrongUsage(why)
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { currencyOfNumeric, minorToDecimal } from '../../base/money.ts'
 import { systemClock } from '../../base/clock.ts'
+import { unfit } from '../../operator/refused.ts'
 import { askAcquirer } from './acquirer-admin.ts'
 import { aNumber, jsonOption, judged } from './options.ts'
 import { printJson, table, type Colour } from './present.ts'
@@ -26,13 +27,13 @@ export const addEntries = (acquirer: Command): void =>
   void acquirer
     .command('entries')
     .description("the last entries of the acquirer's books: what a cardholder's bank would show, random sums among them")
-    .option('--card <digits>', 'last four digits', judged(noLastFour))
+    .option('--card <digits>', 'last four digits', judged(notLastFour))
     .option('--limit <number>', 'at most so many, the newest', aNumber(1, 1_000), 10)
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate acquirer entries\n  npx tollgate acquirer entries --card 1111 --limit 1')
     .action(entries)
 
-const noLastFour = (text: string) => (/^[0-9]{4}$/.test(text) ? undefined : 'Say four digits, such as 1111.')
+const notLastFour = (text: string) => (/^[0-9]{4}$/.test(text) ? undefined : unfit('card', 'four digits, such as 1111'))
 
 async function entries(o: { card?: string; limit: number; json?: true }): Promise<void> {
   const asked = `/ledger?limit=1000000&since=${systemClock.now() - sinceMs}`

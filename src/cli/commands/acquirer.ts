@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
-import { WrongUsage } from '../../operator/refused.ts'
+import { onOff } from '../../operator/facts.ts'
 import { askAcquirer } from './acquirer-admin.ts'
 import { addEntries } from './acquirer-entries.ts'
+import { WrongUsage } from './failure.ts'
 import { aNumber, aSpan, fitting, jsonOption, oneOf } from './options.ts'
-import { facts, onOff, printJson, table } from './present.ts'
+import { facts, printJson, table } from './present.ts'
 
 /** What the simulated acquirer answers; its admin port documents itself. */
 interface Fault {

@@ -1,9 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { auditDetails, auditJson } from '../../operator/audit.ts'
 import { agoText, timeText } from '../../operator/moments.ts'
-import { listAudit, type AuditEntry } from '../../operator/store-audit.ts'
+import { listAudit } from '../../operator/store-audit.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, aMoment, jsonOption } from './options.ts'
-import { isoTime, printJson, table } from './present.ts'
+import { printJson, table } from './present.ts'
 
 interface ListOptions {
   about?: string
@@ -44,18 +45,7 @@ async function list({ json, ...query }: ListOptions): Promise<void> {
     const rows = await listAudit(pool, { ...query, limit: query.limit + 1 })
     const entries = rows.slice(0, query.limit)
     const next = rows.length > query.limit ? entries.at(-1)!.auditId : undefined
-    if (json)
-      return printJson({
-        entries: entries.map((e) => ({
-          audit_id: e.auditId,
-          at: isoTime(e.at),
-          who: e.who,
-          action: e.action,
-          subject: e.subject,
-          details: e.details,
-        })),
-        next: next ?? null,
-      })
+    if (json) return printJson({ entries: entries.map(auditJson), next: next ?? null })
     if (entries.length === 0)
       return console.log(
         Object.keys(query).length > 1
@@ -71,7 +61,7 @@ async function list({ json, ...query }: ListOptions): Promise<void> {
           { title: 'WHO', of: (e) => e.who },
           { title: 'ACTION', of: (e) => e.action },
           { title: 'SUBJECT', of: (e) => e.subject },
-          { title: 'DETAILS', of: detailsOf },
+          { title: 'DETAILS', of: auditDetails },
         ],
         entries,
       ),
@@ -79,21 +69,3 @@ async function list({ json, ...query }: ListOptions): Promise<void> {
     if (next !== undefined) console.log(`\nThere are more: add --after ${next}`)
   })
 }
-
-/** Of a change only what changed. */
-function detailsOf({ details }: AuditEntry): string {
-  const { before, after } = details as { before?: Record<string, unknown>; after?: Record<string, unknown> }
-  if (before === undefined || after === undefined) return pairs(details as Record<string, unknown>)
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .filter((name) => said(before[name]) !== said(after[name]))
-    .map((name) => `${name}: ${said(before[name])} → ${said(after[name])}`)
-    .join(', ')
-}
-
-const pairs = (details: Record<string, unknown>) =>
-  Object.entries(details)
-    .map(([name, value]) => `${name}: ${said(value)}`)
-    .join(', ')
-
-const said = (value: unknown): string =>
-  value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,7 +1,8 @@
+import { Failure } from './failure.ts'
 import type { Command } from 'commander'
 import { binTableOf } from '../../card/bins.ts'
 import { loadBins } from '../../card/store-bins.ts'
-import { Refused } from '../../operator/refused.ts'
+import { unfit } from '../../operator/refused.ts'
 import { importBins } from '../../operator/store-bins.ts'
 import { atOffice } from './installation.ts'
 import { fileText, jsonOption, judged } from './options.ts'
@@ -31,13 +32,13 @@ Examples
   bin
     .command('find')
     .description('what the table says of cards that begin so')
-    .argument('<digits>', 'the first 4 to 11 digits of a card number', judged(prefixComplaint))
+    .argument('<digits>', 'the first 4 to 11 digits of a card number', judged(notAPrefix))
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate bin find 400000')
     .action(find)
 }
 
-const prefixComplaint = (text: string) => (/^[1-9][0-9]{3,10}$/.test(text) ? undefined : 'say 4 to 11 digits')
+const notAPrefix = (text: string) => (/^[1-9][0-9]{3,10}$/.test(text) ? undefined : unfit('digits', '4 to 11 digits'))
 
 async function importTable(file: string, options: { json?: true }): Promise<void> {
   const csv = await fileText(file, '<csv>')
@@ -52,7 +53,7 @@ async function find(digits: string, options: { json?: true }): Promise<void> {
   await atOffice(async ({ pool }) => {
     const issuer = binTableOf(await loadBins(pool))(digits)
     if (options.json) return printJson({ bin: digits, country: issuer?.country ?? null, bank: issuer?.bank ?? null })
-    if (!issuer) throw new Refused(`The table has no range with ${digits}.`)
+    if (!issuer) throw new Failure(`The table has no range with ${digits}.`)
     console.log(facts([['BIN', digits], ['Country', issuer.country ?? 'not told'], ['Bank', issuer.bank ?? 'not told']])) // oxfmt-ignore
   })
 }

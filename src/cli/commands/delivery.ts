@@ -1,7 +1,6 @@
-import type { Command } from 'commander'
-import { counted } from '../../operator/doctor.ts'
-import { agoText } from '../../operator/moments.ts'
-import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { InvalidArgumentError, type Command } from 'commander'
+import { deliveryJson, deliveryStateText } from '../../operator/delivery.ts'
+import { agoText, counted } from '../../operator/moments.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import {
   countDeliveries,
@@ -12,11 +11,11 @@ import {
   type DeliveryQuery,
   type DeliveryState,
 } from '../../operator/store-deliveries.ts'
-import { InvalidArgumentError } from 'commander'
 import type { Pool } from '../../storage/pool.ts'
+import { Failure, WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, aMoment, anId, aNumber, jsonOption, oneOf } from './options.ts'
-import { isoTime, paint, printJson, statusColour, table } from './present.ts'
+import { paint, printJson, statusColour, table } from './present.ts'
 
 interface Filter {
   state?: 'due' | 'delivered' | 'given-up'
@@ -81,7 +80,6 @@ async function queryOf(pool: Pool, f: Filter): Promise<DeliveryQuery> {
 }
 
 const stored = (state: NonNullable<Filter['state']>): DeliveryState => (state === 'given-up' ? 'given up' : state)
-const spoken = (state: DeliveryState) => (state === 'given up' ? 'given-up' : state)
 
 async function list(options: Filter & { limit: number; after?: DeliveryPlace }): Promise<void> {
   await atOffice(async ({ pool, clock }) => {
@@ -94,7 +92,7 @@ async function list(options: Filter & { limit: number; after?: DeliveryPlace }):
     const page = rows.slice(0, options.limit)
     const last = rows.length > options.limit ? page.at(-1)! : undefined
     const next = last && `${last.orderId}/${last.deliveryNo}`
-    if (options.json) return printJson({ deliveries: page.map(lineJson), next: next ?? null })
+    if (options.json) return printJson({ deliveries: page.map(deliveryJson), next: next ?? null })
     if (page.length === 0)
       return console.log(
         Object.keys(query).length > 0
@@ -108,7 +106,7 @@ async function list(options: Filter & { limit: number; after?: DeliveryPlace }):
           { title: 'ORDER', of: (d) => String(d.orderId), align: 'right' },
           { title: 'NO', of: (d) => String(d.deliveryNo), align: 'right' },
           { title: 'MERCHANT', of: (d) => d.login },
-          { title: 'STATE', of: (d) => spoken(d.state), colour: (d) => statusColour(d.state) },
+          { title: 'STATE', of: (d) => deliveryStateText(d.state), colour: (d) => statusColour(d.state) },
           { title: 'TRIES', of: (d) => String(d.tries), align: 'right' },
           { title: 'LAST TRY', of: lastOf },
           { title: 'NEXT', of: (d) => (d.dueAt === undefined ? '' : agoText(Math.max(d.dueAt, now), now)) },
@@ -139,7 +137,7 @@ async function resend(
     if (Object.keys(query).length === 0)
       throw new WrongUsage('Say which: an order, or a filter such as --state given-up. See: npx tollgate delivery resend --help')
     const count = await countDeliveries(office.pool, query)
-    if (count === 0) throw new Refused('No callback fits. See what there is: npx tollgate delivery list')
+    if (count === 0) throw new Failure('No callback fits. See what there is: npx tollgate delivery list')
     if (count > 1 && !options.yes)
       throw new WrongUsage(`That is ${count} callbacks. Look at them with delivery list and the same filters, then add --yes.`)
     const done = await resendDeliveries(office, query)
@@ -150,19 +148,3 @@ async function resend(
     console.log('A running gateway takes them up within a second. See: npx tollgate delivery list --state due')
   })
 }
-
-const lineJson = (d: DeliveryLine) => ({
-  order_id: d.orderId,
-  delivery: d.deliveryNo,
-  merchant: d.login,
-  kind: d.kind,
-  url: d.url,
-  state: spoken(d.state),
-  tries: d.tries,
-  created_at: isoTime(d.createdAt),
-  due_at: isoTime(d.dueAt),
-  last_try:
-    d.last === undefined
-      ? null
-      : { at: isoTime(d.last.at), http_status: d.last.httpStatus ?? null, failure: d.last.failure ?? null },
-})

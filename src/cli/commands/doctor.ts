@@ -5,20 +5,18 @@ import { openLog, reasonOf } from '../../base/log.ts'
 import { keyComplaint } from '../../operator/control-key.ts'
 import {
   controlKeyFinding,
-  counted,
   directoryFindings,
   migrationFinding,
-  ok,
-  problem,
   serverFindings,
-  warning,
   workFindings,
   type Finding,
+  type WeakKey,
 } from '../../operator/doctor.ts'
-import { spanText } from '../../operator/moments.ts'
+import { counted, spanText } from '../../operator/moments.ts'
 import { listGates, type GateEntry } from '../../operator/store-config.ts'
 import { controlKeysOf, directoryFacts, keysOpen, migrationFacts, serverFacts, workFacts } from '../../operator/store-doctor.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
+import { inFindingWords, ok, problem, warning, type WordedFinding } from './doctor-words.ts'
 import { findInstallation, inWords, type Installation } from './installation.ts'
 import { jsonOption } from './options.ts'
 import { paint, printable, printJson, statusColour } from './present.ts'
@@ -43,8 +41,8 @@ Examples
 }
 
 async function examine(options: { json?: true }): Promise<void> {
-  const findings: Finding[] = []
-  const tell = (...found: Finding[]) => {
+  const findings: WordedFinding[] = []
+  const tell = (...found: WordedFinding[]) => {
     findings.push(...found)
     if (!options.json) for (const finding of found) console.log(lineOf(finding))
   }
@@ -73,27 +71,33 @@ async function examine(options: { json?: true }): Promise<void> {
 }
 
 /** In the order in which one thing rests on another: what cannot be looked at without the one before is left out. */
-async function look(pool: Pool, installation: Installation, tell: (...found: Finding[]) => void): Promise<void> {
+async function look(pool: Pool, installation: Installation, tell: (...found: WordedFinding[]) => void): Promise<void> {
   try {
-    tell(...serverFindings(await serverFacts(pool, systemClock)))
+    tell(...worded(serverFindings(await serverFacts(pool, systemClock))))
   } catch (error) {
     const said = inWords(error)
     return tell(problem('database', reasonOf(said), 'start it, or correct DATABASE_URL'))
   }
   const migrated = migrationFinding(await migrationFacts(pool))
-  tell(migrated)
+  tell(...worded([migrated]))
   if (migrated.is === 'problem') return
   const facts = await workFacts(pool)
   const keys = await keyFinding(pool, installation, facts.keys)
-  tell(keys, ...(keys.is === 'ok' ? [await controlKeys(pool, installation)] : []), ...workFindings(facts, systemClock.now()))
-  tell(...directoryFindings(await directoryFacts(pool), systemClock.now()))
+  tell(
+    keys,
+    ...(keys.is === 'ok' ? [await controlKeys(pool, installation)] : []),
+    ...worded(workFindings(facts, systemClock.now())),
+  )
+  tell(...worded(directoryFindings(await directoryFacts(pool), systemClock.now())))
   const gates = await listGates(pool)
   tell(...(gates.some((g) => g.enabled) ? await Promise.all(gates.filter((g) => g.enabled).map(gateFinding)) : [noGate]))
 }
 
+const worded = (findings: readonly Finding[]) => findings.map((finding) => inFindingWords(finding, systemClock.now()))
+
 const noGate = warning('gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help')
 
-function sandboxFindings({ sandbox, databaseUrl }: Installation): Finding[] {
+function sandboxFindings({ sandbox, databaseUrl }: Installation): WordedFinding[] {
   const { host, pathname } = new URL(databaseUrl)
   if (!sandbox) return [ok('installation', `database ${pathname.slice(1)} at ${host}, by DATABASE_URL`)]
   if (isAlive(sandbox.pid))
@@ -117,7 +121,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function keyFinding(pool: Pool, installation: Installation, keys: bigint): Promise<Finding> {
+async function keyFinding(pool: Pool, installation: Installation, keys: bigint): Promise<WordedFinding> {
   const advice = 'set TOLLGATE_KEY to the key this installation was begun with; without it no card and no control key can be read'
   let kek
   try {
@@ -130,18 +134,18 @@ async function keyFinding(pool: Pool, installation: Installation, keys: bigint):
   return problem('keys', 'the key-encryption key does not open the keys of this database', advice)
 }
 
-async function controlKeys(pool: Pool, { kek, sandbox }: Installation): Promise<Finding> {
-  const weak: { login: string; why: string }[] = []
+async function controlKeys(pool: Pool, { kek, sandbox }: Installation): Promise<WordedFinding> {
+  const weak: WeakKey[] = []
   for (const { login, controlKey } of await controlKeysOf(pool, kek())) {
     const why = await keyComplaint(controlKey, sandbox ? 'sandbox' : 'production')
     if (why !== undefined) weak.push({ login, why })
   }
-  return controlKeyFinding(weak)
+  return inFindingWords(controlKeyFinding(weak), systemClock.now())
 }
 
 const reachMs = 3_000
 
-async function gateFinding({ gateId, name, settings: { host, port } }: GateEntry): Promise<Finding> {
+async function gateFinding({ gateId, name, settings: { host, port } }: GateEntry): Promise<WordedFinding> {
   const began = performance.now()
   const failed = await new Promise<string | undefined>((resolve) => {
     const socket = connect({ host, port, timeout: reachMs })
@@ -163,7 +167,7 @@ async function gateFinding({ gateId, name, settings: { host, port } }: GateEntry
       )
 }
 
-function lineOf({ is, what, says, advice }: Finding): string {
+function lineOf({ is, what, says, advice }: WordedFinding): string {
   const first = `${paint(is.padEnd(7), statusColour(is))}  ${what.padEnd(12)}  ${printable(says)}`
   return advice === undefined ? first : `${first}\n${' '.repeat(23)}→ ${printable(advice)}`
 }

@@ -2,24 +2,25 @@ import { Option, type Command } from 'commander'
 import { loadRegistry } from '../../merchant/store.ts'
 import type { AuthenticationPolicy, EndpointSettings } from '../../merchant/merchant.ts'
 import type { Operation } from '../../spec/gateway/operations.ts'
-import { indicatorCodes, indicatorList, readAuthenticationPolicy } from '../../operator/authentication-settings.ts'
-import { WrongUsage } from '../../operator/refused.ts'
+import { indicatorCodes, indicatorList } from '../../operator/authentication-settings.ts'
+import { endpointFacts, endpointJson } from '../../operator/endpoint.ts'
+import { onOff } from '../../operator/facts.ts'
+import { descriptorMisfit, nameMisfit, type EndpointWish } from '../../operator/settings.ts'
+import { endpointOf, listEndpoints, merchantNamed } from '../../operator/store-config.ts'
+import { addEndpoint, setEndpoint, setEndpointEnabled, type EndpointRules } from '../../operator/store-endpoints.ts'
+import type { ChallengeIndicator } from '../../three-d-secure/authentication.ts'
+import { endpointTable } from './endpoint-table.ts'
 import {
-  descriptorComplaint,
-  nameComplaint,
+  readAuthenticationPolicy,
   readMandatoryFields,
   readOperations,
   readOptionalFields,
   readRepeatWindow,
-  type EndpointWish,
-} from '../../operator/settings.ts'
-import { endpointOf, listEndpoints, merchantNamed } from '../../operator/store-config.ts'
-import { addEndpoint, setEndpoint, setEndpointEnabled, type EndpointRules } from '../../operator/store-endpoints.ts'
-import type { ChallengeIndicator } from '../../three-d-secure/authentication.ts'
-import { endpointFacts, endpointJson, endpointTable } from './endpoint-look.ts'
+} from './endpoint-values.ts'
+import { WrongUsage } from './failure.ts'
 import { atOffice, type Office } from './installation.ts'
 import { aCurrency, anId, aSwitch, fitting, judged, jsonOption, someTexts } from './options.ts'
-import { onOff, printJson } from './present.ts'
+import { facts, printJson } from './present.ts'
 
 interface Settable {
   name?: string
@@ -46,7 +47,7 @@ interface Settable {
 
 const settable = (command: Command): Command =>
   command
-    .option('--name <name>', 'for people', judged(nameComplaint))
+    .option('--name <name>', 'for people', judged(nameMisfit))
     .option('--gate <gates>', 'gates to acquirers by id or name, the preferred first, by comma or given several times', someTexts)
     .option('--three-d-secure <on|off>', 'whether cardholders are authenticated', aSwitch)
     .addOption(
@@ -77,7 +78,7 @@ const settable = (command: Command): Command =>
       'state: it may be left out of an address in US, CA or AU; or none',
       fitting(readOptionalFields),
     )
-    .option('--descriptor <text>', "what the cardholder's statement says, in place of the gate's", judged(descriptorComplaint))
+    .option('--descriptor <text>', "what the cardholder's statement says, in place of the gate's", judged(descriptorMisfit))
     .option('--no-descriptor', "takes it away: the gate's counts")
     .option('--operations <changes>', 'operations switched on or off, such as sale=off', fitting(readOperations))
     .addOption(
@@ -205,7 +206,7 @@ async function add(options: Settable & { merchant: string; currency: string }): 
     const made = await addEndpoint(office, { login, name, currency, gates, wish: wishOf(options) }, rulesOf(office))
     if (options.json) return printJson(endpointJson(made))
     console.log(
-      `Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.\n\n${endpointFacts(made)}`,
+      `Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.\n\n${facts(endpointFacts(made))}`,
     )
     console.log(`\nIts path: /api/v2/sale/${made.endpointId}`)
   })
@@ -223,7 +224,7 @@ async function set(endpointId: bigint, options: Settable): Promise<void> {
     }
     const after = await setEndpoint(office, endpointId, asked, rulesOf(office))
     if (options.json) return printJson(endpointJson(after))
-    console.log(`Endpoint ${endpointId} is changed.\n\n${endpointFacts(after)}`)
+    console.log(`Endpoint ${endpointId} is changed.\n\n${facts(endpointFacts(after))}`)
   })
 }
 
@@ -244,6 +245,6 @@ async function show(endpointId: bigint, options: { json?: true }): Promise<void>
   await atOffice(async ({ pool }) => {
     const endpoint = await endpointOf(pool, endpointId)
     if (options.json) return printJson(endpointJson(endpoint))
-    console.log(`Endpoint ${endpointId}\n\n${endpointFacts(endpoint)}`)
+    console.log(`Endpoint ${endpointId}\n\n${facts(endpointFacts(endpoint))}`)
   })
 }

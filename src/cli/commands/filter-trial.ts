@@ -4,10 +4,11 @@ import { checkDigitHolds } from '../../base/luhn.ts'
 import { currencyOf, decimalToMinor } from '../../base/money.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
+import { firedJson } from '../../operator/filter.ts'
 import { tryFilters } from '../../operator/filter-trial.ts'
-import { WrongUsage } from '../../operator/refused.ts'
 import { endpointOf } from '../../operator/store-config.ts'
 import type { Fired } from '../../risk/screening.ts'
+import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
 import { anId, aMoment, jsonOption, standardInput } from './options.ts'
 import { paint, printJson, table } from './present.ts'
@@ -111,5 +112,3 @@ export const firedTable = (fired: readonly Fired[]): string =>
     ],
     fired,
   )
-
-export const firedJson = (f: Fired) => ({ filter: f.filterNo, name: f.name, code: f.code, score: f.score, found: f.found })

@@ -3,11 +3,13 @@ import { secret } from '../../base/secret.ts'
 import { hashIdOfNumber } from '../../card/vault.ts'
 import type { Listed } from '../../merchant/filter.ts'
 import { readEntries } from '../../operator/filter-settings.ts'
-import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { isMisfit } from '../../operator/refused.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { orderWithLife } from '../../operator/store-orders.ts'
+import { Failure, WrongUsage } from './failure.ts'
 import type { Office } from './installation.ts'
 import { fileText, someIds, someTexts } from './options.ts'
+import { failureOf } from './refusals.ts'
 
 /** What goes onto a list, or off it. */
 export interface Values {
@@ -38,7 +40,7 @@ export async function valuesOf(
   const lines = file === undefined ? [] : linesOf(await fileText(file))
   if (of !== 'card' && cardOf.length > 0) throw new WrongUsage('--card-of is for lists of cards.')
   const listed = readEntries(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
-  if (typeof listed === 'string') throw new WrongUsage(`${listed}.`)
+  if (isMisfit(listed)) throw failureOf(listed)
   for (const orderId of cardOf) listed.add(await cardHashOfOrder(office, login, orderId))
   return listed
 }
@@ -58,7 +60,7 @@ async function cardHashes(office: Office, login: string, lines: readonly string[
 async function cardHashOfOrder({ pool }: Office, login: string, orderId: bigint): Promise<string> {
   const { order } = await orderWithLife(pool, orderId)
   if (order.merchantId !== (await merchantNamed(pool, login)).merchantId)
-    throw new Refused(`Order ${orderId} is not of ${login}, and a card has another hash at each merchant.`)
+    throw new Failure(`Order ${orderId} is not of ${login}, and a card has another hash at each merchant.`)
   return order.card.hashId
 }
 

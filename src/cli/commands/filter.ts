@@ -11,8 +11,9 @@ import {
   type FilterWish,
   type RuleKind,
 } from '../../operator/filter-settings.ts'
-import { WrongUsage } from '../../operator/refused.ts'
-import { nameComplaint } from '../../operator/settings.ts'
+import { filterFacts, filterJson } from '../../operator/filter.ts'
+import { isMisfit } from '../../operator/refused.ts'
+import { nameMisfit } from '../../operator/settings.ts'
 import {
   addFilter,
   changeEntries,
@@ -22,11 +23,13 @@ import {
   removeFilter,
   type FilterEntry,
 } from '../../operator/store-filters.ts'
+import { WrongUsage } from './failure.ts'
 import { addFilterTrial } from './filter-trial.ts'
 import { noValues, valueOptions, valuesOf, type Values } from './filter-values.ts'
 import { atOffice } from './installation.ts'
+import { failureOf } from './refusals.ts'
 import { aCurrency, anId, aNumber, aSpan, judged, jsonOption, oneOf } from './options.ts'
-import { facts, isoTime, printJson, table } from './present.ts'
+import { facts, printJson, table } from './present.ts'
 
 interface AddOptions extends Omit<FilterWish, 'withinMs'>, Values {
   merchant: string
@@ -103,7 +106,7 @@ function addAdding(filter: Command): void {
     .addArgument(new Argument('<kind>', 'what it looks at').choices([...ruleKinds]))
     .requiredOption('--merchant <login>', 'whose payments it screens')
     .option('--endpoint <id>', 'of this endpoint alone', anId)
-    .option('--name <name>', 'for people; what it does, unless said', judged(nameComplaint))
+    .option('--name <name>', 'for people; what it does, unless said', judged(nameMisfit))
     .option('--score <number>', 'what it adds, from -1000 to 1000; 100 filters by itself', aScore)
     .option('--code <code>', 'error-code of what it filters, 3000 to 3999', aCode)
     .option('--of <what>', `of a list: ${listedKinds.join(', ')}`, oneOf<Listed>(...listedKinds))
@@ -152,7 +155,7 @@ function aCode(text: string): string {
 async function add(kind: RuleKind, options: AddOptions): Promise<void> {
   const { merchant: login, endpoint, within, score, code, name, json, value, file, cardOf, ...rest } = options
   const rule = readRule(kind, { ...rest, ...(within === undefined ? {} : { withinMs: within }) })
-  if (typeof rule === 'string') throw new WrongUsage(`${rule}.`)
+  if (isMisfit(rule)) throw failureOf(rule)
   const usual = usualOf[kind]
   const given = { value, file, cardOf } as Values
   await atOffice(async (office) => {
@@ -205,17 +208,7 @@ async function show(login: string, filterNo: number, options: { json?: true }): 
     const filter = await filterNumbered(pool, login, filterNo)
     const listed = await entriesOf(pool, filter, options.json ? 100_000 : shownEntries)
     if (options.json) return printJson({ ...filterJson(filter), entries: listed })
-    console.log(
-      facts([
-        ['Filter', `${filter.filterNo} of ${login}${filter.removedAt === undefined ? '' : ', removed'}`],
-        ['Name', filter.name],
-        ['What', ruleText(filter, filter.entries)],
-        ['Endpoint', filter.endpointId === undefined ? 'all of the merchant' : String(filter.endpointId)],
-        ['Score', String(filter.score)],
-        ['Code', filter.code],
-        ['Added', isoTime(filter.createdAt) ?? undefined],
-      ]),
-    )
+    console.log(facts(filterFacts(filter)))
     if (listed.length > 0) console.log(`\n${listed.join('\n')}`)
     if (filter.entries > listed.length)
       console.log(`… and ${(filter.entries - listed.length).toLocaleString('en')} more; --json has them all`)
@@ -251,16 +244,3 @@ async function remove(login: string, filterNo: number, options: { json?: true })
     console.log(`Filter ${filterNo} of ${login} is removed: ${removed.name}.`)
   })
 }
-
-const filterJson = (f: FilterEntry) => ({
-  merchant: f.login,
-  filter: f.filterNo,
-  endpoint_id: f.endpointId ?? null,
-  name: f.name,
-  score: f.score,
-  code: f.code,
-  rule: f.facts,
-  listed: f.entries,
-  created_at: isoTime(f.createdAt),
-  removed_at: f.removedAt === undefined ? null : isoTime(f.removedAt),
-})

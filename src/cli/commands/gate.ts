@@ -1,22 +1,22 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { recurrentInitiators, recurrentScenarios, type GateRow } from '../../merchant/merchant.ts'
+import { onOff } from '../../operator/facts.ts'
+import { gateFacts, gateJson, readCountry, usualGate } from '../../operator/gate.ts'
 import { spanText } from '../../operator/moments.ts'
-import { WrongUsage } from '../../operator/refused.ts'
-import { countryText, nameComplaint, readCountry } from '../../operator/settings.ts'
-import { gateNamed, listGates, type GateEntry } from '../../operator/store-config.ts'
+import { nameMisfit } from '../../operator/settings.ts'
+import { gateNamed, listGates } from '../../operator/store-config.ts'
 import { addGate, setGate, setGateEnabled } from '../../operator/store-gates.ts'
+import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, aSpan, aSwitch, judged, jsonOption, oneOf } from './options.ts'
-import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
+import { facts, printJson, statusColour, table } from './present.ts'
+import { optionOf } from './refusals.ts'
 
 type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric' | 'commissionFixedMinor'>> & {
   answerTimeout?: number
   country?: string
   commissionFixed?: number
 }
-
-/** What a new gate has unless it is said; the rest only its acquirer can tell. */
-const usual = { answerTimeoutMs: 30_000, partialCapture: true, partialReversal: true, recognisesRepeats: false, maxOpen: 2_000 }
 
 const settings = (command: Command): Command =>
   command
@@ -33,7 +33,7 @@ const settings = (command: Command): Command =>
       aCountry,
     )
     .option('--descriptor <text>', "what the cardholder's statement says")
-    .option('--answer-timeout <span>', `how long an answer is waited for (${spanText(usual.answerTimeoutMs)})`, aSpan)
+    .option('--answer-timeout <span>', `how long an answer is waited for (${spanText(usualGate.answerTimeoutMs)})`, aSpan)
     .option('--partial-capture <on|off>', 'whether parts may be captured (on)', aSwitch)
     .option('--partial-reversal <on|off>', 'whether parts may be returned (on)', aSwitch)
     .option(
@@ -43,7 +43,7 @@ const settings = (command: Command): Command =>
     )
     .option(
       '--max-open <number>',
-      `authorisations open at once, the last half in equal shares of the merchants; beyond, code 20 (${usual.maxOpen})`,
+      `authorisations open at once, the last half in equal shares of the merchants; beyond, code 20 (${usualGate.maxOpen})`,
       aNumber(1, 100_000),
     )
     .option('--commission-fixed <minor>', 'what a transfer costs, in minor units of its currency (0)', aNumber(0, 1_000_000_000))
@@ -76,7 +76,7 @@ export function addGateCommands(program: Command): void {
     gate
       .command('add')
       .description('adds a gate')
-      .requiredOption('--name <name>', 'for people, and to name it in commands', judged(nameComplaint)),
+      .requiredOption('--name <name>', 'for people, and to name it in commands', judged(nameMisfit)),
   )
     .addHelpText(
       'after',
@@ -135,10 +135,10 @@ const wishOf = ({ answerTimeout, country, commissionFixed, ...rest }: Settings):
 const needed = ['host', 'port', 'terminalId', 'cardAcceptorId', 'cardAcceptorName', 'acquirerId', 'mcc', 'descriptor'] as const
 
 async function add({ name, json, ...options }: Settings & { name: string; json?: true }): Promise<void> {
-  const asked = { ...usual, ...wishOf(options) }
+  const asked = { ...usualGate, ...wishOf(options) }
   const missing = needed.filter((option) => asked[option] === undefined)
   if (missing.length > 0)
-    throw new WrongUsage(`A gate needs ${missing.map(optionName).join(', ')} as well. See: npx tollgate gate add --help`)
+    throw new WrongUsage(`A gate needs ${missing.map(optionOf).join(', ')} as well. See: npx tollgate gate add --help`)
   await atOffice(async (office) => {
     const gateId = await addGate(office, name, asked as GateRow)
     if (json) return printJson(gateJson(await gateNamed(office.pool, String(gateId))))
@@ -148,15 +148,13 @@ async function add({ name, json, ...options }: Settings & { name: string; json?:
   })
 }
 
-const optionName = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-
 async function set(name: string, { json, ...options }: Settings & { json?: true }): Promise<void> {
   const wish = wishOf(options)
   if (Object.keys(wish).length === 0) throw new WrongUsage('Nothing to set. See: npx tollgate gate set --help')
   await atOffice(async (office) => {
     const after = await setGate(office, name, wish)
     if (json) return printJson(gateJson(after))
-    console.log(`Gate ${after.gateId} (${after.name}) is changed.\n\n${gateFacts(after)}`)
+    console.log(`Gate ${after.gateId} (${after.name}) is changed.\n\n${facts(gateFacts(after))}`)
   })
 }
 
@@ -187,57 +185,6 @@ async function show(name: string, options: { json?: true }): Promise<void> {
   await atOffice(async ({ pool }) => {
     const gate = await gateNamed(pool, name)
     if (options.json) return printJson(gateJson(gate))
-    console.log(`Gate ${gate.gateId}\n\n${gateFacts(gate)}`)
+    console.log(`Gate ${gate.gateId}\n\n${facts(gateFacts(gate))}`)
   })
 }
-
-const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name' | 'enabled' | 'settings'>) =>
-  facts([
-    ['Name', name],
-    ['State', onOff(enabled), statusColour(onOff(enabled))],
-    ['Address', `${s.host}:${s.port}`],
-    ['Terminal', s.terminalId],
-    ['Card acceptor', `${s.cardAcceptorId} (${s.cardAcceptorName})`],
-    ['Acquirer', s.acquirerId],
-    ['MCC', s.mcc],
-    ['Country', countryText(s)],
-    ['Descriptor', s.descriptor],
-    ['Answer timeout', spanText(s.answerTimeoutMs)],
-    ['Parts captured', onOff(s.partialCapture)],
-    ['Parts returned', onOff(s.partialReversal)],
-    ['Recognises repeats', onOff(s.recognisesRepeats)],
-    ['Most open at once', String(s.maxOpen)],
-    ['Commission of a transfer', commissionText(s)],
-    [
-      'Recurrent payments',
-      `${s.recurrentInitiator ?? 'MERCHANT'}, ${s.recurrentScenario ?? 'REGULAR'} unless a request says otherwise`,
-    ],
-  ])
-
-const commissionText = ({ commissionFixedMinor = 0, commissionBasisPoints = 0 }: GateRow): string =>
-  `${commissionFixedMinor} minor units and ${commissionBasisPoints / 100} %`
-
-const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => ({
-  gate_id: g.gateId,
-  name: g.name,
-  enabled: g.enabled,
-  host: g.settings.host,
-  port: g.settings.port,
-  terminal_id: g.settings.terminalId,
-  card_acceptor_id: g.settings.cardAcceptorId,
-  card_acceptor_name: g.settings.cardAcceptorName,
-  acquirer_id: g.settings.acquirerId,
-  mcc: g.settings.mcc,
-  country_numeric: g.settings.countryNumeric ?? null,
-  descriptor: g.settings.descriptor,
-  answer_timeout_ms: g.settings.answerTimeoutMs,
-  partial_capture: g.settings.partialCapture,
-  partial_reversal: g.settings.partialReversal,
-  recognises_repeats: g.settings.recognisesRepeats,
-  max_open: g.settings.maxOpen,
-  commission_fixed_minor: g.settings.commissionFixedMinor ?? 0,
-  commission_basis_points: g.settings.commissionBasisPoints ?? 0,
-  recurrent_initiator: g.settings.recurrentInitiator ?? 'MERCHANT',
-  recurrent_scenario: g.settings.recurrentScenario ?? 'REGULAR',
-  created_at: isoTime(g.createdAt),
-})

@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
-import { nameComplaint } from '../../operator/settings.ts'
+import { groupJson } from '../../operator/endpoint.ts'
+import { onOff } from '../../operator/facts.ts'
+import { nameMisfit } from '../../operator/settings.ts'
 import { listGroups, merchantNamed, type GroupEntry } from '../../operator/store-config.ts'
 import { addGroup, setGroupEnabled } from '../../operator/store-endpoints.ts'
 import { atOffice } from './installation.ts'
 import { anId, judged, jsonOption, someIds } from './options.ts'
-import { isoTime, onOff, printJson, statusColour, table } from './present.ts'
+import { printJson, statusColour, table } from './present.ts'
 
 export function addGroupCommands(program: Command): void {
   const group = program.command('group').description('endpoint groups: one id for endpoints in several currencies')
@@ -12,7 +14,7 @@ export function addGroupCommands(program: Command): void {
     .command('add')
     .description('makes a group of endpoints of one merchant')
     .requiredOption('--merchant <login>', 'whose it is')
-    .requiredOption('--name <name>', 'for people', judged(nameComplaint))
+    .requiredOption('--name <name>', 'for people', judged(nameMisfit))
     .requiredOption('--endpoint <ids>', 'its endpoints, by comma or given several times', someIds)
     .option(...jsonOption)
     .addHelpText(
@@ -60,17 +62,7 @@ async function list(options: { merchant?: string; json?: true }): Promise<void> 
   await atOffice(async ({ pool }) => {
     const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
     const groups = (await listGroups(pool)).filter((g) => of === undefined || g.merchantId === of.merchantId)
-    if (options.json)
-      return printJson({
-        groups: groups.map((g) => ({
-          group_id: g.groupId,
-          merchant: g.login,
-          name: g.name,
-          enabled: g.enabled,
-          endpoint_ids: g.endpointIds,
-          created_at: isoTime(g.createdAt),
-        })),
-      })
+    if (options.json) return printJson({ groups: groups.map(groupJson) })
     if (groups.length === 0)
       return console.log('No endpoint groups. Make one: npx tollgate group add --merchant shop --name all --endpoint 101,102')
     console.log(groupTable(groups))

@@ -7,10 +7,12 @@ import { systemRandom } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import type { TargetPolicy } from '../../http/address.ts'
 import type { Desk } from '../../operator/desk.ts'
-import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { Refused } from '../../operator/refused.ts'
 import { openPool } from '../../storage/pool.ts'
 import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
 import { ConfigError, serveConfig } from '../config.ts'
+import { Failure, WrongUsage } from './failure.ts'
+import { failureOf } from './refusals.ts'
 
 /** The running sandbox as its sandbox.json tells. */
 export interface SandboxFacts {
@@ -71,7 +73,7 @@ function readSandbox(directory: string): Installation | undefined {
   if (!existsSync(file)) return undefined
   const read: unknown = JSON.parse(readFileSync(file, 'utf8'))
   if (!isSandboxFile(read))
-    throw new Refused(`${file} was written by another version of Tollgate. Stop that sandbox and start it again.`)
+    throw new Failure(`${file} was written by another version of Tollgate. Stop that sandbox and start it again.`)
   return {
     databaseUrl: read.database_url,
     kek: () => secret(Buffer.from(readFileSync(join(directory, 'keys', 'master.key'), 'utf8'), 'base64')),
@@ -122,7 +124,7 @@ export async function atOffice(work: (office: Office) => Promise<void>): Promise
       keys: () =>
         openKeyRing(pool, installation.kek(), systemClock, systemRandom).catch((error) => {
           if (error instanceof Error && /key-encryption key/.test(error.message))
-            throw new Refused(`TOLLGATE_KEY does not open the keys of this database: ${error.message}.`)
+            throw new Failure(`TOLLGATE_KEY does not open the keys of this database: ${error.message}.`)
           throw error
         }),
     })
@@ -142,16 +144,17 @@ function osUser(): string {
   }
 }
 
-/** What an operator can do about the usual failures of a database. */
+/** What was refused, and what an operator can do about the usual failures of a database. */
 export function inWords(error: unknown): unknown {
-  if (error instanceof Refused || !(error instanceof Error)) return error
+  if (error instanceof Refused) return failureOf(error.refusal)
+  if (error instanceof Failure || !(error instanceof Error)) return error
   const code = 'code' in error ? String(error.code) : ''
-  if (code === '42P01' || code === '42703') return new Refused('The database is not at this version. Run: npx tollgate migrate')
-  if (code === '57014') return new Refused('The search took longer than 15 s. Narrow it with --from, --to or --merchant.')
+  if (code === '42P01' || code === '42703') return new Failure('The database is not at this version. Run: npx tollgate migrate')
+  if (code === '57014') return new Failure('The search took longer than 15 s. Narrow it with --from, --to or --merchant.')
   if (code.startsWith('28') || code === '3D000')
-    return new Refused(`The database refuses the connection: ${reasonOf(error)}. Check user, password and name in DATABASE_URL.`)
+    return new Failure(`The database refuses the connection: ${reasonOf(error)}. Check user, password and name in DATABASE_URL.`)
   if (/^E[A-Z]+$|^08|^57P/.test(code) || /connection|timeout/i.test(error.message))
-    return new Refused(
+    return new Failure(
       `The database cannot be reached: ${reasonOf(error) || code}. Is it running, and does DATABASE_URL name it?`,
     )
   return error

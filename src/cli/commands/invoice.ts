@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
+import { invoiceJson } from '../../operator/invoice.ts'
 import { agoText } from '../../operator/moments.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
-import { parkedInvoices, resumeInvoice, type ParkedInvoice } from '../../operator/store-invoices.ts'
+import { parkedInvoices, resumeInvoice } from '../../operator/store-invoices.ts'
 import type { Pool } from '../../storage/pool.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, jsonOption } from './options.ts'
-import { isoTime, printable, printJson, table } from './present.ts'
+import { printable, printJson, table } from './present.ts'
 
 interface Options {
   merchant?: string
@@ -72,13 +73,3 @@ async function resume(invoiceId: string, { merchant, json }: Options): Promise<v
     console.log('\nSee whether it stays: npx tollgate invoice find')
   })
 }
-
-const invoiceJson = (i: ParkedInvoice) => ({
-  invoice_id: i.invoiceId,
-  merchant: i.login,
-  kind: i.kind,
-  state: i.state,
-  tries: i.tries,
-  alarm: i.alarm,
-  created_at: isoTime(i.createdAt),
-})

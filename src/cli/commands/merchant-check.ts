@@ -1,3 +1,4 @@
+import { Failure, WrongUsage } from './failure.ts'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
@@ -6,8 +7,7 @@ import { secret, type Secret } from '../../base/secret.ts'
 import { openOutgoing } from '../../http/outgoing.ts'
 import { loadRegistry } from '../../merchant/store.ts'
 import { servesMobile } from '../../operator/control-key.ts'
-import { counted } from '../../operator/doctor.ts'
-import { Refused, WrongUsage } from '../../operator/refused.ts'
+import { counted } from '../../operator/moments.ts'
 import { checkMerchant, type Finding } from '../../merchant-check/cases.ts'
 import { callerOf } from '../../merchant-check/wire.ts'
 import { atOffice, findInstallation } from './installation.ts'
@@ -61,7 +61,7 @@ async function check(base: string, options: Options): Promise<void> {
     throw new WrongUsage('--file and --login both name a control key. Leave one out.')
   const { key, knowsEndpoint } = options.file === undefined ? await ofInstallation(options.login) : inFile(options.file)
   if (!servesMobile(key))
-    throw new Refused('The control key is not 32 hexadecimal digits, dashes not counted: the mobile API takes no other.')
+    throw new Failure('The control key is not 32 hexadecimal digits, dashes not counted: the mobile API takes no other.')
   const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock: systemClock })
   const { currency, accessToken, device, endpoint } = options
   let findings: Finding[]
@@ -145,7 +145,7 @@ async function ofInstallation(named: string | undefined): Promise<Account> {
   await atOffice(async ({ pool, keys, clock }) => {
     const registry = await loadRegistry(pool, await keys(), clock.now())
     const merchant = registry.merchantByLogin(login)
-    if (!merchant) throw new Refused(`There is no merchant ${login}.`)
+    if (!merchant) throw new Failure(`There is no merchant ${login}.`)
     const isOwn = (id: string) =>
       /^[1-9][0-9]{0,17}$/.test(id) && [false, true].some((group) => registry.entry(BigInt(id), group)?.merchant === merchant)
     found = { key: merchant.controlKeys[0]!, knowsEndpoint: isOwn }

@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
+import { keyFacts, keyJson } from '../../operator/merchant.ts'
 import { agoText, timeText } from '../../operator/moments.ts'
 import { readPublicKey } from '../../operator/public-key.ts'
-import { WrongUsage } from '../../operator/refused.ts'
-import { nameComplaint } from '../../operator/settings.ts'
+import { nameMisfit } from '../../operator/settings.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { addMerchantKey, listMerchantKeys, retireMerchantKey, type MerchantKey } from '../../operator/store-merchant-keys.ts'
+import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, fileText, judged, jsonOption, standardInput } from './options.ts'
-import { facts, isoTime, printJson, statusColour, table } from './present.ts'
+import { facts, printJson, statusColour, table } from './present.ts'
 
 const makeAPair = `
 The merchant makes the pair, keeps private.pem and sends public.pem:
@@ -28,7 +29,7 @@ export function addMerchantKeyCommands(merchant: Command): void {
     .command('add <login>')
     .description('registers a public key; those there are stay, so that one can follow another')
     .option('--file <file>', 'where it is; standard input if left out')
-    .option('--name <name>', 'for people, such as where its private half is kept', judged(nameComplaint))
+    .option('--name <name>', 'for people, such as where its private half is kept', judged(nameMisfit))
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -65,14 +66,7 @@ async function add(login: string, options: { file?: string; name?: string; json?
     const added = await addMerchantKey(office, login, key, options.name)
     if (options.json) return printJson({ login, ...keyJson(added) })
     console.log(`Merchant ${login} has a new public key.\n`)
-    console.log(
-      facts([
-        ['Number', String(added.keyNo)],
-        ['Name', added.name],
-        ['Bits', String(added.bits)],
-        ['SHA-256', added.fingerprint],
-      ]),
-    )
+    console.log(facts(keyFacts(added)))
     console.log(
       '\nCompare the fingerprint with the merchant over another channel. What the key signs is accepted within a second.',
     )
@@ -121,12 +115,3 @@ async function retire(login: string, keyNo: number, options: { json?: true }): P
     if (left === 0) console.log(`${login} has no key left and cannot make v4 calls: npx tollgate merchant key add ${login}`)
   })
 }
-
-export const keyJson = (key: MerchantKey) => ({
-  key_no: key.keyNo,
-  name: key.name,
-  bits: key.bits,
-  sha256: key.fingerprint,
-  created_at: isoTime(key.createdAt),
-  retired_at: isoTime(key.retiredAt),
-})

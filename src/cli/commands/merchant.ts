@@ -1,20 +1,22 @@
 import type { Command } from 'commander'
 import { secret, type Secret } from '../../base/secret.ts'
 import { keyComplaint, newControlKey, servesMobile } from '../../operator/control-key.ts'
-import { counted } from '../../operator/doctor.ts'
-import { agoText, spanText, timeText } from '../../operator/moments.ts'
-import { WrongUsage } from '../../operator/refused.ts'
-import { loginComplaint, nameComplaint } from '../../operator/settings.ts'
+import { endpointJson } from '../../operator/endpoint.ts'
+import { onOff } from '../../operator/facts.ts'
+import { keyJson, merchantFacts, merchantJson } from '../../operator/merchant.ts'
+import { agoText, counted, isoTime, spanText, timeText } from '../../operator/moments.ts'
+import { loginMisfit, nameMisfit } from '../../operator/settings.ts'
 import { listEndpoints, listGroups, listMerchants, merchantNamed, type MerchantEntry } from '../../operator/store-config.ts'
 import { listMerchantKeys } from '../../operator/store-merchant-keys.ts'
 import { addMerchant, rotateKey, setMerchantEnabled } from '../../operator/store-merchants.ts'
-import { endpointJson, endpointTable } from './endpoint-look.ts'
+import { endpointTable } from './endpoint-table.ts'
+import { WrongUsage } from './failure.ts'
 import { groupTable } from './group.ts'
 import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
-import { addMerchantKeyCommands, keyJson } from './merchant-key.ts'
+import { addMerchantKeyCommands } from './merchant-key.ts'
 import { aSpan, judged, jsonOption, standardInput } from './options.ts'
-import { facts, isoTime, onOff, printJson, statusColour, table } from './present.ts'
+import { facts, printJson, statusColour, table } from './present.ts'
 
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
 const keyRules = `
@@ -28,8 +30,8 @@ export function addMerchantCommands(program: Command): void {
   merchant
     .command('add')
     .description('registers a merchant and prints its control key, this once')
-    .requiredOption('--login <login>', 'what the merchant signs in with, at most 20 characters', judged(loginComplaint))
-    .option('--name <name>', 'for people; the login if left out', judged(nameComplaint))
+    .requiredOption('--login <login>', 'what the merchant signs in with, at most 20 characters', judged(loginMisfit))
+    .option('--name <name>', 'for people; the login if left out', judged(nameMisfit))
     .option('--control-key <key>', keyHelp)
     .option(...jsonOption)
     .addHelpText(
@@ -175,19 +177,8 @@ async function show(login: string, options: { json?: true }): Promise<void> {
         endpoints: endpoints.map(endpointJson),
         groups: groups.map((g) => ({ group_id: g.groupId, name: g.name, enabled: g.enabled, endpoint_ids: g.endpointIds })),
       })
-    const now = clock.now()
-    const until = merchant.previousKeyUntil ?? 0
     console.log(`Merchant ${merchant.login}\n`)
-    console.log(
-      facts([
-        ['Name', merchant.name],
-        ['Number', String(merchant.merchantId)],
-        ['State', onOff(merchant.enabled), statusColour(onOff(merchant.enabled))],
-        ['Registered', `${timeText(merchant.createdAt)} UTC (${agoText(merchant.createdAt, now)})`],
-        ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
-        ['Public keys', keys.map((key) => `${key.keyNo} (${key.name})`).join(', ') || 'none'],
-      ]),
-    )
+    console.log(facts(merchantFacts(merchant, keys, clock.now())))
     console.log(`\n${counted(endpoints.length, 'endpoint')}\n`)
     console.log(
       endpoints.length === 0
@@ -197,12 +188,3 @@ async function show(login: string, options: { json?: true }): Promise<void> {
     if (groups.length > 0) console.log(`\n${counted(groups.length, 'group')}\n\n${groupTable(groups)}`)
   })
 }
-
-const merchantJson = (m: MerchantEntry) => ({
-  merchant_id: m.merchantId,
-  login: m.login,
-  name: m.name,
-  enabled: m.enabled,
-  previous_key_until: isoTime(m.previousKeyUntil),
-  created_at: isoTime(m.createdAt),
-})

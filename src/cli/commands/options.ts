@@ -4,7 +4,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { systemClock } from '../../base/clock.ts'
 import { currencyOf } from '../../base/money.ts'
 import { readMoment, readSpan } from '../../operator/moments.ts'
-import { WrongUsage } from '../../operator/refused.ts'
+import type { Unfit } from '../../operator/refused.ts'
+import { WrongUsage } from './failure.ts'
 
 export const jsonOption = ['--json', 'print JSON for machines'] as const
 
@@ -67,10 +68,10 @@ export const fitting =
 
 /** A text that a judge finds no fault with. */
 export const judged =
-  (complaint: (text: string) => string | undefined) =>
+  (judge: (text: string) => Unfit | undefined) =>
   (text: string): string => {
-    const why = complaint(text)
-    if (why !== undefined) throw new InvalidArgumentError(`${why[0]!.toUpperCase()}${why.slice(1)}.`)
+    const unfit = judge(text)
+    if (unfit) throw new InvalidArgumentError(`It must be ${unfit.must}.`)
     return text
   }
 

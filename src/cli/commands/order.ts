@@ -1,13 +1,12 @@
 import type { Command } from 'commander'
-import { minorToDecimal, currencyOf } from '../../base/money.ts'
-import { counted } from '../../operator/doctor.ts'
-import { agoText } from '../../operator/moments.ts'
+import { agoText, counted } from '../../operator/moments.ts'
+import { decimalOf, orderJson, orderLineJson, orderStory } from '../../operator/order.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
-import { findOrders, orderWithLife, resumeOrder, type OrderLine } from '../../operator/store-orders.ts'
+import { findOrders, orderWithLife, resumeOrder } from '../../operator/store-orders.ts'
 import { atOffice } from './installation.ts'
 import { aCurrency, aLimit, aMoment, anId, fitting, jsonOption } from './options.ts'
-import { orderJson, orderStory } from './order-story.ts'
-import { isoTime, printJson, statusColour, table } from './present.ts'
+import { storyText } from './order-story.ts'
+import { printJson, statusColour, table } from './present.ts'
 
 interface FindOptions {
   merchant?: string
@@ -94,7 +93,7 @@ async function show(orderId: bigint, options: { json?: true }): Promise<void> {
   await atOffice(async ({ pool, clock }) => {
     const told = await orderStory(pool, await orderWithLife(pool, orderId))
     if (options.json) printJson(orderJson(told))
-    else console.log(told.text(clock.now()))
+    else console.log(storyText(told, clock.now()))
   })
 }
 
@@ -104,7 +103,7 @@ async function find({ merchant, json, ...query }: FindOptions): Promise<void> {
     const rows = await findOrders(pool, { ...query, ...of, limit: query.limit + 1 })
     const orders = rows.slice(0, query.limit)
     const next = rows.length > query.limit ? orders.at(-1)!.orderId : undefined
-    if (json) return printJson({ orders: orders.map(lineJson), next: next ?? null })
+    if (json) return printJson({ orders: orders.map(orderLineJson), next: next ?? null })
     if (orders.length === 0) return console.log(nothingFound(query, merchant !== undefined))
     const now = clock.now()
     console.log(
@@ -113,7 +112,7 @@ async function find({ merchant, json, ...query }: FindOptions): Promise<void> {
           { title: 'ORDER', of: (o) => String(o.orderId), align: 'right' },
           { title: 'MERCHANT', of: (o) => o.login },
           { title: 'CLIENT ORDERID', of: (o) => o.clientOrderid },
-          { title: 'AMOUNT', of: amountOf, align: 'point' },
+          { title: 'AMOUNT', of: decimalOf, align: 'point' },
           { title: 'CUR', of: (o) => o.currency },
           { title: 'STATUS', of: (o) => `${o.status}${o.parked ? ' (parked)' : ''}`, colour: (o) => statusColour(o.status) },
           { title: 'CARD', of: (o) => `${o.card.bin}…${o.card.lastFour}` },
@@ -148,19 +147,3 @@ function nothingFound(query: object, ofMerchant: boolean): string {
     return 'No order fits. Leave something out of the search, or see all: npx tollgate order find'
   return 'No orders yet. The banner of the sandbox and the README show how to send the first sale.'
 }
-
-const amountOf = (o: OrderLine) => minorToDecimal(o.amountMinor, currencyOf(o.currency)?.exponent ?? 0)
-
-const lineJson = (o: OrderLine) => ({
-  order_id: o.orderId,
-  merchant: o.login,
-  client_orderid: o.clientOrderid,
-  amount: amountOf(o),
-  amount_minor: o.amountMinor,
-  currency: o.currency,
-  status: o.status,
-  parked: o.parked,
-  card: { bin: o.card.bin, last_four: o.card.lastFour, network: o.card.network ?? null, hash_id: o.card.hashId },
-  created_at: isoTime(o.createdAt),
-  final_at: isoTime(o.finalAt),
-})

@@ -66,12 +66,15 @@ const length = (text: string) => Array.from(text).length
 
 /** Names and what they are, one below the other. */
 export function facts(
-  pairs: readonly (readonly [name: string, value: string | undefined, colour?: Colour | undefined])[],
+  pairs: readonly (readonly [name: string, value: string | undefined, colour?: Colour | 'status' | undefined])[],
 ): string {
   const told = pairs.filter(([, value]) => value !== undefined)
   const width = Math.max(0, ...told.map(([name]) => length(name)))
   return told
-    .map(([name, value, colour]) => `  ${paint(name.padEnd(width), 'dim')}  ${paint(printable(value!), colour)}`)
+    .map(([name, value, colour]) => {
+      const shown = paint(printable(value!), colour === 'status' ? statusColour(value!) : colour)
+      return `  ${paint(name.padEnd(width), 'dim')}  ${shown}`
+    })
     .join('\n')
 }
 
@@ -80,8 +83,6 @@ export const statusColour = (status: string): Colour | undefined => {
   if (/^(declined|filtered|processing|due|warning)$/.test(status)) return 'yellow'
   return /^(error|unknown|given up|problem|off)/.test(status) ? 'red' : undefined
 }
-
-export const onOff = (on: boolean): string => (on ? 'on' : 'off')
 
 /** Prints for a machine: field names as given, times as ISO 8601, 64-bit numbers as text once they are beyond what JSON keeps exact. */
 export function printJson(value: object): void {
@@ -93,5 +94,3 @@ export function printJson(value: object): void {
     ),
   )
 }
-
-export const isoTime = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString())

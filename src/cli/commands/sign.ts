@@ -1,3 +1,4 @@
+import { Failure, WrongUsage } from './failure.ts'
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -7,7 +8,6 @@ import { secret, type Secret } from '../../base/secret.ts'
 import { signOauth } from '../../merchant/oauth-sign.ts'
 import { memberFor, type EndpointSettings, type Registry } from '../../merchant/merchant.ts'
 import { loadRegistry } from '../../merchant/store.ts'
-import { Refused, WrongUsage } from '../../operator/refused.ts'
 import { hiddenKey, signingOf } from '../../reference/signing.ts'
 import { inWords, pathId } from '../../spec/gateway/control.ts'
 import { isOperation, operationNames, operationRow, type Operation } from '../../spec/gateway/operations.ts'
@@ -127,10 +127,10 @@ async function keyOfInstallation({ endpoint, pairs }: Request, named: string | u
   await atOffice(async ({ pool, keys, clock }) => {
     const registry = await loadRegistry(pool, await keys(), clock.now())
     const merchant = registry.merchantByLogin(login)
-    if (!merchant) throw new Refused(`There is no merchant ${login}.`)
+    if (!merchant) throw new Failure(`There is no merchant ${login}.`)
     const entry = endpoint === undefined ? undefined : entryOf(registry, endpoint)
     if (endpoint !== undefined && entry?.merchant !== merchant)
-      throw new Refused(`Merchant ${login} has no ${endpoint.startsWith('group/') ? '' : 'endpoint '}${endpoint}.`)
+      throw new Failure(`Merchant ${login} has no ${endpoint.startsWith('group/') ? '' : 'endpoint '}${endpoint}.`)
     const member = entry && (memberFor(entry, said('currency') ?? '') ?? entry.endpoints[0])
     found = { key: merchant.controlKeys[0]!, login, units: member?.settings.controlMinorUnits }
   })

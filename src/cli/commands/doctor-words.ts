@@ -1,0 +1,190 @@
+/** The findings of the doctor in words, each with what to do about it. */
+import type { Finding, Health, RangesState } from '../../operator/doctor.ts'
+import { agoText, counted, spanText } from '../../operator/moments.ts'
+import type { DirectoryFact } from '../../operator/store-doctor.ts'
+
+export interface WordedFinding {
+  is: Health
+  /** What was looked at, in a word or two. */
+  what: string
+  says: string
+  /** What to do about it. */
+  advice?: string
+}
+
+export const ok = (what: string, says: string): WordedFinding => ({ is: 'ok', what, says })
+export const warning = (what: string, says: string, advice: string): WordedFinding => ({ is: 'warning', what, says, advice })
+export const problem = (what: string, says: string, advice: string): WordedFinding => ({ is: 'problem', what, says, advice })
+
+export function inFindingWords(finding: Finding, now: number): WordedFinding {
+  const [what, says, advice] = (words[finding.finds] as Wording<Finding>)(finding, now)
+  return { is: finding.is, what, says, ...(advice === undefined ? {} : { advice }) }
+}
+
+type Wording<F> = (finding: F, now: number) => readonly [what: string, says: string, advice?: string | undefined]
+
+const namedProcesses = 5
+const migrateAdvice = 'run: npx tollgate migrate'
+
+const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> } = {
+  'database answers': (f) => ['database', `PostgreSQL ${f.version}, answers in ${spanText(f.roundTripMs)}`],
+  'database too old': (f) => ['database', `PostgreSQL ${f.version} is too old`, 'use PostgreSQL 15 or newer'],
+  'clocks agree': () => ['clocks', 'database and this machine agree'],
+  'clocks differ': ({ aheadMs }) => [
+    'clocks',
+    `the database is ${spanText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`,
+    'let both follow a time server (NTP): leases and schedules are judged by these clocks',
+  ],
+  'commits are durable': () => ['durability', 'commits are on disk before they are acknowledged'],
+  'commits can be lost': ({ setting }) => [
+    'durability',
+    `${setting} is off: a crash can lose acknowledged payments`,
+    `set ${setting} = on in postgresql.conf, unless nothing here matters`,
+  ],
+  'migrations applied': () => ['migrations', 'all applied'],
+  'migrations changed': ({ names }) => [
+    'migrations',
+    `${names.join(', ')} was applied from another text`,
+    'use the version of Tollgate that this database was migrated with, or one after it',
+  ],
+  'migrations foreign': ({ names }) => [
+    'migrations',
+    `the database has ${names.join(', ')}, unknown to this version`,
+    'a newer Tollgate was here: use that version',
+  ],
+  'migrations missing': ({ names }) => ['migrations', `not applied: ${names.join(', ')}`, migrateAdvice],
+  'gateways run': ({ alive }, now) => [
+    'gateways',
+    `${alive.length} running: ${alive.map((a) => `${a.instance} (for ${spanText(now - a.startedAt)})`).join(', ')}`,
+  ],
+  'no gateway': () => ['gateways', 'no gateway is running', 'start one: npx tollgate serve, or npm start for the sandbox'],
+  'gateways silent': ({ silent }, now) => [
+    'gateways',
+    `silent without a stop in the last hour: ${silent.length > namedProcesses ? `${silent.length}, the last ` : ''}${silent
+      .slice(-namedProcesses)
+      .map((p) => `${p.instance} for ${spanText(now - p.beatAt)}, with ${counted(p.orders, 'order')} in hand`)
+      .join('; ')}`,
+    'look in its log for why; what it had in hand is taken over by the others',
+  ],
+  'lease lapsed': ({ instance, lapses, lapsedAt, lapsedOrders }, now) => [
+    'leases',
+    `${instance} lapsed ${lapses === 1 ? 'once' : `${lapses} times`}, last ${agoText(lapsedAt, now)} with ` +
+      `${counted(lapsedOrders, 'order')} in hand`,
+    'it could not reach the database for three seconds, or stood still: ' +
+      'see the load of both machines and the network between them',
+  ],
+  'orders taken over': ({ instance, takenOver, takenOverAt }, now) => [
+    'leases',
+    `${instance} took ${counted(takenOver, 'order')} over from silent processes, last ${agoText(takenOverAt, now)}`,
+    'see why they fell silent: payments that they had sent and not seen answered are reversed',
+  ],
+  merchants: ({ count }) => ['merchants', `${count} registered`],
+  'no merchant': () => ['merchants', 'none is registered', 'add one: npx tollgate merchant add --help'],
+  'endpoints without gate': ({ endpointIds }) => [
+    'endpoints',
+    `without a gate that is switched on: ${endpointIds.join(', ')}`,
+    'give them one: npx tollgate endpoint set <id> --gate <gate>',
+  ],
+  'transactions in time': ({ awaiting }) => [
+    'transactions',
+    awaiting === 0n ? 'none is overdue' : `none is overdue; ${awaiting} with a cardholder being authenticated`,
+  ],
+  'transactions overdue': ({ count, since }, now) => [
+    'transactions',
+    `${count} overdue, the oldest since ${agoText(since, now)}`,
+    'see that a gateway is running and reaches its acquirer; its log says what fails',
+  ],
+  'transactions parked': ({ orderIds }) => [
+    'transactions',
+    `parked for an operator: ${someOf(orderIds)}`,
+    `see why: npx tollgate order show ${orderIds[0]}; then: npx tollgate order resume ${orderIds[0]}`,
+  ],
+  'invoices parked': ({ invoiceIds }) => [
+    'invoices',
+    `parked for an operator: ${someOf(invoiceIds)}`,
+    `see why: npx tollgate invoice find; then: npx tollgate invoice resume ${invoiceIds[0]}`,
+  ],
+  'no callback waits': () => ['callbacks', 'none is waiting'],
+  'callbacks wait': ({ is, count, forMs }) => [
+    'callbacks',
+    `${count} waiting, the oldest for ${spanText(forMs)}`,
+    is === 'ok' ? undefined : 'see which and why: npx tollgate delivery list --state due',
+  ],
+  'callbacks given up': ({ count }) => [
+    'callbacks',
+    `${count} given up in the last day`,
+    'see which: npx tollgate delivery list --state given-up; ' +
+      'to send them again: npx tollgate delivery resend --state given-up --yes',
+  ],
+  partitions: ({ left }) => ['partitions', `room for ${left} more order ids`],
+  'no partition': ({ table, nextOrderId }) => [
+    'partitions',
+    `${table} has none for the next order id ${nextOrderId}`,
+    migrateAdvice,
+  ],
+  'control keys are random': () => ['control keys', 'none can be guessed'],
+  'control keys are weak': ({ weak }) => [
+    'control keys',
+    `${weak[0]!.login}: ${weak[0]!.why}${weak.length > 1 ? `; others: ${someLogins(weak.slice(1))}` : ''}`,
+    `have another made, which callbacks are signed with too: npx tollgate merchant rotate-key ${weak[0]!.login}`,
+  ],
+  'no directory server': ({ endpointIds }) => [
+    '3-D Secure',
+    `wanted by endpoint ${endpointIds.join(', ')}, and no gateway ever had a directory server: ` +
+      'authentication fails for every card',
+    'start serve with THREE_DS_CONFIG (docs/operating.md), or go without: ' +
+      `npx tollgate endpoint set ${endpointIds[0]} --three-d-secure off`,
+  ],
+  'card ranges': ({ state, directory }, now) => ['card ranges', ...rangesWords[state](rangesText(directory, now))],
+}
+
+const someOf = (ids: readonly (bigint | string)[]): string => `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' …' : ''}`
+const someLogins = (weak: readonly { login: string }[]): string => weak.map(({ login }) => login).join(', ')
+
+interface RangesText {
+  name: string
+  /** What is loaded, and how old it is. */
+  loaded: string
+  isLoaded: boolean
+  /** How the last try failed; empty when it went well. */
+  failed: string
+  again: string
+}
+
+const rangesWords: Readonly<Record<RangesState, (d: RangesText) => readonly [says: string, advice?: string]>> = {
+  fresh: ({ loaded }) => [loaded],
+  abandoned: ({ name, loaded, isLoaded, failed }) => [
+    `${isLoaded ? loaded : `${name}: none loaded`}, and no gateway asks for them${failed}`,
+    `see that a gateway runs whose THREE_DS_CONFIG names it; ` +
+      `gone for good: delete from directory_state where directory = '${name}'`,
+  ],
+  'never loaded': ({ name, failed, again }) => [
+    `${name}: none loaded yet, so authentication fails for its cards${failed}`,
+    `see network, URLs and certificates of ${name} in THREE_DS_CONFIG.${again}`,
+  ],
+  stale: ({ name, loaded, failed, again }) => [
+    `${loaded}${failed}`,
+    `the old ones are used meanwhile; see network, URLs and certificates of ${name} in THREE_DS_CONFIG.${again}`,
+  ],
+  'left out': ({ name, loaded }) => [
+    loaded,
+    `cards that are in no other range count as not enrolled; only whoever runs ${name} can correct its list`,
+  ],
+}
+
+const rangesText = (d: DirectoryFact, now: number): RangesText => ({
+  name: d.name,
+  loaded:
+    `${d.name}: ${d.ranges} ranges, refreshed ${d.refreshedAt === undefined ? 'once' : agoText(d.refreshedAt, now)}` +
+    leftOutText(d.leftOut),
+  isLoaded: d.loaded,
+  failed: d.error === undefined ? '' : `; the last ${d.tries === 1 ? 'try' : `${d.tries} tries`} failed: ${d.error}`,
+  again: d.dueAt === undefined || d.dueAt < now ? '' : ` It is asked again ${agoText(d.dueAt, now)}.`,
+})
+
+const mostNamed = 3
+
+const leftOutText = ({ count, entries }: DirectoryFact['leftOut']): string =>
+  count === 0
+    ? ''
+    : `; left out ${count} that cannot be used: ${entries.slice(0, mostNamed).join('; ')}${count > mostNamed ? '; …' : ''}`

@@ -1,0 +1,79 @@
+/** The refusals of the operator's room in words, with the option or the command that helps. */
+import { isMisfit, type Refusal, type UnknownThing } from '../../operator/refused.ts'
+import { Failure, WrongUsage } from './failure.ts'
+
+export const failureOf = (refusal: Refusal): Failure => {
+  const text = (words[refusal.what] as (refusal: Refusal) => string)(refusal)
+  return isMisfit(refusal) ? new WrongUsage(text) : new Failure(text)
+}
+
+/** Options are called after the fields they set, but for these. */
+const named: Readonly<Record<string, string>> = {
+  answerTimeoutMs: '--answer-timeout',
+  commissionFixedMinor: '--commission-fixed',
+  withinMs: '--within',
+}
+
+export const optionOf = (field: string): string =>
+  named[field] ?? `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) => string } = {
+  unfit: ({ field, must }) => `${optionOf(field)} must be ${must}.`,
+  missing: ({ field, or, means }) =>
+    `${optionOf(field)}${or === undefined ? '' : ` or ${optionOf(or)}`} is needed${means === undefined ? '' : `: ${means}`}.`,
+  foreign: ({ field, kind }) => `${optionOf(field)} says nothing of a ${kind} filter.`,
+  'unusable URL': ({ field, why, allow }) =>
+    `${optionOf(field)} cannot be used: ${why}${allow === undefined ? '' : ` (or allow it with ${optionOf(allow)} on)`}.`,
+  'no entry': ({ value, of, must }) => `${JSON.stringify(value)} is not ${must}${of === 'card' ? cardHint : ''}.`,
+  'unusable BIN table': ({ why }) => `The table cannot be used: ${why}. Nothing was changed.`,
+  unknown: ({ thing, name }) => unknown[thing](name),
+  'unknown of merchant': ({ thing, login, name }) => unknownOf[thing](login, name),
+  taken: ({ thing, name }) =>
+    thing === 'merchant'
+      ? `There is a merchant ${name} already. Choose another login, or see: npx tollgate merchant show ${name}`
+      : `There is a gate ${name} already. Choose another --name.`,
+  'taken of merchant': ({ thing, login, name, id }) =>
+    `${login} has ${thing === 'group' ? 'a' : 'an'} ${thing} ${name} already${id === undefined ? '' : `, ${id}`}. Choose another --name.`,
+  'key unfit for mobile': ({ login }) =>
+    `The mobile API takes a control key of 32 hexadecimal digits, and ${login} has another. ` +
+    `Rotate it first: npx tollgate merchant rotate-key ${login}`,
+  'key unfit for endpoint': ({ endpointId }) =>
+    `Endpoint ${endpointId} serves the mobile API, whose control keys are 32 hexadecimal digits. ` +
+    'Give such a key, or none to have one made.',
+  'gate to choose': ({ gates }) =>
+    gates.length === 0
+      ? 'There is no gate to an acquirer yet. Add one first: npx tollgate gate add --help'
+      : `Choose a gate with --gate: ${gates.map((g) => `${g.gateId} (${g.name})`).join(', ')}.`,
+  'no list': ({ login, filterNo, does }) => `Filter ${filterNo} of ${login} has no list: ${does}.`,
+  'list full': ({ most }) => `A list has ${most.toLocaleString('en')} values at most. Make a second filter for the others.`,
+  removed: ({ login, filterNo }) => `Filter ${filterNo} of ${login} was removed.`,
+  'key known': ({ login, keyNo, retired }) =>
+    retired
+      ? `This key was key ${keyNo} of ${login} and was retired. It is not taken again: make a new pair.`
+      : `This key is key ${keyNo} of ${login} already. See: npx tollgate merchant key list ${login}`,
+  'key retired': ({ login, keyNo }) => `Key ${keyNo} of ${login} is retired already.`,
+  'nothing parked': ({ orderId }) => `Nothing of order ${orderId} is parked. See: npx tollgate order show ${orderId}`,
+  'invoice not parked': ({ invoiceId }) => `No invoice ${invoiceId} is parked. See: npx tollgate invoice find`,
+  'invoice of several': ({ invoiceId, logins }) =>
+    `Several merchants have a parked invoice ${invoiceId}: ${logins.join(', ')}. Add --merchant.`,
+}
+
+const cardHint = ' (numbers of cards come by --file, or by --card-of an order)'
+
+const unknown: Readonly<Record<UnknownThing, (name: string) => string>> = {
+  merchant: (login) => `There is no merchant ${login}. See: npx tollgate merchant list`,
+  endpoint: (id) => `There is no endpoint ${id}. See: npx tollgate endpoint list`,
+  group: (id) => `There is no endpoint group ${id}. See: npx tollgate group list`,
+  gate: (name) => `There is no gate ${JSON.stringify(name)}. See: npx tollgate gate list`,
+  order: (id) => `There is no order ${id}. To search: npx tollgate order find --help`,
+  'order to resume': (id) => `There is no order ${id}. See: npx tollgate order find --parked`,
+  'order of page': (id) => `There is no order ${id} to go on from. Begin again without --after.`,
+  'message of page': (name) => `There is no message ${name} to go on from. Begin again without --after.`,
+}
+
+const unknownOf = {
+  endpoint: (login: string, id: string) =>
+    `${id} is not an endpoint of ${login}. See: npx tollgate endpoint list --merchant ${login}`,
+  filter: (login: string, no: string) => `${login} has no filter ${no}. See: npx tollgate filter list --merchant ${login}`,
+  key: (login: string, no: string) => `${login} has no key ${no}. See: npx tollgate merchant key list ${login}`,
+}

@@ -1,0 +1,80 @@
+/** What an endpoint and a group of endpoints show. */
+import type { AuthenticationPolicy } from '../merchant/merchant.ts'
+import { usualRepeatWindowMs } from '../order/amounts.ts'
+import { indicatorText, policyOf, policyText } from './authentication-settings.ts'
+import { onOff, type Fact } from './facts.ts'
+import { isoTime, spanText } from './moments.ts'
+import type { EndpointEntry, GroupEntry } from './store-config.ts'
+
+/** What 3-D Secure would do is of interest where it runs, and where somebody set it. */
+const shows3ds = ({ settings }: EndpointEntry, name: 'challengeIndicator' | 'authenticationPolicy'): boolean =>
+  settings.threeDSecure || settings[name] !== undefined
+
+const repeatWindowOf = ({ settings }: EndpointEntry): number => settings.repeatWindowMs ?? usualRepeatWindowMs
+
+export const endpointFacts = (e: EndpointEntry): Fact[] => [
+  ['Merchant', e.login],
+  ['Name', e.name],
+  ['State', onOff(e.enabled), 'status'],
+  ['Currency', e.currency],
+  ['Gates', e.gateIds.join(', ')],
+  ['3-D Secure', onOff(e.settings.threeDSecure)],
+  ['Challenge indicator', shows3ds(e, 'challengeIndicator') ? indicatorText(e.settings) : undefined],
+  ['Authentication', shows3ds(e, 'authenticationPolicy') ? policyText(e.settings) : undefined],
+  ['Callback URL', e.settings.callbackUrl ?? 'none; each request may name its own'],
+  ['Merchant server', e.settings.merchantServerUrl ?? 'none (mobile API)'],
+  ['Consumer-defined rate', e.settings.consumerDefinedRate ? 'on' : undefined],
+  ['Random sum', e.settings.randomSum ? 'on' : undefined],
+  ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
+  ['Amounts above signed', e.settings.amountsAboveSigned ? 'on' : undefined],
+  ['Repeat window', e.settings.repeatWindowMs === 0 ? 'none' : spanText(repeatWindowOf(e))],
+  ['Mandatory fields', e.settings.mandatoryFields.join(', ') || 'the usual ones'],
+  ['Optional fields', e.settings.optionalFields?.join(', ')],
+  ['Descriptor', e.settings.descriptor ?? "the gate's"],
+  ['Operations off', e.settings.disabledOperations.join(', ') || 'none'],
+  [
+    'Amounts in checksums',
+    e.settings.controlMinorUnits === 'iso4217' ? "by the currency's decimals (iso4217)" : 'times a hundred (hundredths)',
+  ],
+]
+
+export const endpointJson = (e: EndpointEntry) => ({
+  endpoint_id: e.endpointId,
+  merchant: e.login,
+  name: e.name,
+  enabled: e.enabled,
+  currency: e.currency,
+  gate_ids: e.gateIds,
+  three_d_secure: e.settings.threeDSecure,
+  challenge_indicator: e.settings.challengeIndicator ?? null,
+  authentication_policy: policyJson(policyOf(e.settings)),
+  callback_url: e.settings.callbackUrl ?? null,
+  merchant_server_url: e.settings.merchantServerUrl ?? null,
+  consumer_defined_rate: e.settings.consumerDefinedRate ?? false,
+  random_sum: e.settings.randomSum ?? false,
+  mandatory_fields: e.settings.mandatoryFields,
+  optional_fields: e.settings.optionalFields ?? [],
+  descriptor: e.settings.descriptor ?? null,
+  disabled_operations: e.settings.disabledOperations,
+  control_minor_units: e.settings.controlMinorUnits,
+  plain_http_callbacks: e.settings.plainHttpCallbacks,
+  amounts_above_signed: e.settings.amountsAboveSigned ?? false,
+  repeat_window_ms: repeatWindowOf(e),
+  created_at: isoTime(e.createdAt),
+})
+
+const policyJson = (policy: AuthenticationPolicy) => ({
+  attempted: policy.attempted,
+  unavailable: policy.unavailable,
+  not_enrolled: policy.notEnrolled,
+  failed: policy.failed,
+})
+
+export const groupJson = (g: GroupEntry) => ({
+  group_id: g.groupId,
+  merchant: g.login,
+  name: g.name,
+  enabled: g.enabled,
+  endpoint_ids: g.endpointIds,
+  created_at: isoTime(g.createdAt),
+})

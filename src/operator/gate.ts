@@ -1,0 +1,107 @@
+/** What an operator may set of a gate, the values that fit, and what a gate shows. */
+import countries from 'i18n-iso-countries'
+import type { GateRow } from '../merchant/merchant.ts'
+import { onOff, type Fact } from './facts.ts'
+import { isoTime, spanText } from './moments.ts'
+import { unfit, type Misfit } from './refused.ts'
+import type { GateEntry } from './store-config.ts'
+
+/** What a new gate has unless it is said; the rest only its acquirer can tell. */
+export const usualGate = {
+  answerTimeoutMs: 30_000,
+  partialCapture: true,
+  partialReversal: true,
+  recognisesRepeats: false,
+  maxOpen: 2_000,
+}
+
+/** A country of ISO 3166-1 by its two letters, as its three digits; undefined is a refusal. */
+export const readCountry = (text: string): string | undefined => countries.alpha2ToNumeric(text.toUpperCase())
+
+/** A gate without a country was made before there was one to say. */
+function countryText({ countryNumeric }: GateRow): string {
+  if (countryNumeric === undefined) return 'US (840), since none was said'
+  return `${countries.numericToAlpha2(countryNumeric) ?? 'unknown'} (${countryNumeric})`
+}
+
+/** What a text has to look like; lengths are those of docs/iso8583.md. */
+// oxfmt-ignore
+const texts = [
+  ['host',             /^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or an address'],
+  ['terminalId',       /^[\x21-\x7e]{1,8}$/,       'one to eight characters without spaces'],
+  ['cardAcceptorId',   /^[\x20-\x7e]{1,15}$/,      'one to fifteen printable characters'],
+  ['cardAcceptorName', /^.{1,99}$/u,               'one to 99 characters'],
+  ['acquirerId',       /^[0-9]{1,11}$/,            'one to eleven digits'],
+  ['mcc',              /^[0-9]{4}$/,               'four digits'],
+  ['descriptor',       /^.{1,64}$/u,               'one to 64 characters'],
+] as const
+
+/** Between which a whole number has to be, and how that is said. */
+// oxfmt-ignore
+const numbers = [
+  ['port',                  1,     65_535,        'from 1 to 65535'],
+  ['answerTimeoutMs',       1_000, 120_000,       'from 1s to 2min'],
+  ['commissionFixedMinor',  0,     1_000_000_000, 'a whole number from 0 to 1000000000'],
+  ['commissionBasisPoints', 0,     10_000,        'a whole number from 0 to 10000'],
+  ['maxOpen',               1,     100_000,       'from 1 to 100000'],
+] as const
+
+/** The first value that its messages have no room for, or that cannot be. */
+export function gateMisfit(gate: GateRow): Misfit | undefined {
+  const text = texts.find(([field, form]) => !form.test(gate[field]))
+  if (text) return unfit(text[0], text[2])
+  const number = numbers.find(([field, least, most]) => !isWhole(gate[field] ?? 0, least, most))
+  return number && unfit(number[0], number[3])
+}
+
+const isWhole = (value: number, least: number, most: number) => Number.isInteger(value) && value >= least && value <= most
+
+export const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name' | 'enabled' | 'settings'>): Fact[] => [
+  ['Name', name],
+  ['State', onOff(enabled), 'status'],
+  ['Address', `${s.host}:${s.port}`],
+  ['Terminal', s.terminalId],
+  ['Card acceptor', `${s.cardAcceptorId} (${s.cardAcceptorName})`],
+  ['Acquirer', s.acquirerId],
+  ['MCC', s.mcc],
+  ['Country', countryText(s)],
+  ['Descriptor', s.descriptor],
+  ['Answer timeout', spanText(s.answerTimeoutMs)],
+  ['Parts captured', onOff(s.partialCapture)],
+  ['Parts returned', onOff(s.partialReversal)],
+  ['Recognises repeats', onOff(s.recognisesRepeats)],
+  ['Most open at once', String(s.maxOpen)],
+  ['Commission of a transfer', commissionText(s)],
+  [
+    'Recurrent payments',
+    `${s.recurrentInitiator ?? 'MERCHANT'}, ${s.recurrentScenario ?? 'REGULAR'} unless a request says otherwise`,
+  ],
+]
+
+const commissionText = ({ commissionFixedMinor = 0, commissionBasisPoints = 0 }: GateRow): string =>
+  `${commissionFixedMinor} minor units and ${commissionBasisPoints / 100} %`
+
+export const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => ({
+  gate_id: g.gateId,
+  name: g.name,
+  enabled: g.enabled,
+  host: g.settings.host,
+  port: g.settings.port,
+  terminal_id: g.settings.terminalId,
+  card_acceptor_id: g.settings.cardAcceptorId,
+  card_acceptor_name: g.settings.cardAcceptorName,
+  acquirer_id: g.settings.acquirerId,
+  mcc: g.settings.mcc,
+  country_numeric: g.settings.countryNumeric ?? null,
+  descriptor: g.settings.descriptor,
+  answer_timeout_ms: g.settings.answerTimeoutMs,
+  partial_capture: g.settings.partialCapture,
+  partial_reversal: g.settings.partialReversal,
+  recognises_repeats: g.settings.recognisesRepeats,
+  max_open: g.settings.maxOpen,
+  commission_fixed_minor: g.settings.commissionFixedMinor ?? 0,
+  commission_basis_points: g.settings.commissionBasisPoints ?? 0,
+  recurrent_initiator: g.settings.recurrentInitiator ?? 'MERCHANT',
+  recurrent_scenario: g.settings.recurrentScenario ?? 'REGULAR',
+  created_at: isoTime(g.createdAt),
+})

@@ -1,0 +1,43 @@
+/** What a merchant and its public keys show. */
+import { onOff, type Fact } from './facts.ts'
+import { agoText, isoTime, timeText } from './moments.ts'
+import type { MerchantEntry } from './store-config.ts'
+import type { MerchantKey } from './store-merchant-keys.ts'
+
+/** `keys`: its public keys that are not retired. */
+export function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKey[], now: number): Fact[] {
+  const until = merchant.previousKeyUntil ?? 0
+  return [
+    ['Name', merchant.name],
+    ['Number', String(merchant.merchantId)],
+    ['State', onOff(merchant.enabled), 'status'],
+    ['Registered', `${timeText(merchant.createdAt)} UTC (${agoText(merchant.createdAt, now)})`],
+    ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
+    ['Public keys', keys.map((key) => `${key.keyNo} (${key.name})`).join(', ') || 'none'],
+  ]
+}
+
+export const merchantJson = (m: MerchantEntry) => ({
+  merchant_id: m.merchantId,
+  login: m.login,
+  name: m.name,
+  enabled: m.enabled,
+  previous_key_until: isoTime(m.previousKeyUntil),
+  created_at: isoTime(m.createdAt),
+})
+
+export const keyFacts = (key: MerchantKey): Fact[] => [
+  ['Number', String(key.keyNo)],
+  ['Name', key.name],
+  ['Bits', String(key.bits)],
+  ['SHA-256', key.fingerprint],
+]
+
+export const keyJson = (key: MerchantKey) => ({
+  key_no: key.keyNo,
+  name: key.name,
+  bits: key.bits,
+  sha256: key.fingerprint,
+  created_at: isoTime(key.createdAt),
+  retired_at: isoTime(key.retiredAt),
+})
