@@ -5,7 +5,7 @@ import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
-/** What `serve` needs from the environment, with everything that is missing or weak said at once. */
+/** What `serve` needs from the environment; everything missing or weak is reported at once. */
 export interface ServeConfig {
   databaseUrl: string
   kek: Secret<Buffer>
@@ -75,7 +75,10 @@ const tuningOf = (env: Environment): Tuning => ({
   ...(env.TOLLGATE_LANES ? { lanes: Number(env.TOLLGATE_LANES) } : {}),
 })
 
-/** Origins, by comma or blank: scheme, host and perhaps a port. The pages of 3-D Secure have at most 128 characters for a URL, most of which are theirs. */
+/**
+ * Origins, by comma or blank: scheme, host and perhaps a port. The pages of 3-D Secure have at most
+ * 128 characters for a URL, most of which are theirs.
+ */
 function readPublicUrls(text: string | undefined, complaints: string[]): ServeConfig['publicUrls'] {
   const urls = (text ?? '').split(/[\s,]+/).filter((url) => url !== '')
   const isOrigin = (url: string) =>
@@ -107,7 +110,8 @@ function readPort(text: string | undefined, complaints: string[]): number {
 function readKek(text: string | undefined, complaints: string[]): Secret<Buffer> | undefined {
   if (text === undefined || text === '') {
     complaints.push(
-      'TOLLGATE_KEY is missing: 32 random bytes in base64, for example from `openssl rand -base64 32`. Keep it apart from the database: without it no card can be read again',
+      'TOLLGATE_KEY is missing: 32 random bytes in base64, for example from `openssl rand -base64 32`. ' +
+        'Keep it apart from the database: without it no card can be read again',
     )
     return undefined
   }

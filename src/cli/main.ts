@@ -26,7 +26,7 @@ import { addSimulateCommand } from './commands/simulate.ts'
 import { ConfigError, sandboxConfig, serveConfig } from './config.ts'
 import { usualTuning } from '../gateway/tuning.ts'
 
-// The gateway itself is loaded by the commands that run it: the others answer twice as fast without.
+// The gateway is loaded by the commands that run it: the others answer twice as fast without it.
 const program = new Command('tollgate')
   .description('An open, self-hosted card payment gateway.')
   .configureHelp({ sortSubcommands: false })
@@ -37,8 +37,9 @@ const program = new Command('tollgate')
   .addHelpText(
     'after',
     `
-The commands from merchant on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of DATABASE_URL and
-TOLLGATE_KEY. Each has --help with examples, and --json for machines. They end with 0 when done, 1 when not, 2 on wrong usage.`,
+The commands from merchant on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of
+DATABASE_URL and TOLLGATE_KEY. Each has --help with examples, and --json for machines.
+They end with 0 when done, 1 when not, 2 on wrong usage.`,
   )
 
 program

@@ -46,7 +46,10 @@ const noJson = '{"session":'
 /** A hundred units: every currency has them. */
 const amountCentis = 10_000
 
-/** Plays app and gateway against a merchant's server, each call right, repeated, and wrong in every way. Ends early where nothing can follow. */
+/**
+ * Plays app and gateway against a merchant's server, each call right, repeated, and wrong in every
+ * way. Ends early where nothing can follow.
+ */
 export async function checkMerchant(options: CheckOptions): Promise<Finding[]> {
   const findings: Finding[] = []
   const about =
@@ -169,7 +172,10 @@ const tell = ({ call }: CheckOptions, one: Begun, session: object = {}, card: ob
   })
 }
 
-/** The longest ids there are, which no gateway has given: the consumer must not come to pay with somebody's card. */
+/**
+ * The longest ids there are, which no gateway has given: the consumer must not come to pay with
+ * somebody's card.
+ */
 function cardOf(kind: Kind): object {
   const reference = { serverCardId: '9'.repeat(20), uniqueReferenceCardId: Number.MAX_SAFE_INTEGER }
   return kind === 'verification' ? { reference, sourceCard: { bin: 411_111 } } : { sourceCard: { bin: 411_111, reference } }

@@ -1,4 +1,7 @@
-/** What an operator may set of 3-D Secure at an endpoint: what its requests ask of issuers, and what it does where the card networks leave that to the merchant. */
+/**
+ * What an operator may set of 3-D Secure at an endpoint: what its requests ask of issuers, and what
+ * it does where the card networks leave that to the merchant.
+ */
 import type { AuthenticationPolicy, EndpointSettings } from '../merchant/merchant.ts'
 import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
 import { safePolicy } from '../three-d-secure/interpret.ts'
@@ -12,7 +15,7 @@ const names: Readonly<Record<keyof AuthenticationPolicy, string>> = {
 }
 export const authenticationEnds = Object.entries(names).map(([key, name]) => ({ key: key as keyof AuthenticationPolicy, name }))
 
-/** Only what differs from the safe policy is kept: an endpoint that chose nothing follows it when it changes. */
+/** Keeps only what differs from the safe policy: the others follow that one when it changes. */
 export const departures = (policy: Partial<AuthenticationPolicy>): Partial<AuthenticationPolicy> =>
   Object.fromEntries(
     authenticationEnds.flatMap(({ key }) => {

@@ -1,4 +1,7 @@
-/** 3-D Secure of an order in words. The proof for the acquirer, the addresses of its pages and the cardholder's browser are never told. */
+/**
+ * 3-D Secure of an order in words. The proof for the acquirer, the addresses of its pages and the
+ * cardholder's browser are never told.
+ */
 import type { Transaction } from '../order/order.ts'
 import type { Authentication, TransStatus } from '../three-d-secure/authentication.ts'
 
@@ -77,7 +80,7 @@ function saidBy(about: { status?: string; reason?: string; cancel?: string; eci?
   )
 }
 
-/** One line for the head of an order: how it stands or ended. Undefined where 3-D Secure had no part. */
+/** One line for the head of an order: how it stands or ended. Undefined without 3-D Secure. */
 export function authenticationText({ authentication: a, result }: Transaction): string | undefined {
   if (a === undefined && result.verified === undefined) return undefined
   const said = a && saidBy({ ...namedAsFacts(a), ...(result.eci === undefined ? {} : { eci: result.eci }) })
@@ -116,7 +119,9 @@ const tellers: Readonly<Record<string, (fact: Fact, transaction: Transaction) =>
     says: wordsOf('the card is enrolled; the issuer authenticates by the browser', saidBy(learned(fact))),
   }),
   'authentication waived': (_fact, t) => ({
-    says: `3-D Secure is not possible for this card; the endpoint authorises all the same${t.result.eci === undefined ? '' : `, ECI ${t.result.eci}`}`,
+    says:
+      '3-D Secure is not possible for this card; the endpoint authorises all the same' +
+      (t.result.eci === undefined ? '' : `, ECI ${t.result.eci}`),
   }),
   'method begun': () => ({ says: 'the cardholder is on the hosted page; the issuer is asked in 10 s at the latest' }),
   'method uploaded': (fact) => ({ says: `${methods[fact('comp_ind') ?? ''] ?? 'the method is over'}; the issuer is asked` }),
@@ -137,7 +142,9 @@ const tellers: Readonly<Record<string, (fact: Fact, transaction: Transaction) =>
   'not authenticated': (fact, t) => ({ went: 'badly', says: wordsOf(saidBy(learned(fact)), refusalOf(fact, t), idsIn(fact)) }),
   'result missing': (fact, t) => ({ went: 'badly', says: wordsOf(refusalOf(fact, t)) }),
   'authentication demanded': (fact) => ({
-    says: `the acquirer demands authentication (action code ${fact('action_code')}); a mandated challenge begins, threeDSServerTransID ${fact('three_ds_server_trans_id')}`,
+    says:
+      `the acquirer demands authentication (action code ${fact('action_code')}); ` +
+      `a mandated challenge begins, threeDSServerTransID ${fact('three_ds_server_trans_id')}`,
   }),
 }
 
@@ -164,7 +171,10 @@ function idsIn(fact: Fact): string | undefined {
   return [...(acs === undefined ? [] : [`acsTransID ${acs}`]), ...(ds === undefined ? [] : [`dsTransID ${ds}`])].join(', ')
 }
 
-/** An event of 3-D Secure in words, by its facts and the transaction as it is now. Undefined for the events of others. */
+/**
+ * An event of 3-D Secure in words, by its facts and the transaction as it is now. Undefined for the
+ * events of others.
+ */
 export function authenticationTold(event: string, facts: object, transaction: Transaction): Told | undefined {
   const all: Readonly<Record<string, unknown>> = { ...facts }
   const fact = (name: string) => (typeof all[name] === 'string' ? all[name] : undefined)

@@ -2,7 +2,7 @@ import { uuid, type Random } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { exampleKey } from '../reference/example.ts'
 
-/** The form in which control keys are issued: an upper-case UUID. It serves the gateway API and the mobile API. */
+/** Control keys are issued as upper-case UUIDs, which serve the gateway API and the mobile API. */
 export const newControlKey = (random: Random): Secret<string> => secret(uuid(random).toUpperCase())
 
 /** Whether the mobile API can use it, which takes a control key for 16 bytes in hexadecimal. */
@@ -12,7 +12,10 @@ const bare = (key: string): string => key.replaceAll('-', '').toUpperCase()
 
 /** Random base64 of this length has 128 bits. */
 const leastLength = 22
-/** A key drawn at random has at least this many different characters; 32 random hex digits have fewer once in 200,000 times. */
+/**
+ * A key drawn at random has at least this many different characters; 32 random hex digits have
+ * fewer once in 200,000 times.
+ */
 const leastDifferent = 8
 /**
  * The estimate counts guesses in powers of ten, at most one a character. Random keys come to 0.89
@@ -49,7 +52,10 @@ export async function keyComplaint(key: Secret<string>, use: KeyUse): Promise<st
   if (new Set(bare(text)).size < leastDifferent) return 'this control key is weak: its characters hardly differ'
   if (isUuidOrHex(text)) return undefined
   if (text.length < leastLength)
-    return `a control key is a UUID, 32 hexadecimal digits, or at least ${leastLength} random characters; this one has ${text.length}`
+    return (
+      `a control key is a UUID, 32 hexadecimal digits, or at least ${leastLength} random characters; ` +
+      `this one has ${text.length}`
+    )
   return (await looksRandom(text))
     ? undefined
     : 'this control key is weak: it is made of words, dates or patterns that can be guessed'

@@ -1,4 +1,4 @@
-/** What the doctor makes of what it finds: good or not, with the facts. Whoever shows a finding has the words, and what to do. */
+/** What the doctor makes of what it finds, as data: good or not, with the facts. */
 import type { DirectoryFact, DirectoryFacts, LeaseFact, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
 
 export type Health = 'ok' | 'warning' | 'problem'
@@ -38,7 +38,7 @@ type Found =
   | { finds: 'no directory server'; endpointIds: readonly bigint[] }
   | { finds: 'card ranges'; state: RangesState; directory: DirectoryFact }
 
-/** `abandoned`: no gateway asks for them any more. `stale`: the last try failed, or was long ago. */
+/** `abandoned`: no gateway asks for them any more. `stale`: the last try failed or is long ago. */
 export type RangesState = 'fresh' | 'stale' | 'abandoned' | 'never loaded' | 'left out'
 
 /** A merchant whose control key would be refused today, and why. */
@@ -129,11 +129,11 @@ function partitionFinding({ partitions, nextOrderId }: WorkFacts): Finding {
   return { is: 'ok', finds: 'partitions', left: soonest - nextOrderId }
 }
 
-/** Card ranges are asked for daily; a gateway is this late when it was down, or when nobody asks any more. */
+/** Card ranges are asked for daily; they are this old when the gateway was down or nobody asks. */
 const longestRefreshMs = 26 * 3_600_000
 const nobodyAsksMs = 600_000
 
-/** Where nobody wants 3-D Secure and no gateway was ever given a directory server there is nothing to say. */
+/** Empty where nobody wants 3-D Secure and no gateway was ever given a directory server. */
 export function directoryFindings(f: DirectoryFacts, now: number): Finding[] {
   if (f.directories.length === 0 && f.secureEndpoints.length > 0)
     return [{ is: 'warning', finds: 'no directory server', endpointIds: f.secureEndpoints }]

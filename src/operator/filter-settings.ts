@@ -42,7 +42,7 @@ export const usualOf: Readonly<Record<RuleKind, { code: string; score: number }>
 const leastWindowMs = 60_000
 const mostWindowMs = 366 * 86_400_000
 
-/** Fields that a kind of rule has; the others are refused, so that none is taken for something it is not. */
+/** Fields that a kind of rule has; others are refused, so that none is taken for something else. */
 const knows: Readonly<Record<RuleKind, readonly (keyof FilterWish)[]>> = {
   black: ['of'],
   white: ['of'],
@@ -182,8 +182,11 @@ export function ruleText({ facts }: Pick<FilterRule, 'facts'>, entries: number):
       return `${facts.is} list of ${facts.of}, ${entries.toLocaleString('en')} on it`
     case 'velocity':
       return `at most ${facts.limit} ${countingWords[facts.counts]} by ${facts.per} in ${spanText(facts.windowMs)}`
-    case 'volume':
-      return `at most ${decimal(facts.limitMinor, facts.currency)} ${facts.currency} by ${facts.per} in ${spanText(facts.windowMs)}${facts.counts === 'unrefused' ? ', refused ones not counted' : ''}`
+    case 'volume': {
+      const limit = `${decimal(facts.limitMinor, facts.currency)} ${facts.currency}`
+      const uncounted = facts.counts === 'unrefused' ? ', refused ones not counted' : ''
+      return `at most ${limit} by ${facts.per} in ${spanText(facts.windowMs)}${uncounted}`
+    }
     case 'amount': {
       const { leastMinor, mostMinor, currency } = facts
       const least = leastMinor === undefined ? [] : [`at least ${decimal(leastMinor, currency)}`]

@@ -25,7 +25,10 @@ export interface TrialPayment {
   at: number
 }
 
-/** What the filters of an endpoint would say of a payment now. Limits are read as they stand, and nothing is counted. */
+/**
+ * What the filters of an endpoint would say of a payment now. Limits are read as they stand, and
+ * nothing is counted.
+ */
 export async function tryFilters(
   desk: Desk,
   keys: KeyRing,

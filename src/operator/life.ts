@@ -29,7 +29,10 @@ export interface Moment {
   says: string
 }
 
-/** The life of an order as one story, oldest first; what has the same time stays in the order of cause and effect. */
+/**
+ * The life of an order as one story, oldest first; what has the same time stays in the order of
+ * cause and effect.
+ */
 export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) => string): Moment[] {
   const moments: Moment[] = [
     ...requests(order, life),
@@ -69,7 +72,10 @@ const authentications = (order: Order, life: Life): Moment[] =>
     return told ? [{ at, what: '3ds' as const, ...told }] : []
   })
 
-/** Steps of bookkeeping that follow from the one before at the same instant are told as one line; where a state stays what it is, the event is named. */
+/**
+ * Steps of bookkeeping that follow from the one before at the same instant are told as one line;
+ * where a state stays what it is, the event is named.
+ */
 function states(order: Order, life: Life): Moment[] {
   const several = order.transactions.length > 1
   const told: Moment[] = []
@@ -128,6 +134,8 @@ const attempts = (order: Order, gateName: (gateId: bigint) => string): Moment[] 
     return [sent, answer]
   })
 
+const answerText = (httpStatus: number | undefined) => `answered ${httpStatus}${httpStatus === 200 ? '' : ', not 200'}`
+
 const messages = (life: Life): Moment[] =>
   life.deliveries.flatMap((d) => {
     const name = `${d.kind} ${d.deliveryNo}`
@@ -136,7 +144,7 @@ const messages = (life: Life): Moment[] =>
       at: t.at,
       what: 'message',
       went: t.failure === undefined && t.httpStatus === 200 ? 'well' : 'badly',
-      says: `${name}, try ${i + 1}: ${t.failure ?? `answered ${t.httpStatus}${t.httpStatus === 200 ? '' : ', not 200'}`}, ${spanText(t.durationMs)}`,
+      says: `${name}, try ${i + 1}: ${t.failure ?? answerText(t.httpStatus)}, ${spanText(t.durationMs)}`,
     }))
     return [owed, ...tries]
   })

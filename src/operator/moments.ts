@@ -9,7 +9,10 @@ export function readSpan(text: string): number | undefined {
   return match ? Number(match[1]) * units[match[2] as keyof typeof units] : undefined
 }
 
-/** A date or time of ISO 8601, UTC unless it says otherwise, or a span that is counted back from now (`2h`). Milliseconds since 1970; undefined is a refusal. */
+/**
+ * A date or time of ISO 8601, UTC unless it says otherwise, or a span that is counted back from now
+ * (`2h`). Milliseconds since 1970; undefined is a refusal.
+ */
 export function readMoment(text: string, now: number): number | undefined {
   const span = readSpan(text)
   if (span !== undefined) return now - span

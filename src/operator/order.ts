@@ -41,16 +41,14 @@ export const decimalOf = (o: { amountMinor: bigint; currency: string }): string 
 export function orderFacts({ order, login, merchantName, endpointName }: Story, now: number): Fact[] {
   const { card, pathId, endpointId } = order
   const { result } = head(order)
+  const expiry = `${String(card.expiryMonth).padStart(2, '0')}/${card.expiryYear}`
   const by = pathId === endpointId ? '' : `, by group ${pathId}`
   return [
     ['Merchant', `${login} (${merchantName})`],
     ['client_orderid', order.clientOrderid],
     ['Endpoint', `${endpointId} (${endpointName})${by}`],
     ['Amount', `${decimalOf(order)} ${order.currency}`],
-    [
-      'Card',
-      `${maskOf(order)} ${card.network ?? ''}, ${String(card.expiryMonth).padStart(2, '0')}/${card.expiryYear}, card-hash-id ${card.hashId}`,
-    ],
+    ['Card', `${maskOf(order)} ${card.network ?? ''}, ${expiry}, card-hash-id ${card.hashId}`],
     ['Made', `${timeText(order.createdAt)} UTC (${agoText(order.createdAt, now)})`],
     ['Final', order.finalAt === undefined ? 'not yet' : `after ${spanText(order.finalAt - order.createdAt)}`],
     ['Why', result.errorCode === undefined ? undefined : `${result.errorCode} ${result.errorMessage ?? ''}`.trim()],
@@ -123,37 +121,8 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
     : null,
   created_at: isoTime(order.createdAt),
   final_at: isoTime(order.finalAt),
-  transactions: order.transactions.map((t) => ({
-    transaction: t.no,
-    kind: t.kind,
-    origin: t.origin,
-    serial_number: t.serialNumber ?? null,
-    state: t.state,
-    status: statusOfState(t.state),
-    amount_minor: t.amountMinor,
-    error_code: t.result.errorCode ?? null,
-    error_message: t.result.errorMessage ?? null,
-    verified_3d_status: t.result.verified ?? null,
-    eci: t.result.eci ?? null,
-    authentication: authenticationJson(t),
-    next_step: t.step ?? null,
-    due_at: isoTime(t.dueAt),
-    tries: t.tries,
-    alarm: t.alarm ?? null,
-  })),
-  attempts: order.attempts.map((a) => ({
-    attempt: a.no,
-    transaction: a.transactionNo,
-    gate_id: a.gateId,
-    terminal_id: a.terminalId,
-    stan: a.stan,
-    rrn: a.rrn,
-    started_at: isoTime(a.startedAt),
-    ended_at: isoTime(a.endedAt),
-    outcome: a.outcome ?? null,
-    action_code: a.actionCode ?? null,
-    why: a.why ?? null,
-  })),
+  transactions: order.transactions.map(transactionJson),
+  attempts: order.attempts.map(attemptJson),
   events: life.events.map((e) => ({ transaction: e.transactionNo, event: e.event, from: e.from, to: e.to, at: isoTime(e.at) })),
   deliveries: life.deliveries.map((d) => ({
     delivery: d.deliveryNo,
@@ -170,4 +139,37 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
     })),
   })),
   life: moments.map((m) => ({ at: isoTime(m.at), what: m.what, says: m.says })),
+})
+
+const transactionJson = (t: Transaction) => ({
+  transaction: t.no,
+  kind: t.kind,
+  origin: t.origin,
+  serial_number: t.serialNumber ?? null,
+  state: t.state,
+  status: statusOfState(t.state),
+  amount_minor: t.amountMinor,
+  error_code: t.result.errorCode ?? null,
+  error_message: t.result.errorMessage ?? null,
+  verified_3d_status: t.result.verified ?? null,
+  eci: t.result.eci ?? null,
+  authentication: authenticationJson(t),
+  next_step: t.step ?? null,
+  due_at: isoTime(t.dueAt),
+  tries: t.tries,
+  alarm: t.alarm ?? null,
+})
+
+const attemptJson = (a: Order['attempts'][number]) => ({
+  attempt: a.no,
+  transaction: a.transactionNo,
+  gate_id: a.gateId,
+  terminal_id: a.terminalId,
+  stan: a.stan,
+  rrn: a.rrn,
+  started_at: isoTime(a.startedAt),
+  ended_at: isoTime(a.endedAt),
+  outcome: a.outcome ?? null,
+  action_code: a.actionCode ?? null,
+  why: a.why ?? null,
 })

@@ -1,12 +1,17 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { publicKeyComplaint } from '../merchant/oauth.ts'
 
-const privateWarning = `This is a private key. It must not be given to anybody, and not to us: whoever has it can sign as the merchant. Nothing was stored.
-If others could read it on its way here, make a new pair. Give the public half: openssl rsa -in private.pem -pubout -out public.pem`
+const privateWarning =
+  'This is a private key. It must not be given to anybody, and not to us: whoever has it can sign as the merchant. ' +
+  'Nothing was stored.\nIf others could read it on its way here, make a new pair. ' +
+  'Give the public half: openssl rsa -in private.pem -pubout -out public.pem'
 
 const makers = 'BEGIN PUBLIC KEY, BEGIN RSA PUBLIC KEY or BEGIN CERTIFICATE'
 
-/** Reads a merchant's public key out of PEM: SubjectPublicKeyInfo, PKCS#1, or a certificate, of which nothing but the key is looked at. A text is the complaint. */
+/**
+ * Reads a merchant's public key out of PEM: SubjectPublicKeyInfo, PKCS#1, or a certificate, of
+ * which nothing but the key is looked at. A text is the complaint.
+ */
 export function readPublicKey(text: string): KeyObject | string {
   if (/PRIVATE KEY/i.test(text)) return privateWarning
   const blocks = [...text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----/g)].map((match) => match[1]!)
@@ -27,7 +32,10 @@ export function readPublicKey(text: string): KeyObject | string {
 /** One text for one key, however it was given. */
 export const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString()
 
-/** SHA-256 of the SubjectPublicKeyInfo in DER: `openssl pkey -pubin -in public.pem -outform der | openssl dgst -sha256` says the same. */
+/**
+ * SHA-256 of the SubjectPublicKeyInfo in DER: `openssl pkey -pubin -in public.pem -outform der |
+ * openssl dgst -sha256` says the same.
+ */
 export const fingerprintOf = (key: KeyObject): string =>
   createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))

@@ -5,7 +5,10 @@ export interface Unfit {
   must: string
 }
 
-/** A wish that is wrong by itself, whatever the installation holds: a value that does not fit, or one that is missing. */
+/**
+ * A wish that is wrong by itself, whatever the installation holds: a value that does not fit, or
+ * one that is missing.
+ */
 export type Misfit =
   | Unfit
   /** `or` is a field that would do as well, `means` what the field says. */
@@ -18,7 +21,9 @@ export type Misfit =
   | { what: 'no entry'; value: string; of: string; must: string }
   | { what: 'unusable BIN table'; why: string }
 
-/** Why a wish cannot be met, as data: whoever shows it finds the words, and says what to do instead. */
+/**
+ * Why a wish cannot be met, as data: whoever shows it finds the words, and says what to do instead.
+ */
 export type Refusal =
   | Misfit
   | { what: 'unknown'; thing: UnknownThing; name: string }

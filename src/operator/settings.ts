@@ -18,7 +18,10 @@ export const usualEndpoint: EndpointSettings = {
   plainHttpCallbacks: false,
 }
 
-/** Changes of an endpoint's settings; what is absent stays, null takes a URL or the challenge indicator away. */
+/**
+ * Changes of an endpoint's settings; what is absent stays, null takes a URL or the challenge
+ * indicator away.
+ */
 export interface EndpointWish {
   threeDSecure?: boolean
   challengeIndicator?: ChallengeIndicator | null
@@ -89,7 +92,10 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
 const changed = (before: string | undefined, wish: string | null | undefined): string | undefined =>
   wish === undefined ? before : (wish ?? undefined)
 
-/** The URLs of an endpoint are judged together with what it allows; which addresses they lead to is judged at each call. */
+/**
+ * The URLs of an endpoint are judged together with what it allows; which addresses they lead to is
+ * judged at each call.
+ */
 export function endpointMisfit(settings: EndpointSettings, installation: TargetPolicy): Misfit | undefined {
   const policy = { ...installation, plainHttp: installation.plainHttp || settings.plainHttpCallbacks }
   for (const field of ['callbackUrl', 'merchantServerUrl'] as const) {
@@ -117,14 +123,18 @@ type NeedTable = Readonly<Record<string, { need: unknown }>>
 /** Whether an endpoint may ask for a field of this name. */
 export const isPaymentField = (name: string): boolean => Object.hasOwn(saleRequest, name) || choosableFields.has(name)
 
-/** Fields whose condition an endpoint may lift. The others are what 3-D Secure cannot do without. */
+/**
+ * Fields whose condition an endpoint may lift. The others are what 3-D Secure cannot do without.
+ */
 export const liftableFields = ['state']
 
 /** As a cardholder's statement can carry it. */
 export const descriptorMisfit = (text: string): Unfit | undefined =>
   /^[^\p{Cc}]{1,64}$/u.test(text) ? undefined : unfit('descriptor', 'one to 64 characters on one line')
 
-/** A merchant signs with it, so it is kept plain; status requests have room for twenty characters. */
+/**
+ * A merchant signs with it, so it is kept plain; status requests have room for twenty characters.
+ */
 export const loginMisfit = (login: string): Unfit | undefined =>
   /^[\x21-\x7e]{1,20}$/.test(login) ? undefined : unfit('login', 'one to twenty printable ASCII characters and no spaces')
 

@@ -21,7 +21,10 @@ export interface AuditEntry extends Required<Note> {
 
 const add = statement<object>(`insert into audit (audit_id, at, who, action, subject, details) values ($1, $2, $3, $4, $5, $6)`)
 
-/** By the key alone, which is in the order of time; `$1` and `$2` are the bounds of the page, newest first. */
+/**
+ * By the key alone, which is in the order of time; `$1` and `$2` are the bounds of the page, newest
+ * first.
+ */
 const page = statement<{ audit_id: string; at: number; who: string; action: string; subject: string; details: object }>(`
   select audit_id, at, who, action, subject, details from audit
   where audit_id < $1 and audit_id >= $2 and ($3::text is null or strpos(action || ' ' || subject, $3) > 0)
@@ -43,8 +46,8 @@ const lowestId = (at: number) => dashed(at.toString(16).padStart(12, '0').padEnd
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * One change of an operator: the body and its line in the audit trail are one transaction. `config`: running gateways read merchants, endpoints and gates again
- * within a second.
+ * One change of an operator: the body and its line in the audit trail are one transaction.
+ * `config`: running gateways read merchants, endpoints and gates again within a second.
  */
 export async function change<T>(
   desk: Desk,

@@ -34,8 +34,9 @@ export interface DeliveryQuery {
 }
 
 /**
- * Conditions on `delivery d`. Due ones are found by their due time, given-up ones by their partial index, those of an order by the primary key, and the rest by the
- * blocks of their time; so the text depends on what is asked for.
+ * Conditions on `delivery d`. Due ones are found by their due time, given-up ones by their partial
+ * index, those of an order by the primary key, and the rest by the blocks of their time; so the
+ * text depends on what is asked for.
  */
 function conditionsOf(query: DeliveryQuery, put: (value: unknown) => string): string[] {
   return [
@@ -95,13 +96,15 @@ export async function listDeliveries(
     join merchant m on m.merchant_id = d.merchant_id
     left join lateral (
       select at, http_status, failure from delivery_attempt a
-      where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no order by a.try_no desc limit 1) t on true
+      where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
+      order by a.try_no desc limit 1) t on true
     order by d.created_at desc, d.order_id desc, d.delivery_no desc`)
   return (await pool.run(page, values)).map(lineOf)
 }
 
 const timeOf = statement<{ created_at: number }>(`
-  select d.created_at from merchant m join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
+  select d.created_at from merchant m
+  join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
 
 const lineOf = (r: LineRow): DeliveryLine => ({
   merchantId: r.merchant_id,
@@ -141,12 +144,16 @@ export interface Resent {
   inHand: number
 }
 
-/** Rows a transaction changes at most; a longer list is sent in several, each with its own line in the audit trail. */
+/**
+ * Rows a transaction changes at most; a longer list is sent in several, each with its own line in
+ * the audit trail.
+ */
 const atOnce = 500
 
 /**
- * Makes messages due now, as if never tried. The record of earlier tries is kept: their numbers move below zero, since those to come count from one again.
- * What a process has in hand is left alone: it is being sent.
+ * Makes messages due now, as if never tried. The record of earlier tries is kept: their numbers
+ * move below zero, since those to come count from one again. What a process has in hand is left
+ * alone: it is being sent.
  */
 export async function resendDeliveries(desk: Desk, query: DeliveryQuery): Promise<Resent> {
   const total: Resent = { resent: 0, inHand: 0 }

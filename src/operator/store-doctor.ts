@@ -35,7 +35,10 @@ export interface WorkFacts {
   /** Transactions due for more than half a minute. */
   overdue: bigint
   overdueSince?: number
-  /** Payments whose cardholder is being authenticated: their time limits are in the future, and nobody works on them. */
+  /**
+   * Payments whose cardholder is being authenticated: their time limits are in the future, and
+   * nobody works on them.
+   */
   awaiting: bigint
   parked: readonly bigint[]
   /** The ids of parked invoices, at most twenty. */
@@ -128,7 +131,10 @@ const wrapped = statement<{ purpose: string; version: bigint; wrapped: Buffer }>
   `select purpose, version, wrapped from key_version`,
 )
 
-/** Whether the key-encryption key opens every key there is. Opening the ring would also make and destroy hourly keys, and a doctor only looks. */
+/**
+ * Whether the key-encryption key opens every key there is. Opening the ring would also make and
+ * destroy hourly keys, and a doctor only looks.
+ */
 export async function keysOpen(pool: Pool, kek: Secret<Buffer>): Promise<boolean> {
   const keys = await pool.run(wrapped)
   try {
@@ -175,7 +181,8 @@ const heartbeats = statement<{
   orders: bigint
 }>(`
   select instance, started_at, beat_at, alive, lapses, lapsed_orders, lapsed_at, taken_over, taken_over_at,
-    (select count(distinct order_id) from transaction t where t.due_at is not null and t.lease = h.process_id and not h.alive) as orders
+    (select count(distinct order_id) from transaction t
+     where t.due_at is not null and t.lease = h.process_id and not h.alive) as orders
   from (select *, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat) h order by started_at`)
 /** By the index of what is due. A parked transaction is due in the far future or never. */
 const overdue = statement<{ n: bigint; since: number | null }>(`
@@ -191,11 +198,11 @@ const parkedInvoices = statement<{ invoice_id: string }>(
 const dueDeliveries = statement<{ n: bigint; since: number | null }>(
   `select count(*) as n, min(created_at) as since from delivery where due_at is not null`,
 )
-const givenUp = statement<{ n: bigint }>(
-  `select count(*) as n from delivery where state = 'given up' and created_at > now() - interval '15 days' and done_at > now() - interval '1 day'`,
-)
+const givenUp = statement<{ n: bigint }>(`
+  select count(*) as n from delivery
+  where state = 'given up' and created_at > now() - interval '15 days' and done_at > now() - interval '1 day'`)
 const nextOrder = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
-/** Every table that has partitions, whichever they are; a bound reads FOR VALUES FROM ('0') TO ('10000000'). */
+/** Every table that has partitions; a bound reads FOR VALUES FROM ('0') TO ('10000000'). */
 const partitions = statement<{ name: string; bound: string | null }>(`
   select t.relname as name, pg_get_expr(p.relpartbound, p.oid) as bound
   from pg_partitioned_table pt

@@ -35,7 +35,8 @@ const values = statement<{ value: string }>(
 )
 const nextNo = statement<{ no: number }>(`select coalesce(max(filter_no), 0) + 1 as no from filter_rule where merchant_id = $1`)
 const addRule = statement<object>(`
-  insert into filter_rule (merchant_id, filter_no, endpoint_id, name, code, score, rule, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`)
+  insert into filter_rule (merchant_id, filter_no, endpoint_id, name, code, score, rule, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`)
 const removeRule = statement<object>(`update filter_rule set removed_at = $3 where merchant_id = $1 and filter_no = $2`)
 const addValues = statement<object>(`
   insert into filter_entry (merchant_id, filter_no, value, created_at) select $1, $2, value, $4 from unnest($3::text[]) as value

@@ -27,7 +27,7 @@ export async function addMerchant(desk: Desk, keys: KeyRing, wish: MerchantWish)
   })
 }
 
-/** The new key counts within a second; the one before it is accepted for `keepMs` more. Answers until when. */
+/** The new key counts within a second, the old one for `keepMs` more. Answers until when. */
 export async function rotateKey(
   desk: Desk,
   keys: KeyRing,

@@ -54,8 +54,9 @@ interface LineRow {
 }
 
 /**
- * Newest first, by time and then by id: a walk back along the index by time, narrowed by what is asked for. The text depends on it, so that the planner sees an index
- * for it; values are parameters always.
+ * Newest first, by time and then by id: a walk back along the index by time, narrowed by what is
+ * asked for. The text depends on it, so that the planner sees an index for it; values are
+ * parameters always.
  */
 export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLine[]> {
   const values: unknown[] = []
@@ -81,8 +82,10 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
   const limit = put(query.limit)
   const where = [...conditions, ...(query.merchantId === undefined ? [] : [`o.merchant_id = ${put(query.merchantId)}`])]
   const found = statement<LineRow>(`
-    select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at, m.login,
-      exists (select from transaction t where t.merchant_id = o.merchant_id and t.order_id = o.order_id and t.alarm is not null) as parked
+    select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
+      m.login, exists (
+        select from transaction t
+        where t.merchant_id = o.merchant_id and t.order_id = o.order_id and t.alarm is not null) as parked
     from orders o
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
     join merchant m on m.merchant_id = o.merchant_id
@@ -103,7 +106,10 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
   }))
 }
 
-/** Statuses that seldom occur have a partial index, which the planner takes only when the text shows that no other is asked for. */
+/**
+ * Statuses that seldom occur have a partial index, which the planner takes only when the text shows
+ * that no other is asked for.
+ */
 function statusCondition(statuses: readonly string[], put: (value: unknown) => string): string {
   const unusual = new Set(['unknown', 'error', 'filtered'])
   const condition = `o.status = any (${put([...statuses])})`
@@ -111,8 +117,9 @@ function statusCondition(statuses: readonly string[], put: (value: unknown) => s
 }
 
 /**
- * An amount is minor units of its currency: 10 is 1000 in dollars and 10 in yen. There is no index by amount, so every row walked over is compared; one list of
- * currencies for each of the few numbers it can be takes 4 s for 300,000 orders as pairs, and 0.2 s like this.
+ * An amount is minor units of its currency: 10 is 1000 in dollars and 10 in yen. There is no index
+ * by amount, so every row walked over is compared; one list of currencies for each of the few
+ * numbers it can be takes 4 s for 300,000 orders as pairs, and 0.2 s like this.
  */
 function amountCondition(amount: string, currency: string | undefined, put: (value: unknown) => string): string {
   const spellings = new Map<bigint, string[]>()
@@ -122,7 +129,8 @@ function amountCondition(amount: string, currency: string | undefined, put: (val
   }
   if (spellings.size === 0)
     throw new Refused(unfit('amount', `an amount${currency === undefined ? '' : ` in ${currency}`}, for example 10.42`))
-  return `(${[...spellings].map(([minor, codes]) => `o.amount_minor = ${put(minor)} and o.currency = any (${put(codes)})`).join(' or ')})`
+  const each = [...spellings].map(([minor, codes]) => `o.amount_minor = ${put(minor)} and o.currency = any (${put(codes)})`)
+  return `(${each.join(' or ')})`
 }
 
 const timeOf = statement<{ merchant_id: bigint; created_at: number }>(`

@@ -73,13 +73,15 @@ ${curl(`${file.base_url}/api/v2/status/${endpoint}`, status)}
 
 3. See the callback:  ${file.merchant_server_url}/
 
-The CVV2 decides: 123 approves, 116 lacks funds, 217 is never answered; the README has the table. Ctrl-C stops everything and keeps the data.
+The CVV2 decides: 123 approves, 116 lacks funds, 217 is never answered; the README has the table.
+Ctrl-C stops everything and keeps the data.
 `
 }
 
 /**
- * Under a name of its own the shop is a site apart from gateway and issuer, as it is in life, and what browsers do between sites shows. They take
- * every name below localhost for this machine without asking anybody; other programs may not.
+ * Under a name of its own the shop is a site apart from gateway and issuer, as it is in life, and
+ * what browsers do between sites shows. They take every name below localhost for this machine
+ * without asking anybody; other programs may not.
  */
 function forBrowsers(shopUrl: string): string {
   const url = new URL(shopUrl)

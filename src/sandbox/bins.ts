@@ -5,7 +5,10 @@ import { transaction } from '../storage/transaction.ts'
 
 /** Countries of the simulated issuers by the sixth digit, as the simulated acquirer tells them. */
 // oxfmt-ignore
-const countries = [['GB', 'GBR'], ['US', 'USA'], ['DE', 'DEU'], ['FR', 'FRA'], ['NL', 'NLD'], ['CA', 'CAN'], ['BR', 'BRA'], ['JP', 'JPN'], ['AU', 'AUS'], ['SG', 'SGP']] as const
+const countries = [
+  ['GB', 'GBR'], ['US', 'USA'], ['DE', 'DEU'], ['FR', 'FRA'], ['NL', 'NLD'],
+  ['CA', 'CAN'], ['BR', 'BRA'], ['JP', 'JPN'], ['AU', 'AUS'], ['SG', 'SGP'],
+] as const
 /** What the test cards begin with; the numbers are invented, and so are their banks. */
 const beginnings = ['40000', '41111', '42424', '45555', '51051', '52000', '54545', '55555', '22230', '37828', '60111', '62000']
 

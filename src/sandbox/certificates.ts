@@ -1,4 +1,7 @@
-/** The throw-away authority of the sandbox: made at the first start, used between this machine's own programs and trusted by nobody else. */
+/**
+ * The throw-away authority of the sandbox: made at the first start, used between this machine's own
+ * programs and trusted by nobody else.
+ */
 import 'reflect-metadata'
 import {
   AuthorityKeyIdentifierExtension,
@@ -28,7 +31,10 @@ interface Party {
 const server = ExtendedKeyUsage.serverAuth
 const client = ExtendedKeyUsage.clientAuth
 
-/** Who speaks to whom by mutual TLS. `stranger` is of the same authority and may do nothing: for tests of the refusals. */
+/**
+ * Who speaks to whom by mutual TLS. `stranger` is of the same authority and may do nothing: for
+ * tests of the refusals.
+ */
 const parties: readonly Party[] = [
   { file: 'gateway', commonName: '3ds-server', uses: [client] },
   { file: 'gateway-results', commonName: '3ds-server-results', uses: [server] },
@@ -42,8 +48,9 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const yearMs = 365 * 86_400_000
 
 /**
- * Makes `<directory>/ds-ca.pem`, a certificate and key for each party, and `cavv.key` for the issuer's proofs; leaves what is there alone. Built aside and moved into
- * place whole, so that a start that is killed leaves no half authority.
+ * Makes `<directory>/ds-ca.pem`, a certificate and key for each party, and `cavv.key` for the
+ * issuer's proofs; leaves what is there alone. Built aside and moved into place whole, so that a
+ * start that is killed leaves no half authority.
  */
 export async function makeCertificates(directory: string, random: Random, now: number): Promise<void> {
   if (existsSync(join(directory, 'pares-mastercard.key'))) return
@@ -91,7 +98,10 @@ export async function makeCertificates(directory: string, random: Random, now: n
 const paresNetworks = ['visa', 'mastercard'] as const
 const rsa = { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }
 
-/** Root, intermediate and leaf as real issuers have them: `pares-<network>-root.pem`, the chain from the leaf on in `pares-<network>.pem`, and the leaf's key. */
+/**
+ * Root, intermediate and leaf as real issuers have them: `pares-<network>-root.pem`, the chain from
+ * the leaf on in `pares-<network>.pem`, and the leaf's key.
+ */
 async function makeParesChain(
   directory: string,
   network: string,

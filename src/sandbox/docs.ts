@@ -1,4 +1,4 @@
-/** The reference of the sandbox: its merchant tries things, and orders are made for what needs one. */
+/** The reference of the sandbox: its merchant tries things; orders are made where one is needed. */
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { sleep, systemClock } from '../base/clock.ts'
@@ -47,8 +47,8 @@ const post: Post = async (url, body, headers) => {
   return { status: reply.status, type: reply.headers.get('content-type') ?? '', body: await reply.text() }
 }
 
-/** Makes what an operation needs, as a merchant and its cardholder would, and answers the fields that name it. */
-function preparing(account: Account, world: SandboxWorld, acsUrl: string): (need: Need) => Promise<Record<string, string>> {
+/** The sandbox's merchant and a cardholder of it, as far as operations need them. */
+function shopperOf(account: Account, world: SandboxWorld, acsUrl: string) {
   const call = async (operation: Operation, path: string, given: Record<string, string>): Promise<Record<string, string>> => {
     const attempt = { operation, path, pairs: Object.entries(given) }
     const signature = signatureOf(attempt, account, '', systemClock.now())
@@ -90,12 +90,26 @@ function preparing(account: Account, world: SandboxWorld, acsUrl: string): (need
     const said = await until(paid, (one) => one['tds-status'] === step)
     return { paid, said, ids: { 'client-order-id': paid.client_orderid, orderid: paid.orderid } }
   }
-  const named = ({ path, ...ids }: Paid) => ({ _path: path, ...ids })
+  return { call, until, approved, waiting }
+}
+
+/**
+ * Makes what an operation needs, as a merchant and its cardholder would, and answers the fields
+ * that name it.
+ */
+function preparing(account: Account, world: SandboxWorld, acsUrl: string): (need: Need) => Promise<Record<string, string>> {
+  const { call, until, approved, waiting } = shopperOf(account, world, acsUrl)
   const transIdOf = (said: Record<string, string>) => said['tds-method-url-frame-3ds-server-trans-id'] ?? ''
 
   const makers: Readonly<Record<Need, () => Promise<Record<string, string>>>> = {
-    payment: async () => named(await approved('sale')),
-    preauth: async () => named(await approved('preauth')),
+    async payment() {
+      const { path, ...ids } = await approved('sale')
+      return { _path: path, ...ids }
+    },
+    async preauth() {
+      const { path, ...ids } = await approved('preauth')
+      return { _path: path, ...ids }
+    },
     async 'card reference'() {
       const { path, ...ids } = await approved('sale')
       const { 'card-ref-id': cardrefid = '' } = await call('create-card-ref', path, { login: account.login, ...ids })

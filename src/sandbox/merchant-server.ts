@@ -10,8 +10,8 @@ interface Around {
 }
 
 /**
- * The sandbox's merchant: takes callbacks, answers the mobile API on the sandbox's own database, and has a shop. Its configuration goes by the environment:
- * the control key is in no further file.
+ * The sandbox's merchant: takes callbacks, answers the mobile API on the sandbox's own database,
+ * and has a shop. Its configuration goes by the environment: the control key is in no further file.
  */
 export function startMerchantServer(
   { login, controlKey, endpoints }: SandboxWorld,

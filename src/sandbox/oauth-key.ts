@@ -1,4 +1,7 @@
-/** The key pair by which the sandbox's own merchant signs v4 calls: made at the first start, kept in a file that only its user can read. */
+/**
+ * The key pair by which the sandbox's own merchant signs v4 calls: made at the first start, kept in
+ * a file that only its user can read.
+ */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

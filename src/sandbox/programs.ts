@@ -21,7 +21,10 @@ const stopWithinMs = 3_000
 export const programFile = (name: string): string =>
   fileURLToPath(new URL(`../../simulators/${name}/program.js`, import.meta.url))
 
-/** Starts `simulators/<name>/program` and waits for its ready line. Its log goes to <directory>/log/<name>.log; it ends when this process does. */
+/**
+ * Starts `simulators/<name>/program` and waits for its ready line. Its log goes to
+ * <directory>/log/<name>.log; it ends when this process does.
+ */
 export async function startProgram(
   name: string,
   args: string[],
@@ -31,7 +34,8 @@ export async function startProgram(
   const logFile = join(directory, 'log', `${name}.log`)
   const log = openSync(logFile, 'a', 0o600)
   const child = spawn(process.execPath, [programFile(name), '--die-with-parent', ...args], {
-    // A session of its own: Ctrl-C in the terminal reaches the sandbox alone, which stops everybody in order.
+    // A session of its own: Ctrl-C in the terminal reaches the sandbox alone, which stops everybody
+    // in order.
     detached: true,
     stdio: ['pipe', 'pipe', log],
     env: { ...process.env, ...env },

@@ -24,7 +24,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Where the gateway of a sandbox listens; the rest the sandbox knows by itself. */
 export type SandboxConfig = Pick<GatewayOptions, 'host' | 'port' | 'trustedProxies' | 'tuning'>
 
-/** A sandbox that is being started: where it lives, and what is to be stopped again, in reverse order. */
+/** A sandbox that is being started: where it lives, and what to stop again, in reverse order. */
 interface Run {
   directory: string
   env: Environment
@@ -34,7 +34,7 @@ interface Run {
   interrupted: () => boolean
 }
 
-/** Runs the whole world until a signal: database, simulators and gateway. Resolves when all of it has stopped. */
+/** Runs database, simulators and gateway until a signal. Resolves when all of it has stopped. */
 export async function runSandbox(env: Environment, config: SandboxConfig): Promise<void> {
   const directory = resolve(env.TOLLGATE_DIR || '.tollgate')
   const stops: Run['stops'] = []
@@ -58,7 +58,10 @@ export async function runSandbox(env: Environment, config: SandboxConfig): Promi
   }
 }
 
-/** Starts the parts in order. Answers what ends the sandbox besides a signal; undefined when a signal came during the start. */
+/**
+ * Starts the parts in order. Answers what ends the sandbox besides a signal; undefined when a
+ * signal came during the start.
+ */
 async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[] | undefined> {
   const databaseUrl = await startDatabase(run)
   if (run.interrupted()) return undefined
@@ -103,7 +106,10 @@ async function startCardWorld({ directory, env, log, stops }: Run, pool: Pool, k
 
 type CardWorld = Awaited<ReturnType<typeof startCardWorld>>
 
-/** The gateway, and before it takes requests the merchant's server, which must know its address and is part of its configuration. */
+/**
+ * The gateway, and before it takes requests the merchant's server, which must know its address and
+ * is part of its configuration.
+ */
 async function serve(
   { directory, log, stops }: Run,
   pool: Pool,
@@ -169,7 +175,7 @@ function writeSandboxFile({ directory, stops }: Run, file: SandboxFile): void {
 const endOf = (program: Program): Promise<string> =>
   program.ended.then((how) => `The ${program.name} program ended by itself (${how}); its log says why.`)
 
-/** The key-encryption key of the sandbox: made once, kept in a file of its own, never in the database. */
+/** The key-encryption key: made once, kept in a file of its own, never in the database. */
 function masterKey(directory: string): Secret<Buffer> {
   const folder = join(directory, 'keys')
   const file = join(folder, 'master.key')

@@ -6,7 +6,11 @@ import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 
 type Stops = { what: string; stop: () => Promise<void> }[]
 
-/** The rest of the card world, each a program of its own. The issuer is under another host name than the gateway: browsers take ports of one host for one site, and faults across sites would not show. */
+/**
+ * The rest of the card world, each a program of its own. The issuer is under another host name than
+ * the gateway: browsers take ports of one host for one site, and faults across sites would not
+ * show.
+ */
 export async function startSimulators(
   directory: string,
   certificates: string,

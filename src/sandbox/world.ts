@@ -39,7 +39,10 @@ const feeGates = [
   { name: 'express', settings: { terminalId: 'TOLLGT03', commissionFixedMinor: 200, commissionBasisPoints: 150 } },
 ] as const
 
-/** A merchant, a gate to the simulated acquirer, endpoints and a group: made at the first start, found at the next ones, the gate pointed to where the acquirer listens now. */
+/**
+ * A merchant, a gate to the simulated acquirer, endpoints and a group: made at the first start,
+ * found at the next ones, the gate pointed to where the acquirer listens now.
+ */
 export async function settleWorld(
   pool: Pool,
   kek: Secret<Buffer>,
@@ -202,7 +205,9 @@ async function namesOf(pool: Pool, merchantId: bigint): Promise<Map<string, bigi
   const rows = await pool.run<{ name: string; id: bigint }>(
     {
       name: '',
-      text: `select name, endpoint_id as id from endpoint where merchant_id = $1 union all select name, group_id from endpoint_group where merchant_id = $1`,
+      text: `
+        select name, endpoint_id as id from endpoint where merchant_id = $1
+        union all select name, group_id from endpoint_group where merchant_id = $1`,
     },
     [merchantId],
   )

@@ -14,9 +14,8 @@ export async function askAcquirer(method: 'GET' | 'POST' | 'DELETE', path: strin
     ...content,
     signal: AbortSignal.timeout(patienceMs),
   }).catch((error: Error) => {
-    throw new Failure(
-      `The simulated acquirer of ${sandbox.directory} does not answer (${reasonOf(error.cause ?? error)}). Is the sandbox running?`,
-    )
+    const why = reasonOf(error.cause ?? error)
+    throw new Failure(`The simulated acquirer of ${sandbox.directory} does not answer (${why}). Is the sandbox running?`)
   })
   const said: unknown = await reply.json()
   if (reply.ok) return said

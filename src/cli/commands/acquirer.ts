@@ -70,7 +70,12 @@ export function addAcquirerCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nExamples\n  npx tollgate acquirer fault line\n  npx tollgate acquirer fault line --latency 380ms\n  npx tollgate acquirer fault line --refuse on --close\n  npx tollgate acquirer fault line --refuse off --latency 0',
+      `
+Examples
+  npx tollgate acquirer fault line
+  npx tollgate acquirer fault line --latency 380ms
+  npx tollgate acquirer fault line --refuse on --close
+  npx tollgate acquirer fault line --refuse off --latency 0`,
     )
     .action(line)
 }
@@ -174,10 +179,10 @@ async function list(options: { json?: true }): Promise<void> {
 
 const effectOf = (fault: Fault) =>
   Object.entries(fault.do)
-    .map(
-      ([name, value]) =>
-        `${name.replace(/_ms$/, '').replaceAll('_', ' ')}${value === true ? '' : ` ${value}${name.endsWith('_ms') ? ' ms' : ''}`}`,
-    )
+    .map(([name, value]) => {
+      const effect = name.replace(/_ms$/, '').replaceAll('_', ' ')
+      return value === true ? effect : `${effect} ${value}${name.endsWith('_ms') ? ' ms' : ''}`
+    })
     .join(', ')
 
 function matchOf({ match }: Fault): string {

@@ -29,7 +29,13 @@ export function addAuditCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nSecrets are never in it.\n\nExamples\n  npx tollgate audit list\n  npx tollgate audit list --about "merchant shop"\n  npx tollgate audit list --from 7d --json',
+      `
+Secrets are never in it.
+
+Examples
+  npx tollgate audit list
+  npx tollgate audit list --about "merchant shop"
+  npx tollgate audit list --from 7d --json`,
     )
     .action(list)
 }

@@ -17,8 +17,8 @@ export function addBinCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-A heading names the columns: first and last (4 to 11 digits; last may be left out), country (two or three letters of ISO 3166-1), bank.
-Other columns are passed over. Ranges must not overlap. Running gateways have the new table within a second.
+A heading names the columns: first and last (4 to 11 digits; last may be left out), country (two or three letters of
+ISO 3166-1), bank. Other columns are passed over. Ranges must not overlap. Running gateways have the new table within a second.
 
   first,last,country,bank
   400000,400099,US,"First Bank, Invented"
@@ -54,6 +54,7 @@ async function find(digits: string, options: { json?: true }): Promise<void> {
     const issuer = binTableOf(await loadBins(pool))(digits)
     if (options.json) return printJson({ bin: digits, country: issuer?.country ?? null, bank: issuer?.bank ?? null })
     if (!issuer) throw new Failure(`The table has no range with ${digits}.`)
-    console.log(facts([['BIN', digits], ['Country', issuer.country ?? 'not told'], ['Bank', issuer.bank ?? 'not told']])) // oxfmt-ignore
+    const { country = 'not told', bank = 'not told' } = issuer
+    console.log(facts(Object.entries({ BIN: digits, Country: country, Bank: bank })))
   })
 }

@@ -42,7 +42,11 @@ export function addDeliveryCommands(program: Command): void {
     .option('--after <order/number>', 'the next page: after this one', aPlace)
     .addHelpText(
       'after',
-      '\nExamples\n  npx tollgate delivery list --state due\n  npx tollgate delivery list --merchant shop --from 2h\n  npx tollgate delivery list --order 1000001',
+      `
+Examples
+  npx tollgate delivery list --state due
+  npx tollgate delivery list --merchant shop --from 2h
+  npx tollgate delivery list --order 1000001`,
     )
     .action(list)
   filters(delivery.command('resend').description('sends callbacks again: due now, with all their tries before them'))
@@ -52,7 +56,8 @@ export function addDeliveryCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Merchants may get an outcome again that they have. What is being sent at the moment is left alone. The record of earlier tries is kept.
+Merchants may get an outcome again that they have. What is being sent at the moment is left alone. The record of earlier
+tries is kept.
 
 Examples
   npx tollgate delivery resend 1000001 1
@@ -142,9 +147,8 @@ async function resend(
       throw new WrongUsage(`That is ${count} callbacks. Look at them with delivery list and the same filters, then add --yes.`)
     const done = await resendDeliveries(office, query)
     if (options.json) return printJson({ resent: done.resent, in_hand: done.inHand })
-    console.log(
-      `${paint(counted(done.resent, 'callback'), 'bold')} sent again${done.inHand > 0 ? `; ${done.inHand} being sent at this moment were left alone` : ''}.`,
-    )
+    const alone = done.inHand > 0 ? `; ${done.inHand} being sent at this moment were left alone` : ''
+    console.log(`${paint(counted(done.resent, 'callback'), 'bold')} sent again${alone}.`)
     console.log('A running gateway takes them up within a second. See: npx tollgate delivery list --state due')
   })
 }

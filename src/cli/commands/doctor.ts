@@ -29,8 +29,8 @@ export function addDoctorCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Looks at the database and its clock, migrations, keys, control keys that can be guessed, running gateways, overdue and parked work, callbacks that wait,
-partitions, card ranges of directory servers, gates.
+Looks at the database and its clock, migrations, keys, control keys that can be guessed, running gateways, overdue and parked
+work, callbacks that wait, partitions, card ranges of directory servers, gates.
 It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.
 
 Examples
@@ -70,7 +70,10 @@ async function examine(options: { json?: true }): Promise<void> {
   if (problems > 0) process.exitCode = 1
 }
 
-/** In the order in which one thing rests on another: what cannot be looked at without the one before is left out. */
+/**
+ * In the order in which one thing rests on another: what cannot be looked at without the one before
+ * is left out.
+ */
 async function look(pool: Pool, installation: Installation, tell: (...found: WordedFinding[]) => void): Promise<void> {
   try {
     tell(...worded(serverFindings(await serverFacts(pool, systemClock))))

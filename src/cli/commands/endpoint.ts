@@ -124,8 +124,13 @@ export function addEndpointCommands(program: Command): void {
   )
     .addHelpText(
       'after',
-      `\nWithout --gate the only gate there is; without --name the currency in lower case.\n${threeDSecureHelp}` +
-        '\n\nExamples\n  npx tollgate endpoint add --merchant shop --currency USD\n  npx tollgate endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid',
+      `
+Without --gate the only gate there is; without --name the currency in lower case.
+${threeDSecureHelp}
+
+Examples
+  npx tollgate endpoint add --merchant shop --currency USD
+  npx tollgate endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid`,
     )
     .action(add)
   endpoint
@@ -150,18 +155,26 @@ export function addEndpointCommands(program: Command): void {
   )
     .addHelpText(
       'after',
-      `${threeDSecureHelp}\n\nExamples\n  npx tollgate endpoint set 101 --three-d-secure on --authentication-policy not-enrolled=authorise` +
-        '\n  npx tollgate endpoint set 101 --callback-url https://shop.example/paid\n  npx tollgate endpoint set 101 --mandatory phone,address1 --operations sale=off\n  npx tollgate endpoint set 101 --no-callback-url --mandatory none --optional state',
+      `${threeDSecureHelp}
+
+Examples
+  npx tollgate endpoint set 101 --three-d-secure on --authentication-policy not-enrolled=authorise
+  npx tollgate endpoint set 101 --callback-url https://shop.example/paid
+  npx tollgate endpoint set 101 --mandatory phone,address1 --operations sale=off
+  npx tollgate endpoint set 101 --no-callback-url --mandatory none --optional state`,
     )
     .action(set)
-  for (const [verb, enabled] of [
-    ['disable', false],
-    ['enable', true],
+  addSwitches(endpoint)
+}
+
+function addSwitches(endpoint: Command): void {
+  for (const [verb, enabled, effect] of [
+    ['disable', false, 'no new payments are taken; status is answered and callbacks go on'],
+    ['enable', true, 'new payments are taken again'],
   ] as const)
-    // oxfmt-ignore
     endpoint
       .command(verb)
-      .description(enabled ? 'new payments are taken again' : 'no new payments are taken; status is answered and callbacks go on')
+      .description(effect)
       .argument('<id>', 'number of the endpoint', anId)
       .option(...jsonOption)
       .addHelpText('after', `\nExamples\n  npx tollgate endpoint ${verb} 101`)
@@ -205,9 +218,8 @@ async function add(options: Settable & { merchant: string; currency: string }): 
     const name = options.name ?? currency.toLowerCase()
     const made = await addEndpoint(office, { login, name, currency, gates, wish: wishOf(options) }, rulesOf(office))
     if (options.json) return printJson(endpointJson(made))
-    console.log(
-      `Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.\n\n${facts(endpointFacts(made))}`,
-    )
+    console.log(`Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.`)
+    console.log(`\n${facts(endpointFacts(made))}`)
     console.log(`\nIts path: /api/v2/sale/${made.endpointId}`)
   })
 }

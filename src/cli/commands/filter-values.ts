@@ -30,7 +30,10 @@ export function noValues(given: Values, kind: string): Set<string> {
   return new Set()
 }
 
-/** Values as they are compared. Numbers of cards come by a file only, since what is typed is seen in lists of processes and kept by shells. */
+/**
+ * Values as they are compared. Numbers of cards come by a file only, since what is typed is seen in
+ * lists of processes and kept by shells.
+ */
 export async function valuesOf(
   office: Office,
   login: string,

@@ -48,8 +48,9 @@ export function addFilterCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Each filter that fires adds its score; from 100 on the order is filtered, with the code of the one with the highest score. A listed value of a
-white list is let through whatever else fires, one of a loyalty list takes its score off. What was decided, and why, shows order show.
+Each filter that fires adds its score; from 100 on the order is filtered, with the code of the one with the highest score.
+A listed value of a white list is let through whatever else fires, one of a loyalty list takes its score off.
+What was decided, and why, shows order show.
 
 Examples
   npx tollgate filter add black --merchant shop --of email --value mallory@example.com,@throwaway.example
@@ -85,7 +86,11 @@ Examples
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nExamples\n  npx tollgate filter entries shop 1 add --value eve@example.com\n  npx tollgate filter entries shop 2 add --card-of 1000042\n  npx tollgate filter entries shop 1 remove --file freed.txt',
+      `
+Examples
+  npx tollgate filter entries shop 1 add --value eve@example.com
+  npx tollgate filter entries shop 2 add --card-of 1000042
+  npx tollgate filter entries shop 1 remove --file freed.txt`,
     )
     .action(entries)
   filter
@@ -125,8 +130,9 @@ function addAdding(filter: Command): void {
     .addHelpText(
       'after',
       `
-velocity counts payments, volume their amounts, by card, e-mail address or IP address (an IPv6 network of 64 bits). --counts says which use
-the limit up: all of them, those that were unrefused, or those that were refused. Limits hold however many payments come at once.
+velocity counts payments, volume their amounts, by card, e-mail address or IP address (an IPv6 network of 64 bits).
+--counts says which use the limit up: all of them, those that were unrefused, or those that were refused.
+Limits hold however many payments come at once.
 country-mismatch compares the country of the address with that of the card by the BIN table (npx tollgate bin).
 
 Examples

@@ -84,8 +84,9 @@ export function addGateCommands(program: Command): void {
 Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gave you, and all of them are needed.
 
 Examples
-  npx tollgate gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 --card-acceptor-id 000000000012345 \\
-    --card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --country DE --descriptor "THE SHOP"`,
+  npx tollgate gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 \\
+    --card-acceptor-id 000000000012345 --card-acceptor-name "The Shop, Berlin" \\
+    --acquirer-id 400001 --mcc 5999 --country DE --descriptor "THE SHOP"`,
     )
     .action(add)
   gate
@@ -103,17 +104,20 @@ Examples
   settings(gate.command('set <gate>').description('changes settings; what is not named stays as it is'))
     .addHelpText(
       'after',
-      '\nA changed gate gets a new line; what is under way on the old one is answered or reversed.\n\nExamples\n  npx tollgate gate set acme --answer-timeout 20s --max-open 500',
+      `
+A changed gate gets a new line; what is under way on the old one is answered or reversed.
+
+Examples
+  npx tollgate gate set acme --answer-timeout 20s --max-open 500`,
     )
     .action(set)
-  for (const [verb, enabled] of [
-    ['disable', false],
-    ['enable', true],
+  for (const [verb, enabled, effect] of [
+    ['disable', false, 'no payments go to it; endpoints use the next of their gates'],
+    ['enable', true, 'payments go to it again'],
   ] as const)
-    // oxfmt-ignore
     gate
       .command(`${verb} <gate>`)
-      .description(enabled ? 'payments go to it again' : 'no payments go to it; endpoints use the next of their gates')
+      .description(effect)
       .option(...jsonOption)
       .addHelpText('after', `\nExamples\n  npx tollgate gate ${verb} acme`)
       .action((name: string, options: { json?: true }) =>
@@ -142,9 +146,8 @@ async function add({ name, json, ...options }: Settings & { name: string; json?:
   await atOffice(async (office) => {
     const gateId = await addGate(office, name, asked as GateRow)
     if (json) return printJson(gateJson(await gateNamed(office.pool, String(gateId))))
-    console.log(
-      `Gate ${gateId} (${name}) is added. Whether it can be reached says: npx tollgate doctor\n\nEndpoints use it by: npx tollgate endpoint add --gate ${gateId} …`,
-    )
+    console.log(`Gate ${gateId} (${name}) is added. Whether it can be reached says: npx tollgate doctor`)
+    console.log(`\nEndpoints use it by: npx tollgate endpoint add --gate ${gateId} …`)
   })
 }
 

@@ -19,7 +19,11 @@ export function addGroupCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nA payment goes to the first member of its currency that is on.\n\nExamples\n  npx tollgate group add --merchant shop --name all --endpoint 101,102',
+      `
+A payment goes to the first member of its currency that is on.
+
+Examples
+  npx tollgate group add --merchant shop --name all --endpoint 101,102`,
     )
     .action(add)
   group
@@ -29,14 +33,13 @@ export function addGroupCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate group list\n  npx tollgate group list --merchant shop --json')
     .action(list)
-  for (const [verb, enabled] of [
-    ['disable', false],
-    ['enable', true],
+  for (const [verb, enabled, effect] of [
+    ['disable', false, 'no new payments are taken by its path; its endpoints go on by theirs'],
+    ['enable', true, 'payments are taken by its path again'],
   ] as const)
-    // oxfmt-ignore
     group
       .command(verb)
-      .description(enabled ? 'payments are taken by its path again' : 'no new payments are taken by its path; its endpoints go on by theirs')
+      .description(effect)
       .argument('<id>', 'number of the group', anId)
       .option(...jsonOption)
       .addHelpText('after', `\nExamples\n  npx tollgate group ${verb} 103`)

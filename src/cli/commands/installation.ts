@@ -36,8 +36,9 @@ export interface Installation {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Finds the installation: the sandbox of TOLLGATE_DIR if that is set, else the database of DATABASE_URL, else the sandbox of ./.tollgate. What was named
- * outright goes before what merely lies there; two that contradict each other are refused.
+ * Finds the installation: the sandbox of TOLLGATE_DIR if that is set, else the database of
+ * DATABASE_URL, else the sandbox of ./.tollgate. What was named outright goes before what merely
+ * lies there; two that contradict each other are refused.
  */
 export function findInstallation(env: Environment): Installation {
   const named = env.TOLLGATE_DIR ? readSandbox(resolve(env.TOLLGATE_DIR)) : undefined
@@ -109,7 +110,7 @@ export interface Office extends Desk {
   keys: () => Promise<KeyRing>
 }
 
-/** Runs a command at the installation of the environment; whatever the database says is told in words. */
+/** Runs a command at the installation of the environment, with errors of the database in words. */
 export async function atOffice(work: (office: Office) => Promise<void>): Promise<void> {
   const installation = findInstallation(process.env)
   const log = openLog({ level: 'fatal', destination: process.stderr })

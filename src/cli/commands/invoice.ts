@@ -33,7 +33,13 @@ export function addInvoiceCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nAn invoice that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with invoice find,\nmend the cause, then resume it. Its order keeps the number that it has from the start, so nothing is charged twice by this.\n\nExamples\n  npx tollgate invoice find\n  npx tollgate invoice resume 7c7e4a0a-4f9e-4b0e-9d0a-0f4f2a0f9b11',
+      `
+An invoice that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with invoice find,
+mend the cause, then resume it. Its order keeps the number that it has from the start, so nothing is charged twice by this.
+
+Examples
+  npx tollgate invoice find
+  npx tollgate invoice resume 7c7e4a0a-4f9e-4b0e-9d0a-0f4f2a0f9b11`,
     )
     .action(resume)
 }

@@ -45,9 +45,10 @@ export function addMerchantCheckCommand(merchant: Command): void {
     .addHelpText(
       'after',
       `
-It initiates each kind of transaction twice, checks it and tells the server of a card: right, again, and wrong in every way. The server keeps
-what comes of that: six invoices and a card of a server card id that no gateway gives. Nothing is charged, and the gateway has no part in it.
-It ends with 1 when something does not conform. The server is called as the gateway would: at addresses that it allows, no redirects, 10 s each.
+It initiates each kind of transaction twice, checks it and tells the server of a card: right, again, and wrong in every way.
+The server keeps what comes of that: six invoices and a card of a server card id that no gateway gives.
+Nothing is charged, and the gateway has no part in it. It ends with 1 when something does not conform.
+The server is called as the gateway would: at addresses that it allows, no redirects, 10 s each.
 
 Examples
   npx tollgate merchant check https://shop.example/mobile --login shop

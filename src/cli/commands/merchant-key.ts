@@ -23,7 +23,12 @@ export function addMerchantKeyCommands(merchant: Command): void {
     .description('the public keys that signatures of the v4 calls (OAuth, RSA-SHA256) are checked with')
     .addHelpText(
       'after',
-      `${makeAPair}\n\nExamples\n  npx tollgate merchant key add shop --file public.pem\n  npx tollgate merchant key list shop\n  npx tollgate merchant key retire shop 1`,
+      `${makeAPair}
+
+Examples
+  npx tollgate merchant key add shop --file public.pem
+  npx tollgate merchant key list shop
+  npx tollgate merchant key retire shop 1`,
     )
   key
     .command('add <login>')
@@ -34,8 +39,8 @@ export function addMerchantKeyCommands(merchant: Command): void {
     .addHelpText(
       'after',
       `
-An RSA key of 2048 to 8192 bits in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a certificate, of which only the key is used and
-its dates are not. The private half is the merchant's alone: it is refused here.
+An RSA key of 2048 to 8192 bits in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a certificate, of which only the key
+is used and its dates are not. The private half is the merchant's alone: it is refused here.
 ${makeAPair}
 
 Examples

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
 import { programFile } from '../../sandbox/programs.ts'
 
-/** Runs the reference merchant server, which is a program of its own: the gateway does not carry it along. */
+/** Runs the reference merchant server, a program of its own that the gateway does not contain. */
 export function addMerchantServerCommand(program: Command): void {
   program
     .command('merchant-server')

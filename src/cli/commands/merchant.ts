@@ -21,8 +21,9 @@ import { facts, printJson, statusColour, table } from './present.ts'
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
 const keyRules = `
 Control keys
-  Without --control-key an upper-case UUID is made, which serves the gateway API and the mobile API. A key given by hand has 16 to 128
-  printable characters for the gateway API; for the mobile API it must be 32 hexadecimal digits (dashes do not count).
+  Without --control-key an upper-case UUID is made, which serves the gateway API and the mobile API.
+  A key given by hand has 16 to 128 printable characters for the gateway API; for the mobile API it must be 32 hexadecimal
+  digits (dashes do not count).
   A key on the command line can be read by other users of this machine: give - and write it to standard input.`
 
 export function addMerchantCommands(program: Command): void {
@@ -36,7 +37,11 @@ export function addMerchantCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      `${keyRules}\n\nExamples\n  npx tollgate merchant add --login shop --name "The Shop"\n  npx tollgate merchant add --login shop --control-key - < key.txt`,
+      `${keyRules}
+
+Examples
+  npx tollgate merchant add --login shop --name "The Shop"
+  npx tollgate merchant add --login shop --control-key - < key.txt`,
     )
     .action(add)
   merchant
@@ -51,9 +56,20 @@ export function addMerchantCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nControl keys are never shown again; a lost one is replaced by merchant rotate-key.\n\nExamples\n  npx tollgate merchant show shop',
+      `
+Control keys are never shown again; a lost one is replaced by merchant rotate-key.
+
+Examples
+  npx tollgate merchant show shop`,
     )
     .action(show)
+  addRotation(merchant)
+  addSwitches(merchant)
+  addMerchantKeyCommands(merchant)
+  addMerchantCheckCommand(merchant)
+}
+
+const addRotation = (merchant: Command) =>
   merchant
     .command('rotate-key <login>')
     .description('gives a merchant a new control key; the old one is accepted for a while')
@@ -62,9 +78,18 @@ export function addMerchantCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      `${keyRules}\n\nOnly one old key is kept: of two rotations within the span the first key ends with the second.\n\nExamples\n  npx tollgate merchant rotate-key shop\n  npx tollgate merchant rotate-key shop --keep-old 7d\n  npx tollgate merchant rotate-key shop --keep-old 0     the old key was stolen`,
+      `${keyRules}
+
+Only one old key is kept: of two rotations within the span the first key ends with the second.
+
+Examples
+  npx tollgate merchant rotate-key shop
+  npx tollgate merchant rotate-key shop --keep-old 7d
+  npx tollgate merchant rotate-key shop --keep-old 0     the old key was stolen`,
     )
     .action(rotate)
+
+function addSwitches(merchant: Command): void {
   for (const [verb, enabled, effect] of [
     ['disable', false, 'no new payments are taken for any of its endpoints; status is answered and callbacks go on'],
     ['enable', true, 'payments are taken again'],
@@ -81,8 +106,6 @@ export function addMerchantCommands(program: Command): void {
           else console.log(`Merchant ${login} is ${enabled ? 'on' : 'off'}: ${effect}.`)
         }),
       )
-  addMerchantKeyCommands(merchant)
-  addMerchantCheckCommand(merchant)
 }
 
 async function add(options: { login: string; name?: string; controlKey?: string; json?: true }): Promise<void> {
@@ -101,7 +124,9 @@ async function add(options: { login: string; name?: string; controlKey?: string;
       ]),
     )
     console.log(
-      `\n${onceNote(given)}${mobileNote(controlKey)}\nNext, an endpoint: npx tollgate endpoint add --merchant ${wish.login} --currency USD`,
+      `
+${onceNote(given)}${mobileNote(controlKey)}
+Next, an endpoint: npx tollgate endpoint add --merchant ${wish.login} --currency USD`,
     )
   })
 }
@@ -148,14 +173,17 @@ async function list(options: { json?: true }): Promise<void> {
     if (options.json) return printJson({ merchants: merchants.map(merchantJson) })
     if (merchants.length === 0) return console.log('No merchants yet. Register the first: npx tollgate merchant add --login shop')
     const now = clock.now()
-    const own = (m: MerchantEntry) => endpoints.filter((e) => e.merchantId === m.merchantId)
+    const endpointsOf = (m: MerchantEntry) => {
+      const own = endpoints.filter((e) => e.merchantId === m.merchantId)
+      return own.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none'
+    }
     console.log(
       table(
         [
           { title: 'LOGIN', of: (m) => m.login },
           { title: 'NAME', of: (m) => m.name },
           { title: 'STATE', of: (m) => onOff(m.enabled), colour: (m) => statusColour(onOff(m.enabled)) },
-          { title: 'ENDPOINTS', of: (m) => own(m).map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none' }, // oxfmt-ignore
+          { title: 'ENDPOINTS', of: endpointsOf },
           { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
         ],
         merchants,

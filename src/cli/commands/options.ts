@@ -1,4 +1,4 @@
-/** Readers of arguments, options and standard input. What does not fit is refused by name with exit code 2. */
+/** Readers of arguments, options and standard input. What does not fit is refused by name. */
 import { InvalidArgumentError } from 'commander'
 import { readFileSync, statSync } from 'node:fs'
 import { systemClock } from '../../base/clock.ts'

@@ -24,9 +24,8 @@ const colourOf = (t: Transaction) => (t.alarm === undefined ? undefined : 'red')
 
 function parkedNote(order: Order, t: Transaction): string[] {
   if (t.alarm === undefined) return []
-  return [
-    `${paint(`${nameOf(t)} is parked`, 'red')} before the step "${t.step ?? ''}": ${printable(t.alarm)}\nMend the cause, then: npx tollgate order resume ${order.orderId}`,
-  ]
+  const parked = `${paint(`${nameOf(t)} is parked`, 'red')} before the step "${t.step ?? ''}": ${printable(t.alarm)}`
+  return [`${parked}\nMend the cause, then: npx tollgate order resume ${order.orderId}`]
 }
 
 function lifeLines(order: Order, moments: readonly Moment[]): string {

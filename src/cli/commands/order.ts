@@ -34,7 +34,12 @@ export function addOrderCommands(program: Command): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nTimes are UTC. The card is masked always.\n\nExamples\n  npx tollgate order show 1000001\n  npx tollgate order show 1000001 --json',
+      `
+Times are UTC. The card is masked always.
+
+Examples
+  npx tollgate order show 1000001
+  npx tollgate order show 1000001 --json`,
     )
     .action(show)
   order
@@ -76,7 +81,13 @@ Examples
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nAn order that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with order show,\nmend the cause, then resume it. An authorisation whose outcome is open is never sent a second time by this.\n\nExamples\n  npx tollgate order find --parked\n  npx tollgate order resume 1000001',
+      `
+An order that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with order show,
+mend the cause, then resume it. An authorisation whose outcome is open is never sent a second time by this.
+
+Examples
+  npx tollgate order find --parked
+  npx tollgate order resume 1000001`,
     )
     .action(resume)
 }

@@ -9,7 +9,10 @@ const coloured = process.stdout.isTTY && !process.env.NO_COLOR && process.env.TE
 export const paint = (text: string, colour: Colour | undefined): string =>
   coloured && colour !== undefined ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text
 
-/** What merchants and customers sent must not move the cursor or turn the writing direction of a terminal. */
+/**
+ * What merchants and customers sent must not move the cursor or turn the writing direction of a
+ * terminal.
+ */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
 
 export interface Column<Row> {
@@ -84,7 +87,10 @@ export const statusColour = (status: string): Colour | undefined => {
   return /^(error|unknown|given up|problem|off)/.test(status) ? 'red' : undefined
 }
 
-/** Prints for a machine: field names as given, times as ISO 8601, 64-bit numbers as text once they are beyond what JSON keeps exact. */
+/**
+ * Prints for a machine: field names as given, times as ISO 8601, 64-bit numbers as text once they
+ * are beyond what JSON keeps exact.
+ */
 export function printJson(value: object): void {
   console.log(
     JSON.stringify(

@@ -33,7 +33,8 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
       ? `There is a merchant ${name} already. Choose another login, or see: npx tollgate merchant show ${name}`
       : `There is a gate ${name} already. Choose another --name.`,
   'taken of merchant': ({ thing, login, name, id }) =>
-    `${login} has ${thing === 'group' ? 'a' : 'an'} ${thing} ${name} already${id === undefined ? '' : `, ${id}`}. Choose another --name.`,
+    `${login} has ${thing === 'group' ? 'a' : 'an'} ${thing} ${name} already` +
+    `${id === undefined ? '' : `, ${id}`}. Choose another --name.`,
   'key unfit for mobile': ({ login }) =>
     `The mobile API takes a control key of 32 hexadecimal digits, and ${login} has another. ` +
     `Rotate it first: npx tollgate merchant rotate-key ${login}`,

@@ -47,9 +47,11 @@ export function addSignCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-The control key is never an argument: it is the one of --login, of ${keyVariable}, or comes by standard input. It is never printed.
+The control key is never an argument: it is the one of --login, of ${keyVariable}, or comes by standard input.
+It is never printed.
 Fields that are not signed may be given and change nothing. A login that is left out is the merchant's.
-Of v4 (create-card-ref-v4, status-v4) it prints the base string of OAuth and the Authorization header, good for five minutes and one call.
+For v4 (create-card-ref-v4, status-v4) it prints the base string of OAuth and the Authorization header, good for five minutes
+and one call.
 
 Examples
   npx tollgate sign sale endpoint=101 client_orderid=o-1 amount=10.42 currency=USD email=jane@example.com

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Replays one seed of the simulation, which is a program of its own: the gateway does not carry it along. */
+/** Replays one seed of the simulation, a program of its own that the gateway does not contain. */
 export function addSimulateCommand(program: Command): void {
   program
     .command('simulate')
