@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { systemRandom } from '../../src/base/random.ts'
@@ -134,6 +136,15 @@ test('lists of fields and operations are read, and strangers among them are name
   assert.deepEqual(readOperations('sale=off,status=on'), new Map([['sale', false], ['status', true]])) // oxfmt-ignore
   assert.match(complaintOf(readOperations('sail=off')), /"sail" is not an operation/)
   assert.match(complaintOf(readOperations('sale')), /sale=on or sale=off/)
+})
+
+test('what an operator is told names no option and no command: a web page can show it too', () => {
+  const room = join(import.meta.dirname, '../../..', 'src', 'operator')
+  const terminal = /npx tollgate|(?<![\w-])--[a-z]+/
+  assert.deepEqual(
+    readdirSync(room).filter((name) => terminal.test(readFileSync(join(room, name), 'utf8'))),
+    [],
+  )
 })
 
 test('a gate with a value that its messages have no room for is refused by the option’s name', () => {
