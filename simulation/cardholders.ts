@@ -1,7 +1,7 @@
 import type { Asked } from '../src/gateway-api/asked.ts'
 import type { Reply } from '../src/gateway-api/reply.ts'
 import { performStatus } from '../src/gateway-api/status.ts'
-import { readCres } from '../src/order/browser-returned.ts'
+import { readCres } from '../src/order/authentication/browser.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import { finalStatuses, type Status } from '../src/spec/words.ts'
 import type { Values } from '../src/spec/field.ts'

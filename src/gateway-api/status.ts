@@ -1,4 +1,4 @@
-import { authenticationView } from '../order/view-authentication.ts'
+import { authenticationView } from '../order/authentication/view.ts'
 import { statusView } from '../order/view.ts'
 import { statusReply, type StatusRequest } from '../spec/gateway/status.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'

@@ -1,4 +1,4 @@
-import { authenticated, challengeEvent, isOf, unfitFor } from '../order/browser-returned.ts'
+import { authenticated, challengeEvent, isOf, unfitFor } from '../order/authentication/browser.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'

@@ -1,4 +1,4 @@
-import { authenticated, browserOfSale, firstLanguage, methodEvent } from '../order/browser-returned.ts'
+import { authenticated, browserOfSale, firstLanguage, methodEvent } from '../order/authentication/browser.ts'
 import type { BrowserData, CompInd } from '../three-d-secure/authentication.ts'
 import type { UploadMethodRequest } from '../spec/gateway/upload.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'

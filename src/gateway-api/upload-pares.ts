@@ -1,5 +1,5 @@
-import { authenticated } from '../order/browser-returned.ts'
-import { judgePares } from '../order/pares-returned.ts'
+import { authenticated } from '../order/authentication/browser.ts'
+import { judgePares } from '../order/authentication/pares.ts'
 import type { UploadParesRequest } from '../spec/gateway/upload.ts'
 import type { Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'

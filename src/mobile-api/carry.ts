@@ -1,7 +1,7 @@
 /** What is done with an invoice in each state, one commit a step. Every step may be done twice: what it makes outside has its number before. */
 import { eligibleGates } from '../acquirer/choose.ts'
 import { commonHashOf } from '../card/vault.ts'
-import { isUnauthenticated } from '../order/authenticate.ts'
+import { isUnauthenticated } from '../order/authentication/plan.ts'
 import { statusOf } from '../order/order.ts'
 import { chooseMs, feesOf } from './fees.ts'
 import { fundsOf, type Funds } from './funds.ts'

@@ -1,4 +1,4 @@
-import { authenticationView } from '../order/view-authentication.ts'
+import { authenticationView } from '../order/authentication/view.ts'
 import { head, statusOf, type Order } from '../order/order.ts'
 import { centisOfMinor } from './centis.ts'
 import type { Fee, Invoice } from './invoice.ts'

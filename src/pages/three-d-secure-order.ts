@@ -14,10 +14,10 @@ import {
   methodEvent,
   saleDescribes,
   unfitFor,
-} from '../order/browser-returned.ts'
+} from '../order/authentication/browser.ts'
 import { statusOfState, type Order, type Transaction } from '../order/order.ts'
-import { legacyOf, pareqOf, type PareqParts } from '../order/pareq.ts'
-import { judgePares, type ParesParts } from '../order/pares-returned.ts'
+import { legacyOf, pareqOf, type PareqParts } from '../order/authentication/pareq.ts'
+import { judgePares, type ParesParts } from '../order/authentication/pares.ts'
 import { pageKey } from '../order/locator-keys.ts'
 import type { Place } from '../order/change.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'

@@ -1,13 +1,13 @@
-import { currencyOf } from '../base/money.ts'
-import type { Turns } from '../base/turn.ts'
-import type { Authentication } from '../three-d-secure/authentication.ts'
-import { isMd } from '../three-d-secure/legacy.ts'
-import { paresVerifier } from '../three-d-secure/pares.ts'
-import type { Event } from './event.ts'
-import type { Order, Transaction } from './order.ts'
+import { currencyOf } from '../../base/money.ts'
+import type { Turns } from '../../base/turn.ts'
+import type { Authentication } from '../../three-d-secure/authentication.ts'
+import { isMd } from '../../three-d-secure/legacy.ts'
+import { paresVerifier } from '../../three-d-secure/pares.ts'
+import type { Event } from '../event.ts'
+import type { Order, Transaction } from '../order.ts'
 import { legacyOf } from './pareq.ts'
-import type { AuthenticationParts } from './perform-authentication.ts'
-import { paresEvent } from './perform-enrolment.ts'
+import type { AuthenticationParts } from './ask-issuer.ts'
+import { paresEvent } from './ask-enrolment.ts'
 
 export interface ParesParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
   /** Roots of the network that this card's directory server of 1.0.2 stands for. */

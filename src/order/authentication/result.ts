@@ -1,14 +1,14 @@
 /** A challenge's result as a directory server posts it: what it must match, and what it does to the order. */
-import { reasonOf, type Log } from '../base/log.ts'
-import { emvVersion, type Authentication } from '../three-d-secure/authentication.ts'
-import type { Message } from '../three-d-secure/codec.ts'
-import type { ResultVerdict, WantedResult } from '../three-d-secure/inbound.ts'
-import type { Door } from './advance.ts'
+import { reasonOf, type Log } from '../../base/log.ts'
+import { emvVersion, type Authentication } from '../../three-d-secure/authentication.ts'
+import type { Message } from '../../three-d-secure/codec.ts'
+import type { ResultVerdict, WantedResult } from '../../three-d-secure/inbound.ts'
+import type { Door } from '../advance.ts'
 import { categoryOf } from './areq.ts'
-import type { Order, Transaction } from './order.ts'
-import { resultEvent, type AuthenticationParts } from './perform-authentication.ts'
-import { authenticationKey } from './locator-keys.ts'
-import type { OrderStore } from './store.ts'
+import type { Order, Transaction } from '../order.ts'
+import { resultEvent, type AuthenticationParts } from './ask-issuer.ts'
+import { authenticationKey } from '../locator-keys.ts'
+import type { OrderStore } from '../store.ts'
 
 export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
   orders: Pick<OrderStore, 'locate' | 'load'>

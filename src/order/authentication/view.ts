@@ -1,9 +1,9 @@
-import type { StatusReply } from '../spec/gateway/status.ts'
-import { emvVersion } from '../three-d-secure/authentication.ts'
-import { challengeForm, methodFrame, payerForm, type HostedUrls } from '../three-d-secure/forms.ts'
-import { eciOf } from '../three-d-secure/interpret.ts'
+import type { StatusReply } from '../../spec/gateway/status.ts'
+import { emvVersion } from '../../three-d-secure/authentication.ts'
+import { challengeForm, methodFrame, payerForm, type HostedUrls } from '../../three-d-secure/forms.ts'
+import { eciOf } from '../../three-d-secure/interpret.ts'
 import { categoryOf } from './areq.ts'
-import type { Order, State, Transaction } from './order.ts'
+import type { Order, State, Transaction } from '../order.ts'
 import { legacyOf, pareqOf, type PareqParts } from './pareq.ts'
 
 /** The method URL a merchant is given: the issuer's, or the gateway's own collector page where the card range has none. */

@@ -1,13 +1,13 @@
 /** The authentication request (AReq) of a payment, browser channel. Source: EMV 3-D Secure 2.1.0 and 2.2.0, table A.1. */
-import { currencyOf } from '../base/money.ts'
-import type { Secret } from '../base/secret.ts'
+import { currencyOf } from '../../base/money.ts'
+import type { Secret } from '../../base/secret.ts'
 import countries from 'i18n-iso-countries'
-import type { Gate } from '../merchant/merchant.ts'
-import { emvVersion, type AnyVersion, type Authentication, type BrowserData } from '../three-d-secure/authentication.ts'
-import { canCarry, type Message } from '../three-d-secure/codec.ts'
-import type { HostedUrls } from '../three-d-secure/forms.ts'
-import type { Order, Transaction } from './order.ts'
-import { phoneOf } from './phone.ts'
+import type { Gate } from '../../merchant/merchant.ts'
+import { emvVersion, type AnyVersion, type Authentication, type BrowserData } from '../../three-d-secure/authentication.ts'
+import { canCarry, type Message } from '../../three-d-secure/codec.ts'
+import type { HostedUrls } from '../../three-d-secure/forms.ts'
+import type { Order, Transaction } from '../order.ts'
+import { phoneOf } from '../phone.ts'
 
 /** Who the gateway is to directory servers, and where it is reached. */
 export interface ServerIdentity {

@@ -1,15 +1,15 @@
 /** 3-D Secure of a payment, purely: when it runs, what its results mean to the order, and the request to the directory server. */
-import { uuid, type Random } from '../base/random.ts'
-import type { Card } from '../card/vault.ts'
-import type { Endpoint } from '../merchant/merchant.ts'
-import type { Authentication, ChallengeIndicator, CompInd, TransStatus } from '../three-d-secure/authentication.ts'
-import type { Enrolment } from '../three-d-secure/enrolment.ts'
-import { defaultEci, judge, safePolicy, type Ending } from '../three-d-secure/interpret.ts'
-import { methodMs } from '../three-d-secure/forms.ts'
-import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { uuid, type Random } from '../../base/random.ts'
+import type { Card } from '../../card/vault.ts'
+import type { Endpoint } from '../../merchant/merchant.ts'
+import type { Authentication, ChallengeIndicator, CompInd, TransStatus } from '../../three-d-secure/authentication.ts'
+import type { Enrolment } from '../../three-d-secure/enrolment.ts'
+import { defaultEci, judge, safePolicy, type Ending } from '../../three-d-secure/interpret.ts'
+import { methodMs } from '../../three-d-secure/forms.ts'
+import { leaseLookMs } from '../../storage/store-heartbeat.ts'
 import { categoryOf } from './areq.ts'
-import type { Event } from './event.ts'
-import type { Order, Transaction } from './order.ts'
+import type { Event } from '../event.ts'
+import type { Order, Transaction } from '../order.ts'
 
 /** What planning needs of the installation. */
 export interface AuthenticationPlanner {

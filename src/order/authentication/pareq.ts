@@ -1,14 +1,14 @@
 /** The messages of 3-D Secure 1.0.2 about a payment: the question whether its card is enrolled, and what the issuer is asked by way of the browser. */
-import { currencyOf } from '../base/money.ts'
-import type { Secret } from '../base/secret.ts'
-import type { Random } from '../base/random.ts'
-import { legacyMoment } from '../spec/three-d-secure/legacy.ts'
-import type { Authentication, LegacyFacts } from '../three-d-secure/authentication.ts'
-import { encodePareq, makeMd, makeXid, writePareq, writeVereq } from '../three-d-secure/legacy.ts'
-import type { Registry } from '../merchant/merchant.ts'
+import { currencyOf } from '../../base/money.ts'
+import type { Secret } from '../../base/secret.ts'
+import type { Random } from '../../base/random.ts'
+import { legacyMoment } from '../../spec/three-d-secure/legacy.ts'
+import type { Authentication, LegacyFacts } from '../../three-d-secure/authentication.ts'
+import { encodePareq, makeMd, makeXid, writePareq, writeVereq } from '../../three-d-secure/legacy.ts'
+import type { Registry } from '../../merchant/merchant.ts'
 import { asciiText, usualCountry, type AReqParts } from './areq.ts'
-import { gateOf } from './gate.ts'
-import { head, type Order, type Transaction } from './order.ts'
+import { gateOf } from '../gate.ts'
+import { head, type Order, type Transaction } from '../order.ts'
 
 /** Names of the question and of what may follow it. An amount of more than twelve digits cannot be asked about. */
 export function legacyFacts({ gate, now }: Pick<AReqParts, 'gate' | 'now'>, messageId: string, random: Random): LegacyFacts {

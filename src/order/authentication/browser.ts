@@ -1,13 +1,13 @@
 /** What comes back from the cardholder's browser, by a merchant's upload or by the gateway's own pages: facts about the browser, and the end of a challenge. */
-import { atOnce, type InPieces } from '../base/turn.ts'
-import type { Authentication, BrowserData, CompInd } from '../three-d-secure/authentication.ts'
-import { messageReader } from '../three-d-secure/codec.ts'
-import { decodeParam } from '../three-d-secure/param.ts'
-import { leaseLookMs } from '../storage/store-heartbeat.ts'
+import { atOnce, type InPieces } from '../../base/turn.ts'
+import type { Authentication, BrowserData, CompInd } from '../../three-d-secure/authentication.ts'
+import { messageReader } from '../../three-d-secure/codec.ts'
+import { decodeParam } from '../../three-d-secure/param.ts'
+import { leaseLookMs } from '../../storage/store-heartbeat.ts'
 import { categoryOf, describes } from './areq.ts'
-import { waits } from './authenticate.ts'
-import type { Event } from './event.ts'
-import type { BrowserFacts, Order, Transaction } from './order.ts'
+import { waits } from './plan.ts'
+import type { Event } from '../event.ts'
+import type { BrowserFacts, Order, Transaction } from '../order.ts'
 
 /** The transaction of an order that 3-D Secure is about. */
 export const authenticated = (order: Order): (Transaction & { authentication: Authentication }) | undefined =>
