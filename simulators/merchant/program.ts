@@ -13,7 +13,7 @@ import {
 } from '../merchant-server/configuration.ts'
 import { openMerchant } from '../merchant-server/start.ts'
 import { startMerchantServer, type AppOptions } from './server.ts'
-import { startShop, type ShopOptions } from './shop.ts'
+import { startShop, type ShopOptions } from './shop/server.ts'
 
 const variable = 'MERCHANT_SERVER_CONFIG'
 const keys = ['login', 'control_key', 'gateway_base_url'] as const

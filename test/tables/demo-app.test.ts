@@ -9,8 +9,8 @@ import {
   shortPath,
   type Call,
   type JournalEntry,
-} from '../../simulators/merchant/app-calls.ts'
-import { centisOf, openApp, textOfCentis, type Screen, type Told, type Wish } from '../../simulators/merchant/app-flow.ts'
+} from '../../simulators/merchant/app/calls.ts'
+import { centisOf, openApp, textOfCentis, type Screen, type Told, type Wish } from '../../simulators/merchant/app/flow.ts'
 
 // oxfmt-ignore
 const typed: [text: string, centis: number | undefined][] = [

@@ -132,7 +132,7 @@ describe('other pages', () => {
     assert.deepEqual(Object.keys(headers).filter((name) => name.startsWith('access-control')), []) // oxfmt-ignore
   })
   test('the page and what the bank tells are for names of this machine alone too', async () => {
-    for (const path of ['/app', '/app/app-flow.js', '/app/bank?bin=411111&since=0'])
+    for (const path of ['/app', '/app/flow.js', '/app/bank?bin=411111&since=0'])
       assert.equal((await post(path, { host: 'evil.example' }, { method: 'GET', body: '' })).status, 421, path)
     assert.deepEqual(came, [])
   })

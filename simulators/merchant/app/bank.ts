@@ -1,4 +1,4 @@
-import { currencyOfNumeric, minorToDecimal } from '../../src/base/money.ts'
+import { currencyOfNumeric, minorToDecimal } from '../../../src/base/money.ts'
 
 /** As much of an entry of the simulated acquirer's books as is read. */
 interface Entry {

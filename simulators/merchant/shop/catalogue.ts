@@ -1,4 +1,4 @@
-import { html, verbatim, type Markup } from '../../src/http/page.ts'
+import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 
 /** What there is to buy, and what there is to pay with. */
 

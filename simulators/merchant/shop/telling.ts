@@ -1,9 +1,9 @@
-import type { Clock } from '../../src/base/clock.ts'
-import type { CallbackBook } from './callbacks.ts'
-import type { GatewayAccount } from './shop-gateway.ts'
-import { calledBack, readJournals, type Journals } from './shop-journals.ts'
-import type { Message } from './shop-message.ts'
-import type { ShopOrder } from './shop-order.ts'
+import type { Clock } from '../../../src/base/clock.ts'
+import type { CallbackBook } from '../callbacks/book.ts'
+import type { GatewayAccount } from './gateway.ts'
+import { calledBack, readJournals, type Journals } from './journals.ts'
+import type { Message } from './message.ts'
+import type { ShopOrder } from './order.ts'
 
 interface Parts {
   account: GatewayAccount

@@ -1,10 +1,10 @@
 /**
- * The look of the demo app: screens, forms, and the list of calls. What the app does is in `app-flow.ts`, what the list shows in `app-calls.ts`; the browser gets both as they are compiled.
+ * The look of the demo app: screens, forms, and the list of calls. What the app does is in `flow.ts`, what the list shows in `calls.ts`; the browser gets both as they are compiled.
  * Whatever is shown is set as text, never as markup.
  */
 export const appLook = `
-import { openApp, centisOf, textOfCentis } from '/app/app-flow.js'
-import { masked, maskedPath, meaningOf, merged, resultOf, shortPath } from '/app/app-calls.js'
+import { openApp, centisOf, textOfCentis } from '/app/flow.js'
+import { masked, maskedPath, meaningOf, merged, resultOf, shortPath } from '/app/calls.js'
 
 const byId = (id) => document.getElementById(id)
 const all = (selector, within = document) => [...within.querySelectorAll(selector)]

@@ -1,18 +1,9 @@
-import { sleep, type Clock } from '../../src/base/clock.ts'
-import { secret } from '../../src/base/secret.ts'
-import {
-  saleCall,
-  send,
-  statusCall,
-  uploadCall,
-  type Call,
-  type GatewayAccount,
-  type Placed,
-  type Upload,
-} from './shop-gateway.ts'
-import { shownFields, signedBy, statusInWords, toneOf, type Message } from './shop-message.ts'
-import type { Product } from './shop-catalogue.ts'
-import { cresStatus, paresRead, shownTo, transIdIn, type Mode } from './shop-reading.ts'
+import { sleep, type Clock } from '../../../src/base/clock.ts'
+import { secret } from '../../../src/base/secret.ts'
+import { saleCall, send, statusCall, uploadCall, type Call, type GatewayAccount, type Placed, type Upload } from './gateway.ts'
+import { shownFields, signedBy, statusInWords, toneOf, type Message } from './message.ts'
+import type { Product } from './catalogue.ts'
+import { cresStatus, paresRead, shownTo, transIdIn, type Mode } from './reading.ts'
 
 export interface Purchase {
   product: Product

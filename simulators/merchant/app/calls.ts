@@ -1,4 +1,4 @@
-/** The list of calls beside the app: what the app sent itself, and what the merchant's journal knows besides. Runs in the browser, as `app-flow.ts` does. */
+/** The list of calls beside the app: what the app sent itself, and what the merchant's journal knows besides. Runs in the browser, as `flow.ts` does. */
 
 /** A call as the list shows it; secrets are masked already. */
 export interface Call {

@@ -1,5 +1,5 @@
 /**
- * What a merchant's app does, from the log-in to the outcome. How it looks is in `app-look.ts`. The browser gets this file as it is compiled; it would run on a phone as well, since
+ * What a merchant's app does, from the log-in to the outcome. How it looks is in `look.ts`. The browser gets this file as it is compiled; it would run on a phone as well, since
  * all it needs of the place comes as arguments.
  */
 

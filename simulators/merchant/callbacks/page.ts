@@ -1,5 +1,5 @@
-import { signedParts, type Callback, type CallbackFilter } from './callbacks.ts'
-import { html, verbatim, type Markup } from '../../src/http/page.ts'
+import { signedParts, type Callback, type CallbackFilter } from './book.ts'
+import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 import { pageScript } from './page-script.ts'
 import { pageStyle } from './page-style.ts'
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../../src/base/clock.ts'
-import { sameText, sha1Hex } from '../../src/base/digest.ts'
-import type { Secret } from '../../src/base/secret.ts'
+import type { Clock } from '../../../src/base/clock.ts'
+import { sameText, sha1Hex } from '../../../src/base/digest.ts'
+import type { Secret } from '../../../src/base/secret.ts'
 
 /** One message of the gateway, as it came. `fields` holds what was sent, in order; of a name sent twice the last value counts. */
 export interface Callback {

@@ -1,7 +1,7 @@
-import { reasonOf } from '../../src/base/log.ts'
-import type { Secret } from '../../src/base/secret.ts'
-import { decimalToMinor } from '../../src/base/money.ts'
-import { signedBy, type Field, type Signed } from './shop-message.ts'
+import { reasonOf } from '../../../src/base/log.ts'
+import type { Secret } from '../../../src/base/secret.ts'
+import { decimalToMinor } from '../../../src/base/money.ts'
+import { signedBy, type Field, type Signed } from './message.ts'
 
 /** The calls a merchant makes at the gateway: a form, its control, and a reply of pairs. */
 

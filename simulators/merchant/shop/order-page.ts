@@ -1,9 +1,9 @@
-import { html, type Markup } from '../../src/http/page.ts'
-import { networkBadge, shopPage } from './shop-frame.ts'
-import { orderScript } from './shop-order-script.ts'
-import type { Message } from './shop-message.ts'
-import type { ShopOrder } from './shop-order.ts'
-import { story, storyStyle } from './shop-story.ts'
+import { html, type Markup } from '../../../src/http/page.ts'
+import { networkBadge, shopPage } from './frame.ts'
+import { orderScript } from './order-script.ts'
+import type { Message } from './message.ts'
+import type { ShopOrder } from './order.ts'
+import { story, storyStyle } from './story.ts'
 
 interface OrderPage {
   nonce: string

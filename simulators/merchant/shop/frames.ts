@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { judgeRedirectUrl } from '../../src/http/address.ts'
-import { html, verbatim, type Markup } from '../../src/http/page.ts'
-import { methodMessage } from './shop-order-script.ts'
+import { judgeRedirectUrl } from '../../../src/http/address.ts'
+import { html, verbatim, type Markup } from '../../../src/http/page.ts'
+import { methodMessage } from './order-script.ts'
 
 /** The pages inside the frames of an order: each with the content security policy it goes out with. */
 export interface FramePage {

@@ -1,5 +1,5 @@
-import { html, type Markup } from '../../src/http/page.ts'
-import { lanes, type Field, type Lane, type Message, type Signed, type Tone } from './shop-message.ts'
+import { html, type Markup } from '../../../src/http/page.ts'
+import { lanes, type Field, type Lane, type Message, type Signed, type Tone } from './message.ts'
 
 /** The time line: a sequence diagram for those who see it, an ordered list of messages for those who hear it. */
 

@@ -1,10 +1,10 @@
-import { messages as messageRows } from '../../src/spec/three-d-secure/messages.ts'
-import { actionCodes } from '../../src/spec/action-codes.ts'
-import { isoFields } from '../../src/spec/iso8583.ts'
-import type { Callback } from './callbacks.ts'
-import { shownFields, signedBy, statusInWords, toneOf, type Field, type Lane, type Message } from './shop-message.ts'
-import { legacyField, toneOfStatus } from './shop-reading.ts'
-import type { Secret } from '../../src/base/secret.ts'
+import { messages as messageRows } from '../../../src/spec/three-d-secure/messages.ts'
+import { actionCodes } from '../../../src/spec/action-codes.ts'
+import { isoFields } from '../../../src/spec/iso8583.ts'
+import type { Callback } from '../callbacks/book.ts'
+import { shownFields, signedBy, statusInWords, toneOf, type Field, type Lane, type Message } from './message.ts'
+import { legacyField, toneOfStatus } from './reading.ts'
+import type { Secret } from '../../../src/base/secret.ts'
 
 /** The other programs' own notes of an order, read as arrows. They mask card data when they write; nothing here could unmask it. */
 

@@ -1,7 +1,7 @@
-import { html, verbatim, type Markup } from '../../src/http/page.ts'
-import { appLook } from './app-look.ts'
-import { appStyle } from './app-style.ts'
-import { shopStyle } from './shop-style.ts'
+import { html, verbatim, type Markup } from '../../../src/http/page.ts'
+import { appLook } from './look.ts'
+import { appStyle } from './style.ts'
+import { shopStyle } from '../shop/style.ts'
 
 export interface AppEndpoint {
   id: string

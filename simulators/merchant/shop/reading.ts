@@ -1,7 +1,7 @@
-import { mask } from '../../src/base/log.ts'
-import { pareq, pares, vereq, veres, legacyError, type LegacyTable } from '../../src/spec/three-d-secure/legacy.ts'
-import { elementsInParam, secretPlaces } from '../three-d-secure/legacy-elements.ts'
-import { shownFields, statusInWords, type Field, type Message, type Tone } from './shop-message.ts'
+import { mask } from '../../../src/base/log.ts'
+import { pareq, pares, vereq, veres, legacyError, type LegacyTable } from '../../../src/spec/three-d-secure/legacy.ts'
+import { elementsInParam, secretPlaces } from '../../three-d-secure/legacy-elements.ts'
+import { shownFields, statusInWords, type Field, type Message, type Tone } from './message.ts'
 
 /** What a merchant can make out in the messages that only pass through his hands. For the picture alone: the outcome is the gateway's to tell. */
 

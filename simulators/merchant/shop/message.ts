@@ -1,9 +1,9 @@
-import { sha1Hex, sameText } from '../../src/base/digest.ts'
-import { mask, maskCardNumbers } from '../../src/base/log.ts'
-import type { Secret } from '../../src/base/secret.ts'
-import { saleRequest } from '../../src/spec/gateway/sale.ts'
-import { statusReply, statusRequest } from '../../src/spec/gateway/status.ts'
-import { uploadCresRequest, uploadMethodRequest, uploadParesRequest } from '../../src/spec/gateway/upload.ts'
+import { sha1Hex, sameText } from '../../../src/base/digest.ts'
+import { mask, maskCardNumbers } from '../../../src/base/log.ts'
+import type { Secret } from '../../../src/base/secret.ts'
+import { saleRequest } from '../../../src/spec/gateway/sale.ts'
+import { statusReply, statusRequest } from '../../../src/spec/gateway/status.ts'
+import { uploadCresRequest, uploadMethodRequest, uploadParesRequest } from '../../../src/spec/gateway/upload.ts'
 
 /** What the time line of an order is made of: one arrow each. Card data is masked before it gets here. */
 

@@ -1,5 +1,5 @@
-import { html, verbatim, type Markup } from '../../src/http/page.ts'
-import { shopStyle } from './shop-style.ts'
+import { html, verbatim, type Markup } from '../../../src/http/page.ts'
+import { shopStyle } from './style.ts'
 
 /** What every page of the shop has around it. */
 export interface Frame {

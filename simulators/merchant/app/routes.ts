@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { reasonOf, type Log } from '../../src/base/log.ts'
-import type { Random } from '../../src/base/random.ts'
-import { sumsHeld } from './app-bank.ts'
-import { appPage, type AppEndpoint } from './app-page.ts'
-import { ownPolicy, plain, sendPage } from './sending.ts'
+import { reasonOf, type Log } from '../../../src/base/log.ts'
+import type { Random } from '../../../src/base/random.ts'
+import { sumsHeld } from './bank.ts'
+import { appPage, type AppEndpoint } from './page.ts'
+import { ownPolicy, plain, sendPage } from '../sending.ts'
 
 export interface DemoAppOptions {
   /** With its path, such as `http://127.0.0.1:8080/gateway`. */
@@ -19,7 +19,7 @@ export interface DemoAppOptions {
 
 /** Names of this machine; any other could be a stranger's that was pointed here. */
 const hostNames = new Set(['127.0.0.1', 'localhost', 'shop.localhost'])
-const modules = ['app-flow.js', 'app-calls.js']
+const modules = ['flow.js', 'calls.js']
 const relayWithinMs = 20_000
 const bodyLimitBytes = 64 * 1024
 

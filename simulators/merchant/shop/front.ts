@@ -1,7 +1,7 @@
-import { html, type Markup } from '../../src/http/page.ts'
-import { answers, products, scenarios, type Product, type TestCard } from './shop-catalogue.ts'
-import { networkBadge, shopPage } from './shop-frame.ts'
-import { frontStyle } from './shop-style.ts'
+import { html, type Markup } from '../../../src/http/page.ts'
+import { answers, products, scenarios, type Product, type TestCard } from './catalogue.ts'
+import { networkBadge, shopPage } from './frame.ts'
+import { frontStyle } from './style.ts'
 
 interface FrontPage {
   nonce: string
