@@ -1,7 +1,7 @@
 // Installs what the lock file names, when it changed, and compiles. Needs nothing but Node and npm: it runs before any dependency is there.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -9,12 +9,10 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 export function build() {
-  if (major < 20 || (major === 20 && minor < 19)) {
-    console.error(`Tollgate needs Node 20.19 or newer; this is ${process.version}.`)
-    process.exit(1)
-  }
+  if (major < 20 || (major === 20 && minor < 19)) fail(`Tollgate needs Node 20.19 or newer; this is ${process.version}.`)
   install()
   compile()
+  copyAssets()
 }
 
 function install() {
@@ -46,12 +44,27 @@ function compile() {
   )
 }
 
+/** What pages send to the browser as it is: it lies beside its page here, and so it does in dist. */
+function copyAssets() {
+  for (const folder of ['src', 'simulators']) {
+    for (const name of readdirSync(join(root, folder), { recursive: true })) {
+      if (!/\.(?:js|css)$/.test(name)) continue
+      const file = join(folder, name)
+      const module = file.replace(/\.js$/, '.ts')
+      if (module !== file && existsSync(join(root, module))) fail(`${file} would overwrite what ${module} compiles to.`)
+      copyFileSync(join(root, file), join(root, 'dist', file))
+    }
+  }
+}
+
 function run(command, args, complaint) {
   const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
-  if (result.status !== 0) {
-    console.error(complaint)
-    process.exit(1)
-  }
+  if (result.status !== 0) fail(complaint)
+}
+
+function fail(complaint) {
+  console.error(complaint)
+  process.exit(1)
 }
 
 function step(text) {

@@ -1,10 +1,13 @@
+import { asset } from '../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../src/http/page.ts'
 import { password, type TestCard } from '../three-d-secure/cards.ts'
 import type { View } from './challenge.ts'
 import type { Shown } from './desk.ts'
-import { listStyle, pageStyle } from './page-style.ts'
 
 /** The bank's pages. Each takes the nonce of its own reply. */
+
+const pageStyle = asset(new URL('./pages.css', import.meta.url))
+const listStyle = asset(new URL('./cards.css', import.meta.url))
 
 const bank = 'Harbour Bank'
 const mark = html`<svg viewBox="0 0 24 24" aria-hidden="true">

@@ -1,8 +1,10 @@
 import type { Random } from '../base/random.ts'
+import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
-import { docsStyle } from './docs-style.ts'
 import { pageAnswer } from './layout.ts'
+
+const style = asset(new URL('./docs.css', import.meta.url))
 
 const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true">
   <rect width="32" height="32" rx="8" fill="#0b6e99" />
@@ -14,7 +16,7 @@ export function docsPage(random: Random, status: number, title: string, content:
   const page = pageAnswer(random, {
     status,
     title: `${title} · Tollgate`,
-    style: docsStyle,
+    style,
     formAction: ["'self'"],
     content: html`<header class="brand">
         <a href="/docs">${mark} Tollgate reference</a>

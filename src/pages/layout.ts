@@ -1,4 +1,5 @@
 import type { Random } from '../base/random.ts'
+import { asset } from '../http/asset.ts'
 import { html, verbatim, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
 
@@ -79,15 +80,4 @@ function contentPolicy({ script, asks, formAction = ["'none'"], frameSrc, framed
   return directives.filter((directive) => directive).join('; ')
 }
 
-const sharedStyle = `
-:root { color-scheme: light dark; --ink: #1c1f24; --quiet: #5d6673; --line: #dfe3e8; --paper: #fff; --desk: #f3f5f7; --accent: #0b6bcb }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --quiet: #9aa4b2; --line: #333a44; --paper: #1b1f25; --desk: #111418; --accent: #6db3ff } }
-* { box-sizing: border-box }
-[hidden] { display: none !important }
-body { margin: 0; background: var(--desk); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
-main { max-width: 34rem; margin: 3rem auto; padding: 2rem; background: var(--paper); border-radius: 12px; border-top: 4px solid var(--accent) }
-h1 { margin: 0; font-size: 1.1rem; font-weight: 600; color: var(--quiet); overflow-wrap: anywhere }
-.amount { margin: .25rem 0 1.5rem; font-size: 2.4rem; font-weight: 650; font-variant-numeric: tabular-nums }
-.amount small { font-size: 1.1rem; font-weight: 500; color: var(--quiet) }
-@media (max-width: 40rem) { main { margin: 0; min-height: 100vh; border-radius: 0; padding: 1.5rem } }
-@media print { body { background: none } main { margin: 0; padding: 0; border: 0 } }`
+const sharedStyle = asset(new URL('./layout.css', import.meta.url))

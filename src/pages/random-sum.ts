@@ -1,3 +1,4 @@
+import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import type { Invoice, InvoiceSecrets, MobileKind } from '../mobile-api/invoice.ts'
@@ -174,10 +175,4 @@ function overPage(view: OverSum): Page {
   }
 }
 
-const formStyle = `
-h2 { margin: 1.5rem 0 .5rem; font-size: 1.3rem }
-.card { white-space: nowrap }
-label { display: block; margin-top: 1.5rem; font-weight: 600 }
-input[type=text] { display: block; width: 100%; margin: .35rem 0 .75rem; padding: .7rem .8rem; border: 1px solid var(--quiet); border-radius: 8px; background: var(--paper); color: var(--ink); font: inherit; font-size: 1.4rem; font-variant-numeric: tabular-nums }
-.complaint { margin: 1.25rem 0 0; padding: .6rem .9rem; border-left: 4px solid #c62f2f; background: var(--desk); font-weight: 600 }
-.left { margin: 1rem 0 0; color: var(--quiet) }`
+const formStyle = asset(new URL('./random-sum.css', import.meta.url))

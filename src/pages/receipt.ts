@@ -1,5 +1,6 @@
 import type { Random } from '../base/random.ts'
 import type { Route } from '../http/server.ts'
+import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { receiptKey } from '../order/locator-keys.ts'
@@ -68,7 +69,4 @@ function receipt(order: Order, transaction: Transaction, merchant: string | unde
     </dl>`
 }
 
-const style = `
-dl { margin: 0 } dl div { display: grid; grid-template-columns: 9.5rem 1fr; gap: 1rem; padding: .55rem 0; border-top: 1px solid var(--line) }
-dt { color: var(--quiet) } dd { margin: 0; overflow-wrap: anywhere }
-@media (max-width: 40rem) { dl div { grid-template-columns: 1fr; gap: 0 } }`
+const style = asset(new URL('./receipt.css', import.meta.url))

@@ -1,3 +1,4 @@
+import { asset } from '../http/asset.ts'
 import { html } from '../http/page.ts'
 import { creqOf, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
@@ -83,11 +84,4 @@ export const challengeReturnedPage = (pagePath: string, told: { token: string; o
     <p><a class="button" href="${pagePath}" target="_top">Continue</a></p>`,
 })
 
-/** The frame has exactly the size that the issuer is told: no border, and no rule that shrinks it. */
-const frameStyle = `
-main { max-width: 42rem; padding-block: 1.25rem }
-.amount { margin-bottom: .5rem; font-size: 1.8rem }
-@media (min-width: 40.01rem) { main { margin-block: 1rem } }
-#${placeId} iframe { display: block; max-width: none; margin: 0 auto; border: 0 }
-#${wholeWindowId} { margin: 1rem 0 0; text-align: center; font-size: .9rem; color: var(--quiet) }
-.link { display: inline; width: auto; margin: 0; padding: 0; border-radius: 2px; background: none; color: var(--accent); font-weight: 400; text-decoration: underline }`
+const frameStyle = asset(new URL('./three-d-secure-challenge.css', import.meta.url))

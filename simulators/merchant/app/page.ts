@@ -1,7 +1,9 @@
+import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 import { appLook } from './look.ts'
-import { appStyle } from './style.ts'
-import { shopStyle } from '../shop/style.ts'
+
+const shared = asset(new URL('../pages.css', import.meta.url))
+const style = shared + asset(new URL('./page.css', import.meta.url)) + asset(new URL('./phone.css', import.meta.url))
 
 export interface AppEndpoint {
   id: string
@@ -46,7 +48,7 @@ export function appPage({ nonce, gatewayBaseUrl, endpoints, links }: AppPage): s
         <title>Pocket, a payment app · Tollgate</title>
         <link rel="icon" href="${icon}" />
         <style nonce="${nonce}">
-          ${verbatim(shopStyle + appStyle)}
+          ${verbatim(style)}
         </style>
       </head>
       <body data-gateway="${gatewayBaseUrl}">

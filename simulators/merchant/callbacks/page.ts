@@ -1,7 +1,9 @@
 import { signedParts, type Callback, type CallbackFilter } from './book.ts'
+import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 import { pageScript } from './page-script.ts'
-import { pageStyle } from './page-style.ts'
+
+const style = asset(new URL('./page.css', import.meta.url)) + asset(new URL('./table.css', import.meta.url))
 
 interface CallbacksPage {
   /** Of this one reply; the content security policy names it. */
@@ -39,7 +41,7 @@ export function callbacksPage(page: CallbacksPage): string {
         />
         <noscript><meta http-equiv="refresh" content="10" /></noscript>
         <style nonce="${nonce}">
-          ${verbatim(pageStyle)}
+          ${verbatim(style)}
         </style>
       </head>
       <body>

@@ -1,5 +1,5 @@
+import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
-import { shopStyle } from './style.ts'
 
 /** What every page of the shop has around it. */
 export interface Frame {
@@ -13,6 +13,7 @@ export interface Frame {
   isFront?: true
 }
 
+const shared = asset(new URL('../pages.css', import.meta.url))
 const shopName = 'The Loopback Shop'
 
 const icon =
@@ -36,7 +37,7 @@ export function shopPage({ nonce, title, style, script, links, head, isFront }: 
         <link rel="icon" href="${icon}" />
         ${head}
         <style nonce="${nonce}">
-          ${verbatim(shopStyle + style)}
+          ${verbatim(shared + style)}
         </style>
       </head>
       <body>

@@ -1,7 +1,9 @@
+import { asset } from '../../../src/http/asset.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
 import { answers, products, scenarios, type Product, type TestCard } from './catalogue.ts'
 import { networkBadge, shopPage } from './frame.ts'
-import { frontStyle } from './style.ts'
+
+const style = asset(new URL('./front.css', import.meta.url))
 
 interface FrontPage {
   nonce: string
@@ -16,7 +18,7 @@ interface FrontPage {
 export function frontPage({ nonce, links, cards, complaint }: FrontPage): string {
   const networks = ['visa', 'mastercard']
   return shopPage(
-    { nonce, links, title: 'Buy something', style: frontStyle + explained, isFront: true },
+    { nonce, links, title: 'Buy something', style: style + explained, isFront: true },
     html`<main>
       <h1>Buy something. Watch every message.</h1>
       <p class="lead">

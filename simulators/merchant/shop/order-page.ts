@@ -1,9 +1,12 @@
+import { asset } from '../../../src/http/asset.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
 import { networkBadge, shopPage } from './frame.ts'
 import { orderScript } from './order-script.ts'
 import type { Message } from './message.ts'
 import type { ShopOrder } from './order.ts'
-import { story, storyStyle } from './story.ts'
+import { story } from './story.ts'
+
+const style = asset(new URL('./order.css', import.meta.url)) + asset(new URL('./story.css', import.meta.url))
 
 interface OrderPage {
   nonce: string
@@ -24,7 +27,7 @@ export function orderPage(page: OrderPage): string {
       nonce,
       links,
       title,
-      style: orderStyle + storyStyle,
+      style,
       script: orderScript,
       // Not while somebody types into a frame.
       ...(page.isSettled || order.mode === 'challenge' || order.mode === 'payer'
@@ -168,26 +171,3 @@ const marks: Readonly<Record<string, Markup>> = {
   bad: html`<svg viewBox="0 0 24 24" aria-hidden="true"><path class="body" d="M12 1l11 11-11 11L1 12z" /><path d="M9 9l6 6m0-6l-6 6" /></svg>`,
   open: html`<span class="spinner" aria-hidden="true"></span>`,
 } // oxfmt-ignore
-
-const orderStyle = `
-main { display: grid; grid-template-columns: minmax(0, 25rem) minmax(0, 1fr); gap: 1.25rem; align-items: start }
-.side { position: sticky; top: 1rem }
-.story { padding: 1rem 1.1rem .8rem }
-.bought { display: grid; grid-template-columns: 7rem minmax(0, 1fr); gap: .9rem; align-items: center; padding-bottom: .9rem; margin-bottom: .9rem; border-bottom: 1px solid var(--line) }
-.price { display: block;  font-size: 1.25rem; font-weight: 650; font-variant-numeric: tabular-nums } .price small { font-size: .8rem; font-weight: 500; color: var(--quiet) }
-.with { font-size: .85rem }
-.headline { display: flex; align-items: center; gap: .6rem; font-size: 1.35rem; color: var(--ink) } .headline.good { color: var(--good) } .headline.bad { color: var(--bad) }
-.headline svg { flex: none; width: 1.8rem; height: 1.8rem; fill: none; stroke: var(--card); stroke-width: 2.500; stroke-linecap: round; stroke-linejoin: round }
-.headline circle, .headline .body { fill: currentColor; stroke: none }
-.spinner { flex: none; width: 1.25rem; height: 1.25rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; animation: turn .9s linear infinite }
-@keyframes turn { to { transform: rotate(1turn) } }
-.more { margin-top: .3rem } .reason { margin-top: .4rem; font-weight: 600 }
-#away { margin-top: 1rem }
-#challenge { display: block; max-width: 100%; margin: .9rem auto 0; border: 1px solid var(--line); border-radius: 10px; background: #fff }
-.size-01 { width: 250px; height: 400px } .size-02 { width: 390px; height: 400px } .size-03 { width: 500px; height: 600px } .size-04 { width: 600px; height: 400px } .size-05 { width: 100%; height: clamp(27rem, 100vh - 23rem, 36rem) }
-.facts { margin-top: .8rem } .facts > div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .5rem; padding: .3rem 0; border-top: 1px solid var(--line); font-size: .92rem }
-.facts dt { color: var(--quiet) } .facts dd { overflow-wrap: anywhere; font-variant-numeric: tabular-nums }
-.next { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1rem }
-.foot { margin-top: .5rem; font-size: .82rem }
-@media (max-width: 60rem) { main { grid-template-columns: minmax(0, 1fr); gap: .9rem } .side { position: static } .story { padding: .8rem .6rem } .bought { grid-template-columns: 5.500rem minmax(0, 1fr) } }
-`
