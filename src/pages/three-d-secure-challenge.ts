@@ -4,14 +4,7 @@ import { creqOf, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
 import { bankSays, doing, heading, scripted, style } from './three-d-secure-look.ts'
 import { issuers, type ChallengeOrder } from './three-d-secure-pages.ts'
-import {
-  challengeReturnedId,
-  challengeReturnedScript,
-  challengeScript,
-  continueId,
-  placeId,
-  wholeWindowId,
-} from './three-d-secure-script.ts'
+import { challengeReturnedScript, challengeScript } from './three-d-secure-script.ts'
 
 /**
  * The windows that an issuer prepares its page for, largest first; challengeWindowSize 05 is the whole window. 02 and 01 are left out: where only they fit, on phones, a whole
@@ -37,7 +30,7 @@ export function challengePage(order: ChallengeOrder, token: string, loopbackHttp
     frameSrc: issuers(loopbackHttp),
     content: html`${heading(order)} ${bankSays(order)} ${scripted(doing('Taking you to your bank to confirm this payment…'))}
       <div
-        id="${placeId}"
+        id="bank"
         hidden
         data-token="${token}"
         data-windows="${JSON.stringify(framed)}"
@@ -54,13 +47,13 @@ export function challengePage(order: ChallengeOrder, token: string, loopbackHttp
       ${postForm({
         action: order.acsUrl,
         fields: [['creq', creq('05')]],
-        inside: html`<button id="${continueId}" hidden>Continue to your bank</button>
+        inside: html`<button id="continue" hidden>Continue to your bank</button>
           <noscript>
             <p>Your bank asks you to confirm this payment.</p>
             <button>Continue to your bank</button>
           </noscript>`,
       })}
-      <p id="${wholeWindowId}" class="quiet" hidden>
+      <p id="whole-window" class="quiet" hidden>
         Nothing to see above? <button type="button" class="link">Open your bank in the whole window</button>
       </p>`,
   }
@@ -78,7 +71,7 @@ export const challengeReturnedPage = (pagePath: string, told: { token: string; o
   ...(told && { script: challengeReturnedScript }),
   content: html`${
       told
-        ? html`<p id="${challengeReturnedId}" data-token="${told.token}" data-origin="${told.origin}">Your bank has answered.</p>`
+        ? html`<p id="challenge-returned" data-token="${told.token}" data-origin="${told.origin}">Your bank has answered.</p>`
         : html`<p>What your bank sent could not be read. Your payment is where it was.</p>`
     }
     <p><a class="button" href="${pagePath}" target="_top">Continue</a></p>`,

@@ -4,15 +4,7 @@ import type { Version } from '../three-d-secure/authentication.ts'
 import { methodElements, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
 import { amount, bankSays, doing, heading, scripted, style, type Shown } from './three-d-secure-look.ts'
-import {
-  browserFormId,
-  methodReturnedId,
-  methodReturnedScript,
-  methodScript,
-  returnScript,
-  submitScript,
-  workingScript,
-} from './three-d-secure-script.ts'
+import { methodReturnedScript, methodScript, returnScript, submitScript, workingScript } from './three-d-secure-script.ts'
 
 /** The issuer's method is to run, or where it has none, only what the browser says of itself is wanted. */
 export interface MethodOrder extends Shown {
@@ -122,7 +114,7 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
     frameSrc: issuers(loopbackHttp),
     content: html`${heading(order)} ${scripted(doing('Contacting your bank…'))} ${elements?.markup}
       <form
-        id="${browserFormId}"
+        id="browser"
         method="post"
         action="${browserPath}"
         data-token="${token}"
@@ -223,7 +215,7 @@ export const methodReturnedPage = (returned?: { token: string }): Page => ({
   framed: true,
   ...(returned && { script: methodReturnedScript }),
   content: returned
-    ? html`<p id="${methodReturnedId}" data-token="${returned.token}">The check is done.</p>`
+    ? html`<p id="method-returned" data-token="${returned.token}">The check is done.</p>`
     : html`<p>This does not belong to a payment.</p>`,
 })
 

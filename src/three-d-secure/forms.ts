@@ -49,7 +49,7 @@ export interface PostForm {
 }
 
 /** The id under which a page's script finds the form it submits. */
-export const postFormId = 'three-d-secure-form'
+const postFormId = 'three-d-secure-form'
 
 /** A form that a browser posts elsewhere, with its fields hidden. Everything is escaped. */
 export function postForm({ action, fields, target = '_self', inside }: PostForm): Markup {
@@ -85,7 +85,7 @@ export function methodElements({ methodUrl, threeDSServerTransID, notificationUr
 }
 
 /** What the frame reports to the page around it when the method is over. */
-export const methodMessage = 'three-d-secure method returned'
+const methodMessage = 'three-d-secure method returned'
 
 /**
  * What a printed page adds to the hosted page's address when it has run the method: whether its

@@ -1,0 +1,7 @@
+// The address remembers since when this browser waits, through every reload.
+{
+  /** @type {HTMLElement} */
+  const waiting = document.querySelector('[data-since]')
+  history.replaceState(history.state, '', `?since=${waiting.dataset.since}`)
+  watch('working', 500)
+}
