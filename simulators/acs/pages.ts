@@ -7,6 +7,8 @@ import type { Shown } from './desk.ts'
 /** The bank's pages. Each takes the nonce of its own reply. */
 
 const pageStyle = asset(new URL('./pages.css', import.meta.url))
+const submitScript = asset(new URL('./submit.js', import.meta.url))
+const printScript = asset(new URL('./print.js', import.meta.url))
 const listStyle = asset(new URL('./cards.css', import.meta.url))
 
 const bank = 'Harbour Bank'
@@ -53,7 +55,10 @@ const notices = {
   'not sent again': html`<p class="notice bad" role="alert">We cannot send another one. Please use the last.</p>`,
 }
 
-/** The payment that a page asks about. `path` is where its form goes, with /answer, and its refresh, with /state. */
+/**
+ * The payment that a page asks about. `path` is where its form goes, with /answer, and its refresh,
+ * with /state.
+ */
 interface Question {
   id: string
   path: string
@@ -109,7 +114,10 @@ const row = (name: string, value: string | undefined, kind = ''): Markup | undef
         <dd class="${kind}">${value}</dd>
       </div>`
 
-/** Takes the browser back to whoever asked: by itself where there is script, by a button where there is none. */
+/**
+ * Takes the browser back to whoever asked: by itself where there is script, by a button where there
+ * is none.
+ */
 export function returnPage(action: string, fields: Record<string, string>, nonce: string): string {
   const inputs = Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)
   return page(
@@ -120,7 +128,7 @@ export function returnPage(action: string, fields: Record<string, string>, nonce
         <noscript><button class="main">Continue</button></noscript>
       </form>
       <script nonce="${nonce}">
-        ${verbatim('document.forms[0].submit()')}
+        ${verbatim(submitScript)}
       </script>`,
   )
 }
@@ -134,18 +142,8 @@ export const strangerPage = (says: string, nonce: string): string =>
       <p class="quiet">Go back to the shop and try again from there.</p>`,
   )
 
-/**
- * The method page, in a frame nobody sees: looks at the browser, tells the bank, and posts back who asked. It waits for its own bank a second
- * at the most.
- */
+/** The method page, in a frame nobody sees. */
 export function methodPage(id: string, notificationUrl: string, methodData: string, nonce: string): string {
-  const script = `
-    const form = document.forms[0]
-    const print = [navigator.userAgent, navigator.language, screen.width + 'x' + screen.height, screen.colorDepth, new Date().getTimezoneOffset()]
-    const back = () => form.submit()
-    const body = new URLSearchParams({ id: form.dataset.id, print: print.join(' | ') })
-    fetch('/method/print', { method: 'POST', body, signal: AbortSignal.timeout(1000) }).then(back, back)
-  `
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -157,7 +155,7 @@ export function methodPage(id: string, notificationUrl: string, methodData: stri
           <input type="hidden" name="threeDSMethodData" value="${methodData}" />
         </form>
         <script nonce="${nonce}">
-          ${verbatim(script)}
+          ${verbatim(printScript)}
         </script>
       </body>
     </html> `.text

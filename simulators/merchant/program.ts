@@ -1,6 +1,6 @@
-// The reference merchant server as a program of its own, with the endpoints of the mobile API, and the shop beside it, where they are configured:
-// program.js --port N [--shop-port N] [--host 127.0.0.1] [--die-with-parent]
-// With --die-with-parent it stops when its standard input ends.
+// The reference merchant server as a program of its own, with the endpoints of the mobile API, and
+// the shop beside it, where they are configured: program.js --port N [--shop-port N] [--host
+// 127.0.0.1] [--die-with-parent] With --die-with-parent it stops when its standard input ends.
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog, reasonOf } from '../../src/base/log.ts'
@@ -84,7 +84,10 @@ function readArguments(): { host: string; port: number; shopPort: number; dieWit
   }
 }
 
-/** Reads the one variable and takes it out of the environment, so that nothing started from here inherits the key. */
+/**
+ * Reads the one variable and takes it out of the environment, so that nothing started from here
+ * inherits the key.
+ */
 function readConfiguration(): Configuration {
   const text = process.env[variable]
   delete process.env[variable]
@@ -168,7 +171,10 @@ function stopOnce(close: () => Promise<void>): () => void {
   }
 }
 
-/** The parent keeps a pipe to our standard input; when the parent dies, however it dies, the pipe ends. */
+/**
+ * The parent keeps a pipe to our standard input; when the parent dies, however it dies, the pipe
+ * ends.
+ */
 function watchParent(stop: () => void) {
   process.stdin.on('end', stop)
   process.stdin.on('error', stop)

@@ -38,7 +38,10 @@ interface MerchantServer {
   close(): Promise<void>
 }
 
-/** Above the largest form the gateway sends: 65,536 characters of merchant data, four bytes each, three characters a byte. */
+/**
+ * Above the largest form the gateway sends: 65,536 characters of merchant data, four bytes each,
+ * three characters a byte.
+ */
 const bodyLimitBytes = 2 * 1024 * 1024
 
 /**

@@ -9,7 +9,10 @@ class Markup {
 
 type Piece = string | number | Markup | readonly Markup[] | undefined
 
-/** Writes markup; what stands in `${}` is escaped unless `html` or `verbatim` made it, lists are joined, undefined is nothing. */
+/**
+ * Writes markup; what stands in `${}` is escaped unless `html` or `verbatim` made it, lists are
+ * joined, undefined is nothing.
+ */
 export function html(strings: TemplateStringsArray, ...pieces: Piece[]): Markup {
   return new Markup(strings.map((text, i) => text + (i < pieces.length ? textOf(pieces[i]) : '')).join(''))
 }

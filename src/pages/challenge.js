@@ -1,8 +1,8 @@
-// Shows the issuer in a frame of the largest size that fits, else in the whole window. The choice is
-// kept with the entry in the browser's history: after a reload the issuer gets an identical CReq.
-// The whole window is left once the page is loaded: before that it would not be kept in the history,
-// and "back" would skip it. What happens in the frame may come to nothing (an issuer that refuses to
-// be framed, an app that confirmed), so the page looks by itself as well.
+// Shows the issuer in a frame of the largest size that fits, else in the whole window. The choice
+// is kept with the entry in the browser's history: after a reload the issuer gets an identical
+// CReq. The whole window is left once the page is loaded: before that it would not be kept in the
+// history, and "back" would skip it. What happens in the frame may come to nothing (an issuer that
+// refuses to be framed, an app that confirmed), so the page looks by itself as well.
 {
   reloadWhenShownAgain()
   const form = /** @type {HTMLFormElement} */ (document.getElementById('three-d-secure-form'))
@@ -14,7 +14,7 @@
   const doing = document.querySelector('.doing')
 
   /**
-   * The line stays where it is, so that nothing moves under the finger of whoever is about to press.
+   * The line stays, so that nothing moves under the finger of whoever is about to press.
    * @param {'asks' | 'back'} what
    * @param {boolean} turning
    */

@@ -1,4 +1,7 @@
-/** The mobile API in the sandbox's reference: what goes either way in each operation, and what is signed of it. */
+/**
+ * The mobile API in the sandbox's reference: what goes either way in each operation, and what is
+ * signed of it.
+ */
 import { html, type Markup } from '../http/page.ts'
 import { sentence } from '../reference/markdown.ts'
 import { callerOf, rootOf } from '../reference/mobile-markdown.ts'

@@ -1,4 +1,4 @@
-/** The reference as pages of the sandbox, where each operation can be tried with the control computed. */
+/** The reference as pages of the sandbox, where each operation can be tried. */
 import { reasonOf } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { html } from '../http/page.ts'
@@ -73,7 +73,10 @@ export function docsRoutes(parts: DocsParts): Route[] {
   ]
 }
 
-/** A browser says where a form was; another site's is refused. Whoever is no browser could call the gateway just as well. */
+/**
+ * A browser says where a form was; another site's is refused. Whoever is no browser could call the
+ * gateway just as well.
+ */
 function isOwn({ headers }: Incoming): boolean {
   const { origin, host } = headers
   const site = headers['sec-fetch-site']

@@ -22,7 +22,7 @@ export interface Page {
   framed?: true
 }
 
-/** A page of the gateway's own: nothing is loaded from anywhere, and only its own style and script run. */
+/** A page of the gateway's own: it loads nothing, and only its own style and script run. */
 export function pageAnswer(random: Random, page: Page): Answer {
   const nonce = random.bytes(16).toString('base64')
   return {

@@ -14,7 +14,10 @@ const folder = 'random-sum'
 
 export const sumPageUrl = (publicUrl: string, token: string): string => `${publicUrl}/${folder}/${token}`
 
-/** The page where a cardholder names the sum that was held on the card. What is shown follows from the invoice at each GET, so a reload, a second tab and the way back all land right. */
+/**
+ * The page where a cardholder names the sum that was held on the card. What is shown follows from
+ * the invoice at each GET, so a reload, a second tab and the way back all land right.
+ */
 export function randomSumRoutes(
   base: string,
   world: MobileWorld,

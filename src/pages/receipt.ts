@@ -16,7 +16,10 @@ export interface ReceiptParts {
   merchantName: (merchantId: bigint) => string | undefined
 }
 
-/** The receipt of an approved payment: public, but nobody can guess its address, and no more of the card than its last four digits. */
+/**
+ * The receipt of an approved payment: public, but nobody can guess its address, and no more of the
+ * card than its last four digits.
+ */
 export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
   const handle = async ({ params }: { params: Readonly<Record<string, string>> }) => {
     const id = params.receipt?.toLowerCase() ?? ''

@@ -1,14 +1,18 @@
 import type { Incoming } from '../http/server.ts'
 import type { BrowserData } from '../three-d-secure/authentication.ts'
 
-/** Depths that AReq knows, deepest first; a browser that reports another (30, 36) is sent as the next lower one. */
+/**
+ * Depths that AReq knows, deepest first; a browser that reports another (30, 36) is sent as the
+ * next lower one.
+ */
 const colorDepths = [48, 32, 24, 16, 15, 8, 4, 1]
 const longestHeader = 2_048
 const longestLanguage = 8
 
 /**
- * What the cardholder's browser says of itself: by the form of the method page, and by the headers it sends with it. Without script there are only
- * the headers. Undefined when the form holds what no browser says.
+ * What the cardholder's browser says of itself: by the form of the method page, and by the headers
+ * it sends with it. Without script there are only the headers. Undefined when the form holds what
+ * no browser says.
  */
 export function readBrowser(
   field: (name: string) => string | undefined,

@@ -7,15 +7,19 @@ import { issuers, type ChallengeOrder } from './three-d-secure-pages.ts'
 import { challengeReturnedScript, challengeScript } from './three-d-secure-script.ts'
 
 /**
- * The windows that an issuer prepares its page for, largest first; challengeWindowSize 05 is the whole window. 02 and 01 are left out: where only they fit, on phones, a whole
- * window is the better one.
+ * The windows that an issuer prepares its page for, largest first; challengeWindowSize 05 is the
+ * whole window. 02 and 01 are left out: where only they fit, on phones, a whole window is the
+ * better one.
  */
 const windows = [
   ['03', 500, 600],
   ['04', 600, 400],
 ] as const
 
-/** The issuer asks the cardholder: in a frame where the window has room for one, else, or without script, in its place. */
+/**
+ * The issuer asks the cardholder: in a frame where the window has room for one, else, or without
+ * script, in its place.
+ */
 export function challengePage(order: ChallengeOrder, token: string, loopbackHttp: boolean): Page {
   const { threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, version } = order
   const creq = (windowSize: '03' | '04' | '05') => creqOf({ threeDSServerTransID, acsTransID, version, windowSize })
@@ -60,8 +64,8 @@ export function challengePage(order: ChallengeOrder, token: string, loopbackHttp
 }
 
 /**
- * The end of a challenge inside a frame. Ours closes when it is told. A shop's own frame, which is told nothing, has the way out of it: the payment's own page refuses to be
- * framed.
+ * The end of a challenge inside a frame. Ours closes when it is told. A shop's own frame, which is
+ * told nothing, has the way out of it: the payment's own page refuses to be framed.
  */
 export const challengeReturnedPage = (pagePath: string, told: { token: string; origin: string } | undefined): Page => ({
   status: told ? 200 : 400,

@@ -1,4 +1,7 @@
-/** What the pages of 3-D Secure show of an order, and what they do to it: the same as a merchant's uploads. */
+/**
+ * What the pages of 3-D Secure show of an order, and what they do to it: the same as a merchant's
+ * uploads.
+ */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { callbackPairs } from '../gateway-api/callback.ts'
@@ -136,7 +139,10 @@ function pageOrderOf(
   return { ...shown, is: 'working', ...(back && { later: back }) }
 }
 
-/** docs/choices.md, "Return of the cardholder". An outcome that is not known, or not yet, is `processing` to the shop, which asks for it. */
+/**
+ * docs/choices.md, "Return of the cardholder". An outcome that is not known, or not yet, is
+ * `processing` to the shop, which asks for it.
+ */
 function returnOf(order: Order, transaction: Transaction, merchant: Merchant, status: Status): Return | undefined {
   const url = returnUrlOf(order, status)
   if (url === undefined) return undefined

@@ -6,7 +6,10 @@ import type { Page } from './layout.ts'
 import { amount, bankSays, doing, heading, scripted, style, type Shown } from './three-d-secure-look.ts'
 import { methodReturnedScript, methodScript, returnScript, submitScript, workingScript } from './three-d-secure-script.ts'
 
-/** The issuer's method is to run, or where it has none, only what the browser says of itself is wanted. */
+/**
+ * The issuer's method is to run, or where it has none, only what the browser says of itself is
+ * wanted.
+ */
 export interface MethodOrder extends Shown {
   is: 'method'
   threeDSServerTransId: string
@@ -48,7 +51,10 @@ export interface Return {
   pairs: readonly (readonly [string, string])[]
 }
 
-/** The cardholder goes back, whatever came out, with the same pairs that the merchant's callback has. */
+/**
+ * The cardholder goes back, whatever came out, with the same pairs that the merchant's callback
+ * has.
+ */
 export interface OverOrder extends Shown {
   is: 'over'
   status: Status
@@ -58,7 +64,10 @@ export interface OverOrder extends Shown {
 
 export type PageOrder = MethodOrder | ChallengeOrder | PayerOrder | WorkingOrder | OverOrder
 
-/** Where the issuers are is not known beforehand, and browsers hold `form-action` against the redirects after a post as well. */
+/**
+ * Where the issuers are is not known beforehand, and browsers hold `form-action` against the
+ * redirects after a post as well.
+ */
 export const issuers = (loopbackHttp: boolean): string[] => [
   "'self'",
   'https:',
@@ -182,7 +191,8 @@ export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
     title: outcome,
     style,
     script: returnScript,
-    // A shop on plain http, which is judged when the order is made, may send its customer on to another host of its own.
+    // A shop on plain http, which is judged when the order is made, may send its customer on to
+    // another host of its own.
     formAction: [...issuers(loopbackHttp), ...(/^http:/i.test(back.url) ? ['http:'] : [])],
     content: html`${content}
       <p role="status" class="scripted" ${wait}>You are going back to the shop.</p>
@@ -208,7 +218,10 @@ export const problemPage = (status: 400 | 503, pagePath: string): Page => ({
     <p><a class="button" href="${pagePath}">Back to the payment</a></p>`,
 })
 
-/** The end of the method, inside its frame. `returned` absent: what came does not belong to this payment, so nobody is told. */
+/**
+ * The end of the method, inside its frame. `returned` absent: what came does not belong to this
+ * payment, so nobody is told.
+ */
 export const methodReturnedPage = (returned?: { token: string }): Page => ({
   status: returned ? 200 : 400,
   title: 'Check by your bank',

@@ -1,6 +1,8 @@
 import { asset } from '../http/asset.ts'
 
-/** The scripts of the payment pages. Several need what `payment.js` has, so it stands before them. */
+/**
+ * The scripts of the payment pages. Several need what `payment.js` has, so it stands before them.
+ */
 const shared = asset(new URL('./payment.js', import.meta.url))
 
 export const submitScript = shared + asset(new URL('./submit.js', import.meta.url))

@@ -42,7 +42,10 @@ export interface ThreeDSecureParts {
    */
   methodBegun: (token: string, seen: Partial<BrowserData>) => Promise<number | undefined>
   browserCollected: (token: string, collected: { compInd: CompInd; browser: BrowserData }) => Promise<void>
-  /** The text of `cres`, or of the error that came in its place, still encoded. It may come late and more than once; answers whether it is of this payment. */
+  /**
+   * The text of `cres`, or of the error that came in its place, still encoded. It may come late and
+   * more than once; answers whether it is of this payment.
+   */
   challengeReturned: (token: string, cres: string) => Promise<boolean>
   /** The answer of an issuer of 1.0.2. It may come late and more than once. */
   paresReturned: (token: string, answer: { paRes: string; md: string }) => Promise<void>
@@ -52,13 +55,19 @@ export interface ThreeDSecureParts {
 
 /** How long the cardholder waits for the outcome, before the shop has to do it alone. */
 const waitMs = 60_000
-/** A notification is some 500 characters, a CRes of ours at most 4,096; an error has two texts of 2,048 inside. */
+/**
+ * A notification is some 500 characters, a CRes of ours at most 4,096; an error has two texts of
+ * 2,048 inside.
+ */
 const methodLimits = { length: 4_096, depth: 16, nodes: 1_000 }
 const longestChallengeResult = 12_288
 const longestNotificationUrl = 256
 const longestPares = 10_240
 
-/** The pages that take a cardholder through 3-D Secure. What is shown follows from the order at each GET, so a reload, a second tab and the way back all land right. */
+/**
+ * The pages that take a cardholder through 3-D Secure. What is shown follows from the order at each
+ * GET, so a reload, a second tab and the way back all land right.
+ */
 export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
   const root = `${parts.base}/3ds`
   return [
@@ -104,7 +113,10 @@ function pageOf(parts: ThreeDSecureParts, token: string, order: Exclude<PageOrde
   }
 }
 
-/** Since when this browser waits, as its address says. Whoever changes it comes back to the shop a little earlier, or later. */
+/**
+ * Since when this browser waits, as its address says. Whoever changes it comes back to the shop a
+ * little earlier, or later.
+ */
 function sinceOf({ now }: ThreeDSecureParts, { query }: Incoming): number {
   const text = new URLSearchParams(query).get('since') ?? ''
   return /^\d{13}$/.test(text) ? Math.min(Number(text), now()) : now()
@@ -151,7 +163,10 @@ async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<A
   return { status: order ? 200 : 404, type: 'text/plain;charset=utf-8', headers: quietHeaders, body: '' }
 }
 
-/** What the browser says of itself, once: a second post finds the order further on and changes nothing. */
+/**
+ * What the browser says of itself, once: a second post finds the order further on and changes
+ * nothing.
+ */
 async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
   if (!order) return pageAnswer(parts.random, missingPage)
@@ -180,9 +195,11 @@ async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Pr
 }
 
 /**
- * The browser is back; what that means is told by the issuer itself, elsewhere. Under which name an error comes is not agreed. What cannot be a result of this payment ends
- * on a page to read: sent on at once, the cardholder might go round and round between here and the issuer. A browser too old to say that it is in a frame goes on inside, where
- * nothing shows; the page around it looks by itself.
+ * The browser is back; what that means is told by the issuer itself, elsewhere. Under which name an
+ * error comes is not agreed. What cannot be a result of this payment ends on a page to read: sent
+ * on at once, the cardholder might go round and round between here and the issuer. A browser too
+ * old to say that it is in a frame goes on inside, where nothing shows; the page around it looks by
+ * itself.
  */
 async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
@@ -199,7 +216,10 @@ async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming):
   return own ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
 }
 
-/** The browser is back from an issuer of 1.0.2, with its signed answer; what that proves is judged where the order is. */
+/**
+ * The browser is back from an issuer of 1.0.2, with its signed answer; what that proves is judged
+ * where the order is.
+ */
 async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
   if (!order) return pageAnswer(parts.random, missingPage)
@@ -212,7 +232,10 @@ async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<A
   return seeOther(pagePath)
 }
 
-/** The collector: for whoever runs it in a frame, it answers as an issuer's method would. It knows no orders and keeps nothing. */
+/**
+ * The collector: for whoever runs it in a frame, it answers as an issuer's method would. It knows
+ * no orders and keeps nothing.
+ */
 async function collect(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { random, loopbackHttp } = parts
   if (request.overloaded) return pageAnswer(random, collectorRefusal(503))

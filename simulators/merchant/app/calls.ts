@@ -1,4 +1,7 @@
-/** The list of calls beside the app: what the app sent itself, and what the merchant's journal knows besides. Runs in the browser, as `flow.ts` does. */
+/**
+ * The list of calls beside the app: what the app sent itself, and what the merchant's journal knows
+ * besides. Runs in the browser, as `flow.ts` does.
+ */
 
 /** A call as the list shows it; secrets are masked already. */
 export interface Call {
@@ -17,7 +20,9 @@ export interface Call {
   times: number
 }
 
-/** What was signed or verified: the values in order, by name, joined without anything between them. */
+/**
+ * What was signed or verified: the values in order, by name, joined without anything between them.
+ */
 export interface Signed {
   name: string
   string: string
@@ -40,7 +45,10 @@ export interface JournalEntry {
 const tokens = new Set(['accessToken', 'token'])
 const hidden = new Set(['securityCode', 'expiry', 'holder'])
 
-/** A copy that may be shown, also of what is masked already: tokens by their ends, a card by its first and last digits, and nothing of what else is on it. */
+/**
+ * A copy that may be shown, also of what is masked already: tokens by their ends, a card by its
+ * first and last digits, and nothing of what else is on it.
+ */
 export function masked(value: unknown, name = ''): unknown {
   if (hidden.has(name)) return '***'
   if (typeof value === 'string') {
@@ -61,8 +69,9 @@ function ends(secret: string): string {
 }
 
 /**
- * Both together, in the order of time. A call of the app to its merchant is in both: the journal adds what was signed. What else is there the gateway asked. A question that was
- * answered as the one before is counted, not shown again.
+ * Both together, in the order of time. A call of the app to its merchant is in both: the journal
+ * adds what was signed. What else is there the gateway asked. A question that was answered as the
+ * one before is counted, not shown again.
  */
 export function merged(own: readonly Call[], journal: readonly JournalEntry[]): Call[] {
   const initiations = new Map(journal.filter(({ path }) => isInitiate(path)).map((entry) => [entry.invoiceId, entry]))

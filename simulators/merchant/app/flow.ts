@@ -1,6 +1,7 @@
 /**
- * What a merchant's app does, from the log-in to the outcome. How it looks is in `look.ts`. The browser gets this file as it is compiled; it would run on a phone as well, since
- * all it needs of the place comes as arguments.
+ * What a merchant's app does, from the log-in to the outcome. How it looks is in `look.ts`. The
+ * browser gets this file as it is compiled; it would run on a phone as well, since all it needs of
+ * the place comes as arguments.
  */
 
 export type Kind = 'verification' | 'sale' | 'transfer'
@@ -69,7 +70,10 @@ export interface Place {
   gatewayUrl: string
   consumer: string
   serialNumber: string
-  /** Sends JSON and reads JSON. Without a body it is a GET. Refuses with the message of `error` where that is what came. */
+  /**
+   * Sends JSON and reads JSON. Without a body it is a GET. Refuses with the message of `error`
+   * where that is what came.
+   */
   send(url: string, body?: object): Promise<unknown>
   pause(ms: number): Promise<void>
   now(): number
@@ -97,7 +101,10 @@ export function openApp(place: Place) {
   const email = `${consumer}@example.com`
   let granted: { accessToken: string; at: number } | undefined
 
-  /** A real app logs its consumer in here; what it gets is all that the other calls want to know of who asks. */
+  /**
+   * A real app logs its consumer in here; what it gets is all that the other calls want to know of
+   * who asks.
+   */
   async function accessToken(): Promise<string> {
     if (granted === undefined || now() - granted.at > tokenGoodMs) {
       const at = now()
@@ -135,7 +142,10 @@ export function openApp(place: Place) {
     return follow(at, { accessToken: token, token: performed.session.token }, screen)
   }
 
-  /** Asks until it is over; on the way the cardholder may have to look at a page, or to choose what a transfer costs. */
+  /**
+   * Asks until it is over; on the way the cardholder may have to look at a page, or to choose what
+   * a transfer costs.
+   */
   async function follow(at: string, session: object, screen: Screen): Promise<Told> {
     let redirected = false
     let choice: Promise<string> | undefined
@@ -151,7 +161,7 @@ export function openApp(place: Place) {
       if (told.state === 'TRANSFER_FEE_REQUEST') choice ??= screen.chooseFee(told.transferFeeList!)
       // The list does not wait for ever, so the app goes on asking while the consumer thinks.
       const assignedId = await Promise.race([pause(askEveryMs), ...(choice === undefined || completed ? [] : [choice])])
-      if (assignedId === undefined) continue
+      if (typeof assignedId !== 'string') continue
       completed = true
       await send(`${at}/${encodeURIComponent(assignedId)}`, { session })
     }
@@ -187,7 +197,10 @@ const cardOf = ({ number, month, year, securityCode, holder }: Card) => ({
   holder: { printedName: holder },
 })
 
-/** The first six digits, where the app has them: the merchant may tell from them what the transfer will cost. */
+/**
+ * The first six digits, where the app has them: the merchant may tell from them what the transfer
+ * will cost.
+ */
 function binsOf({ source, destination }: Wish): object {
   const from = 'card' in source ? source.card.number : undefined
   const to = destination !== undefined && 'number' in destination ? destination.number : undefined
@@ -199,7 +212,9 @@ function binsOf({ source, destination }: Wish): object {
 
 const digitsOf = (typed: string): string => typed.replaceAll(/\D/g, '')
 
-/** Hundredths by moving the point: no amount passes through a fraction. Undefined when it is none. */
+/**
+ * Hundredths by moving the point: no amount passes through a fraction. Undefined when it is none.
+ */
 export function centisOf(typed: string): number | undefined {
   const [, units, parts = ''] = /^(\d{1,7})(?:[.,](\d{1,2}))?$/.exec(typed.trim()) ?? []
   const centis = units === undefined ? 0 : Number(units + parts.padEnd(2, '0'))

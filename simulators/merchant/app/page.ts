@@ -1,6 +1,5 @@
 import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
-import { appLook } from './look.ts'
 
 const shared = asset(new URL('../pages.css', import.meta.url))
 const style = shared + asset(new URL('./page.css', import.meta.url)) + asset(new URL('./phone.css', import.meta.url))
@@ -36,7 +35,10 @@ const cards: readonly { says: string; number: string; securityCode: string }[] =
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='9' fill='%230b6e99'/%3E%3Cpath d='M8 11h16v11H8z' fill='white'/%3E%3Cpath d='M8 14h16' stroke='%230b6e99' stroke-width='3'/%3E%3C/svg%3E"
 
-/** The page of the demo app: what it is, the phone, and the calls. Everything that moves is the script's. */
+/**
+ * The page of the demo app: what it is, the phone, and the calls. Everything that moves is the
+ * script's.
+ */
 export function appPage({ nonce, gatewayBaseUrl, endpoints, links }: AppPage): string {
   return html`<!doctype html>
     <html lang="en">
@@ -69,9 +71,7 @@ export function appPage({ nonce, gatewayBaseUrl, endpoints, links }: AppPage): s
           </section>
         </main>
         <noscript><p class="panel">The app is a script; this browser runs none. The shop works without.</p></noscript>
-        <script type="module" nonce="${nonce}">
-          ${verbatim(appLook)}
-        </script>
+        <script type="module" src="/app/look.js" nonce="${nonce}"></script>
       </body>
     </html> `.text
 }
@@ -128,7 +128,10 @@ const cardFields = (of: string): Markup =>
     <label for="${of}-holder">Name on the card</label>
     <input id="${of}-holder" name="holder" autocomplete="off" required maxlength="50" value="ADA LOVELACE" />`
 
-/** Saved cards, filled in by the script, and one to type; the fields of the latter are shown when it is chosen. */
+/**
+ * Saved cards, filled in by the script, and one to type; the fields of the latter are shown when it
+ * is chosen.
+ */
 const sourceFields = (of: string): Markup =>
   html`<fieldset class="source">
     <legend>Pay from</legend>

@@ -19,11 +19,15 @@ export interface DemoAppOptions {
 
 /** Names of this machine; any other could be a stranger's that was pointed here. */
 const hostNames = new Set(['127.0.0.1', 'localhost', 'shop.localhost'])
-const modules = ['flow.js', 'calls.js']
+/** The browser imports the first, and that the others. */
+const modules = ['look.js', 'call-list.js', 'wallet.js', 'elements.js', 'flow.js', 'calls.js']
 const relayWithinMs = 20_000
 const bodyLimitBytes = 64 * 1024
 
-/** The demo app: a page in the place of a phone. It belongs to the merchant, and so its calls of the merchant's server are of one origin. */
+/**
+ * The demo app: a page in the place of a phone. It belongs to the merchant, and so its calls of the
+ * merchant's server are of one origin.
+ */
 export function addDemoApp(app: FastifyInstance, options: DemoAppOptions): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body))
@@ -57,8 +61,9 @@ export function addDemoApp(app: FastifyInstance, options: DemoAppOptions): void 
 }
 
 /**
- * Passes a call of the app on to the gateway, and the answer back. An app on a phone calls the gateway itself; a page of another origin may not, and the gateway is not opened to pages for
- * the sake of this one. A real merchant must never do this: it would have every card in its hands.
+ * Passes a call of the app on to the gateway, and the answer back. An app on a phone calls the
+ * gateway itself; a page of another origin may not, and the gateway is not opened to pages for the
+ * sake of this one. A real merchant must never do this: it would have every card in its hands.
  */
 async function relay(
   { gatewayBaseUrl, log }: DemoAppOptions,

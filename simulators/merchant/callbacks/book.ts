@@ -2,7 +2,10 @@ import type { Clock } from '../../../src/base/clock.ts'
 import { sameText, sha1Hex } from '../../../src/base/digest.ts'
 import type { Secret } from '../../../src/base/secret.ts'
 
-/** One message of the gateway, as it came. `fields` holds what was sent, in order; of a name sent twice the last value counts. */
+/**
+ * One message of the gateway, as it came. `fields` holds what was sent, in order; of a name sent
+ * twice the last value counts.
+ */
 export interface Callback {
   /** Rises by one with each callback since the server started, from 1. */
   number: number
@@ -19,13 +22,16 @@ export interface CallbackFilter {
   orderid?: string
 }
 
-/** A merchant data field alone may have 65,536 characters, so a thousand callbacks are bounded by their size too. */
+/**
+ * A merchant data field alone may have 65,536 characters, so a thousand callbacks are bounded by
+ * their size too.
+ */
 const keptCallbacks = 1_000
 const keptCharacters = 32 * 1024 * 1024
 
 /**
- * The parts that `control` signs, in order, without the key. An absent field counts as empty text, so a callback
- * with nothing but a control can be valid: what it says is then nothing.
+ * The parts that `control` signs, in order, without the key. An absent field counts as empty text,
+ * so a callback with nothing but a control can be valid: what it says is then nothing.
  */
 export const signedParts = (fields: ReadonlyMap<string, string>): [status: string, orderid: string, clientOrderid: string] => [
   fields.get('status') ?? '',
@@ -33,13 +39,19 @@ export const signedParts = (fields: ReadonlyMap<string, string>): [status: strin
   fields.get('client_orderid') ?? '',
 ]
 
-/** `control` is the SHA-1 of the signed parts and the control key, in hex; its case does not matter. An absent control is a wrong one. */
+/**
+ * `control` is the SHA-1 of the signed parts and the control key, in hex; its case does not matter.
+ * An absent control is a wrong one.
+ */
 function controlHolds(fields: ReadonlyMap<string, string>, controlKey: Secret<string>): boolean {
   const expected = sha1Hex(signedParts(fields).join('') + controlKey.reveal())
   return sameText(expected, (fields.get('control') ?? '').toLowerCase())
 }
 
-/** The newest callbacks, in memory only: what a restart forgets, the gateway's own records still have. */
+/**
+ * The newest callbacks, in memory only: what a restart forgets, the gateway's own records still
+ * have.
+ */
 export class CallbackBook {
   readonly #kept: Callback[] = []
   #characters = 0
@@ -58,7 +70,9 @@ export class CallbackBook {
     return { received: this.#received, wrong: this.#wrong }
   }
 
-  /** Keeps the message, also one with a wrong control: whoever looks for the fault wants to see it. */
+  /**
+   * Keeps the message, also one with a wrong control: whoever looks for the fault wants to see it.
+   */
   receive(method: Callback['method'], pairs: Iterable<[string, string]>): Callback {
     const fields = new Map(pairs)
     const valid = controlHolds(fields, this.#controlKey)

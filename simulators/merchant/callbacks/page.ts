@@ -1,9 +1,9 @@
 import { signedParts, type Callback, type CallbackFilter } from './book.ts'
 import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
-import { pageScript } from './page-script.ts'
 
 const style = asset(new URL('./page.css', import.meta.url)) + asset(new URL('./table.css', import.meta.url))
+const script = asset(new URL('./live.js', import.meta.url))
 
 interface CallbacksPage {
   /** Of this one reply; the content security policy names it. */
@@ -72,7 +72,7 @@ export function callbacksPage(page: CallbacksPage): string {
           </p>
         </footer>
         <script nonce="${nonce}">
-          ${verbatim(pageScript)}
+          ${verbatim(script)}
         </script>
       </body>
     </html> `.text
@@ -179,7 +179,10 @@ function details(callback: Callback): Markup {
 
 const signedNames = ['status', 'orderid', 'client_orderid'] as const
 
-/** The expected control is not shown: the page would hand out valid controls for whatever somebody sends it. */
+/**
+ * The expected control is not shown: the page would hand out valid controls for whatever somebody
+ * sends it.
+ */
 function verdict(control: string | undefined, valid: boolean): Markup {
   if (valid) return html`The one received is valid.`
   if (control === undefined || control === '') return html`<strong class="bad">This callback has none.</strong>`
@@ -236,7 +239,10 @@ function amountOf(text: string | undefined): { whole: string; fraction: string }
   return match ? { whole: match[1]!, fraction: match[2]?.slice(1) ?? '' } : undefined
 }
 
-/** Whole and fraction stand in boxes of their own, so that the points of a column are below each other whatever the currency. */
+/**
+ * Whole and fraction stand in boxes of their own, so that the points of a column are below each
+ * other whatever the currency.
+ */
 function amount(text: string | undefined, currency: string | undefined): Markup {
   const read = amountOf(text)
   const number = read
@@ -247,7 +253,10 @@ function amount(text: string | undefined, currency: string | undefined): Markup 
   return html`${number} <span class="currency">${cut(currency ?? '')}</span>`
 }
 
-/** One click selects the whole of it; where the script runs, it is copied as well. What is cut short cannot be copied whole, so it is plain text. */
+/**
+ * One click selects the whole of it; where the script runs, it is copied as well. What is cut short
+ * cannot be copied whole, so it is plain text.
+ */
 function copyable(text: string | undefined): Markup {
   if (text === undefined || text === '') return html``
   return text.length > shownCharacters ? html`${cut(text)}` : html`<span class="copy" title="${text}">${text}</span>`

@@ -17,7 +17,10 @@ interface CallbackRoutes {
   log: Log
 }
 
-/** Takes callbacks at `/callback`, checks their control, and shows them at `/` and `/callbacks.json`. */
+/**
+ * Takes callbacks at `/callback`, checks their control, and shows them at `/` and
+ * `/callbacks.json`.
+ */
 export function addCallbacks(app: FastifyInstance, options: CallbackRoutes): void {
   const { book, clock, random } = options
   app.removeAllContentTypeParsers()

@@ -44,7 +44,10 @@ export interface TestCard {
   network: string
 }
 
-/** Scenarios of the issuer in a shopper's words, in groups; the last text is for those who know the protocol. */
+/**
+ * Scenarios of the issuer in a shopper's words, in groups; the last text is for those who know the
+ * protocol.
+ */
 // oxfmt-ignore
 export const scenarios: readonly { group: string; cards: readonly [scenario: string, says: string, more: string][] }[] = [
   { group: 'Asks you', cards: [

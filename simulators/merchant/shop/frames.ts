@@ -1,19 +1,24 @@
 import { createHash } from 'node:crypto'
 import { judgeRedirectUrl } from '../../../src/http/address.ts'
+import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
-import { methodMessage } from './order-script.ts'
 
-/** The pages inside the frames of an order: each with the content security policy it goes out with. */
+/**
+ * The pages inside the frames of an order: each with the content security policy it goes out with.
+ */
 export interface FramePage {
   html: string
   policy: string
 }
 
+const submitScript = asset(new URL('./submit.js', import.meta.url))
+const methodReturnedScript = asset(new URL('./method-returned.js', import.meta.url))
+
 const common = `default-src 'none'; base-uri 'none'; frame-ancestors 'self'`
 
 /**
- * The issuer's method with a notification URL of our own, so that we hear when it is over: of the gateway's `html`, which has the gateway's, a merchant
- * would have to wait out the ten seconds.
+ * The issuer's method with a notification URL of our own, so that we hear when it is over: of the
+ * gateway's `html`, which has the gateway's, a merchant would have to wait out the ten seconds.
  */
 export function methodFrame(
   methodUrl: string,
@@ -35,7 +40,7 @@ export function methodFrame(
           <noscript><button>Go on</button></noscript>
         </form>
         <script nonce="${nonce}">
-          ${verbatim('document.forms[0].submit()')}
+          ${verbatim(submitScript)}
         </script>`,
     ),
   }
@@ -48,13 +53,14 @@ export const methodReturned = (nonce: string): FramePage => ({
     'The check is done',
     html`<p>The check is done.</p>
       <script nonce="${nonce}">
-        ${verbatim(`parent.postMessage('${methodMessage}', location.origin)`)}
+        ${verbatim(methodReturnedScript)}
       </script>`,
   ),
 })
 
 /**
- * The gateway's `html` as it is. Its scripts have no nonce of ours; the policy names each by its hash, so that nothing else in it could run.
+ * The gateway's `html` as it is. Its scripts have no nonce of ours; the policy names each by its
+ * hash, so that nothing else in it could run.
  */
 export function challengeFrame(page: string, acsUrl: string): FramePage | undefined {
   const url = judgeRedirectUrl(acsUrl, { plainHttp: true })
@@ -63,7 +69,10 @@ export function challengeFrame(page: string, acsUrl: string): FramePage | undefi
   return { html: page, policy: `${common}; script-src ${hashes.join(' ') || `'none'`}; form-action ${url.origin}` }
 }
 
-/** The form of 1.0.2 with a TermUrl of our own; the one in the gateway's `html` would end on the gateway's page. */
+/**
+ * The form of 1.0.2 with a TermUrl of our own; the one in the gateway's `html` would end on the
+ * gateway's page.
+ */
 export function payerFrame(seen: ReadonlyMap<string, string>, termUrl: string, nonce: string): FramePage | undefined {
   const field = (name: string) => seen.get(`tds-pareq-form-${name}`) ?? ''
   const url = judgeRedirectUrl(field('acs-url'), { plainHttp: true })
@@ -78,13 +87,16 @@ export function payerFrame(seen: ReadonlyMap<string, string>, termUrl: string, n
           <noscript><button>Go on to your bank</button></noscript>
         </form>
         <script nonce="${nonce}">
-          ${verbatim('document.forms[0].submit()')}
+          ${verbatim(submitScript)}
         </script>`,
     ),
   }
 }
 
-/** Back from the bank; the page around goes on by itself. Without scripts its own link does, since nothing in the sandboxed frame may. */
+/**
+ * Back from the bank; the page around goes on by itself. Without scripts its own link does, since
+ * nothing in the sandboxed frame may.
+ */
 export const bankReturned: FramePage = {
   policy: common,
   html: framed(

@@ -14,7 +14,10 @@ interface FrontPage {
   complaint?: string
 }
 
-/** One form, no script: what is chosen is shown by style alone, so it is there at once and works everywhere. */
+/**
+ * One form, no script: what is chosen is shown by style alone, so it is there at once and works
+ * everywhere.
+ */
 export function frontPage({ nonce, links, cards, complaint }: FrontPage): string {
   const networks = ['visa', 'mastercard']
   return shopPage(
@@ -113,7 +116,9 @@ function choice(name: string, value: string, shown: Markup, isFirst: boolean): M
   >`
 }
 
-/** Scenarios that the issuer does not list are left out, so that nothing is offered that cannot be. */
+/**
+ * Scenarios that the issuer does not list are left out, so that nothing is offered that cannot be.
+ */
 function groupOf({ group, cards: rows }: (typeof scenarios)[number], cards: readonly TestCard[]): Markup {
   const there = rows.filter(([scenario]) => cards.some((card) => card.scenario === scenario))
   if (there.length === 0) return html``

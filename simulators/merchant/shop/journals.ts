@@ -6,7 +6,10 @@ import { shownFields, signedBy, statusInWords, toneOf, type Field, type Lane, ty
 import { legacyField, toneOfStatus } from './reading.ts'
 import type { Secret } from '../../../src/base/secret.ts'
 
-/** The other programs' own notes of an order, read as arrows. They mask card data when they write; nothing here could unmask it. */
+/**
+ * The other programs' own notes of an order, read as arrows. They mask card data when they write;
+ * nothing here could unmask it.
+ */
 
 export interface Journals {
   directoryServerUrl: string
@@ -31,7 +34,10 @@ interface Line {
 
 const timeoutMs = 2_000
 
-/** A journal that cannot be read leaves a gap in the picture, not an error on the page; it is undefined. */
+/**
+ * A journal that cannot be read leaves a gap in the picture, not an error on the page; it is
+ * undefined.
+ */
 async function read<T>(url: URL): Promise<T[] | undefined> {
   try {
     const reply = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) })
@@ -141,7 +147,10 @@ interface IsoRow {
   tags?: Readonly<Record<string, { means: string }>>
 }
 
-/** A field with its meaning; one made of tags, which the acquirer notes as it came (62) or masked (48), as one row a tag. */
+/**
+ * A field with its meaning; one made of tags, which the acquirer notes as it came (62) or masked
+ * (48), as one row a tag.
+ */
 function explained(number: string, value: string): Field[] {
   const row = (isoFields as Readonly<Record<string, IsoRow>>)[number]
   const tags = row?.tags === undefined ? [] : number === '48' ? maskedTags(value) : tagsOf(value)

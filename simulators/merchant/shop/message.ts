@@ -5,7 +5,10 @@ import { saleRequest } from '../../../src/spec/gateway/sale.ts'
 import { statusReply, statusRequest } from '../../../src/spec/gateway/status.ts'
 import { uploadCresRequest, uploadMethodRequest, uploadParesRequest } from '../../../src/spec/gateway/upload.ts'
 
-/** What the time line of an order is made of: one arrow each. Card data is masked before it gets here. */
+/**
+ * What the time line of an order is made of: one arrow each. Card data is masked before it gets
+ * here.
+ */
 
 export const lanes = ['shopper', 'merchant', 'gateway', 'directory', 'issuer', 'acquirer'] as const
 export type Lane = (typeof lanes)[number]

@@ -1,12 +1,12 @@
 import { asset } from '../../../src/http/asset.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
 import { networkBadge, shopPage } from './frame.ts'
-import { orderScript } from './order-script.ts'
 import type { Message } from './message.ts'
 import type { ShopOrder } from './order.ts'
 import { story } from './story.ts'
 
 const style = asset(new URL('./order.css', import.meta.url)) + asset(new URL('./story.css', import.meta.url))
+const script = asset(new URL('./order-live.js', import.meta.url))
 
 interface OrderPage {
   nonce: string
@@ -28,7 +28,7 @@ export function orderPage(page: OrderPage): string {
       links,
       title,
       style,
-      script: orderScript,
+      script,
       // Not while somebody types into a frame.
       ...(page.isSettled || order.mode === 'challenge' || order.mode === 'payer'
         ? {}

@@ -24,7 +24,10 @@ interface Browser {
   ip: string
 }
 
-/** Everything an order needs around it. `base` is the shop's own address, as the shopper's browser has it. */
+/**
+ * Everything an order needs around it. `base` is the shop's own address, as the shopper's browser
+ * has it.
+ */
 export interface OrderWorld {
   account: GatewayAccount
   callbackUrl: string
@@ -41,9 +44,11 @@ const idle = new Set(['method', 'challenge', 'payer'])
 const finals = new Set(['approved', 'declined', 'error', 'filtered'])
 
 /**
- * One payment from the merchant's side. *paying*: the gateway is at work. *method*: the browser is to run the issuer's method and tell about itself.
- * *challenge*: the issuer's page is shown. *payer*: the same with an issuer of 1.0.2. *away*: the shopper is on the gateway's own pages. *over*: there is an outcome, or the sale was refused.
- * What a status reply says changes it, and the shopper's return from *away*; *over* is never left.
+ * One payment from the merchant's side. *paying*: the gateway is at work. *method*: the browser is
+ * to run the issuer's method and tell about itself. *challenge*: the issuer's page is shown.
+ * *payer*: the same with an issuer of 1.0.2. *away*: the shopper is on the gateway's own pages.
+ * *over*: there is an outcome, or the sale was refused. What a status reply says changes it, and
+ * the shopper's return from *away*; *over* is never left.
  */
 export class ShopOrder {
   readonly id: string
@@ -184,7 +189,9 @@ export class ShopOrder {
     await this.#upload('cres', { cres })
   }
 
-  /** The browser is back from an issuer of 1.0.2. What its answer is worth, the gateway finds out. */
+  /**
+   * The browser is back from an issuer of 1.0.2. What its answer is worth, the gateway finds out.
+   */
   async paresReturned(form: URLSearchParams): Promise<void> {
     const [paRes, md] = [form.get('PaRes'), form.get('MD') ?? '']
     const read = paresRead(paRes)
@@ -192,7 +199,10 @@ export class ShopOrder {
     if (paRes !== null) await this.#upload('pares', { paRes, md })
   }
 
-  /** The browser is back from the gateway's own pages. What it brings is worth something because of its control alone. */
+  /**
+   * The browser is back from the gateway's own pages. What it brings is worth something because of
+   * its control alone.
+   */
   returned(fields: ReadonlyMap<string, string>): boolean {
     const parts = ['status', 'orderid', 'client_orderid'].map((name) => ({ name, value: fields.get(name) ?? '' }))
     const signed = signedBy(this.#world.account.controlKey, parts, fields.get('control') ?? '')

@@ -3,7 +3,10 @@ import { pareq, pares, vereq, veres, legacyError, type LegacyTable } from '../..
 import { elementsInParam, secretPlaces } from '../../three-d-secure/legacy-elements.ts'
 import { shownFields, statusInWords, type Field, type Message, type Tone } from './message.ts'
 
-/** What a merchant can make out in the messages that only pass through his hands. For the picture alone: the outcome is the gateway's to tell. */
+/**
+ * What a merchant can make out in the messages that only pass through his hands. For the picture
+ * alone: the outcome is the gateway's to tell.
+ */
 
 /** Where an order stands; ShopOrder says what each means. */
 export type Mode = 'paying' | 'method' | 'challenge' | 'payer' | 'away' | 'over'

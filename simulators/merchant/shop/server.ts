@@ -34,7 +34,10 @@ interface Shop {
 }
 
 const keptOrders = 200
-/** Names of this machine under which the shop may be opened; any other could be a stranger's name that was pointed here. */
+/**
+ * Names of this machine under which the shop may be opened; any other could be a stranger's name
+ * that was pointed here.
+ */
 const hostNames = new Set(['127.0.0.1', 'localhost', 'shop.localhost'])
 
 interface Kept {
@@ -43,8 +46,9 @@ interface Kept {
 }
 
 /**
- * The shop: a merchant with a page, for people who want to see a payment. Orders are in memory, under ids that nobody guesses; there are no cookies, since
- * browsers withhold those when a bank's page posts back.
+ * The shop: a merchant with a page, for people who want to see a payment. Orders are in memory,
+ * under ids that nobody guesses; there are no cookies, since browsers withhold those when a bank's
+ * page posts back.
  */
 export async function startShop(options: ShopOptions): Promise<Shop> {
   const orders = new Map<string, Kept>()

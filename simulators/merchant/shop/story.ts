@@ -1,7 +1,10 @@
 import { html, type Markup } from '../../../src/http/page.ts'
 import { lanes, type Field, type Lane, type Message, type Signed } from './message.ts'
 
-/** The time line: a sequence diagram for those who see it, an ordered list of messages for those who hear it. */
+/**
+ * The time line: a sequence diagram for those who see it, an ordered list of messages for those who
+ * hear it.
+ */
 
 const laneNames: Readonly<Record<Lane, readonly [name: string, short: string]>> = {
   shopper: ['Shopper', 'Shopper'],

@@ -31,7 +31,10 @@ const freshMs = 200
 const settlesMs = 2_000
 const settlesAtLastMs = 20_000
 
-/** The story of one order, gathered from everybody who wrote a part of it. Once nothing more can come it is kept as it is, since journals forget. */
+/**
+ * The story of one order, gathered from everybody who wrote a part of it. Once nothing more can
+ * come it is kept as it is, since journals forget.
+ */
 export class Telling {
   readonly #order: ShopOrder
   readonly #parts: Parts
@@ -113,8 +116,9 @@ export class Telling {
 }
 
 /**
- * One story out of the notes of many: by time, and within a millisecond what starts something comes before what the others noted, and what ends it after:
- * the issuer's page follows the result that it waited for. The order within one journal is never changed.
+ * One story out of the notes of many: by time, and within a millisecond what starts something comes
+ * before what the others noted, and what ends it after: the issuer's page follows the result that
+ * it waited for. The order within one journal is never changed.
  */
 function inOrder(journals: readonly (readonly Message[])[]): Message[] {
   const waiting = journals.map((one) => [...one])

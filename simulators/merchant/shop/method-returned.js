@@ -1,0 +1,1 @@
+parent.postMessage('three-d-secure method returned', location.origin)
