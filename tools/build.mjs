@@ -1,4 +1,5 @@
-// Installs what the lock file names, when it changed, and compiles. Needs nothing but Node and npm: it runs before any dependency is there.
+// Installs what the lock file names, when it changed, and compiles. Needs nothing but Node and npm:
+// it runs before any dependency is there.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -28,7 +29,10 @@ function install() {
   writeFileSync(stamp, lock)
 }
 
-/** `npx tollgate` looks in node_modules/.bin, where npm puts the commands of dependencies but not the project's own. */
+/**
+ * `npx tollgate` looks in node_modules/.bin, where npm puts the commands of dependencies but not
+ * the project's own.
+ */
 function linkCommand() {
   const link = join(root, 'node_modules', '.bin', 'tollgate')
   mkdirSync(dirname(link), { recursive: true })
@@ -44,11 +48,13 @@ function compile() {
   )
 }
 
-/** What pages send to the browser as it is: it lies beside its page here, and so it does in dist. */
+/**
+ * What pages send to the browser as it is: it lies beside its page here, and so it does in dist.
+ */
 function copyAssets() {
   for (const folder of ['src', 'simulators']) {
     for (const name of readdirSync(join(root, folder), { recursive: true })) {
-      if (!/\.(?:js|css)$/.test(name)) continue
+      if (!/\.(?:js|css|svg)$/.test(name)) continue
       const file = join(folder, name)
       const module = file.replace(/\.js$/, '.ts')
       if (module !== file && existsSync(join(root, module))) fail(`${file} would overwrite what ${module} compiles to.`)

@@ -18,3 +18,6 @@ export const ownPolicy = (nonce: string, formAction: "'self'" | "'none'"): strin
 
 export const plain = (reply: FastifyReply, status: number, text: string): FastifyReply =>
   reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text)
+
+/** A picture in the address itself, so that the browser asks nobody for it. */
+export const iconOf = (svg: string): string => `data:image/svg+xml,${encodeURIComponent(svg)}`

@@ -74,14 +74,14 @@ function tryPanel({ operation, paths, path, values, json, need }: OperationPage)
       <label
         ><code>${'endpoint or group'}</code>
         <select name="_path">
-          ${paths.map(([one, name]) => html`<option value="${one}" ${one === path ? html`selected` : ''}>${name} · ${one}</option>`)}
+          ${paths.map(([one, name]) => option(one, `${name} · ${one}`, one === path))}
         </select></label
       >
       <label
         ><code>reply as</code>
         <select name="_json">
           <option value="">form text</option>
-          <option value="yes" ${json ? html`selected` : ''}>JSON</option>
+          ${option('yes', 'JSON', json)}
         </select></label
       >
     </div>
@@ -151,6 +151,17 @@ function shown(table: Table, name: string, value: string): string {
   return guard === 'card' ? (value.length > 8 ? mask(value) : '***') : value
 }
 
+const option = (value: string, says: string, isChosen: boolean): Markup =>
+  html`<option value="${value}" ${isChosen ? html`selected` : ''}>${says}</option>`
+
+const cut = (value: string): string => (value.length > 400 ? `${value.slice(0, 400)} …` : value)
+
+const pairRow = (name: string, value: string, means: string | undefined): Markup[] => [
+  html`<code>${name}</code>`,
+  html`<code>${value}</code>`,
+  html`${means}`,
+]
+
 function sentPanel({ operation }: OperationPage, { url, pairs, status, type, body, reply, next }: Sent): Markup {
   const { request, reply: replied } = operationRow(operation)
   const meaning = (name: string) => ({ ...refusalFields, ...replied })[name]?.means
@@ -161,7 +172,7 @@ function sentPanel({ operation }: OperationPage, { url, pairs, status, type, bod
       <span class="${refused ? 'bad' : 'good'}">${reply.find(([name]) => name === 'type')?.[1] ?? `HTTP ${status}`}</span>
     </h2>
     <p class="quiet">HTTP ${status}, <code>${type}</code></p>
-    ${rowsOf(reply.map(([name, value]) => [html`<code>${name}</code>`, html`<code>${value.length > 400 ? `${value.slice(0, 400)} …` : value}</code>`, html`${meaning(name)}`]))}
+    ${rowsOf(reply.map(([name, value]) => pairRow(name, cut(value), meaning(name))))}
     ${
       next.length > 0 ? html`<p class="buttons">Next: ${next.map(([name, href]) => html`<a href="${href}">${name}</a>`)}</p>` : ''
     }
@@ -172,7 +183,7 @@ function sentPanel({ operation }: OperationPage, { url, pairs, status, type, bod
     <details>
       <summary>The request</summary>
       <p><code>POST ${url}</code></p>
-      ${rowsOf(pairs.map(([name, value]) => [html`<code>${name}</code>`, html`<code>${shown(request, name, value)}</code>`, html`${request[name]?.means}`]))}
+      ${rowsOf(pairs.map(([name, value]) => pairRow(name, shown(request, name, value), request[name]?.means)))}
     </details>
   </section>`
 }

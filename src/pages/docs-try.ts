@@ -10,11 +10,21 @@ import { operationNames, operationRow, type Operation } from '../spec/gateway/op
 /** What an operation is about and has to be there first. */
 export type Need = 'payment' | 'preauth' | 'card reference' | 'method' | 'challenge' | 'payer'
 
-// oxfmt-ignore
 export const needOf: Partial<Record<Operation, Need>> = {
-  'make-rebill-sale': 'card reference', 'make-rebill-preauth': 'card reference', 'make-rebill': 'card reference', 'get-card-info': 'card reference',
-  capture: 'preauth', return: 'payment', void: 'payment', 'create-card-ref': 'payment', 'create-card-ref-v4': 'payment', status: 'payment', 'status-v4': 'payment',
-  'upload-method-url-result': 'method', 'upload-cres-result': 'challenge', 'upload-pares-result': 'payer',
+  'make-rebill-sale': 'card reference',
+  'make-rebill-preauth': 'card reference',
+  'make-rebill': 'card reference',
+  'get-card-info': 'card reference',
+  capture: 'preauth',
+  return: 'payment',
+  void: 'payment',
+  'create-card-ref': 'payment',
+  'create-card-ref-v4': 'payment',
+  status: 'payment',
+  'status-v4': 'payment',
+  'upload-method-url-result': 'method',
+  'upload-cres-result': 'challenge',
+  'upload-pares-result': 'payer',
 }
 
 /** Who tries: the merchant of the sandbox. */

@@ -32,6 +32,9 @@ export interface DocsParts {
 /** Names of this machine; any other could be a stranger's that was pointed here. */
 const hostNames = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]+)?$/i
 
+const nothing = html`<h1>There is no such page</h1>
+  <p class="lead">All operations are at <a href="/docs">/docs</a>.</p>`
+
 export function docsRoutes(parts: DocsParts): Route[] {
   const { random } = parts
   const files = referenceFiles()
@@ -40,7 +43,7 @@ export function docsRoutes(parts: DocsParts): Route[] {
       ? handle(request)
       : plain(421, 'This is the reference of a sandbox; open it as 127.0.0.1 or localhost')
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, handle: guarded(handle) })
-  const missing = () => docsPage(random, 404, 'Not found', html`<h1>There is no such page</h1><p class="lead">All operations are at <a href="/docs">/docs</a>.</p>`) // oxfmt-ignore
+  const missing = () => docsPage(random, 404, 'Not found', nothing)
   const index = () => docsPage(random, 200, 'Reference', indexContent(parts))
   return [
     get('/docs', index),

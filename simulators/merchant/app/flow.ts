@@ -97,7 +97,7 @@ interface Begun {
 }
 
 export function openApp(place: Place) {
-  const { merchantUrl, gatewayUrl, consumer, serialNumber, send, pause, now } = place
+  const { merchantUrl, gatewayUrl, consumer, serialNumber, send, now } = place
   const email = `${consumer}@example.com`
   let granted: { accessToken: string; at: number } | undefined
 
@@ -139,35 +139,35 @@ export function openApp(place: Place) {
       transaction,
       ...fundsOf(wish),
     })) as { session: { token: string } }
-    return follow(at, { accessToken: token, token: performed.session.token }, screen)
-  }
-
-  /**
-   * Asks until it is over; on the way the cardholder may have to look at a page, or to choose what
-   * a transfer costs.
-   */
-  async function follow(at: string, session: object, screen: Screen): Promise<Told> {
-    let redirected = false
-    let choice: Promise<string> | undefined
-    let completed = false
-    for (;;) {
-      const told = (await send(`${at}/status`, { session })) as Told
-      screen.state(told.state)
-      if (told.state === 'APPROVED' || told.state === 'DECLINED') return told
-      if (told.state === 'REDIRECT_REQUEST' && !redirected) {
-        redirected = true
-        screen.redirect(told.redirectUrl!)
-      }
-      if (told.state === 'TRANSFER_FEE_REQUEST') choice ??= screen.chooseFee(told.transferFeeList!)
-      // The list does not wait for ever, so the app goes on asking while the consumer thinks.
-      const assignedId = await Promise.race([pause(askEveryMs), ...(choice === undefined || completed ? [] : [choice])])
-      if (typeof assignedId !== 'string') continue
-      completed = true
-      await send(`${at}/${encodeURIComponent(assignedId)}`, { session })
-    }
+    return follow(place, at, { accessToken: token, token: performed.session.token }, screen)
   }
 
   return { consumer, savedCards, run }
+}
+
+/**
+ * Asks until it is over; on the way the cardholder may have to look at a page, or to choose what
+ * a transfer costs.
+ */
+async function follow({ send, pause }: Place, at: string, session: object, screen: Screen): Promise<Told> {
+  let redirected = false
+  let choice: Promise<string> | undefined
+  let completed = false
+  for (;;) {
+    const told = (await send(`${at}/status`, { session })) as Told
+    screen.state(told.state)
+    if (told.state === 'APPROVED' || told.state === 'DECLINED') return told
+    if (told.state === 'REDIRECT_REQUEST' && !redirected) {
+      redirected = true
+      screen.redirect(told.redirectUrl!)
+    }
+    if (told.state === 'TRANSFER_FEE_REQUEST') choice ??= screen.chooseFee(told.transferFeeList!)
+    // The list does not wait for ever, so the app goes on asking while the consumer thinks.
+    const assignedId = await Promise.race([pause(askEveryMs), ...(choice === undefined || completed ? [] : [choice])])
+    if (typeof assignedId !== 'string') continue
+    completed = true
+    await send(`${at}/${encodeURIComponent(assignedId)}`, { session })
+  }
 }
 
 /** As perform wants it; a verification has another name for the card. */

@@ -1,5 +1,6 @@
 import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
+import { iconOf } from '../sending.ts'
 
 const shared = asset(new URL('../pages.css', import.meta.url))
 const style = shared + asset(new URL('./page.css', import.meta.url)) + asset(new URL('./phone.css', import.meta.url))
@@ -32,8 +33,7 @@ const cards: readonly { says: string; number: string; securityCode: string }[] =
   { says: 'No money left',        number: '5555555555554444', securityCode: '116' },
 ]
 
-const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='9' fill='%230b6e99'/%3E%3Cpath d='M8 11h16v11H8z' fill='white'/%3E%3Cpath d='M8 14h16' stroke='%230b6e99' stroke-width='3'/%3E%3C/svg%3E"
+const icon = iconOf(asset(new URL('./mark.svg', import.meta.url)))
 
 /**
  * The page of the demo app: what it is, the phone, and the calls. Everything that moves is the
@@ -100,11 +100,12 @@ const money = (id: string, value: string): Markup =>
       <input id="${id}" name="amount" inputmode="decimal" autocomplete="off" value="${value}" required /> <span>USD</span>
     </p>`
 
+const chip = ({ says, number, securityCode }: (typeof cards)[number]): Markup =>
+  html`<button type="button" class="chip" data-number="${number}" data-code="${securityCode}">${says}</button>`
+
 /** The fields of a card; the sandbox's acquirer goes by the security code. */
 const cardFields = (of: string): Markup =>
-  html`<div class="chips" role="group" aria-label="Cards to try">
-      ${cards.map(({ says, number, securityCode }) => html`<button type="button" class="chip" data-number="${number}" data-code="${securityCode}">${says}</button>`)}
-    </div>
+  html`<div class="chips" role="group" aria-label="Cards to try">${cards.map(chip)}</div>
     <label for="${of}-number">Card number</label>
     <input id="${of}-number" name="number" inputmode="numeric" autocomplete="off" required value="4111 1111 1111 1111" />
     <div class="pair">

@@ -1,9 +1,11 @@
+import { iconOf } from '../sending.ts'
 import { signedParts, type Callback, type CallbackFilter } from './book.ts'
 import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 
 const style = asset(new URL('./page.css', import.meta.url)) + asset(new URL('./table.css', import.meta.url))
 const script = asset(new URL('./live.js', import.meta.url))
+const icon = iconOf(asset(new URL('./mark.svg', import.meta.url)))
 
 interface CallbacksPage {
   /** Of this one reply; the content security policy names it. */
@@ -35,10 +37,7 @@ export function callbacksPage(page: CallbacksPage): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>Callbacks · ${page.login}</title>
-        <link
-          rel="icon"
-          href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e99'/%3E%3Cpath d='M4 8.5l2.6 2.6L12 5.5' stroke='white' stroke-width='2' fill='none'/%3E%3C/svg%3E"
-        />
+        <link rel="icon" href="${icon}" />
         <noscript><meta http-equiv="refresh" content="10" /></noscript>
         <style nonce="${nonce}">
           ${verbatim(style)}

@@ -1,4 +1,5 @@
-import { html, verbatim, type Markup } from '../../../src/http/page.ts'
+import { asset } from '../../../src/http/asset.ts'
+import { verbatim, type Markup } from '../../../src/http/page.ts'
 
 /** What there is to buy, and what there is to pay with. */
 
@@ -10,30 +11,14 @@ export interface Product {
   picture: Markup
 }
 
-const picture = (shapes: string): Markup =>
-  html`<svg viewBox="0 4 160 92" preserveAspectRatio="xMidYMid slice" aria-hidden="true" focusable="false">
-    ${verbatim(shapes)}
-  </svg>`
+const picture = (name: string): Markup => verbatim(asset(new URL(name, import.meta.url)))
 
 // oxfmt-ignore
 export const products: readonly Product[] = [
-  { id: 'key', name: 'Idempotency key', says: 'Turn it twice: it still opens once.', prices: { USD: '24.00', EUR: '22.00' }, picture: picture(
-    `<rect width="160" height="100" fill="#e9d8b4"/><circle cx="80" cy="50" r="60" fill="#f3e7cc"/><g transform="rotate(-24 80 50)">
-    <rect x="62" y="45" width="66" height="10" rx="2" fill="#b07d1f"/><path d="M104 55h8v12h-8zM118 55h8v17h-8z" fill="#b07d1f"/>
-    <circle cx="48" cy="50" r="22" fill="#c8922b"/><circle cx="48" cy="50" r="12" fill="#f3e7cc"/><path d="M31 41a19 19 0 0 1 26-8" stroke="#e8c373" stroke-width="4" fill="none" stroke-linecap="round"/></g>`) },
-  { id: 'duck', name: 'PCI rubber duck', says: 'Listens to everything, stores nothing.', prices: { USD: '15.99', EUR: '14.99' }, picture: picture(
-    `<rect width="160" height="100" fill="#bfdfe6"/><path d="M0 74q20-8 40 0t40 0 40 0 40 0v26H0z" fill="#86bfcd"/>
-    <path d="M44 62c0-10 8-12 18-10 10 3 18 1 20-4-10-6-12-34 10-34 22 0 22 24 12 32 10 6 12 34-18 36H70c-18 0-26-8-26-20z" fill="#f2b632"/>
-    <path d="M106 30l16 4-15 8z" fill="#d9682b"/><circle cx="97" cy="27" r="4" fill="#2b2f36"/><circle cx="98.500" cy="25.500" r="1.300" fill="#fff"/>
-    <path d="M60 66c8 8 22 8 28-2" stroke="#d1921a" stroke-width="4" fill="none" stroke-linecap="round"/><path d="M0 84q20-8 40 0t40 0 40 0 40 0v16H0z" fill="#6aa9b9"/>`) },
-  { id: 'lamp', name: 'Toll barrier lamp', says: 'Glows green when approved, declines politely.', prices: { USD: '129.00', EUR: '119.00' }, picture: picture(
-    `<rect width="160" height="100" fill="#2c3a4b"/><circle cx="50" cy="42" r="34" fill="#3b4d62"/><circle cx="50" cy="42" r="24" fill="#51687f"/><rect x="38" y="56" width="24" height="34" rx="3" fill="#e8e4da"/>
-    <rect x="34" y="88" width="92" height="5" rx="2" fill="#1b2530"/><circle cx="50" cy="42" r="13" fill="#6fe08d"/><circle cx="46" cy="38" r="4" fill="#c9f7d3"/>
-    <g transform="rotate(-16 50 66)"><rect x="50" y="61" width="92" height="10" rx="5" fill="#fff"/><path d="M66 61h14l-6 10H60zM94 61h14l-6 10H88zM122 61h14l-6 10h-14z" fill="#d64545"/></g>`) },
-  { id: 'mug', name: 'Reconciliation mug', says: 'Both sides agree: it is empty.', prices: { USD: '10.42', EUR: '9.80' }, picture: picture(
-    `<rect width="160" height="100" fill="#e3d3dd"/><ellipse cx="78" cy="90" rx="46" ry="5" fill="#cdb6c4"/><path d="M104 36h12a16 16 0 0 1 0 34h-12" fill="none" stroke="#7a4a66" stroke-width="8"/>
-    <path d="M46 26h62v48a14 14 0 0 1-14 14H60a14 14 0 0 1-14-14z" fill="#8f5a7a"/><ellipse cx="77" cy="26" rx="31" ry="6" fill="#5d3650"/>
-    <path d="M62 50h30M62 60h30" stroke="#f4e9f0" stroke-width="5" stroke-linecap="round"/><path d="M66 19c-3-4 3-6 0-10M86 19c-3-4 3-6 0-10" stroke="#fff" stroke-width="3" fill="none" stroke-linecap="round"/>`) },
+  { id: 'key',  name: 'Idempotency key',    says: 'Turn it twice: it still opens once.',           prices: { USD: '24.00',  EUR: '22.00'  }, picture: picture('./key.svg') },
+  { id: 'duck', name: 'PCI rubber duck',    says: 'Listens to everything, stores nothing.',        prices: { USD: '15.99',  EUR: '14.99'  }, picture: picture('./duck.svg') },
+  { id: 'lamp', name: 'Toll barrier lamp',  says: 'Glows green when approved, declines politely.', prices: { USD: '129.00', EUR: '119.00' }, picture: picture('./lamp.svg') },
+  { id: 'mug',  name: 'Reconciliation mug', says: 'Both sides agree: it is empty.',                prices: { USD: '10.42',  EUR: '9.80'   }, picture: picture('./mug.svg') },
 ]
 
 /** As the issuer lists it at /test-cards.json. */

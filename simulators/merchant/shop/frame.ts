@@ -1,5 +1,6 @@
 import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
+import { iconOf } from '../sending.ts'
 
 /** What every page of the shop has around it. */
 export interface Frame {
@@ -16,16 +17,10 @@ export interface Frame {
 const shared = asset(new URL('../pages.css', import.meta.url))
 const shopName = 'The Loopback Shop'
 
-const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%230b6e99'/%3E%3Cpath d='M9 13h14l-1.500 11h-11z' fill='white'/%3E%3Cpath d='M12.500 15v-4a3.500 3.500 0 0 1 7 0v4' stroke='white' stroke-width='2' fill='none'/%3E%3C/svg%3E"
-const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true">
-  <rect width="32" height="32" rx="8" fill="#0b6e99" />
-  <path d="M9 13h14l-1.500 11h-11z" fill="#fff" />
-  <path d="M12.500 15v-4a3.500 3.500 0 0 1 7 0v4" stroke="#fff" stroke-width="2" fill="none" />
-</svg>`
+const mark = asset(new URL('./mark.svg', import.meta.url))
 
 export function shopPage({ nonce, title, style, script, links, head, isFront }: Frame, content: Markup): string {
-  const name = html`${mark} ${shopName}`
+  const name = html`${verbatim(mark)} ${shopName}`
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -34,7 +29,7 @@ export function shopPage({ nonce, title, style, script, links, head, isFront }: 
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
         <title>${title} · ${shopName}</title>
-        <link rel="icon" href="${icon}" />
+        <link rel="icon" href="${iconOf(mark)}" />
         ${head}
         <style nonce="${nonce}">
           ${verbatim(shared + style)}
@@ -57,10 +52,9 @@ export function shopPage({ nonce, title, style, script, links, head, isFront }: 
     </html> `.text
 }
 
-// oxfmt-ignore
 const badges: Readonly<Record<string, Markup>> = {
-  visa: html`<svg viewBox="0 0 30 20" aria-hidden="true"><rect width="30" height="20" rx="3" fill="#1a3f8f" /><path d="M5 6l3 8h2l3-8M16 6l-1 8M19 13q5 1.500 5-1t-3-2.500 4-3" stroke="#fff" stroke-width="1.700" fill="none" /></svg>`,
-  mastercard: html`<svg viewBox="0 0 30 20" aria-hidden="true"><rect width="30" height="20" rx="3" fill="#23272e" /><circle cx="12" cy="10" r="6" fill="#e8443a" /><circle cx="18" cy="10" r="6" fill="#f3a73b" fill-opacity=".85" /></svg>`,
+  visa: verbatim(asset(new URL('./visa.svg', import.meta.url))),
+  mastercard: verbatim(asset(new URL('./mastercard.svg', import.meta.url))),
 }
 const names: Readonly<Record<string, string>> = { visa: 'Visa', mastercard: 'Mastercard' }
 

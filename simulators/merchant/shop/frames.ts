@@ -65,7 +65,8 @@ export const methodReturned = (nonce: string): FramePage => ({
 export function challengeFrame(page: string, acsUrl: string): FramePage | undefined {
   const url = judgeRedirectUrl(acsUrl, { plainHttp: true })
   if (!(url instanceof URL)) return undefined
-  const hashes = Array.from(page.matchAll(/<script>([^]*?)<\/script>/g), ([, script = '']) => `'sha256-${createHash('sha256').update(script, 'utf8').digest('base64')}'`) // oxfmt-ignore
+  const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script = '']) => script)
+  const hashes = scripts.map((script) => `'sha256-${createHash('sha256').update(script, 'utf8').digest('base64')}'`)
   return { html: page, policy: `${common}; script-src ${hashes.join(' ') || `'none'`}; form-action ${url.origin}` }
 }
 

@@ -46,7 +46,7 @@ export function frontPage({ nonce, links, cards, complaint }: FrontPage): string
               </optgroup>
             </select>
             <p class="explain about-plain">No issuer is asked before the acquirer is.</p>
-            ${scenarios.flatMap((group) => group.cards).map(([scenario, , more]) => html`<p class="explain about-${slug(scenario)}">${more}</p>`)}
+            ${scenarios.flatMap((group) => group.cards.map(explanation))}
           </fieldset>
           <div class="row pair">
             <fieldset>
@@ -89,6 +89,9 @@ export function frontPage({ nonce, links, cards, complaint }: FrontPage): string
 
 /** A name that can be a class. */
 const slug = (scenario: string): string => scenario.replaceAll('.', '-')
+
+const explanation = ([scenario, , more]: readonly [string, string, string]): Markup =>
+  html`<p class="explain about-${slug(scenario)}">${more}</p>`
 
 /** The explanation of the card that is chosen. */
 const explained = ['plain', ...scenarios.flatMap((group) => group.cards.map(([scenario]) => scenario))]

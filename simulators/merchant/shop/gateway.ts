@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../src/base/log.ts'
 import type { Secret } from '../../../src/base/secret.ts'
 import { decimalToMinor } from '../../../src/base/money.ts'
-import { signedBy, type Field, type Signed } from './message.ts'
+import { shownFields, signedBy, toneOf, type Field, type Note, type Signed } from './message.ts'
 
 /** The calls a merchant makes at the gateway: a form, its control, and a reply of pairs. */
 
@@ -84,4 +84,34 @@ export async function send({ url, pairs }: Call): Promise<Map<string, string>> {
       ['error-message', `The gateway cannot be reached: ${reasonOf(thrown)}`],
     ])
   }
+}
+
+/** A call as the story shows it. */
+export const askedWith = ({ name, url, pairs, signed }: Call): Note => ({
+  from: 'merchant',
+  to: 'gateway',
+  via: 'gateway API',
+  name,
+  address: `POST ${url}`,
+  fields: shownFields(pairs),
+  signed,
+})
+
+/** A reply as the story shows it. What is still to do says more than the status does. */
+export function answeredWith(reply: ReadonlyMap<string, string>): Note {
+  const type = reply.get('type') ?? 'no reply'
+  const isRefused = type !== 'async-response' && type !== 'status-response'
+  const note = {
+    from: 'gateway',
+    to: 'merchant',
+    via: 'gateway API',
+    name: type,
+    isReply: true,
+    fields: shownFields(reply),
+  } as const
+  if (isRefused)
+    return { ...note, says: [reply.get('error-code'), reply.get('error-message')].filter(Boolean).join(' '), tone: 'bad' }
+  const todo = type === 'status-response' ? reply.get('tds-status') : undefined
+  if (todo !== undefined) return { ...note, says: todo, tone: 'wait' }
+  return { ...note, says: reply.get('status') ?? '', tone: toneOf(reply.get('status')) }
 }

@@ -113,16 +113,20 @@ function wordsOf(type: string, { notice, triesLeft, action, ...fields }: Record<
 }
 
 function described(type: string, name: string, value: unknown): Field {
-  const layout: Readonly<Record<string, { means: string }>> | undefined = Object.entries(messageRows).find(([one]) => one === type)?.[1].fields // oxfmt-ignore
-  const row = layout?.[name]
+  const message = Object.entries(messageRows).find(([one]) => one === type)?.[1]
+  const fields: Readonly<Record<string, { means: string }>> = message?.fields ?? {}
+  const row = fields[name]
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return row ? { name, value: text, means: row.means } : legacyField(type, name, text)
 }
 
+// oxfmt-ignore
 const purposes: Readonly<Record<string, string>> = {
-  '1200': 'sale', '1201': 'sale, repeated', '1210': 'answer', '1100': 'authorisation', '1101': 'authorisation, repeated', '1110': 'answer',
-  '1220': 'capture', '1221': 'capture, repeated', '1230': 'answer', '1420': 'reversal', '1421': 'reversal, repeated', '1430': 'reversal answer',
-} // oxfmt-ignore
+  '1100': 'authorisation', '1101': 'authorisation, repeated', '1110': 'answer',
+  '1200': 'sale',          '1201': 'sale, repeated',          '1210': 'answer',
+  '1220': 'capture',       '1221': 'capture, repeated',       '1230': 'answer',
+  '1420': 'reversal',      '1421': 'reversal, repeated',      '1430': 'reversal answer',
+}
 
 function iso8583({ at, direction, type, fields }: Line, id: string): Message {
   const code = fields['39']

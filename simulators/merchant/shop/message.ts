@@ -48,6 +48,9 @@ export interface Message {
   signed?: Signed
 }
 
+/** A message as it is noted; what is left out is as for most. */
+export type Note = Pick<Message, 'from' | 'to' | 'name' | 'fields'> & Partial<Message>
+
 type Row = { means: string }
 // Of a name that request and reply share, the request's sentence holds for both.
 const rows: Readonly<Record<string, Row>> = {
@@ -82,7 +85,30 @@ export const toneOf = (status: string | undefined): Tone =>
 /** transStatus of 3-D Secure with its meaning. */
 export const statusInWords = (status: string): string => `${status}: ${statuses[status] ?? 'unknown'}`
 
-// oxfmt-ignore
 const statuses: Readonly<Record<string, string>> = {
-  Y: 'authenticated', A: 'attempted', N: 'not authenticated', R: 'rejected', U: 'could not say', C: 'challenge required', I: 'informational', D: 'decoupled',
+  Y: 'authenticated',
+  A: 'attempted',
+  N: 'not authenticated',
+  R: 'rejected',
+  U: 'could not say',
+  C: 'challenge required',
+  I: 'informational',
+  D: 'decoupled',
 }
+
+/** Counts a question and its answer with the ones before, when the answer is the same again. */
+export function foldRepeat(messages: Message[], asked: Message, answered: Message): void {
+  const before = messages.findLast((one) => one !== answered && one.name === 'status-response')
+  if (before === undefined || textOf(before) !== textOf(answered)) return
+  const question = messages[messages.indexOf(before) - 1]
+  before.times++
+  if (question?.name === 'status') question.times++
+  for (const one of [asked, answered]) messages.splice(messages.indexOf(one), 1)
+}
+
+/** The serial number is another in each reply. */
+const textOf = ({ fields }: Message): string =>
+  fields
+    .filter(({ name }) => name !== 'serial-number')
+    .map(({ name, value }) => name + value)
+    .join('\n')

@@ -79,7 +79,8 @@ function headlineOf({ mode, seen, way }: ShopOrder): [headline: string, more: Ma
     return ['Your bank asks you', html`The page below is the issuer's. The password is <code>hint</code>.`]
   if (mode === 'away')
     return ["Over to the gateway's page", 'It looks at the browser, talks to the bank, and sends you back here.']
-  if (status === 'unknown') return ['No answer from the acquirer', 'The gateway does not guess: it reverses, and waits until that is acknowledged.'] // oxfmt-ignore
+  if (status === 'unknown')
+    return ['No answer from the acquirer', 'The gateway does not guess: it reverses, and waits until that is acknowledged.']
   return ['Paying …', way === 'hosted' ? 'The gateway is preparing its page.' : 'The gateway is at work.']
 }
 
@@ -101,10 +102,16 @@ function inStage(page: OrderPage): Markup {
   const { order } = page
   const root = `/orders/${order.id}`
   if (order.mode === 'method') {
-    return html`<iframe id="method" title="Check by your bank" hidden src="${root}/method-frame" sandbox="allow-forms allow-scripts allow-same-origin"></iframe>
+    return html`<iframe
+        id="method"
+        title="Check by your bank"
+        hidden
+        src="${root}/method-frame"
+        sandbox="allow-forms allow-scripts allow-same-origin"
+      ></iframe>
       <form id="browser" method="post" action="${root}/browser">
         <noscript><button>Go on without scripts</button></noscript>
-      </form>` // oxfmt-ignore
+      </form>`
   }
   if (order.mode === 'challenge' || order.mode === 'payer') {
     // 1.0.2 knows no sizes.
@@ -133,10 +140,14 @@ function windowSizeOf(creq: string): string {
   return /"challengeWindowSize"\s*:\s*"(0[1-5])"/.exec(text)?.[1] ?? '05'
 }
 
-// oxfmt-ignore
 const facts = [
-  ['error-code', 'Reason'], ['verified-3d-status', '3-D Secure'], ['eci', 'ECI'], ['approval-code', 'Approval code'], ['processor-rrn', 'RRN'],
-  ['gateway-order-id', 'Order id'], ['merchant-order-id', 'Our order id'],
+  ['error-code', 'Reason'],
+  ['verified-3d-status', '3-D Secure'],
+  ['eci', 'ECI'],
+  ['approval-code', 'Approval code'],
+  ['processor-rrn', 'RRN'],
+  ['gateway-order-id', 'Order id'],
+  ['merchant-order-id', 'Our order id'],
 ] as const
 
 function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
@@ -167,7 +178,13 @@ function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
 
 // Each has a shape of its own besides its colour.
 const marks: Readonly<Record<string, Markup>> = {
-  good: html`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="11" /><path d="M7 12.500l3.500 3.500L17 8.500" /></svg>`,
-  bad: html`<svg viewBox="0 0 24 24" aria-hidden="true"><path class="body" d="M12 1l11 11-11 11L1 12z" /><path d="M9 9l6 6m0-6l-6 6" /></svg>`,
+  good: html`<svg viewBox="0 0 24 24" aria-hidden="true">
+    <circle cx="12" cy="12" r="11" />
+    <path d="M7 12.5l3.5 3.5L17 8.5" />
+  </svg>`,
+  bad: html`<svg viewBox="0 0 24 24" aria-hidden="true">
+    <path class="body" d="M12 1l11 11-11 11L1 12z" />
+    <path d="M9 9l6 6m0-6l-6 6" />
+  </svg>`,
   open: html`<span class="spinner" aria-hidden="true"></span>`,
-} // oxfmt-ignore
+}

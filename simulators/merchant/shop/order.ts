@@ -1,7 +1,18 @@
 import { sleep, type Clock } from '../../../src/base/clock.ts'
 import { secret } from '../../../src/base/secret.ts'
-import { saleCall, send, statusCall, uploadCall, type Call, type GatewayAccount, type Placed, type Upload } from './gateway.ts'
-import { shownFields, signedBy, statusInWords, toneOf, type Message } from './message.ts'
+import {
+  answeredWith,
+  askedWith,
+  saleCall,
+  send,
+  statusCall,
+  uploadCall,
+  type Call,
+  type GatewayAccount,
+  type Placed,
+  type Upload,
+} from './gateway.ts'
+import { foldRepeat, shownFields, signedBy, statusInWords, toneOf, type Message, type Note } from './message.ts'
 import type { Product } from './catalogue.ts'
 import { cresStatus, paresRead, shownTo, transIdIn, type Mode } from './reading.ts'
 
@@ -124,7 +135,13 @@ export class ShopOrder {
   async run({ cardNumber, cvv2 }: Pick<Purchase, 'cardNumber' | 'cvv2'>): Promise<void> {
     const { amount, currency, product, endpoint, clientOrderid, way } = this
     const browsed = { product: product.name, price: `${amount} ${currency}`, card: `${this.network}, ${this.scenario}`, way }
-    this.note({ from: 'shopper', to: 'merchant', name: 'Pay', says: `${amount} ${currency}`, fields: shownFields(Object.entries(browsed)) }) // oxfmt-ignore
+    this.note({
+      from: 'shopper',
+      to: 'merchant',
+      name: 'Pay',
+      says: `${amount} ${currency}`,
+      fields: shownFields(Object.entries(browsed)),
+    })
     const card = {
       credit_card_number: cardNumber,
       card_printed_name: 'JANE DOE',
@@ -182,9 +199,12 @@ export class ShopOrder {
     const cres = form.get('cres') ?? form.get('CRes')
     const decoded = cresStatus(cres)
     this.note({
-      from: 'shopper', to: 'merchant', name: cres === null ? 'back from the bank' : 'CRes', fields: shownFields(form),
+      from: 'shopper',
+      to: 'merchant',
+      name: cres === null ? 'back from the bank' : 'CRes',
+      fields: shownFields(form),
       ...(decoded === undefined ? {} : { says: statusInWords(decoded), tone: decoded === 'Y' ? 'good' : 'bad' }),
-    }) // oxfmt-ignore
+    })
     if (cres === null) return
     await this.#upload('cres', { cres })
   }
@@ -208,9 +228,14 @@ export class ShopOrder {
     const signed = signedBy(this.#world.account.controlKey, parts, fields.get('control') ?? '')
     const holds = signed.holds && fields.get('client_orderid') === this.clientOrderid
     this.note({
-      from: 'shopper', to: 'merchant', name: 'return to redirect_url', signed, fields: shownFields(fields),
-      says: holds ? (fields.get('status') ?? '') : 'control does not hold', tone: holds ? toneOf(fields.get('status')) : 'bad',
-    }) // oxfmt-ignore
+      from: 'shopper',
+      to: 'merchant',
+      name: 'return to redirect_url',
+      signed,
+      fields: shownFields(fields),
+      says: holds ? (fields.get('status') ?? '') : 'control does not hold',
+      tone: holds ? toneOf(fields.get('status')) : 'bad',
+    })
     if (holds) {
       this.#isBack = true
       if (this.#mode !== 'over') this.#become('paying')
@@ -219,7 +244,7 @@ export class ShopOrder {
     return holds
   }
 
-  note(message: Pick<Message, 'from' | 'to' | 'name' | 'fields'> & Partial<Message>): Message {
+  note(message: Note): Message {
     // Never one that was there before: a folded message takes its own along.
     const id = `shop-${++this.#changes}`
     const noted: Message = {
@@ -251,33 +276,12 @@ export class ShopOrder {
   }
 
   async #call(call: Call): Promise<Map<string, string>> {
-    const asked = this.note({
-      from: 'merchant', to: 'gateway', via: 'gateway API', name: call.name, address: `POST ${call.url}`,
-      fields: shownFields(call.pairs), signed: call.signed,
-    }) // oxfmt-ignore
+    const asked = this.note(askedWith(call))
     const reply = await send(call)
-    const type = reply.get('type') ?? 'no reply'
-    const refused = type !== 'async-response' && type !== 'status-response'
-    const says = refused ? [reply.get('error-code'), reply.get('error-message')].filter(Boolean).join(' ') : (reply.get('status') ?? '') // oxfmt-ignore
-    const answered = this.note({
-      from: 'gateway', to: 'merchant', via: 'gateway API', name: type, isReply: true, says,
-      fields: shownFields(reply), tone: refused ? 'bad' : toneOf(reply.get('status')),
-    }) // oxfmt-ignore
-    if (call.name === 'status' && !refused) this.#foldRepeat(asked, answered, reply)
+    const answered = this.note(answeredWith(reply))
+    // A merchant polls, and most polls hear the same: those are one pair of arrows that counts.
+    if (call.name === 'status' && reply.get('type') === 'status-response') foldRepeat(this.messages, asked, answered)
     return reply
-  }
-
-  /** A merchant polls, and most polls hear the same: those are one pair of arrows that counts. */
-  #foldRepeat(asked: Message, answered: Message, reply: ReadonlyMap<string, string>): void {
-    const todo = reply.get('tds-status')
-    if (todo !== undefined) Object.assign(answered, { says: todo, tone: 'wait' })
-    const telling = ({ fields }: Message) => fields.filter(({ name }) => name !== 'serial-number').map(({ name, value }) => name + value).join('\n') // oxfmt-ignore
-    const before = this.messages.findLast((one) => one !== answered && one.name === 'status-response')
-    if (before === undefined || telling(before) !== telling(answered)) return
-    const question = this.messages[this.messages.indexOf(before) - 1]
-    before.times++
-    if (question?.name === 'status') question.times++
-    for (const one of [asked, answered]) this.messages.splice(this.messages.indexOf(one), 1)
   }
 
   async #poll(): Promise<void> {

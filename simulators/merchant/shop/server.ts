@@ -3,7 +3,7 @@ import type { Clock } from '../../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../../src/base/log.ts'
 import type { Random } from '../../../src/base/random.ts'
 import type { CallbackBook } from '../callbacks/book.ts'
-import { plain, sendPage } from '../sending.ts'
+import { ownPolicy, plain, sendPage } from '../sending.ts'
 import { answers, plainCards, products, scenarios, type TestCard } from './catalogue.ts'
 import { frontPage } from './front.ts'
 import { bankReturned, challengeFrame, methodFrame, methodReturned, payerFrame, type FramePage } from './frames.ts'
@@ -60,7 +60,8 @@ export async function startShop(options: ShopOptions): Promise<Shop> {
   })
   app.setNotFoundHandler((_request, reply) => plain(reply, 404, 'There is nothing here, or no longer. The shop is at /'))
   app.setErrorHandler((thrown, _request, reply) => {
-    const status = thrown instanceof Error && 'statusCode' in thrown && typeof thrown.statusCode === 'number' ? thrown.statusCode : 500 // oxfmt-ignore
+    const status =
+      thrown instanceof Error && 'statusCode' in thrown && typeof thrown.statusCode === 'number' ? thrown.statusCode : 500
     if (status >= 500) options.log.error({ reason: reasonOf(thrown) }, 'A request to the shop failed.')
     return plain(reply, status, status >= 500 ? 'Internal error' : reasonOf(thrown))
   })
@@ -95,7 +96,7 @@ function frontRoutes(app: FastifyInstance, options: ShopOptions, orders: Map<str
     return sendPage(
       reply.code(status),
       frontPage({ ...page, ...(complaint === undefined ? {} : { complaint }) }),
-      policyOf(nonce),
+      ownPolicy(nonce, "'self'"),
     )
   }
   app.get('/', (_request, reply) => front(reply, 200))
@@ -189,7 +190,8 @@ function orderRoutes(app: FastifyInstance, options: ShopOptions, orders: Map<str
     if (request.headers['if-none-match'] === told.revision) return reply.code(304).send()
     const nonce = nonceOf(random)
     const receiptUrl = telling.receiptUrl()
-    return sendPage(reply, orderPage({ ...told, nonce, order, receiptUrl, links: linksOf(options) }), `${policyOf(nonce)}; frame-src 'self' ${origins}`) // oxfmt-ignore
+    const page = orderPage({ ...told, nonce, order, receiptUrl, links: linksOf(options) })
+    return sendPage(reply, page, `${ownPolicy(nonce, "'self'")}; frame-src 'self' ${origins}`)
   })
   app.post('/orders/:id/browser', async (request: OrderRequest, reply) => {
     const kept = orders.get(request.params.id)
@@ -207,7 +209,8 @@ function orderRoutes(app: FastifyInstance, options: ShopOptions, orders: Map<str
 }
 
 function frameRoutes(app: FastifyInstance, { random }: ShopOptions, orders: Map<string, Kept>): void {
-  const route = (method: 'GET' | 'POST', name: string, page: (order: ShopOrder, form: URLSearchParams) => Promise<FramePage | undefined>) =>
+  type FrameOf = (order: ShopOrder, form: URLSearchParams) => Promise<FramePage | undefined>
+  const route = (method: 'GET' | 'POST', name: string, page: FrameOf) =>
     app.route({
       method,
       url: `/orders/:id/${name}`,
@@ -219,7 +222,7 @@ function frameRoutes(app: FastifyInstance, { random }: ShopOptions, orders: Map<
         // A frame may ask only after its step is over; it then stays as it is.
         return made === undefined ? reply.code(204).send() : sendPage(reply, made.html, made.policy)
       },
-    }) // oxfmt-ignore
+    })
   route('GET', 'method-frame', async ({ seen, url, transIds }) =>
     methodFrame(
       seen.get('tds-method-url-frame-3ds-method-url') ?? '',
@@ -248,7 +251,3 @@ function frameRoutes(app: FastifyInstance, { random }: ShopOptions, orders: Map<
 
 const formOf = ({ body }: FastifyRequest): URLSearchParams => new URLSearchParams(typeof body === 'string' ? body : '')
 const nonceOf = (random: Random): string => random.bytes(16).toString('base64')
-
-const policyOf = (nonce: string): string =>
-  `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; form-action 'self'; ` +
-  `base-uri 'none'; frame-ancestors 'none'`

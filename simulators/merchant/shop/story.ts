@@ -33,7 +33,8 @@ function summed(messages: readonly Message[], startedAt: number): string {
   if (last === undefined) return ''
   const counted = messages.reduce((sum, { times }) => sum + times, 0)
   const yours = thoughtMs(messages)
-  return `${counted} messages in ${offset(last.at - startedAt)}${yours > 0 ? `, ${offset(yours)} of which were yours to think` : ''}.`
+  const thought = yours > 0 ? `, ${offset(yours)} of which were yours to think` : ''
+  return `${counted} messages in ${offset(last.at - startedAt)}${thought}.`
 }
 
 /** How long the issuer's page waited for the cardholder. */
