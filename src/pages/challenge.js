@@ -57,7 +57,7 @@
     })
     whole.querySelector('button').addEventListener('click', inWhole)
     submitForm()
-    watch('challenge', 3_000)
+    watch('challenge', 3000)
   }
 
   place.hidden = false

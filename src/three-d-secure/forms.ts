@@ -1,3 +1,4 @@
+import { asset } from '../http/asset.ts'
 import { isLocalhost, judgeRedirectUrl, type Refused } from '../http/address.ts'
 import { html, verbatim, type Markup } from '../http/page.ts'
 import type { Version } from './authentication.ts'
@@ -29,8 +30,9 @@ export function hostedUrls(publicUrl: string, base: string, token: string): Host
 }
 
 /**
- * Judges a URL of the issuer or the merchant (acsURL, threeDSMethodURL, notification URLs) that a page is going to send a browser to: https, without
- * credentials. Where loopback is allowed plain http is too, to the hosts that a Content-Security-Policy can name, which ::1 is not.
+ * Judges a URL of the issuer or the merchant (acsURL, threeDSMethodURL, notification URLs) that a
+ * page is going to send a browser to: https, without credentials. Where loopback is allowed plain
+ * http is too, to the hosts that a Content-Security-Policy can name, which ::1 is not.
  */
 export function usableUrl(text: string, { loopbackHttp }: { loopbackHttp: boolean }): URL | Refused {
   const url = judgeRedirectUrl(text, { plainHttp: loopbackHttp })
@@ -40,7 +42,10 @@ export function usableUrl(text: string, { loopbackHttp }: { loopbackHttp: boolea
 }
 
 export interface PostForm {
-  /** http or https; anything else is a defect, since `javascript:` in an action is a script of somebody else. */
+  /**
+   * http or https; anything else is a defect, since `javascript:` in an action is a script of
+   * somebody else.
+   */
   action: string
   fields: readonly (readonly [name: string, value: string])[]
   /** Name of the frame that shows the answer; absent: the page's own place. */
@@ -48,15 +53,12 @@ export interface PostForm {
   inside?: Markup
 }
 
-/** The id under which a page's script finds the form it submits. */
-const postFormId = 'three-d-secure-form'
-
 /** A form that a browser posts elsewhere, with its fields hidden. Everything is escaped. */
 export function postForm({ action, fields, target = '_self', inside }: PostForm): Markup {
   const url = judgeRedirectUrl(action, { plainHttp: true })
   if (!(url instanceof URL)) throw new Error(`a form cannot go to ${JSON.stringify(action.slice(0, 200))}: ${url.refused}`)
   const inputs = fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)
-  return html`<form id="${postFormId}" method="post" action="${action}" target="${target}" accept-charset="utf-8">
+  return html`<form id="three-d-secure-form" method="post" action="${action}" target="${target}" accept-charset="utf-8">
     ${inputs} ${inside}
   </form>`
 }
@@ -69,7 +71,10 @@ export interface MethodFrame {
 
 const methodFrameName = 'three-d-secure-method'
 
-/** The issuer's method: a hidden frame, and the form that is posted into it. The issuer is another origin, so `allow-same-origin` gives it nothing of ours. */
+/**
+ * The issuer's method: a hidden frame, and the form that is posted into it. The issuer is another
+ * origin, so `allow-same-origin` gives it nothing of ours.
+ */
 export function methodElements({ methodUrl, threeDSServerTransID, notificationUrl }: MethodFrame) {
   const threeDSMethodData = encodeParam(JSON.stringify({ threeDSServerTransID, threeDSMethodNotificationURL: notificationUrl }))
   const markup = html`<iframe
@@ -84,16 +89,13 @@ export function methodElements({ methodUrl, threeDSServerTransID, notificationUr
   return { threeDSMethodData, markup }
 }
 
-/** What the frame reports to the page around it when the method is over. */
-const methodMessage = 'three-d-secure method returned'
-
 /**
- * What a printed page adds to the hosted page's address when it has run the method: whether its
- * notification came in time.
+ * What `printed-method.js` adds to the hosted page's address when it has run the method: whether
+ * its notification came in time.
  */
 export const methodRan = { parameter: 'method', returned: 'returned', late: 'late' } as const
 
-/** How long the issuer's method may take. */
+/** How long the issuer's method may take; `printed-method.js` waits as long. */
 export const methodMs = 10_000
 
 /**
@@ -108,11 +110,9 @@ export function methodFrame({ pageUrl, ...frame }: MethodFrame & { pageUrl: stri
   const { threeDSMethodData, markup } = methodElements(frame)
   const content = html`<p role="status">Contacting your bank…</p>
     ${markup}
-    <p><a id="${continueId}" href="${pageUrl}" target="_top">Continue with the payment</a></p>`
+    <p><a id="three-d-secure-continue" href="${pageUrl}" target="_top">Continue with the payment</a></p>`
   return { threeDSMethodData, html: printable('Contacting your bank', content, methodFrameScript) }
 }
-
-const continueId = 'three-d-secure-continue'
 
 export interface ChallengeForm {
   acsUrl: string
@@ -123,7 +123,10 @@ export interface ChallengeForm {
   windowSize: '01' | '02' | '03' | '04' | '05'
 }
 
-/** CReq in the form in which a browser carries it. The same input gives the same text: a reload sends an identical one, as issuers expect. */
+/**
+ * CReq in the form in which a browser carries it. The same input gives the same text: a reload
+ * sends an identical one, as issuers expect.
+ */
 export const creqOf = ({ threeDSServerTransID, acsTransID, version, windowSize }: Omit<ChallengeForm, 'acsUrl'>): string =>
   encodeParam(
     JSON.stringify({
@@ -167,23 +170,16 @@ function issuerForm(action: string, fields: PostForm['fields']): string {
   const content = html`<h1>Your bank asks you to confirm this payment</h1>
     <p role="status">Contacting your bank…</p>
     ${postForm({ action, fields, inside: html`<button>Continue to your bank</button>` })}`
-  return printable(
-    'Confirm the payment with your bank',
-    content,
-    `{${submitting}
-submit()
-}`,
-  )
+  return printable('Confirm the payment with your bank', content, submitScript)
 }
 
 /**
- * Posts the form of a printed page. It stands among scripts of the merchant's, so its names are its
- * own, and nothing of theirs is relied on. A form inside a form of the merchant's is none: then
+ * Posts the form of a printed page. Comments on the scripts are here, since merchants print all
+ * that the files have. They stand among scripts of the merchant's, so their names are their own,
+ * and nothing of the merchant's is relied on. A form inside a form of the merchant's is none: then
  * there is nothing to post.
  */
-const submitting = `
-const form = document.getElementById('${postFormId}')
-const submit = () => { if (form) HTMLFormElement.prototype.submit.call(form) }`
+const submitScript = asset(new URL('./printed-submit.js', import.meta.url))
 
 /**
  * Goes on when the method came back, or when its time is over, whatever is loaded by then: it may
@@ -191,30 +187,7 @@ const submit = () => { if (form) HTMLFormElement.prototype.submit.call(form) }`
  * the back button, or out of a browser's cache of pages, is somewhere else in the payment: the
  * hosted page knows where. Scripts can redefine `window.parent`, but not `window.top`.
  */
-const methodFrameScript = `{${submitting}
-const link = document.getElementById('${continueId}')
-const frame = document.querySelector('iframe[name="${methodFrameName}"]')
-const [entry] = performance.getEntriesByType('navigation')
-let gone = false
-function goOn(query) {
-  if (gone) return
-  gone = true
-  location.replace(link.href + query)
-}
-if (window.top !== window) {
-  link.hidden = true
-  submit()
-} else if (entry && entry.type === 'back_forward') goOn('')
-else {
-  window.addEventListener('pageshow', (event) => { if (event.persisted) location.replace(link.href) })
-  window.addEventListener('message', ({ origin, source, data }) => {
-    if (origin !== link.origin || !frame || source !== frame.contentWindow) return
-    if (data && data.type === '${methodMessage}') goOn('?${methodRan.parameter}=${methodRan.returned}')
-  })
-  window.setTimeout(() => goOn('?${methodRan.parameter}=${methodRan.late}'), ${methodMs})
-  submit()
-}
-}`
+const methodFrameScript = asset(new URL('./printed-method.js', import.meta.url))
 
 /**
  * No style and one script, the same for every payment: it stands under the merchant's own
