@@ -1,4 +1,5 @@
-import { authenticated, challengeEvent, isOf, unfitFor } from '../order/authentication/browser.ts'
+import { authenticated, isOf, unfitFor } from '../order/authentication/browser.ts'
+import { uploadCres } from '../order/authentication/uploads.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
@@ -6,7 +7,7 @@ import { acknowledge, note, requestRow, wrongState } from './acknowledge.ts'
 
 /** The browser is back from the challenge. Whatever the CRes says, the payment waits for the result that the directory server posts. */
 export async function performUploadCres(asked: Asked): Promise<Reply | Refusal> {
-  const { world, now } = asked
+  const { world } = asked
   const order = asked.order!
   const cres = asked.cres!
   const unfit = unfitFor(cres, order)
@@ -20,9 +21,6 @@ export async function performUploadCres(asked: Asked): Promise<Reply | Refusal> 
       { serial: asked.serialNumber, order: String(order.orderId), cres: cres.status, result: status },
       'a CRes contradicts the result of the directory server, which counts',
     )
-  const event = challengeEvent(transaction, now)
-  if (!event) return note(asked, transaction.no, 'repeated or late')
-  const { merchantId, orderId } = order
-  await world.door.submit({ is: 'event', merchantId, orderId, event, request: requestRow(asked, transaction.no) })
-  return acknowledge(asked)
+  const taken = await uploadCres(world, { order, transaction, request: requestRow(asked, transaction.no) })
+  return taken ? acknowledge(asked) : note(asked, transaction.no, 'repeated or late')
 }

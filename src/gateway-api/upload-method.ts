@@ -1,4 +1,5 @@
-import { authenticated, browserOfSale, firstLanguage, methodEvent } from '../order/authentication/browser.ts'
+import { authenticated, browserOfSale, firstLanguage } from '../order/authentication/browser.ts'
+import { uploadMethod } from '../order/authentication/uploads.ts'
 import type { BrowserData, CompInd } from '../three-d-secure/authentication.ts'
 import type { UploadMethodRequest } from '../spec/gateway/upload.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
@@ -8,7 +9,6 @@ import { acknowledge, note, requestRow, wrongState } from './acknowledge.ts'
 
 /** The issuer's method is over: what the merchant found out of the browser goes to the issuer. Only the first upload counts. */
 export async function performUploadMethod(asked: Asked): Promise<Reply | Refusal> {
-  const { world, now } = asked
   const order = asked.order!
   const values = asked.values as UploadMethodRequest
   const transaction = authenticated(order)
@@ -25,12 +25,9 @@ export async function performUploadMethod(asked: Asked): Promise<Reply | Refusal
     browser,
     ...(values.notificationURL === undefined ? {} : { notificationUrl: values.notificationURL }),
   }
-  const event = methodEvent(transaction, result, world.processId, now)
-  await world.door.submit({ is: 'event', ...placeOf(asked), event, request: requestRow(asked, transaction.no) })
+  await uploadMethod(asked.world, { order, transaction, request: requestRow(asked, transaction.no) }, result)
   return acknowledge(asked)
 }
-
-const placeOf = ({ order }: Asked) => ({ merchantId: order!.merchantId, orderId: order!.orderId })
 
 /** Names of the fields, in the order in which a missing one is named; the screen is asked of browsers that run scripts. */
 // oxfmt-ignore

@@ -2,25 +2,13 @@
  * What the pages of 3-D Secure show of an order, and what they do to it: the same as a merchant's
  * uploads.
  */
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
 import { callbackPairs } from '../gateway-api/callback.ts'
 import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
-import type { Door } from '../order/advance.ts'
-import {
-  authenticated,
-  challengeEvent,
-  cresReader,
-  isOf,
-  methodBegunEvent,
-  methodEvent,
-  saleDescribes,
-  unfitFor,
-} from '../order/authentication/browser.ts'
+import { authenticated, cresReader, isOf, methodBegunEvent, saleDescribes, unfitFor } from '../order/authentication/browser.ts'
 import { statusOfState, type Order, type Transaction } from '../order/order.ts'
 import { legacyOf, pareqOf, type PareqParts } from '../order/authentication/pareq.ts'
-import { judgePares, type ParesParts } from '../order/authentication/pares.ts'
+import { uploadCres, uploadMethod, uploadPares, type UploadParts } from '../order/authentication/uploads.ts'
 import { pageKey } from '../order/locator-keys.ts'
 import type { Place } from '../order/change.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
@@ -29,14 +17,10 @@ import { payerFields, type HostedUrls } from '../three-d-secure/forms.ts'
 import type { ThreeDSecureParts } from './three-d-secure.ts'
 import type { PageOrder, Return } from './three-d-secure-pages.ts'
 
-export interface HostedWorld extends ParesParts {
+export interface HostedWorld extends UploadParts {
   locate: (key: string) => Promise<Place | undefined>
   order: (place: Place) => Promise<Order | undefined>
   merchant: (merchantId: bigint) => Merchant | undefined
-  door: Door
-  processId: bigint
-  clock: Clock
-  log: Log
   pages: (token: string) => HostedUrls
   pareqParts: (order: Order) => PareqParts
 }
@@ -68,30 +52,19 @@ export function hostedOrders(
     },
     async browserCollected(token, { compInd, browser }) {
       const found = await find(token)
-      if (found?.transaction.state !== 'awaiting method') return
-      const { order, transaction } = found
-      const event = methodEvent(transaction, { compInd, browser }, world.processId, world.clock.now())
-      const { merchantId, orderId } = order
-      await world.door.submit({ is: 'event', merchantId, orderId, event })
+      if (found) await uploadMethod(world, found, { compInd, browser })
     },
     async challengeReturned(token, param) {
       const found = await find(token)
       const cres = await world.turns.run(cresReader(param))
       if (!found || cres.is !== 'cres' || unfitFor(cres, found.order) !== undefined) return false
       if (!isOf(cres, found.transaction.authentication)) return false
-      const event = challengeEvent(found.transaction, world.clock.now())
-      const { merchantId, orderId } = found.order
-      if (event) await world.door.submit({ is: 'event', merchantId, orderId, event })
+      await uploadCres(world, found)
       return true
     },
     async paresReturned(token, answer) {
       const found = await find(token)
-      if (found?.transaction.state !== 'awaiting pares') return
-      const { order, transaction } = found
-      const { event, refused } = await judgePares(world, order, transaction, answer, world.clock.now())
-      const { merchantId, orderId } = order
-      if (refused !== undefined) world.log.warn({ order: String(orderId), why: refused }, 'a PARes fails a check')
-      await world.door.submit({ is: 'event', merchantId, orderId, event })
+      if (found) await uploadPares(world, found, answer)
     },
   }
 }

@@ -1,0 +1,61 @@
+/** What comes back through the browser, whether a merchant uploads it or a page of the gateway takes it. The first of each counts. */
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Authentication } from '../../three-d-secure/authentication.ts'
+import type { Door } from '../advance.ts'
+import type { Event } from '../event.ts'
+import type { Order, Transaction } from '../order.ts'
+import type { RepeatRow } from '../store.ts'
+import { challengeEvent, methodEvent } from './browser.ts'
+import { judgePares, type ParesParts } from './pares.ts'
+
+export interface UploadParts extends ParesParts {
+  door: Pick<Door, 'submit'>
+  processId: bigint
+  clock: Clock
+  log: Log
+}
+
+/** A payment that is being authenticated. */
+export interface Upload {
+  order: Order
+  transaction: Transaction & { authentication: Authentication }
+  /** The merchant's request, to be found by its serial number. */
+  request?: RepeatRow
+}
+
+/** The issuer's method is over. False when nobody waits for it. */
+export async function uploadMethod(
+  parts: UploadParts,
+  upload: Upload,
+  result: Parameters<typeof methodEvent>[1],
+): Promise<boolean> {
+  const { transaction } = upload
+  if (transaction.state !== 'awaiting method') return false
+  await submit(parts, upload, methodEvent(transaction, result, parts.processId, parts.clock.now()))
+  return true
+}
+
+/** The browser is back from the challenge with a CRes of this payment. False when it was back before, or the challenge is over. */
+export async function uploadCres(parts: UploadParts, upload: Upload): Promise<boolean> {
+  const event = challengeEvent(upload.transaction, parts.clock.now())
+  if (!event) return false
+  await submit(parts, upload, event)
+  return true
+}
+
+/** The issuer's signed answer of 1.0.2. False when nobody waits for it. */
+export async function uploadPares(parts: UploadParts, upload: Upload, answer: { paRes: string; md: string }): Promise<boolean> {
+  const { order, transaction, request } = upload
+  if (transaction.state !== 'awaiting pares') return false
+  const { event, refused } = await judgePares(parts, order, transaction, answer, parts.clock.now())
+  if (refused !== undefined)
+    parts.log.warn({ serial: request?.serialNumber, order: String(order.orderId), why: refused }, 'a PARes fails a check')
+  await submit(parts, upload, event)
+  return true
+}
+
+async function submit({ door }: UploadParts, { order, request }: Upload, event: Event): Promise<void> {
+  const { merchantId, orderId } = order
+  await door.submit({ is: 'event', merchantId, orderId, event, ...(request && { request }) })
+}
