@@ -1,7 +1,10 @@
-// The structure of the project as a test: node dist/tools/tidy.js [root] prints what is out of place, and ends with 1 when there is anything.
-import { realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
+// The structure of the project as a test. node dist/tools/tidy.js [root] prints what is out of
+// place, and ends with 1 when there is anything; with --shrink it first takes out of
+// tools/tidy/exceptions.json what is no longer needed there.
+import { realpathSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import {
   filesAreSmallAndNamed,
   linksLeadSomewhere,
@@ -9,6 +12,7 @@ import {
   onlyNamedFilesTouchTheWorld,
   timeAndChanceAreArguments,
 } from './tidy/habits.ts'
+import { exceptionsFile, linesAndFunctionsAreShort, shrunkExceptions } from './tidy/layout.ts'
 import {
   clientNeedsNodeAlone,
   everyExportIsImported,
@@ -29,11 +33,12 @@ const rules: ((tree: Tree) => Violation[])[] = [
   onlyNamedFilesTouchTheWorld,
   timeAndChanceAreArguments,
   filesAreSmallAndNamed,
+  linesAndFunctionsAreShort,
   nothingIsPutOff,
   linksLeadSomewhere,
 ]
 
-/** Everything that is out of place under this folder, by file and line; `files` is how many sources were read. */
+/** What is out of place under this folder, by file and line; `files` is how many sources were read. */
 export function findViolations(root: string): { violations: Violation[]; files: number } {
   const tree = readTree(root)
   const violations = rules.flatMap((rule) => rule(tree))
@@ -41,7 +46,8 @@ export function findViolations(root: string): { violations: Violation[]; files: 
   return { violations, files: tree.sources.size }
 }
 
-function main(root: string) {
+function main(root: string, shrink: boolean) {
+  if (shrink) writeFileSync(join(root, exceptionsFile), shrunkExceptions(readTree(root)))
   const { violations, files } = findViolations(root)
   for (const { file, line, says } of violations) console.log(`${file}:${line}  ${says}`)
   console.log(
@@ -52,5 +58,7 @@ function main(root: string) {
   if (violations.length > 0) process.exitCode = 1
 }
 
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
-  main(resolve(process.argv[2] ?? '.'))
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const { values, positionals } = parseArgs({ options: { shrink: { type: 'boolean', default: false } }, allowPositionals: true })
+  main(resolve(positionals[0] ?? '.'), values.shrink)
+}

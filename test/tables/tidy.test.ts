@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { findViolations } from '../../tools/tidy.ts'
+import { exceptionsFile } from '../../tools/tidy/layout.ts'
 
 const projectRoot = join(import.meta.dirname, '../../..')
 const program = join(import.meta.dirname, '../../tools/tidy.js')
@@ -83,6 +84,8 @@ const marks = [
   ['oxlint-', 'disable'],
 ].map((halves) => halves.join(''))
 const mostLines = 330
+const ignore = '// oxfmt-ignore'
+const blank = (count: number): string[] => Array.from({ length: count }, () => '')
 
 // oxfmt-ignore
 const cases: [what: string, files: Files, found: string[]][] = [
@@ -132,10 +135,72 @@ const cases: [what: string, files: Files, found: string[]][] = [
     ['guide/a.md:2  leads to b.md, which is not there', 'guide/a.md:4  leads to c.md, which is not there', `src/base/clock.ts:2  leads to ${doc('why')}, which is not there`]],
   ['a mention of what is not part of the project', { 'guide/a.md': `see ${shared}/design.md\n` },
     [`guide/a.md:1  ${shared} is not part of the project`]],
+  ['time, the world or a dead file in the simulation', { 'simulation/program.ts': `import './world.ts'\n`, 'simulation/world.ts': lines(`import 'node:net'`, `Math.random()`),
+    'simulation/old.ts': `console.log(1)\n`, 'tools/simulate.mjs': `run('simulation', 'program.js')\n` },
+    ['simulation/old.ts:1  nothing that is run reaches this file', 'simulation/world.ts:1  a file of this name may not import node:net', 'simulation/world.ts:2  Math.random: take a Clock or Random instead']],
+  ['code and comments that are too wide', more('src/base/clock.ts', `f(${'1, '.repeat(42)}1)`, `f(${'1, '.repeat(43)}1)`, `// ${'w '.repeat(48)}w`, `// ${'w '.repeat(49)}w`, `/** a`, ` * ${'w '.repeat(50)} */`, `f('${'x'.repeat(140)}')`),
+    ['3  133 columns; at most 130 for code', '5  102 columns; at most 100 for comment', '7  106 columns; at most 100 for comment'].map((found) => `src/base/clock.ts:${found}`)],
+  ['a formatter that is told to look away, but for a table', more('src/base/clock.ts', `f(1) ${ignore}`, ignore, `if (f(1)) f(2)`, ignore, `const a = [1, 2]`, ignore, `f([`, `  1,`, `  2,`, `])`, ignore),
+    [2, 3, 5, 7, 12].map((line) => `src/base/clock.ts:${line}  oxfmt-ignore stands on a line of its own before a table only`)],
+  ['a function that is too long', more('test/wire/sale.test.ts', `describe('a', () => {`, `test('b', () => {`, ...blank(69), `})`, `const c = { d() {`, ...blank(68), `} }`, `})`,
+    `function e() {`, ...blank(69), `}`, `class F { #g = () => {`, ...blank(69), `} }`),
+    [[4, "test('b')"], [146, 'e'], [217, '#g']].map(([line, name]) => `test/wire/sale.test.ts:${line}  ${name} has 71 lines; at most 70`)],
 ]
 for (const [what, files, found] of cases) {
   test(`tidy finds ${what}`, () => assert.deepEqual(violationsOf(files), found))
 }
+
+test('a table may be wide, as may the comments in it: what is declared, a member, an argument, a tagged template', () => {
+  const rows = ['`a', `// ${'w '.repeat(80)}`, `\`, '${'b '.repeat(80)}',`, `'c'`]
+  const tables = [
+    [ignore, `const a = [`, ...rows, `]`],
+    [ignore, `const b: B = f([`, ...rows, `] as const) satisfies B`],
+    [ignore, `const c = matrix\``, ...rows.slice(1, 2), `\``],
+    [`const d = {`, ignore, `e: new Map([`, ...rows, `]) }`],
+    [`f(`, ignore, `[`, ...rows, `])`],
+  ]
+  for (const table of tables) {
+    assert.deepEqual(violationsOf(more('src/storage/pool.ts', ...table)), [], table[0])
+    const bare = table.filter((line) => line !== ignore)
+    assert.notDeepEqual(violationsOf(more('src/storage/pool.ts', ...bare)), [], table[0])
+  }
+})
+
+test('an exception allows what there is and no more, and goes when it is not needed', () => {
+  const wide = `f(${'1, '.repeat(50)}1)`
+  const long = [`function open() {`, ...blank(70), `}`]
+  const listed = (wideLines: number, length: number | string) => ({
+    'wide code': { 'src/storage/pool.ts': wideLines },
+    'long functions': { 'src/storage/pool.ts open': length },
+  })
+  const found = (exceptions: object, ...added: string[]) => {
+    const files = { [exceptionsFile]: JSON.stringify(exceptions), ...more('src/storage/pool.ts', ...added) }
+    return violationsOf(files).map((line) => line.replace(/; --shrink.*/, ''))
+  }
+  const shrunk = () => {
+    const root = join(folder, String(planted - 1))
+    assert.equal(spawnSync(process.execPath, [program, '--shrink', root], { encoding: 'utf8' }).status, 0)
+    return JSON.parse(readFileSync(join(root, exceptionsFile), 'utf8')) as unknown
+  }
+  assert.deepEqual(found(listed(1, 72), wide, ...long), [])
+  assert.deepEqual(found(listed(1, 'a table of states'), wide, ...long), [])
+  assert.deepEqual(shrunk(), listed(1, 'a table of states'))
+  assert.deepEqual(found(listed(1, 71), wide, wide, ...long), [
+    'src/storage/pool.ts:2  154 columns; at most 130 for code',
+    'src/storage/pool.ts:3  154 columns; at most 130 for code',
+    'src/storage/pool.ts:4  open has 72 lines; at most 70',
+  ])
+  assert.deepEqual(found(listed(2, 80), wide, ...long), [
+    `${exceptionsFile}:1  wide code: src/storage/pool.ts has 1, no longer 2`,
+    `${exceptionsFile}:1  long functions: src/storage/pool.ts open has 72, no longer 80`,
+  ])
+  assert.deepEqual(shrunk(), listed(1, 72))
+  assert.deepEqual(found(listed(1, 'a table of states')), [
+    `${exceptionsFile}:1  wide code: src/storage/pool.ts has 0, no longer 1`,
+    `${exceptionsFile}:1  long functions: src/storage/pool.ts open has 0, no longer a table of states`,
+  ])
+  assert.deepEqual(shrunk(), { 'wide code': {}, 'long functions': {} })
+})
 
 test('what stands in strings, templates, comments and regular expressions is neither code nor import, and a method is no global', () => {
   const innocent = more(

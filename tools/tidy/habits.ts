@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { everyMatch, lineOf, type Tree, type Violation } from './tree.ts'
 
 const mostLines = 330
+const pure = /^(?:src|simulation)\//
 
 /** Purity shows in the file name: only these touch the world, the sandbox and the command line. */
 const worldly =
@@ -11,7 +12,7 @@ const world = /^(?:(?:node:)?(?:net|http|http2|https|tls|dgram|child_process|wor
 
 export function onlyNamedFilesTouchTheWorld({ sources }: Tree): Violation[] {
   return [...sources.values()].flatMap(({ path, text, imports }) =>
-    !path.startsWith('src/') || worldly.test(path)
+    !pure.test(path) || worldly.test(path)
       ? []
       : imports
           .filter(({ from }) => world.test(from))
@@ -20,13 +21,15 @@ export function onlyNamedFilesTouchTheWorld({ sources }: Tree): Violation[] {
 }
 
 const ambient =
-  /(?<![.\w$])(?:Date\.now|new Date\(\s*\)|performance\.now|process\.hrtime|Math\.random|set(?:Timeout|Interval|Immediate)|(?:crypto\.)?random(?:UUID|Bytes|Int|FillSync)|crypto\.getRandomValues)(?![\w$])/g
+  /^(?:Date\.now|new Date\(\)|performance\.now|process\.hrtime|Math\.random|set(?:Timeout|Interval|Immediate)|(?:crypto\.)?random(?:UUID|Bytes|Int|FillSync)|crypto\.getRandomValues)$/
 
 export function timeAndChanceAreArguments({ sources }: Tree): Violation[] {
-  return [...sources.values()].flatMap(({ path, source }) =>
-    !path.startsWith('src/') || /^src\/(?:(?:sandbox|cli)\/|base\/(?:clock|random)\.ts$)/.test(path)
+  return [...sources.values()].flatMap(({ path, text, names }) =>
+    !pure.test(path) || /^src\/(?:(?:sandbox|cli)\/|base\/(?:clock|random)\.ts$)|^simulation\/(?:clock|program)\.ts$/.test(path)
       ? []
-      : everyMatch(path, source.bare, ambient, ([what]) => `${what}: take a Clock or Random instead`),
+      : names
+          .filter(({ name }) => ambient.test(name))
+          .map(({ name, at }) => ({ file: path, line: lineOf(text, at), says: `${name}: take a Clock or Random instead` })),
   )
 }
 
@@ -46,15 +49,21 @@ export function filesAreSmallAndNamed({ sources, folders }: Tree): Violation[] {
 
 // The patterns are written so that they do not match themselves.
 const marks = /@ts-(?:ignore|expect-error|nocheck)|(?:ox|es)lint-disable|\b(?:TO[D]O|FIX[M]E|X[X]X)\b/g
-const spared = /(?<![.\w$])(?:test|it|describe|suite|t|context)\s*\.\s*(?:only|skip|todo)\b/g
-const sparedByOption = /(?<![.\w$])(?:test|it|describe|suite)\s*\(\s*(['"`])[^'"`]*\1\s*,\s*\{[^}]*\b(?:only|skip|todo)\b/g
+const spared = /^(?:test|it|describe|suite|t|context)(?:\.(?:only|skip|todo)|\(\{ (?:only|skip|todo) \}\))$/
 
 export function nothingIsPutOff({ sources }: Tree): Violation[] {
-  return [...sources.values()].flatMap(({ path, source }) => {
-    const put = everyMatch(path, source.comments, marks, ([mark]) => `${mark}: do it or leave it`)
-    const forms = path.startsWith('test/') ? [spared, sparedByOption] : []
-    return put.concat(forms.flatMap((form) => everyMatch(path, source.bare, form, () => 'every test runs, always')))
-  })
+  return [...sources.values()].flatMap(({ path, text, comments, names }) => [
+    ...comments.flatMap(({ value, start }) =>
+      [...value.matchAll(marks)].map(({ 0: mark, index }) => ({
+        file: path,
+        line: lineOf(text, start + 2 + index),
+        says: `${mark}: do it or leave it`,
+      })),
+    ),
+    ...names
+      .filter(({ name }) => path.startsWith('test/') && spared.test(name))
+      .map(({ at }) => ({ file: path, line: lineOf(text, at), says: 'every test runs, always' })),
+  ])
 }
 
 const link = /\]\(\s*<?(?<target>[^)\s>]+)>?[^)]*\)|^\[[^\]]+\]:\s*(?<defined>\S+)/gm

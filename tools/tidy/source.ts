@@ -1,15 +1,27 @@
+import { parseSync, visitorKeys, type Comment, type Node } from 'oxc-parser'
+import { functionName, isSuite, isTable } from './shape.ts'
+
 /**
- * Reads a TypeScript or JavaScript source without a parser: where its comments, strings and regular expressions are, what it imports
- * and what it exports. TypeScript 7 has no API for that, and the code's own style (no default of an import within a string, one
- * declaration an export) is regular enough.
+ * What the rules ask of a source, read from its syntax tree. Every `at` is an offset in the text.
  */
 export interface Source {
-  /** Same length and lines as the text, with blanks in place of comments. */
-  code: string
-  /** Also with blanks in place of what is inside strings, templates and regular expressions. */
-  bare: string
-  /** Blanks in place of everything but comments. */
-  comments: string
+  imports: Import[]
+  exports: Export[]
+  comments: Comment[]
+  /** What stands in strings, and in the parts of templates between expressions. */
+  strings: string[]
+  /**
+   * Identifiers but members, `a.b` as one, `new A()` without arguments, `a({ b })` for an option.
+   */
+  names: Named[]
+  functions: FunctionBody[]
+  /** `// oxfmt-ignore`, and where the table ends that it stands before, if it stands before one. */
+  ignores: { at: number; tableEnd: number | undefined }[]
+}
+
+interface Named {
+  name: string
+  at: number
 }
 
 export interface Import {
@@ -20,135 +32,97 @@ export interface Import {
   at: number
 }
 
-export interface Export {
-  name: string
-  at: number
+interface Export extends Named {
   isType: boolean
 }
 
-type Kind = 'code' | 'quoted' | 'template' | 'regex' | 'comment'
+interface FunctionBody extends Named {
+  end: number
+  /** The callback of `describe` or `suite`, which only holds tests. */
+  isSuite: boolean
+}
 
-const token =
-  /(?<comment>\/\/[^\n]*|\/\*[^]*?\*\/)|(?<quoted>'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*")|(?<regex>\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[dgimsuvy]*)|(?<word>[\w$]+)|(?<other>[^])/y
-const templatePart = /(?:[^`\\$]|\\[^]|\$(?!\{))*(?:`|\$\{|$)/y
-/** After these a slash begins a regular expression; after a name, a number or a closing bracket it divides. */
-const beforeRegex = /^(?:[(,=:[!&|?{};+\-*%<>~^]|return|typeof|case|in|of|delete|void|instanceof|new|do|else|await|yield|)$/
-
-export function scan(text: string): Source {
-  const pieces: [kind: Kind, text: string][] = []
-  /** How many braces are open in each template expression around; the code outside of all is the first. */
-  const depths = [0]
-  let last = ''
-  let at = 0
-  const take = (kind: Kind, piece: string) => {
-    pieces.push([kind, piece])
-    at += piece.length
+export function readSource(path: string, text: string): Source {
+  const { program, module, comments, errors } = parseSync(path, text)
+  if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
+  const source: Source = { imports: [], exports: [], comments, strings: [], names: [], functions: [], ignores: [] }
+  for (const { start, moduleRequest, entries } of module.staticImports) {
+    const names = entries.length === 0 ? ['*'] : entries.map(({ importName }) => nameOf(importName))
+    source.imports.push({ from: moduleRequest.value, names, at: start })
   }
-  const takeTemplate = () => {
-    templatePart.lastIndex = at
-    const piece = templatePart.exec(text)?.[0] ?? ''
-    take('template', piece)
-    if (piece.endsWith('${')) depths.push(0)
-    last = piece.endsWith('${') ? '' : 'template'
-  }
-  while (at < text.length) {
-    token.lastIndex = at
-    const { comment, quoted, regex, word, other } = token.exec(text)?.groups ?? {}
-    if (comment) take('comment', comment)
-    else if (quoted) {
-      take('quoted', quoted)
-      last = 'string'
-    } else if (regex && beforeRegex.test(last)) {
-      take('regex', regex)
-      last = 'regex'
-    } else if (other === '`') {
-      take('code', '`')
-      takeTemplate()
-    } else if (other === '}' && depths.length > 1 && depths.at(-1) === 0) {
-      depths.pop()
-      take('code', '}')
-      takeTemplate()
-    } else {
-      const sign = word ?? other ?? '/'
-      if (sign === '{') depths[depths.length - 1]!++
-      if (sign === '}') depths[depths.length - 1]!--
-      take('code', sign)
-      if (sign.trim() !== '') last = sign
+  for (const { start, entries } of module.staticExports)
+    for (const { moduleRequest, importName, exportName, isType } of entries) {
+      if (moduleRequest) source.imports.push({ from: moduleRequest.value, names: [nameOf(importName)], at: start })
+      if (nameOf(exportName) !== '*') source.exports.push({ name: nameOf(exportName), at: start, isType })
     }
+  const ignores = comments.filter(({ value }) => value.trim() === 'oxfmt-ignore')
+  const standsAlone = (at: number) => text.slice(text.lastIndexOf('\n', at - 1) + 1, at).trim() === ''
+  for (const [node, parent] of nodesIn(program)) {
+    readNode(node, parent, source, text)
+    if (node === program) continue
+    const passed = ignores.filter(({ end }) => end <= node.start).length
+    for (const { start: at } of ignores.splice(0, passed))
+      source.ignores.push({ at, tableEnd: standsAlone(at) && isTable(node, text) ? node.end : undefined })
   }
-  return {
-    code: joined(pieces, (kind, piece) => (kind === 'comment' ? blank(piece) : piece)),
-    bare: joined(pieces, (kind, piece) => (kind === 'code' ? piece : bareOf(kind, piece))),
-    comments: joined(pieces, (kind, piece) => (kind === 'comment' ? piece : blank(piece))),
+  source.ignores.push(...ignores.map(({ start }) => ({ at: start, tableEnd: undefined })))
+  return source
+}
+
+const nameOf = ({ kind, name }: { kind: unknown; name: string | null }): string => name ?? (kind === 'Default' ? 'default' : '*')
+
+/** A node and all below it with their parents, in the order of the text. */
+function* nodesIn(node: Node, parent?: Node): Generator<[Node, Node | undefined]> {
+  yield [node, parent]
+  for (const key of visitorKeys[node.type] ?? []) {
+    const below = node[key as keyof Node] as unknown as Node | (Node | null)[] | null
+    for (const one of Array.isArray(below) ? below : [below]) if (one) yield* nodesIn(one, node)
   }
 }
 
-const joined = (pieces: [Kind, string][], told: (kind: Kind, piece: string) => string): string =>
-  pieces.map(([kind, piece]) => told(kind, piece)).join('')
-
-/** The quotes of a string stay, and what ends a piece of a template: its back quote, or the brace that opens an expression. */
-function bareOf(kind: Kind, piece: string): string {
-  if (kind === 'quoted') return piece[0] + blank(piece.slice(1, -1)) + piece.at(-1)
-  return kind === 'template' ? blank(piece.slice(0, -1)) + (piece.at(-1) ?? '') : blank(piece)
-}
-
-const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ')
-
-const importForms = [
-  /(?<![.\w$])(?:import|export)\b(?<clause>(?:(?!\b(?:import|export)\b)[^'"`;()=])*?)\bfrom\s*(?<quote>['"])/g,
-  /(?<![.\w$])import\s*\(?\s*(?<quote>['"])/g,
-  // A program that another one starts is used as well.
-  /\bnew URL\(\s*(?<quote>['"])[^'"]*['"]\s*,\s*import\.meta\.url/g,
-]
-
-export function importsOf({ code, bare }: Source): Import[] {
-  return importForms.flatMap((form) =>
-    [...bare.matchAll(form)].map((match) => {
-      const quote = match.groups?.['quote'] ?? ''
-      const start = match.index + match[0].indexOf(quote) + 1
-      const clause = match.groups?.['clause']
-      return {
-        from: code.slice(start, code.indexOf(quote, start)),
-        names: clause === undefined ? ['*'] : namesIn(clause),
-        at: match.index,
-      }
-    }),
-  )
-}
-
-/** `Default, { a, type B as C }`, `* as all`: the names on the other file's side. */
-function namesIn(clause: string): string[] {
-  const [, outside = '', inside = ''] = /^([^{]*)(?:\{([^}]*)\})?/.exec(clause.replace(/^\s*type\b(?!\s*(?:,|$))/, '')) ?? []
-  const listed = inside.split(',').map((part) =>
-    part
-      .trim()
-      .replace(/^type\s+/, '')
-      .replace(/\s+as\s+.*$/, ''),
-  )
-  const first = outside.replace(/,\s*$/, '').trim()
-  const alone = first === '' ? [] : [first.startsWith('*') ? '*' : 'default']
-  return [...alone, ...listed].filter((name) => name !== '')
-}
-
-const declaration =
-  /(?<![.\w$])export\s+(?<default>default\b\s*)?(?:declare\s+)?(?:async\s+)?(?:abstract\s+)?(?:(?<kind>function\s*\*?|const|let|var|class|interface|type|enum)\s+(?<name>[\w$]+))?/g
-const exportLists = /(?<![.\w$])export\s+(?<type>type\s+)?(?:const\s+)?\{(?<list>[^}]*)\}/g
-
-export function exportsOf({ bare }: Source): Export[] {
-  const declared = [...bare.matchAll(declaration)].flatMap(({ groups, index }) => {
-    const name = groups?.['default'] === undefined ? groups?.['name'] : 'default'
-    return name === undefined ? [] : [{ name, at: index, isType: /^(?:interface|type)$/.test(groups?.['kind'] ?? '') }]
-  })
-  const listed = [...bare.matchAll(exportLists)].flatMap(({ groups, index }) =>
-    (groups?.['list'] ?? '')
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '')
-      .map((part) => ({
-        name: part.replace(/^type\s+/, '').replace(/^.*(?:\sas\s|:)\s*/, ''),
-        at: index,
-        isType: groups?.['type'] !== undefined || part.startsWith('type '),
-      })),
-  )
-  return [...declared, ...listed]
+function readNode(node: Node, parent: Node | undefined, source: Source, text: string) {
+  const at = node.start
+  switch (node.type) {
+    case 'Literal':
+      if (typeof node.value === 'string') source.strings.push(node.value)
+      return
+    case 'TemplateElement':
+      source.strings.push(node.value.raw)
+      return
+    case 'ImportExpression':
+      if (node.source.type === 'Literal') source.imports.push({ from: String(node.source.value), names: ['*'], at })
+      return
+    case 'Identifier': {
+      const isMember = parent?.type === 'MemberExpression' && parent.property === node && !parent.computed
+      const isKey = parent && 'key' in parent && parent.key === node && !('computed' in parent && parent.computed)
+      const isElsewhere = parent?.type === 'ImportSpecifier' && parent.local !== node
+      if (!isMember && !isKey && !isElsewhere) source.names.push({ name: node.name, at })
+      return
+    }
+    case 'MemberExpression':
+      if (node.object.type === 'Identifier' && !node.computed && node.property.type === 'Identifier')
+        source.names.push({ name: `${node.object.name}.${node.property.name}`, at })
+      return
+    case 'NewExpression': {
+      const [what, base] = node.arguments
+      const callee = text.slice(node.callee.start, node.callee.end)
+      if (what === undefined) source.names.push({ name: `new ${callee}()`, at })
+      // A program that another one starts is used as well.
+      if (callee === 'URL' && what?.type === 'Literal' && base && text.slice(base.start, base.end) === 'import.meta.url')
+        source.imports.push({ from: String(what.value), names: ['*'], at })
+      return
+    }
+    case 'CallExpression':
+      if (node.callee.type !== 'Identifier') return
+      for (const argument of node.arguments)
+        for (const option of argument.type === 'ObjectExpression' ? argument.properties : [])
+          if (option.type === 'Property' && option.key.type === 'Identifier')
+            source.names.push({ name: `${node.callee.name}({ ${option.key.name} })`, at })
+      return
+    case 'FunctionDeclaration':
+    case 'FunctionExpression':
+    case 'ArrowFunctionExpression':
+      source.functions.push({ name: functionName(node, parent, text), at, end: node.end, isSuite: isSuite(parent) })
+      return
+    default:
+  }
 }

@@ -1,11 +1,27 @@
-import { exportsOf } from './source.ts'
 import { lineOf, type SourceFile, type Tree, type Violation } from './tree.ts'
 
-/** The rooms of src/, each of which may import only itself and those before it. */
-// oxfmt-ignore
+/** The rooms of src/. Each may import only itself and those before it. */
 const rooms = [
-  'base', 'spec', 'storage', 'http', 'merchant', 'card', 'risk', 'three-d-secure', 'acquirer', 'delivery', 'order',
-  'gateway-api', 'mobile-api', 'reference', 'pages', 'operator', 'gateway', 'merchant-check', 'sandbox', 'cli',
+  'base',
+  'spec',
+  'storage',
+  'http',
+  'merchant',
+  'card',
+  'risk',
+  'three-d-secure',
+  'acquirer',
+  'delivery',
+  'order',
+  'gateway-api',
+  'mobile-api',
+  'reference',
+  'pages',
+  'operator',
+  'gateway',
+  'merchant-check',
+  'sandbox',
+  'cli',
 ]
 
 const roomOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1]
@@ -27,7 +43,7 @@ export function roomsImportUpwards({ sources }: Tree): Violation[] {
   })
 }
 
-/** Whose files, which files of the project they may import, and who they are called in a complaint. What is not here may import anything. */
+/** Which files a program may import, and its name in a complaint. Other files may import anything. */
 const programs = [
   { of: /^src\//, may: /^src\//, who: 'src' },
   {
@@ -52,7 +68,10 @@ export function programsKeepApart({ sources }: Tree): Violation[] {
   })
 }
 
-/** A merchant copies the client into a shop, and an example shows what a merchant would write: no package is needed for either. */
+/**
+ * A merchant copies the client into a shop, and an example shows what a merchant would write: no
+ * package is needed for either.
+ */
 export function clientNeedsNodeAlone({ sources }: Tree): Violation[] {
   return [...sources.values()].flatMap((file) =>
     file.imports
@@ -90,37 +109,38 @@ export function nothingImportsInCircles({ sources }: Tree): Violation[] {
   return violations
 }
 
+/** What is run, but for tests: scripts, the command line, the client, examples, simulators, tools. */
+const programFiles = /\.m?js$|^(?:src\/cli\/main|client\/client|examples\/[^/]+|simulators\/[^/]+\/program|tools\/[^/]+)\.ts$/
+
 /**
- * Every source must be reached from something that is run: the command line, a simulator's program, the client, an example, a tool, a bench or a test helper
- * that a script or test starts by its name, or a test. What the gateway itself does not use but a test does is dead as well.
+ * Every source must be reached from something that is run, or that a script, bench or test starts
+ * by its name. A file of the gateway or of the simulation that only tests reach is dead too.
  */
 export function nothingIsDead({ sources }: Tree): Violation[] {
   const paths = [...sources.keys()]
-  const started = (path: string) => startedByName(path, [...sources.values()])
-  const run = paths.filter(
-    (path) =>
-      path.endsWith('.mjs') || path === 'src/cli/main.ts' || path === 'client/client.ts' || /^examples\/[^/]+\.ts$/.test(path) || /^simulators\/[^/]+\/program\.ts$/.test(path) ||
-      /^tools\/[^/]+\.ts$/.test(path) || (path.startsWith('bench/') && started(path)),
-  ) // oxfmt-ignore
-  const used = reachedFrom(run, sources)
+  const started = startedByName(sources)
+  const used = reachedFrom(
+    paths.filter((path) => programFiles.test(path) || (/^(?:bench|simulation)\//.test(path) && started(path))),
+    sources,
+  )
   const tested = reachedFrom(
     paths.filter((path) => isTest(path) || (path.startsWith('test/') && started(path))),
     sources,
   )
   return paths.flatMap((path) => {
-    if (!/^(?:src|client|simulators|bench|tools|test)\/.*\.ts$/.test(path) || used.has(path)) return []
+    if (!path.endsWith('.ts') || used.has(path)) return []
     if (!tested.has(path)) return [{ file: path, line: 1, says: 'nothing that is run reaches this file' }]
-    return path.startsWith('src/') ? [{ file: path, line: 1, says: 'only tests reach this file' }] : []
+    return /^(?:src|simulation)\//.test(path) ? [{ file: path, line: 1, says: 'only tests reach this file' }] : []
   })
 }
 
 /** Whether a script, bench or test names the compiled file in a string. */
-function startedByName(path: string, sources: SourceFile[]): boolean {
-  const name = path.split('/').at(-1)!.replace(/\.ts$/, '.js')
-  return sources.some(
-    ({ path: by, source }) =>
-      by !== path && /\.mjs$|^(?:bench|test)\//.test(by) && [`/${name}`, `'${name}`].some((named) => source.code.includes(named)),
-  )
+function startedByName(sources: Tree['sources']): (path: string) => boolean {
+  const starters = [...sources.values()].filter(({ path }) => /\.mjs$|^(?:bench|test)\//.test(path))
+  return (path) => {
+    const name = path.split('/').at(-1)!.replace(/\.ts$/, '.js')
+    return starters.some((by) => by.path !== path && by.strings.some((said) => said === name || said.includes(`/${name}`)))
+  }
 }
 
 function reachedFrom(entries: string[], sources: Tree['sources']): Set<string> {
@@ -135,7 +155,7 @@ function reachedFrom(entries: string[], sources: Tree['sources']): Set<string> {
   return reached
 }
 
-/** A type that its own file uses may be exported unimported: it is there for whoever reads or names what a function takes and gives. */
+/** A type that its own file uses may be exported for readers: it names what a function takes and gives. */
 export function everyExportIsImported({ sources }: Tree): Violation[] {
   const imported = new Map<string, Set<string>>()
   for (const { imports } of sources.values()) {
@@ -146,14 +166,12 @@ export function everyExportIsImported({ sources }: Tree): Violation[] {
       imported.set(file, known)
     }
   }
-  return [...sources.values()].flatMap(({ path, text, source }) => {
+  return [...sources.values()].flatMap(({ path, text, exports, names }) => {
     const used = imported.get(path)
     if (used?.has('*')) return []
-    return exportsOf(source)
-      .filter(({ name, isType }) => !used?.has(name) && !(isType && usedWithin(source.bare, name)))
+    const usedWithin = (type: string) => names.filter(({ name }) => name === type).length > 1
+    return exports
+      .filter(({ name, isType }) => !used?.has(name) && !(isType && usedWithin(name)))
       .map(({ name, at }) => ({ file: path, line: lineOf(text, at), says: `nobody imports ${name}: do not export it` }))
   })
 }
-
-const usedWithin = (bare: string, name: string): boolean =>
-  bare.split(new RegExp(`(?<![\\w$])${name.replaceAll('$', '\\$')}(?![\\w$])`)).length > 2

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, extname, join, relative, sep } from 'node:path'
-import { importsOf, scan, type Import, type Source } from './source.ts'
+import { readSource, type Import, type Source } from './source.ts'
 
 /** A file of the project: its path from the root, with `/`, and what was read of it. */
 interface TextFile {
@@ -8,8 +8,7 @@ interface TextFile {
   text: string
 }
 
-export interface SourceFile extends TextFile {
-  source: Source
+export interface SourceFile extends TextFile, Omit<Source, 'imports'> {
   /** `file` is the project's file it means, where it means one that is there. */
   imports: (Import & { file: string | undefined })[]
 }
@@ -18,7 +17,7 @@ export interface Tree {
   root: string
   /** Every text file: sources, documents, scripts, settings. */
   texts: TextFile[]
-  /** The .ts and .mjs files among them, by path. */
+  /** The TypeScript and JavaScript files among them, by path. */
   sources: ReadonlyMap<string, SourceFile>
   /** Every folder, from the root. */
   folders: string[]
@@ -31,7 +30,7 @@ export interface Violation {
 }
 
 const skipped = /^(?:node_modules|dist.*|\.git|\.tollgate.*)$/
-const readable = new Set(['.ts', '.mjs', '.md', '.json', '.sql', '.sh', '.yml', '.yaml', '.css', '.html', ''])
+const readable = new Set(['.ts', '.mjs', '.js', '.md', '.json', '.sql', '.sh', '.yml', '.yaml', '.css', '.html', ''])
 
 export function readTree(root: string): Tree {
   const texts: TextFile[] = []
@@ -53,15 +52,18 @@ export function readTree(root: string): Tree {
   const known = new Set(texts.map(({ path }) => path))
   const sources = new Map<string, SourceFile>()
   for (const { path, text } of texts) {
-    if (!/\.(?:ts|mjs)$/.test(path)) continue
-    const source = scan(text)
-    const imports = importsOf(source).map(({ from, names, at }) => ({ from, names, at, file: meant(path, from, known) }))
-    sources.set(path, { path, text, source, imports })
+    if (!/\.(?:ts|mjs|js)$/.test(path)) continue
+    const source = readSource(path, text)
+    const imports = source.imports.map((one) => ({ ...one, file: meant(path, one.from, known) }))
+    sources.set(path, { ...source, path, text, imports })
   }
   return { root, texts, sources, folders }
 }
 
-/** The project's file that an import means: the .ts file also where the compiled .js file is named, in place or under dist. */
+/**
+ * The project's file that an import means: the .ts file also where the compiled .js file is named,
+ * in place or under dist.
+ */
 function meant(importer: string, from: string, known: ReadonlySet<string>): string | undefined {
   if (!from.startsWith('.')) return undefined
   const path = join(dirname(importer), from).split(sep).join('/')
