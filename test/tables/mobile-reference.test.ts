@@ -9,21 +9,19 @@ import { readJson, text, valueAt, type JsonTable } from '../../src/spec/mobile/f
 import { mobileExampleOf } from '../../src/spec/mobile/examples.ts'
 import { mobileOperationNames, mobileRow, type MobileOperation } from '../../src/spec/mobile/operations.ts'
 import { saleRequest, statusRequest, transferRequest, verificationRequest } from '../../src/spec/mobile/requests.ts'
-import { finder, misfits, type Schema } from './json-schema.ts'
+import { finder, misfitsBy, type OpenApi } from './openapi.ts'
 
 /** The reference of the mobile API: pages are compared in reference.test.ts, here is what they and the OpenAPI documents say. */
 
 interface Operation {
   operationId: string
   parameters: { $ref?: string; name?: string }[]
-  requestBody: { content: { 'application/json': { schema: Schema } } }
-  responses: Record<string, { description: string; content: { 'application/json': { schema: Schema } } }>
+  requestBody: { content: { 'application/json': { schema: object } } }
+  responses: Record<string, { description: string; content: { 'application/json': { schema: object } } }>
 }
 
-interface Document {
-  openapi: string
+interface Document extends OpenApi {
   paths: Record<string, { post: Operation; get?: Operation }>
-  components: Record<string, Record<string, Schema & { name: string }>>
 }
 
 // As a program reads them: through JSON.
@@ -32,8 +30,9 @@ const written = (side: 'service' | 'merchant'): Document =>
 const documents = { service: written('service'), merchant: written('merchant') }
 
 const operationOf = (name: MobileOperation): Operation => documents[mobileRow(name).side].paths[mobileRow(name).path]!.post
-const fitsSchema = (name: MobileOperation, value: unknown, schema: Schema): string[] =>
-  misfits(value, schema, finder(documents[mobileRow(name).side]))
+const misfits = { service: misfitsBy(documents.service), merchant: misfitsBy(documents.merchant) }
+const fitsSchema = (name: MobileOperation, value: unknown, schema: object): string[] =>
+  misfits[mobileRow(name).side](value, schema)
 const requestSchema = (name: MobileOperation) => operationOf(name).requestBody.content['application/json'].schema
 const answerSchema = (name: MobileOperation) => operationOf(name).responses['200']!.content['application/json'].schema
 
@@ -126,11 +125,9 @@ const refsIn = (value: unknown): string[] =>
     ? []
     : Object.entries(value).flatMap(([name, inside]) => (name === '$ref' ? [String(inside)] : refsIn(inside)))
 
-test('OpenAPI: every reference leads to something, every component is used, and a path declares its parameters', () => {
+test('OpenAPI: every component is used, and a path declares its parameters', () => {
   for (const document of Object.values(documents)) {
-    assert.match(document.openapi, /^3\.1\./)
     const refs = refsIn(document)
-    for (const ref of refs) assert.ok(finder(document)(ref), `${ref} leads nowhere`)
     for (const [kind, all] of Object.entries(document.components))
       for (const name of Object.keys(all)) assert.ok(refs.includes(`#/components/${kind}/${name}`), `${kind}/${name} is not used`)
     for (const [path, { post }] of Object.entries(document.paths))

@@ -11,6 +11,7 @@ import { exampleFor, exampleKey } from '../../src/reference/example.ts'
 import { referenceFiles } from '../../src/reference/files.ts'
 import { openApi } from '../../src/reference/openapi.ts'
 import { sha1 } from '../conformance/client.ts'
+import { finder } from './openapi.ts'
 
 const folder = join(import.meta.dirname, '../../../docs/reference')
 
@@ -76,7 +77,6 @@ interface Operation {
 }
 
 interface Document {
-  openapi: string
   paths: Record<string, { post: Operation }>
   components: Record<string, Record<string, { name: string; in: string; required?: string[]; properties?: object }>>
 }
@@ -84,20 +84,15 @@ interface Document {
 // As a program reads it: through JSON.
 const document: Document = JSON.parse(JSON.stringify(openApi()))
 
-const at = (ref: string): unknown =>
-  ref
-    .replace(/^#\//, '')
-    .split('/')
-    .reduce<unknown>((inside, key) => (inside as Record<string, unknown> | undefined)?.[key], document)
+const at = finder(document)
 
 function refsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inside]) => (name === '$ref' ? [String(inside)] : refsIn(inside)))
 }
 
-test('OpenAPI: every reference leads to something, and every component is used', () => {
+test('OpenAPI: every component is used', () => {
   const refs = refsIn(document)
-  for (const ref of refs) assert.ok(at(ref), `${ref} leads nowhere`)
   for (const [kind, all] of Object.entries(document.components))
     for (const name of Object.keys(all))
       assert.ok(kind === 'securitySchemes' || refs.includes(`#/components/${kind}/${name}`), `${kind}/${name} is not used`)
@@ -121,7 +116,6 @@ test('OpenAPI: a path declares its parameters, no fewer and no more', () => {
 })
 
 test('OpenAPI: bodies are forms, replies come in both formats, and what is required is described', () => {
-  assert.match(document.openapi, /^3\.1\./)
   for (const [path, { post }] of Object.entries(document.paths)) {
     assert.deepEqual(Object.keys(post.requestBody.content), ['application/x-www-form-urlencoded'])
     const { content } = post.responses['200'] as { content: object }
