@@ -32,7 +32,8 @@ npm run bench -- sale               one bench
 Benches
 ${[...benches, bodies].map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
 
-Ends with 1 when a payment did not end approved, the books of merchant, acquirer and database differ, or a body made the gateway fail.
+Ends with 1 when a payment did not end approved, the books of merchant, acquirer and database differ, or a body made
+the gateway fail.
 docs/performance.md tells what is measured and how to read it.
 `
 

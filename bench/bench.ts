@@ -11,7 +11,10 @@ export interface Payment {
   ending: string
 }
 
-/** The figures of one level of load. A figure that could not be taken is null. The names are those of the JSON line. */
+/**
+ * The figures of one level of load. A figure that could not be taken is null. The names are those
+ * of the JSON line.
+ */
 export interface Row {
   bench: string
   in_flight: number
@@ -27,7 +30,10 @@ export interface Row {
   gateway_rss_mb: number | null
 }
 
-/** A wish for the usual two-core machine that carries everything. It is shown as met or not met, and never fails the bench. */
+/**
+ * A wish for the usual two-core machine that carries everything. It is shown as met or not met, and
+ * never fails the bench.
+ */
 export interface Target {
   means: string
   inFlight: number
@@ -44,10 +50,19 @@ export interface Bench {
   targets: readonly Target[]
   /** Payments in flight, a row each, unless the command line says otherwise. */
   inFlight: readonly number[]
-  /** Whether the yardstick is laid against it, which costs as much time again; what batches are worth is seen by one bench. */
+  /**
+   * Whether the yardstick is laid against it, which costs as much time again; what batches are
+   * worth is seen by one bench.
+   */
   yardstick: boolean
-  /** Brings up what a sandbox does not have, before the first payment; it runs in the process of the bench. */
+  /**
+   * Brings up what a sandbox does not have, before the first payment; it runs in the process of the
+   * bench.
+   */
   prepare?(sandbox: Sandbox, signal: AbortSignal): Promise<{ stop(): Promise<void> }>
-  /** Gives the function that carries one payment to its end, under a name that no other has. It runs in the load process. */
+  /**
+   * Gives the function that carries one payment to its end, under a name that no other has. It runs
+   * in the load process.
+   */
   open(merchant: Merchant): (clientOrderid: string) => Promise<Payment>
 }

@@ -5,8 +5,8 @@ import { openPool, statement } from '../src/storage/pool.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /**
- * The same payments as three parties count them, and the callbacks about them. Orders at rest as `unknown` are left out: what the acquirer approved
- * of them is still to be reversed.
+ * The same payments as three parties count them, and the callbacks about them. Orders at rest as
+ * `unknown` are left out: what the acquirer approved of them is still to be reversed.
  */
 export interface Books {
   merchant: number
@@ -24,7 +24,10 @@ const callbacksWithinMs = 10_000
 
 export const booksAgree = ({ merchant, acquirer, database }: Books): boolean => merchant === acquirer && merchant === database
 
-/** Reads the books once no callback is owed any more, or after a while. `approved` is what the load process saw. */
+/**
+ * Reads the books once no callback is owed any more, or after a while. `approved` is what the load
+ * process saw.
+ */
 export async function readBooks(sandbox: Sandbox, approved: number): Promise<Books> {
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url: sandbox.databaseUrl, connections: 1, use: 'search', log })

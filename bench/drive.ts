@@ -10,7 +10,8 @@ export interface Load {
 
 /** Starts the load process. It ends with this one, and at once when `interrupted` does. */
 export function startLoad(interrupted: AbortSignal): Load {
-  // A session of its own: Ctrl-C in the terminal reaches the bench alone, which stops everybody in order.
+  // A session of its own: Ctrl-C in the terminal reaches the bench alone, which stops everybody in
+  // order.
   const child = fork(fileURLToPath(new URL('./load.js', import.meta.url)), { detached: true })
   let listener: ((says: LoadSays) => void) | undefined
   child.on('message', (says: LoadSays) => listener?.(says))

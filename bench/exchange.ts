@@ -12,7 +12,10 @@ export interface LoadOrder {
   withinMs: number
 }
 
-/** What the merchant saw. `measured` payments ended approved within the window; the counts at the end are of the whole run. */
+/**
+ * What the merchant saw. `measured` payments ended approved within the window; the counts at the
+ * end are of the whole run.
+ */
 export interface LoadReport {
   windowMs: number
   /** From the first request to the last final status, warm-up and drain included. */

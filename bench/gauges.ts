@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { request } from 'undici'
 
-/** Where the counters of gateway and machine stand at one moment. What this platform or gateway does not tell is undefined. */
+/**
+ * Where the counters of gateway and machine stand at one moment. What this platform or gateway does
+ * not tell is undefined.
+ */
 export interface Gauges {
   /** User and system time of the gateway's process since it started. */
   gatewayCpuUs: number | undefined
@@ -14,7 +17,10 @@ export interface Gauges {
   machineAllMs: number
 }
 
-/** The kernel counts in hundredths of a second for whoever reads /proc, on every architecture Node.js runs on. */
+/**
+ * The kernel counts in hundredths of a second for whoever reads /proc, on every architecture
+ * Node.js runs on.
+ */
 const usPerTick = 10_000
 
 export async function readGauges(pid: number, gatewayOrigin: string): Promise<Gauges> {
@@ -39,7 +45,8 @@ export function rssOf(pid: number): number | undefined {
 }
 
 function cpuUsOf(pid: number): number | undefined {
-  // The name of the program may hold spaces and brackets, so the fields are counted from its last one: utime and stime are the 14th and 15th.
+  // The name of the program may hold spaces and brackets, so the fields are counted from its last
+  // one: utime and stime are the 14th and 15th.
   const fields = procFile(pid, 'stat')?.split(') ').at(-1)?.split(' ')
   return fields && (Number(fields[11]) + Number(fields[12])) * usPerTick
 }

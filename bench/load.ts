@@ -1,4 +1,5 @@
-// The load process: it keeps a number of payments in flight against one sandbox and tells what the merchant saw. bench/drive starts and asks it.
+// The load process: it keeps a number of payments in flight against one sandbox and tells what the
+// merchant saw. bench/drive starts and asks it.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf } from '../src/base/log.ts'

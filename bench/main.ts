@@ -183,7 +183,10 @@ function interrupt() {
   interrupted.abort(new Error('interrupted'))
 }
 
-/** The first signal ends what is under way, and everything is stopped in order; further ones change nothing. */
+/**
+ * The first signal ends what is under way, and everything is stopped in order; further ones change
+ * nothing.
+ */
 function watchSignals() {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, interrupt)
   // npm passes a signal on to its shell, which dies of it and leaves this process to itself.

@@ -8,17 +8,26 @@ import type { Sandbox } from './sandbox.ts'
 export interface Measured {
   row: Row
   report: LoadReport
-  /** Shares of the machine's processors within the window, 0 to 1: all of it, the gateway's and the load process's parts. */
+  /**
+   * Shares of the machine's processors within the window, 0 to 1: all of it, the gateway's and the
+   * load process's parts.
+   */
   busy: { machine: number; gateway: number | undefined; load: number }
 }
 
 /** A payment that takes longer has failed. */
 const withinMs = 20_000
 const rssEveryMs = 500
-/** Long enough for connections to open and for the compiler of Node.js to see what is hot; part of the time when that is short. */
+/**
+ * Long enough for connections to open and for the compiler of Node.js to see what is hot; part of
+ * the time when that is short.
+ */
 const warmUpMs = (measureMs: number) => Math.min(2_000, measureMs / 2)
 
-/** Puts one level of load on a sandbox for a while, and reads gauges when the window opens and when it closes. */
+/**
+ * Puts one level of load on a sandbox for a while, and reads gauges when the window opens and when
+ * it closes.
+ */
 export async function measure(
   load: Load,
   sandbox: Sandbox,

@@ -22,12 +22,16 @@ export interface Merchant {
   post(path: string, form: string): Promise<string>
   postJson(path: string, body: string): Promise<string>
   /**
-   * Asks for the status until it is final and gives it, or in words what happened instead. `accepted` is the reply to the first request,
-   * `began` the time of that request by performance.now(). `meanwhile` does what the cardholder has to do, once for each `tds-status`; a text is
-   * what went wrong.
+   * Asks for the status until it is final and gives it, or in words what happened instead.
+   * `accepted` is the reply to the first request, `began` the time of that request by
+   * performance.now(). `meanwhile` does what the cardholder has to do, once for each `tds-status`;
+   * a text is what went wrong.
    */
   untilFinal(endpoint: string, clientOrderid: string, accepted: string, began: number, meanwhile?: Meanwhile): Promise<string>
-  /** Asks again and again until there is an ending, with longer and longer pauses, which begin anew after `anew`. */
+  /**
+   * Asks again and again until there is an ending, with longer and longer pauses, which begin anew
+   * after `anew`.
+   */
   untilEnd(began: number, ask: Asking): Promise<string>
   /** Posts a form to another origin, as a cardholder's browser does, and gives the page. */
   browse(url: string, form: string): Promise<string>
@@ -39,13 +43,17 @@ export interface Merchant {
 /** Sends one `status`; what came of it. */
 type Asking = () => Promise<{ ending: string } | 'later' | 'anew'>
 
-/** `status` as it came, and the fields that name and sign further requests about its order: `login=…&client_orderid=…&orderid=…&control=…`. */
+/**
+ * `status` as it came, and the fields that name and sign further requests about its order:
+ * `login=…&client_orderid=…&orderid=…&control=…`.
+ */
 export type Meanwhile = (tdsStatus: string, status: string, signed: string) => Promise<string | undefined>
 
 /**
- * Pauses before one `status` and the next: 4, 8, 16, 32, 64, 64 … ms. What is final in a few milliseconds is seen as such, what takes longer is
- * asked about a handful of times: the end of a sale is seen late by at most as long as it took, and by no more than 64 ms. A fixed pause
- * of 4 ms would have the gateway answer dozens of requests a sale under load.
+ * Pauses before one `status` and the next: 4, 8, 16, 32, 64, 64 … ms. What is final in a few
+ * milliseconds is seen as such, what takes longer is asked about a handful of times: the end of a
+ * sale is seen late by at most as long as it took, and by no more than 64 ms. A fixed pause of 4 ms
+ * would have the gateway answer dozens of requests a sale under load.
  */
 const firstPauseMs = 4
 const longestPauseMs = 64
@@ -63,27 +71,7 @@ export function openMerchant(site: Site, connections: number, withinMs: number):
   const key = secret(site.controlKey)
   let polls = 0
 
-  /** `dispatch` and not `request`: no stream is made for a body of a few hundred bytes, which is a third of the load process's time. */
-  const sent = (path: string, type: string, body: string) =>
-    new Promise<string>((resolve, reject) => {
-      const chunks: Buffer[] = []
-      pool.dispatch(
-        {
-          method: 'POST',
-          path: pathname + path,
-          headers: ['content-type', type],
-          body,
-        },
-        {
-          onRequestStart: () => {},
-          onResponseStart: () => {},
-          onResponseData: (_controller, chunk) => void chunks.push(chunk),
-          onResponseEnd: () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString()),
-          onResponseError: (_controller, error) => reject(error),
-        },
-      )
-    })
-
+  const sent = (path: string, type: string, body: string) => dispatched(pool, pathname + path, type, body)
   const post = (path: string, form: string) => sent(path, 'application/x-www-form-urlencoded', form)
 
   async function untilEnd(began: number, ask: Asking): Promise<string> {
@@ -136,10 +124,32 @@ export function openMerchant(site: Site, connections: number, withinMs: number):
   }
 }
 
+/**
+ * `dispatch` and not `request`: no stream is made for a body of a few hundred bytes, which would
+ * take a third of the load process's time.
+ */
+const dispatched = (pool: Pool, path: string, type: string, body: string) =>
+  new Promise<string>((resolve, reject) => {
+    const chunks: Buffer[] = []
+    pool.dispatch(
+      { method: 'POST', path, headers: ['content-type', type], body },
+      {
+        onRequestStart: () => {},
+        onResponseStart: () => {},
+        onResponseData: (_controller, chunk) => void chunks.push(chunk),
+        onResponseEnd: () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString()),
+        onResponseError: (_controller, error) => reject(error),
+      },
+    )
+  })
+
 export const errorOf = (reply: string): string =>
   decodeURIComponent(fieldOf(reply, 'error-message') ?? reply.slice(0, 80)).replaceAll('+', ' ')
 
-/** One value of a reply, still encoded. Reading all forty fields of each would cost the load process more than sending the request. */
+/**
+ * One value of a reply, still encoded. Reading all forty fields of each would cost the load process
+ * more than sending the request.
+ */
 export function fieldOf(reply: string, name: string): string | undefined {
   const at = reply.startsWith(`${name}=`) ? 0 : reply.indexOf(`&${name}=`) + 1
   if (at === 0 && !reply.startsWith(`${name}=`)) return undefined

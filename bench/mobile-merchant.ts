@@ -16,8 +16,9 @@ interface Question {
 }
 
 /**
- * A merchant's server of the mobile API that confirms whatever it is asked and keeps next to nothing: it shares the machine with what is measured. The app
- * signs for itself, so that nothing is initiated here.
+ * A merchant's server of the mobile API that confirms whatever it is asked and keeps next to
+ * nothing: it shares the machine with what is measured. The app signs for itself, so that nothing
+ * is initiated here.
  */
 export async function startMobileMerchant(controlKey: string, endpointId: string): Promise<MobileMerchant> {
   const key = secret(controlKey)

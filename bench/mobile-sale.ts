@@ -14,7 +14,10 @@ const currency = 'USD'
 const amountCentis = 1042
 const endpointOf = (site: Site) => String(site.endpoints['plain'])
 
-/** A sale of the mobile API: the gateway asks the merchant's server before the acquirer, and tells it the card afterwards. */
+/**
+ * A sale of the mobile API: the gateway asks the merchant's server before the acquirer, and tells
+ * it the card afterwards.
+ */
 export const mobileSale: Bench = {
   name: 'mobile-sale',
   means: "sales of the mobile API, checked with the merchant's server, from perform to the final status, notifications on",
@@ -31,7 +34,10 @@ export const mobileSale: Bench = {
 
 const servedWithinMs = 20_000
 
-/** The endpoint of the sales gets a merchant's server, which runs in this process, and a callback URL. */
+/**
+ * The endpoint of the sales gets a merchant's server, which runs in this process, and a callback
+ * URL.
+ */
 async function prepare(sandbox: Sandbox, signal: AbortSignal) {
   const { site } = sandbox
   const endpoint = endpointOf(site)
@@ -46,7 +52,10 @@ async function prepare(sandbox: Sandbox, signal: AbortSignal) {
   return server
 }
 
-/** Until the gateway has read that the endpoint has a merchant's server, it refuses by the configuration; afterwards, for what is missing. */
+/**
+ * Until the gateway has read that the endpoint has a merchant's server, it refuses by the
+ * configuration; afterwards, for what is missing.
+ */
 async function served({ baseUrl }: Site, endpoint: string, signal: AbortSignal): Promise<void> {
   const end = performance.now() + servedWithinMs
   for (;;) {

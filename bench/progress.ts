@@ -1,4 +1,7 @@
-/** Says on standard error what is under way; a terminal shows each line in the place of the one before. */
+/**
+ * Says on standard error what is under way; a terminal shows each line in the place of the one
+ * before.
+ */
 export interface Progress {
   say(text: string): void
   /** More about the line said last; only a terminal shows it. */

@@ -4,7 +4,10 @@ import type { Bench, Payment } from './bench.ts'
 import { errorOf, fieldOf, type Merchant } from './merchant.ts'
 import { sameForm, signedForm } from './sale.ts'
 
-/** A registered card is charged again, by the merchant: no card data in the request, and nobody to authenticate. */
+/**
+ * A registered card is charged again, by the merchant: no card data in the request, and nobody to
+ * authenticate.
+ */
 export const recurrent: Bench = {
   name: 'recurrent',
   means: 'recurrent payments of a registered card, begun by the merchant, from the POST to the final status, callbacks on',
@@ -17,7 +20,8 @@ export const recurrent: Bench = {
     let card: Promise<string> | undefined
     return async (clientOrderid) => {
       if (card !== undefined) return charge(clientOrderid, await card)
-      // The first payment of a run is the sale whose card all others charge. It counts in the books as they do.
+      // The first payment of a run is the sale whose card all others charge. It counts in the books
+      // as they do.
       const first = firstPayment(merchant, endpoint, clientOrderid)
       card = first.then((payment) => payment.card)
       card.catch(() => (card = undefined))
@@ -26,7 +30,9 @@ export const recurrent: Bench = {
   },
 }
 
-/** A sale, and its card registered; the payment is not measured, since it ends during the warm-up. */
+/**
+ * A sale, and its card registered; the payment is not measured, since it ends during the warm-up.
+ */
 async function firstPayment(merchant: Merchant, endpoint: string, clientOrderid: string): Promise<Payment & { card: string }> {
   const { site, key } = merchant
   const began = performance.now()

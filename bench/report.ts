@@ -61,7 +61,8 @@ export function targetTable(bench: Bench, rows: readonly Row[]): string {
     const { means, inFlight, wanted, bound, unit } = target
     const value = rows.find((row) => row.in_flight === inFlight)?.[target.figure]
     const seen = value === undefined || value === null ? '–' : String(value)
-    return `  ${`${means}, ${inFlight} in flight`.padEnd(30)}${`${wanted} ${bound} ${unit}`.padEnd(32)}${seen.padStart(8)}   ${verdict(target, value)}`
+    const [load, goal] = [`${means}, ${inFlight} in flight`, `${wanted} ${bound} ${unit}`]
+    return `  ${load.padEnd(30)}${goal.padEnd(32)}${seen.padStart(8)}   ${verdict(target, value)}`
   })
   return ['Targets on a 2-core machine that carries everything (shown, never insisted on)', ...lines].join('\n')
 }

@@ -6,7 +6,10 @@ import type { Merchant, Site } from './merchant.ts'
 const cards = ['4111111111111111', '5555555555554444']
 const email = 'jane@example.com'
 
-/** Most of a request is the same each time; it is written once, since the load process shares the machine with what it measures. */
+/**
+ * Most of a request is the same each time; it is written once, since the load process shares the
+ * machine with what it measures.
+ */
 export const sameForm = (site: Site, card: string, more: readonly (readonly [string, string])[] = []): string =>
   writeForm([
     ['order_desc', 'A sale of the bench'],

@@ -10,7 +10,10 @@ import { systemRandom } from '../src/base/random.ts'
 import { stopEmbeddedOrphan } from '../src/storage/embedded.ts'
 import type { Site } from './merchant.ts'
 
-/** A sandbox of the bench: all its own processes and an empty, durable database in a directory that goes away with it. */
+/**
+ * A sandbox of the bench: all its own processes and an empty, durable database in a directory that
+ * goes away with it.
+ */
 export interface Sandbox {
   site: Site
   /** The gateway runs in the sandbox's own process. */
@@ -38,7 +41,10 @@ const stopWithinMs = 20_000
 /** No setting of whoever runs the bench may reach what is measured. */
 const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
 
-/** Starts a sandbox. What was begun is stopped and removed when it does not come up or `signal` aborts. */
+/**
+ * Starts a sandbox. What was begun is stopped and removed when it does not come up or `signal`
+ * aborts.
+ */
 export async function startSandbox(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Sandbox> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   // Run by root, PostgreSQL is another user's and has to pass here.
@@ -46,7 +52,8 @@ export async function startSandbox(settings: Readonly<Record<string, string>>, s
   const child = spawn(process.execPath, [main, 'sandbox'], {
     cwd: directory,
     env: { ...ownEnvironment(), TOLLGATE_DIR: directory, PORT: '0', ...settings },
-    // A session of its own: Ctrl-C in the terminal reaches the bench alone, which stops everybody in order.
+    // A session of its own: Ctrl-C in the terminal reaches the bench alone, which stops everybody
+    // in order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -94,7 +101,9 @@ export async function startSandbox(settings: Readonly<Record<string, string>>, s
   }
 }
 
-/** One command of `tollgate` on a sandbox; rejects with what it printed when it does not end well. */
+/**
+ * One command of `tollgate` on a sandbox; rejects with what it printed when it does not end well.
+ */
 export async function runCli({ directory }: Pick<Sandbox, 'directory'>, args: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: directory,

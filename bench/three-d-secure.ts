@@ -3,7 +3,10 @@ import type { Bench } from './bench.ts'
 import { errorOf, fieldOf, type Meanwhile, type Merchant } from './merchant.ts'
 import { sameForm, signedForm } from './sale.ts'
 
-/** The issuer authenticates by what it knows: the sale, one upload, one question to the issuer, the authorisation. */
+/**
+ * The issuer authenticates by what it knows: the sale, one upload, one question to the issuer, the
+ * authorisation.
+ */
 export const frictionless: Bench = secured(
   'frictionless',
   'sales with 3-D Secure that the issuer authenticates without a challenge, from the POST to the final status, callbacks on',
@@ -17,7 +20,10 @@ export const challenge: Bench = secured(
   ['4000000000002164', '5200000000002169'],
 )
 
-/** A bench of sales at the secure endpoint. The load process is merchant and cardholder: the pages of issuers are answered at once. */
+/**
+ * A bench of sales at the secure endpoint. The load process is merchant and cardholder: the pages
+ * of issuers are answered at once.
+ */
 function secured(name: string, means: string, cards: readonly string[]): Bench {
   return {
     name,
@@ -59,7 +65,10 @@ const browser = writeForm([
   ['browserScreenWidth', '1920'],
 ])
 
-/** What merchant and cardholder do while the order waits for them. The method's page is not opened: it is the issuer's alone. */
+/**
+ * What merchant and cardholder do while the order waits for them. The method's page is not opened:
+ * it is the issuer's alone.
+ */
 function shopper(merchant: Merchant, endpoint: string): Meanwhile {
   const upload = async (kind: 'method-url' | 'cres', form: string) => {
     const reply = await merchant.post(`/api/3ds/v1/upload-${kind}-result/${endpoint}`, form)
@@ -81,6 +90,8 @@ function shopper(merchant: Merchant, endpoint: string): Meanwhile {
   }
 }
 
-/** A hidden input of the simulated issuer's pages: a UUID or base64url, which no escaping changes. */
+/**
+ * A hidden input of the simulated issuer's pages: a UUID or base64url, which no escaping changes.
+ */
 const inputOf = (page: string, name: string): string | undefined =>
   new RegExp(`name="${name}"\\s+value="([\\w-]+)"`).exec(page)?.[1]

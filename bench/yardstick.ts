@@ -4,7 +4,10 @@ import { median, rounded } from './figures.ts'
 import { measure, type Measured } from './measure.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** The same load on the gateway as it is and on one without batches and without the hand-over in memory. */
+/**
+ * The same load on the gateway as it is and on one without batches and without the hand-over in
+ * memory.
+ */
 export interface Comparison {
   bench: string
   inFlight: number
@@ -17,13 +20,17 @@ export interface Comparison {
 
 const rounds = 3
 
-/** Every change of an order is a commit of its own, and every step after the first waits as a row for the sweep. */
+/**
+ * Every change of an order is a commit of its own, and every step after the first waits as a row
+ * for the sweep.
+ */
 export const oneByOneSettings = { TOLLGATE_MAX_BATCH: '1', TOLLGATE_HAND_OVER: 'off', TOLLGATE_LANES: '8' }
 
 /**
- * Measures both in short rounds by turns and compares the medians: what else runs on the machine comes and goes, and in this way it meets both
- * sides alike. A rate is that of the whole round, from the first request to the last final status: one by one, all sales in flight end in
- * one wave as long as a window, and a window would see a whole one or none.
+ * Measures both in short rounds by turns and compares the medians: what else runs on the machine
+ * comes and goes, and in this way it meets both sides alike. A rate is that of the whole round,
+ * from the first request to the last final status: one by one, all sales in flight end in one wave
+ * as long as a window, and a window would see a whole one or none.
  */
 export async function compare(
   load: Load,

@@ -1,4 +1,7 @@
-/** Decimals of the minor unit by ISO 4217, where it is not two; a unit without a minor one counts as having none. */
+/**
+ * Decimals of the minor unit by ISO 4217, where it is not two; a unit without a minor one counts as
+ * having none.
+ */
 // oxfmt-ignore
 const decimals = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
@@ -7,10 +10,16 @@ const decimals = new Map([
   ...'CLF UYW'.split(' ').map((code) => [code, 4] as const),
 ])
 
-/** How an endpoint wants amounts in checksums: by the decimals of the currency, or times a hundred whatever the currency is. */
+/**
+ * How an endpoint wants amounts in checksums: by the decimals of the currency, or times a hundred
+ * whatever the currency is.
+ */
 export type ControlMinorUnits = 'iso4217' | 'hundredths'
 
-/** An amount as it is signed: the point moved within the text, never through a float. Throws a RangeError for what the currency cannot express. */
+/**
+ * An amount as it is signed: the point moved within the text, never through a float. Throws a
+ * RangeError for what the currency cannot express.
+ */
 export function minorUnits(amount: string, currency: string, by: ControlMinorUnits = 'iso4217'): string {
   const exponent = decimals.get(currency) ?? 2
   const exact = shifted(amount, exponent)

@@ -1,8 +1,9 @@
 import type { Fields } from './form.ts'
 
 /**
- * What the cardholder has to do before the order goes on. Every one can be done by sending the browser to `redirectTo`, a page of the gateway's, or by
- * printing `html`; or by a form of the merchant's own, which is what the rest is for.
+ * What the cardholder has to do before the order goes on. Every one can be done by sending the
+ * browser to `redirectTo`, a page of the gateway's, or by printing `html`; or by a form of the
+ * merchant's own, which is what the rest is for.
  */
 export type Step = MethodFrame | Challenge | PayerAuthentication | Redirect
 
@@ -12,7 +13,9 @@ interface Shown {
   html?: string
 }
 
-/** The issuer's method in a hidden frame, for ten seconds at most; then `upload-method-url-result`. */
+/**
+ * The issuer's method in a hidden frame, for ten seconds at most; then `upload-method-url-result`.
+ */
 export interface MethodFrame extends Shown {
   is: 'method frame'
   threeDSServerTransID: string
@@ -73,13 +76,19 @@ export interface BrowserForm {
   fields: Record<string, string>
 }
 
-/** For a hidden frame. The issuer has the frame post `threeDSMethodData` to the notification URL when its method is over. */
+/**
+ * For a hidden frame. The issuer has the frame post `threeDSMethodData` to the notification URL
+ * when its method is over.
+ */
 export function methodForm({ methodUrl, threeDSServerTransID }: MethodFrame, notificationUrl: string): BrowserForm {
   const data = JSON.stringify({ threeDSServerTransID, threeDSMethodNotificationURL: notificationUrl })
   return { action: methodUrl, fields: { threeDSMethodData: Buffer.from(data).toString('base64url') } }
 }
 
-/** For the window or a frame. The issuer has it post `cres` to the notification URL of the method's upload. */
+/**
+ * For the window or a frame. The issuer has it post `cres` to the notification URL of the method's
+ * upload.
+ */
 export const challengeForm = ({ acsUrl, creq }: Challenge): BrowserForm => ({ action: acsUrl, fields: { creq } })
 
 /** For the whole window. The issuer has it post `PaRes` and `MD` to `termUrl`. */

@@ -1,4 +1,7 @@
-/** A merchant's client of the gateway API; client/README.md shows each operation. This folder needs Node and nothing else: it may be copied into a shop. */
+/**
+ * A merchant's client of the gateway API; client/README.md shows each operation. This folder needs
+ * Node and nothing else: it may be copied into a shop.
+ */
 import { openCaller, type Call, type Settings } from './call.ts'
 import { readCallback, readReturn, type Callback, type CustomerReturn, type NotGenuine } from './callback.ts'
 import { finish, realTime, type Ending, type FinishOptions } from './finish.ts'
@@ -9,8 +12,8 @@ import type * as asks from './requests.ts'
 type Asking<Request> = Call<Request, Reply<Accepted>>
 
 /**
- * The operations by their names. What happens on the way is an answer and never thrown; thrown is a RangeError for an amount that cannot be signed,
- * before anything is sent.
+ * The operations by their names. What happens on the way is an answer and never thrown; thrown is a
+ * RangeError for an amount that cannot be signed, before anything is sent.
  */
 export interface Client {
   sale: Asking<asks.SaleRequest>
@@ -30,7 +33,10 @@ export interface Client {
   createCardRef: Call<asks.OrderName, Reply<Registered | NotRegistered>>
   createCardRefV4: Call<asks.OrderName, Reply<Registered | NotRegistered> | Denied>
   getCardInfo: Call<asks.CardInfoRequest, Reply<CardInfo>>
-  /** Waits for what became of a request: until its order is final, or until the cardholder has something to do. */
+  /**
+   * Waits for what became of a request: until its order is final, or until the cardholder has
+   * something to do.
+   */
   finish(reply: Reply<Accepted>, options?: FinishOptions): Promise<Ending>
   readCallback(text: string, expected: asks.OrderName): Callback | NotGenuine
   readReturn(text: string, expected: asks.OrderName): CustomerReturn | NotGenuine

@@ -9,22 +9,34 @@ export type Ending =
   | { is: 'final'; status: FinalStatus; order: OrderName; seen: OrderStatus }
   /** The order waits for the cardholder. */
   | { is: 'cardholder'; step: Step; order: OrderName; seen: OrderStatus }
-  /** No end within the limit, or the wait was aborted: the order goes on, and can be waited for again. */
+  /**
+   * No end within the limit, or the wait was aborted: the order goes on, and can be waited for
+   * again.
+   */
   | { is: 'open'; why: 'limit' | 'aborted'; seen?: OrderStatus }
-  /** After a lost answer: the gateway has no order of this name. The same request may be sent again, under the same name. */
+  /**
+   * After a lost answer: the gateway has no order of this name. The same request may be sent again,
+   * under the same name.
+   */
   | { is: 'not found'; client_orderid: string }
   | Refused
   | NoAnswer
 
 export interface FinishOptions {
-  /** What the cardholder has done already, so that it is not stopped for again; `every step` when the gateway's pages lead him through all. */
+  /**
+   * What the cardholder has done already, so that it is not stopped for again; `every step` when
+   * the gateway's pages lead him through all.
+   */
   past?: Step | 'every step'
   /** After this nothing is asked any more. */
   limitMs?: number
   signal?: AbortSignal
 }
 
-/** From the first question on: quick while a plain payment ends, then as a cardholder waits, then as a lost answer is sought. */
+/**
+ * From the first question on: quick while a plain payment ends, then as a cardholder waits, then as
+ * a lost answer is sought.
+ */
 const intervals = [
   { withinMs: 2_000, everyMs: 250 },
   { withinMs: 15_000, everyMs: 1_000 },
@@ -52,12 +64,16 @@ export const realTime: Time = {
 
 type Ask = (request: StatusRequest) => Promise<Reply<OrderStatus>>
 
-/** Asks for the status until the order is final or waits for the cardholder, also after an answer that was lost. */
+/**
+ * Asks for the status until the order is final or waits for the cardholder, also after an answer
+ * that was lost.
+ */
 export async function finish(reply: Reply<Accepted>, ask: Ask, time: Time, options: FinishOptions): Promise<Ending> {
   if (reply.is === 'accepted') return untilEnd({ ...reply.order, 'by-request-sn': reply.serialNumber }, ask, time, options)
   const { operation, client_orderid: name, orderid } = reply.asked
   const doubtful = reply.is === 'no answer' || reply.type === 'error'
-  // Whether a capture or the like arrived, its order does not tell: that request is sent again under its Idempotency-Key.
+  // Whether a capture or the like arrived, its order does not tell: that request is sent again
+  // under its Idempotency-Key.
   if (!doubtful || name === undefined || rowOf(operation).begins === 'transaction') return reply
   return untilEnd({ client_orderid: name, ...(orderid === undefined ? {} : { orderid }) }, ask, time, options)
 }

@@ -5,8 +5,10 @@ export type Pairs = readonly (readonly [name: string, value: string])[]
 export type Fields = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads the pairs of a reply, a query or a form. Undefined when it cannot be decoded for certain: a broken percent sequence, or bytes that are not UTF-8.
- * Some gateways of this kind break the line between pairs; a form spells a line break that belongs to a value `%0A`, so the bare ones are dropped.
+ * Reads the pairs of a reply, a query or a form. Undefined when it cannot be decoded for certain: a
+ * broken percent sequence, or bytes that are not UTF-8. Some gateways of this kind break the line
+ * between pairs; a form spells a line break that belongs to a value `%0A`, so the bare ones are
+ * dropped.
  */
 export function readPairs(text: string): Pairs | undefined {
   const parts = text.replaceAll(/[\r\n]+/g, '').split('&')

@@ -1,4 +1,7 @@
-/** For merchants who build the server that the mobile API asks: what it signs, and whether to believe who calls it. client/README.md shows it. */
+/**
+ * For merchants who build the server that the mobile API asks: what it signs, and whether to
+ * believe who calls it. client/README.md shows it.
+ */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { sameText, type NotGenuine } from './callback.ts'
 import { at, objectIn, textAt, type Json } from './mobile-replies.ts'
@@ -22,7 +25,10 @@ export interface KeptInvoice {
 
 export type NewInvoice = Omit<KeptInvoice, 'invoiceId' | 'nonce' | 'token'>
 
-/** The gateway asks whether a transaction is as it was begun. Keep `token` with the invoice: by it the notification finds it. */
+/**
+ * The gateway asks whether a transaction is as it was begun. Keep `token` with the invoice: by it
+ * the notification finds it.
+ */
 export interface Check {
   is: 'check'
   token: string
@@ -66,13 +72,19 @@ export interface MobileMerchant {
   /** `text` is the body; `find` gives the invoice of a session token. */
   readNotification(text: string, find: (token: string) => Promise<KeptInvoice | undefined>): Promise<Notification | NotGenuine>
   answerNotification(notification: Notification): object
-  /** The body of a refusal. To the gateway it names the invoice, to the app it does not. Send it with HTTP 400, or with 500 to be asked again. */
+  /**
+   * The body of a refusal. To the gateway it names the invoice, to the app it does not. Send it
+   * with HTTP 400, or with 500 to be asked again.
+   */
   refuse(cause: RefusalCause, message: string, invoiceId?: string): object
 }
 
 export type RefusalCause = 'FILTERED' | 'INVALID_REQUEST' | 'SERVER_FAILED' | 'SERVER_UNAVAILABLE'
 
-/** The key is in a closure alone, so that nothing that prints it shows the key. Throws a TypeError for one that cannot sign. */
+/**
+ * The key is in a closure alone, so that nothing that prints it shows the key. Throws a TypeError
+ * for one that cannot sign.
+ */
 export function openMobileMerchant(controlKey: string): MobileMerchant {
   const key = keyOf(controlKey)
   return {

@@ -1,7 +1,10 @@
 import type { MobileKind } from './mobile-requests.ts'
 import type { Sent } from './post.ts'
 
-/** A transaction that the merchant's server has begun and signed: what the app carries to the gateway. */
+/**
+ * A transaction that the merchant's server has begun and signed: what the app carries to the
+ * gateway.
+ */
 export interface Begun<Kind extends MobileKind = MobileKind> {
   is: 'begun'
   kind: Kind
@@ -35,7 +38,10 @@ export interface MobileRefused {
   message: string
 }
 
-/** Nothing came, or nothing that can be read: whether the request arrived is unknown. The same may be sent again, and is done once. */
+/**
+ * Nothing came, or nothing that can be read: whether the request arrived is unknown. The same may
+ * be sent again, and is done once.
+ */
 export interface MobileNoAnswer {
   is: 'no answer'
   why: string

@@ -1,4 +1,7 @@
-/** What an app says in the mobile API. Names are those of the interface; `session` is the client's to add. */
+/**
+ * What an app says in the mobile API. Names are those of the interface; `session` is the client's
+ * to add.
+ */
 
 interface Consumer {
   device: { serialNumber: string; imei?: string }
@@ -76,7 +79,10 @@ export interface MobileRequests {
 
 export type MobileKind = keyof MobileRequests
 
-/** First digits of the two cards of a transfer, from which a merchant's server may calculate what it costs. */
+/**
+ * First digits of the two cards of a transfer, from which a merchant's server may calculate what it
+ * costs.
+ */
 export interface TransferBins {
   fromBin?: string
   toBin?: string

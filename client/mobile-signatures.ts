@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { sameText } from './callback.ts'
 
-/** The signatures of the mobile API: HMAC-SHA1 over values, nothing between them, under the control key without its dashes read as hexadecimal digits. */
+/**
+ * The signatures of the mobile API: HMAC-SHA1 over values, nothing between them, under the control
+ * key without its dashes read as hexadecimal digits.
+ */
 
 /** Throws a TypeError for a key that is no 32 hexadecimal digits; the mobile API takes no other. */
 export function keyOf(controlKey: string): Buffer {

@@ -1,7 +1,19 @@
-/** The app's side of the mobile API: it begins at the merchant's server, and pays at the gateway. client/README.md shows it. */
+/**
+ * The app's side of the mobile API: it begins at the merchant's server, and pays at the gateway.
+ * client/README.md shows it.
+ */
 import { realTime } from './finish.ts'
 import { finishMobile, type MobileEnding, type MobileFinishOptions } from './mobile-finish.ts'
-import { readMobile, readStatus, textAt, type Begun, type JsonReading, type MobileReply, type MobileStatus, type Performed } from './mobile-replies.ts' // oxfmt-ignore
+import {
+  readMobile,
+  readStatus,
+  textAt,
+  type Begun,
+  type JsonReading,
+  type MobileReply,
+  type MobileStatus,
+  type Performed,
+} from './mobile-replies.ts'
 import type { MobileKind, MobileRequests, TransferBins } from './mobile-requests.ts'
 import { send } from './post.ts'
 
@@ -14,18 +26,27 @@ export interface MobileSettings {
   timeoutMs?: number
 }
 
-/** What happens on the way is an answer and never thrown. The same may be asked again after `no answer`: it is done once. */
+/**
+ * What happens on the way is an answer and never thrown. The same may be asked again after `no
+ * answer`: it is done once.
+ */
 export interface MobileApp {
   /** How a consumer is let in is the merchant's affair; `who` is what its server wants to know. */
   requestAccessToken(who?: object): Promise<MobileReply<{ is: 'granted'; accessToken: string }>>
-  /** The merchant's server makes an invoice and signs it. Of the request it sees device, place and amount, and never a card. */
+  /**
+   * The merchant's server makes an invoice and signs it. Of the request it sees device, place and
+   * amount, and never a card.
+   */
   initiate<Kind extends MobileKind>(
     kind: Kind,
     accessToken: string,
     request: MobileRequests[Kind],
     bins?: TransferBins,
   ): Promise<MobileReply<Begun<Kind>>>
-  /** The gateway is asked for what the merchant's server has signed; device, amount and currency have to be the same. */
+  /**
+   * The gateway is asked for what the merchant's server has signed; device, amount and currency
+   * have to be the same.
+   */
   perform<Kind extends MobileKind>(begun: Begun<Kind>, request: MobileRequests[Kind]): Promise<MobileReply<Performed>>
   status(performed: Performed): Promise<MobileReply<MobileStatus>>
   /** Waits for what becomes of it: until it is final, or until the consumer has something to do. */

@@ -3,13 +3,22 @@ import { minorUnits, type ControlMinorUnits } from './amount.ts'
 
 interface OperationRow {
   path: string
-  /** What the checksum covers, in order; `login` is sent where it is signed. What has none is signed with OAuth. */
+  /**
+   * What the checksum covers, in order; `login` is sent where it is signed. What has none is signed
+   * with OAuth.
+   */
   signs?: readonly Part[]
-  /** `order`: it makes one, which a lost answer leaves in doubt. `transaction`: it adds to one that is there. */
+  /**
+   * `order`: it makes one, which a lost answer leaves in doubt. `transaction`: it adds to one that
+   * is there.
+   */
   begins?: 'order' | 'transaction'
 }
 
-/** `id` is that of the endpoint or group in the path; `amount` is signed in minor units. All others are signed as they are sent. */
+/**
+ * `id` is that of the endpoint or group in the path; `amount` is signed in minor units. All others
+ * are signed as they are sent.
+ */
 type Part = 'id' | 'login' | 'client_orderid' | 'orderid' | 'cardrefid' | 'amount' | 'currency' | 'email'
 
 const payment: readonly Part[] = ['id', 'client_orderid', 'amount', 'email']
@@ -50,7 +59,10 @@ export interface Signing {
   minorUnits: ControlMinorUnits
 }
 
-/** What the checksum of a request covers, but for the key. A field that is not sent counts as an empty text. */
+/**
+ * What the checksum of a request covers, but for the key. A field that is not sent counts as an
+ * empty text.
+ */
 export function signedParts(operation: Operation, sent: ReadonlyMap<string, string>, signing: Signing): string[] {
   const { id, login } = signing
   const value = (name: string): string => sent.get(name) ?? ''
@@ -63,6 +75,8 @@ export function signedParts(operation: Operation, sent: ReadonlyMap<string, stri
   return (rowOf(operation).signs ?? []).map(part)
 }
 
-/** Lower-case hexadecimal SHA-1 over the parts in order, nothing between them, the control key last. */
+/**
+ * Lower-case hexadecimal SHA-1 over the parts in order, nothing between them, the control key last.
+ */
 export const controlOf = (parts: readonly string[], controlKey: string): string =>
   createHash('sha1').update(parts.join('')).update(controlKey).digest('hex')

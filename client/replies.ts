@@ -13,8 +13,8 @@ export interface Accepted {
 }
 
 /**
- * The gateway says no. After a `validation-error` nothing was stored or charged. `error` means that the service failed or has too much to do: after it
- * the order may exist.
+ * The gateway says no. After a `validation-error` nothing was stored or charged. `error` means that
+ * the service failed or has too much to do: after it the order may exist.
  */
 export interface Refused {
   is: 'refused'
@@ -26,12 +26,18 @@ export interface Refused {
   fields: Fields
 }
 
-/** HTTP 403 of version v4: signature, time, key or endpoint is not accepted, and which of them is not said. */
+/**
+ * HTTP 403 of version v4: signature, time, key or endpoint is not accepted, and which of them is
+ * not said.
+ */
 export interface Denied {
   is: 'denied'
 }
 
-/** Nothing came, or nothing that is a reply: whether the request arrived is unknown, and the order may exist. */
+/**
+ * Nothing came, or nothing that is a reply: whether the request arrived is unknown, and the order
+ * may exist.
+ */
 export interface NoAnswer {
   is: 'no answer'
   asked: Asked
@@ -73,7 +79,10 @@ export interface Reason {
   message: string
 }
 
-/** A card that was registered. Version v2 gives the unique reference, v4 the ids of other interfaces. */
+/**
+ * A card that was registered. Version v2 gives the unique reference, v4 the ids of other
+ * interfaces.
+ */
 export interface Registered {
   is: 'registered'
   cardRefId: string
@@ -84,7 +93,10 @@ export interface Registered {
   fields: Fields
 }
 
-/** The first payment does not allow it: `declined`, it ended otherwise than approved; `error`, it has not ended. */
+/**
+ * The first payment does not allow it: `declined`, it ended otherwise than approved; `error`, it
+ * has not ended.
+ */
 export interface NotRegistered {
   is: 'not registered'
   status: 'declined' | 'error'
@@ -105,7 +117,10 @@ export interface CardInfo {
 export const isFinal = (status: string): status is FinalStatus => finals.some((one) => one === status)
 const isStatus = (status: string): status is Status => isFinal(status) || status === 'processing' || status === 'unknown'
 
-/** What a good reply of an operation is: its `type` on the wire, and what is read from it. A text is why it cannot be. */
+/**
+ * What a good reply of an operation is: its `type` on the wire, and what is read from it. A text is
+ * why it cannot be.
+ */
 export interface Reading<Good> {
   type: string
   read(fields: Fields, asked: Asked): Good | string

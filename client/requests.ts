@@ -1,4 +1,7 @@
-/** What each operation takes. Names are those of the interface; `control`, and `login` where there is one, are the client's to add. */
+/**
+ * What each operation takes. Names are those of the interface; `control`, and `login` where there
+ * is one, are the client's to add.
+ */
 
 /** An order by its two names, as every reply about one has them. */
 export interface OrderName {
@@ -11,7 +14,10 @@ interface Payment {
   client_orderid: string
   order_desc: string
   ipaddress: string
-  /** Where the cardholder returns, whatever the outcome. Mandatory where the endpoint runs 3-D Secure. */
+  /**
+   * Where the cardholder returns, whatever the outcome. Mandatory where the endpoint runs 3-D
+   * Secure.
+   */
   redirect_url?: string
   redirect_success_url?: string
   redirect_fail_url?: string
@@ -75,16 +81,23 @@ interface Card {
 /** `sale` and `preauth`. */
 export interface SaleRequest extends Payment, Money, Customer, Card, CustomerBrowser {}
 
-/** `account-verification`: nothing is charged. Through a group the currency chooses the endpoint. */
+/**
+ * `account-verification`: nothing is charged. Through a group the currency chooses the endpoint.
+ */
 export interface VerificationRequest extends Payment, Customer, Card, CustomerBrowser {
   currency?: string
 }
 
-/** `make-rebill-sale`, `make-rebill-preauth` and `make-rebill`. The payer is the first payment's. */
+/**
+ * `make-rebill-sale`, `make-rebill-preauth` and `make-rebill`. The payer is the first payment's.
+ */
 export interface RebillRequest extends Payment, Money {
   /** `card-ref-id` of the registration. */
   cardrefid: string
-  /** Amounts with commas between them, tried in turn until one is approved; none may be above `amount`. */
+  /**
+   * Amounts with commas between them, tried in turn until one is approved; none may be above
+   * `amount`.
+   */
   enumerate_amounts?: string
   cvv2?: string
   recurrent_scenario?: 'REGULAR' | 'IRREGULAR'
@@ -117,7 +130,9 @@ export interface UploadMethodRequest extends OrderName {
   threeDSServerTransID: string
   /** Whether the method ran: `Y`, `N` it did not end within ten seconds, `U` there is none. */
   threeDSCompInd: 'Y' | 'N' | 'U'
-  /** Where the issuer sends the browser after a challenge; without it, to the gateway's own page. */
+  /**
+   * Where the issuer sends the browser after a challenge; without it, to the gateway's own page.
+   */
   notificationURL?: string
   browserLanguage?: string
   browserColorDepth?: string | number

@@ -1,4 +1,7 @@
-/** What a shop does while the cardholder has something to do, on pages of its own. The browser is played; the rest is what a shop's server does. */
+/**
+ * What a shop does while the cardholder has something to do, on pages of its own. The browser is
+ * played; the rest is what a shop's server does.
+ */
 import { challengeForm, methodForm, payerForm, type Step } from '../client/cardholder.ts'
 import type { Client } from '../client/client.ts'
 import type { Ending } from '../client/finish.ts'

@@ -1,6 +1,7 @@
 /**
- * Stands for the customer's browser, and for the customer, who knows the password of the sandbox's cards. A shop has nothing of this: it prints a form or
- * sends the browser to an address, and the browser comes back with a form.
+ * Stands for the customer's browser, and for the customer, who knows the password of the sandbox's
+ * cards. A shop has nothing of this: it prints a form or sends the browser to an address, and the
+ * browser comes back with a form.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BrowserForm } from '../client/cardholder.ts'
@@ -14,7 +15,10 @@ interface Form extends BrowserForm {
   typed: string[]
 }
 
-/** Goes where the shop sends it, presses on from page to page, and answers with the form that it would post to the shop. */
+/**
+ * Goes where the shop sends it, presses on from page to page, and answers with the form that it
+ * would post to the shop.
+ */
 export async function browse(start: BrowserForm | string, shop: string): Promise<BrowserForm> {
   let [url, forms] = await load(start)
   const began = performance.now()
@@ -60,7 +64,10 @@ async function load(target: BrowserForm | string): Promise<[url: string, forms: 
   return [page.url, formsOf(await page.text(), page.url)]
 }
 
-/** The forms of a page as a browser without script sees them: hidden fields, the first button, and what is typed into. */
+/**
+ * The forms of a page as a browser without script sees them: hidden fields, the first button, and
+ * what is typed into.
+ */
 function formsOf(html: string, url: string): Form[] {
   return [...html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gis)].map(([, head = '', inside = '']) => {
     const form: Form = { action: new URL(attribute(head, 'action') ?? url, url).href, fields: {}, typed: [] }

@@ -1,4 +1,5 @@
-// A sale by an app: begun at the merchant's server, paid at the gateway, authenticated in a web view.
+// A sale by an app: begun at the merchant's server, paid at the gateway, authenticated in a web
+// view.
 import { openMobileApp } from '../client/mobile.ts'
 import type { MobileEnding } from '../client/mobile-finish.ts'
 import { webView } from './customers-browser.ts'

@@ -1,4 +1,5 @@
-// A merchant's server of the mobile API, all in memory: its app begins transactions here, and the gateway asks whether they are as they were begun.
+// A merchant's server of the mobile API, all in memory: its app begins transactions here, and the
+// gateway asks whether they are as they were begun.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'

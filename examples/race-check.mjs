@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Does a gateway give back more than was paid when many ask at once? Runs against any gateway with this form API; needs Node and nothing else.
+// Does a gateway give back more than was paid when many ask at once? Needs Node and such a gateway.
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -28,14 +28,13 @@ Then asks the gateway what became of each request, and adds up.
   --wait 60           seconds until a transaction must have ended
   --help
 
-Ends with 0 when nothing was moved twice, with 1 when something was, and with 2 when that cannot be told: bad arguments, no answer,
-a payment that was not approved, a transaction that did not end. Use a test account: the payments are payments.
+Ends with 0 when nothing was moved twice, with 1 when something was, and with 2 when that cannot be told: bad arguments,
+no answer, a payment that was not approved, a transaction that did not end. Use a test account: the payments are payments.
 `
 
 /** What keeps the check from telling anything. */
 class Inconclusive extends Error {}
 
-/** @typedef {{ baseUrl: string, login: string, controlKey: string, endpoint: string, rounds: number, parallel: number, amount: string, currency: string, card: string, cvv2: string, apartMs: number, waitMs: number }} Wishes */
 /** @typedef {Record<string, string>} Fields */
 /** @typedef {{ orderid: string, client_orderid: string, serial: string }} Taken */
 
@@ -53,7 +52,7 @@ try {
   process.exitCode = 2
 }
 
-// ---- the races ---------------------------------------------------------------------------------------------------------------------
+// ---- the races ----------------------------------------------------------------------------------
 
 /** Many returns of a tenth: more than ten approved ones are more than was paid. */
 async function raceReturns() {
@@ -70,7 +69,7 @@ async function raceReturns() {
   return told(row, 'MORE RETURNED THAN PAID')
 }
 
-/** A capture and a void of one preauth, either first: money that was taken and released is lost to one of both. */
+/** A capture and a void of one preauth, either first: if both succeed, somebody loses money. */
 async function raceCaptureAndVoid() {
   const row = newRow('capture or void')
   for (let round = 0; round < wishes.rounds; round += 1) {
@@ -100,7 +99,7 @@ async function raceSales() {
   return told(row, 'CHARGED TWICE')
 }
 
-/** The same return again, as by a client that got no answer: the money goes back once. All rounds wait at the same time. */
+/** The same return again, as by a client without an answer: the money goes back once. */
 async function repeatReturns() {
   const row = newRow(`3 times one return of ${step}`)
   const round = async () => {
@@ -121,7 +120,7 @@ function newRow(race) {
   return { race, requests: 0, accepted: 0, refused: 0, unanswered: 0, paid: 0, returned: 0, wrong: 0, doubt: '', refusal: '' }
 }
 
-/** The row with its verdict. A race in which nothing was accepted proves nothing, nor does one with requests whose fate is unknown. */
+/** The row with its verdict. Without an accepted request or with a lost one it proves nothing. */
 function told(row, complaint) {
   if (row.accepted === 0) row.doubt = `nothing accepted: ${row.refusal}`
   else if (row.unanswered > 0) row.doubt ||= 'unanswered requests'
@@ -138,7 +137,7 @@ async function atOnce(asks) {
   return ended.map((end) => (end.status === 'fulfilled' ? end.value : undefined))
 }
 
-/** Counts the replies and waits for the end of what was accepted, each by the serial number of its own request. */
+/** Counts the replies and waits for the end of the accepted ones, each by its own serial number. */
 async function outcomes(row, replies) {
   const answered = replies.filter((reply) => reply !== undefined)
   const taken = answered.filter((reply) => reply.type === 'async-response')
@@ -154,7 +153,7 @@ async function outcomes(row, replies) {
   return { approved: ends.filter((seen) => seen.status === 'approved'), open }
 }
 
-// ---- the gateway -------------------------------------------------------------------------------------------------------------------
+// ---- the gateway --------------------------------------------------------------------------------
 
 function paymentFields() {
   const { endpoint, amount, currency, card, cvv2, controlKey } = wishes
@@ -242,7 +241,7 @@ function sha1(...parts) {
   return createHash('sha1').update(parts.join(''), 'utf8').digest('hex')
 }
 
-/** In minor units, by moving the point in the text: the amount is given with all decimals of its currency, so no list of currencies is needed. */
+/** In minor units. The amount has all its decimals, so no list of currencies is needed. */
 function minor(amount) {
   return Number(amount.replace('.', ''))
 }
@@ -271,7 +270,6 @@ function printTable(rows) {
   )
 }
 
-/** @returns {Wishes} */
 function readArguments() {
   const given = parsed()
   if (given.help) {

@@ -1,4 +1,5 @@
-// A registered card is charged again: by the merchant, by a list of amounts, and by the cardholder, who is asked by the issuer.
+// A registered card is charged again: by the merchant, by a list of amounts, and by the cardholder,
+// who is asked by the issuer.
 import { openClient } from '../client/client.ts'
 import { authenticate } from './authenticate.ts'
 import { customer, newName, payment, plain, secure, told } from './sandbox.ts'

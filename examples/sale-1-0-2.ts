@@ -1,4 +1,5 @@
-// A sale with 3-D Secure on the shop's own pages; the older version, 1.0.2: the issuer asks, and its answer goes through the browser.
+// A sale with 3-D Secure on the shop's own pages; the older version, 1.0.2: the issuer asks, and
+// its answer goes through the browser.
 import { openClient } from '../client/client.ts'
 import { authenticate } from './authenticate.ts'
 import { newName, payment, secure, told } from './sandbox.ts'

@@ -1,4 +1,5 @@
-// A sale with 3-D Secure on the shop's own pages; the issuer knows enough: nobody is asked for anything.
+// A sale with 3-D Secure on the shop's own pages; the issuer knows enough: nobody is asked for
+// anything.
 import { openClient } from '../client/client.ts'
 import { authenticate } from './authenticate.ts'
 import { newName, payment, secure, told } from './sandbox.ts'

@@ -1,4 +1,5 @@
-// A sale with 3-D Secure on the gateway's pages: the shop sends the browser away, and it comes back by itself.
+// A sale with 3-D Secure on the gateway's pages: the shop sends the browser away, and it comes back
+// by itself.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'

@@ -1,4 +1,6 @@
-/** What the examples share: the sandbox that runs on this machine, and a customer with a test card. */
+/**
+ * What the examples share: the sandbox that runs on this machine, and a customer with a test card.
+ */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +31,10 @@ const merchant = {
 export const plain = { ...merchant, endpoint: file.endpoints.plain }
 export const secure = { ...merchant, endpoint: file.endpoints.secure }
 export const multi = { ...merchant, group: file.endpoint_groups.multi }
-/** The mobile API: where an app begins, and where it pays; and the endpoint that a merchant's server names to its app. */
+/**
+ * The mobile API: where an app begins, and where it pays; and the endpoint that a merchant's server
+ * names to its app.
+ */
 export const mobile = { baseUrl: file.base_url, merchantServerUrl: file.merchant_server_url }
 export const mobileEndpointId = String(file.endpoints.mobile)
 export const { controlKey } = merchant

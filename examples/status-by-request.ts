@@ -1,4 +1,5 @@
-// Of an order with several transactions, `status` tells of any of them by the serial number of its request.
+// Of an order with several transactions, `status` tells of any of them by the serial number of its
+// request.
 import { openClient } from '../client/client.ts'
 import { multi, newName, payment, told } from './sandbox.ts'
 

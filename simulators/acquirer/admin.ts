@@ -5,7 +5,10 @@ import { isRecord, type FaultScripts } from './faults.ts'
 import type { Ledger, LedgerQuery, State } from './ledger.ts'
 import type { LineServer } from './server.ts'
 
-/** The HTTP side for people and tests: look at the books, script faults, trouble the line. It listens on loopback alone. */
+/**
+ * The HTTP side for people and tests: look at the books, script faults, trouble the line. It
+ * listens on loopback alone.
+ */
 
 interface Parts {
   ledger: Ledger
@@ -29,8 +32,10 @@ const overview = `The simulated acquirer of Tollgate.
 
 Look
   GET    /health              is it there, does it accept connections
-  GET    /ledger              entries, oldest first: ?order_id= ?state=approved|declined|reversed ?since=<ISO time or ms> ?limit=1000
-  GET    /ledger/summary      counts and sums per currency, kind and state; messages by type, repeats, duplicates (since the start)
+  GET    /ledger              entries, oldest first: ?order_id= ?state=approved|declined|reversed ?since=<ISO time or ms>
+                              ?limit=1000
+  GET    /ledger/summary      counts and sums per currency, kind and state; messages by type, repeats, duplicates
+                              (since the start)
   GET    /ledger/balances     per currency: charged, returned, balance, held, reversed
   GET    /messages            the last messages, newest first, card data masked: ?limit=100 ?order_id=
 
@@ -40,14 +45,16 @@ Script faults (the first that matches takes the message)
   DELETE /faults              forget all; /faults/<id> one
     match: card (last four, first one to six, or masked), amount_minor, order_id, probability with seed, times,
            message "authorisation" (the default), "reversal" or "any"
-    do:    decline "116" | delay_ms 2000 | no_answer | duplicate | answer_after_reversal | wrong_stan | garbage | half_frame | close (each true)
+    do:    decline "116" | delay_ms 2000 | no_answer | duplicate | answer_after_reversal | wrong_stan | garbage |
+           half_frame | close (each true)
 
 Trouble the line
   GET    /line                as it is
   POST   /line                {"refuse": true|false, "latency_ms": 120, "close_now": true, "slow_reversal_ms": 30000}
 
-CVV2 decides: 123, 1234, 111, 321 approved; 101, 116, 119, 209 declined with that code; 165 declined unless a challenge was passed;
-217 approved but never answered, its reversal answered late; none: approved up to 1,000.00, then 116; any other declined 100.
+CVV2 decides: 123, 1234, 111, 321 approved; 101, 116, 119, 209 declined with that code; 165 declined unless a challenge
+was passed; 217 approved but never answered, its reversal answered late; none: approved up to 1,000.00,
+then 116; any other declined 100.
 `
 
 export async function openAdmin(parts: Parts, port: number): Promise<{ app: FastifyInstance; url: string }> {

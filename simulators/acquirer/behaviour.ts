@@ -7,13 +7,18 @@ import type { Entry, Kind, Names } from './ledger.ts'
 import { readOriginal, readTags, type Message, type OriginalNames } from './wire.ts'
 
 /**
- * What the simulated acquirer makes of a message: pure, and blind to scripts, time of answering and connections. Beyond docs/iso8583.md it holds
- * these rules of its own:
- * - A message that misses a field, or has one that makes no sense, is answered 904 with the reason in field 44 and not booked.
- * - The same terminal, STAN and time with another kind, amount, currency or card is not a repeat: 904, not booked.
- * - An authentication value is what the simulated issuer made for this very card, amount and currency, or the answer is 122. It is looked at where the issuers' key is known.
- * - A reversal takes back an entry only if field 56, the processing code, the RRN, the amount and the currency all fit it.
- * - A capture or a return needs an approved original in the same currency (914), with enough left (116). It is found by field 56, and by the
+ * What the simulated acquirer makes of a message: pure, and blind to scripts, time of answering and
+ * connections. Beyond docs/iso8583.md it holds these rules of its own:
+ * - A message that misses a field, or has one that makes no sense, is answered 904 with the reason
+ *   in field 44 and not booked.
+ * - The same terminal, STAN and time with another kind, amount, currency or card is not a repeat:
+ *   904, not booked.
+ * - An authentication value is what the simulated issuer made for this very card, amount and
+ *   currency, or the answer is 122. It is looked at where the issuers' key is known.
+ * - A reversal takes back an entry only if field 56, the processing code, the RRN, the amount and
+ *   the currency all fit it.
+ * - A capture or a return needs an approved original in the same currency (914), with enough left
+ *   (116). It is found by field 56, and by the
  *   RRN when field 56 is not there.
  */
 
@@ -32,7 +37,10 @@ export interface Refusal {
   text: string
 }
 
-/** `book` carries the entry as it should stand, not yet answered; `again` the entry whose answer is owed once more. */
+/**
+ * `book` carries the entry as it should stand, not yet answered; `again` the entry whose answer is
+ * owed once more.
+ */
 export type Verdict = Refusal | { does: 'book'; entry: Entry } | { does: 'again'; entry: Entry }
 export type ReversalVerdict = Refusal | { does: 'reverse'; by: Names; of: Names; entry: Entry | undefined }
 
@@ -83,7 +91,10 @@ export const namesOf = ({ fields }: Message): Names => ({
 
 const refuse = (actionCode: string, text: string): Refusal => ({ does: 'refuse', actionCode, text })
 
-/** Judges everything that is neither a reversal nor a network message. `now` is in milliseconds since 1970. */
+/**
+ * Judges everything that is neither a reversal nor a network message. `now` is in milliseconds
+ * since 1970.
+ */
 export function judge(request: Message, books: Books, now: number, cavvKey?: CavvKey): Verdict {
   const { fields } = request
   const row = kinds.find(({ type, processing }) => type === firstType(request.type) && processing === fields[3])
@@ -176,7 +187,10 @@ function proofOwed(key: CavvKey, fields: Message['fields'], tags: ReadonlyMap<st
   return cavvOf(key, proven, tags.get('AM') === 'attempt' ? 'A' : 'Y', tags.get('TV') ?? '')
 }
 
-/** The table of the sandbox. 217 is approved but never answered, so that money moves without the gateway knowing. */
+/**
+ * The table of the sandbox. 217 is approved but never answered, so that money moves without the
+ * gateway knowing.
+ */
 function decideByCvv2(
   cvv2: string | undefined,
   challenged: boolean,
@@ -247,7 +261,10 @@ function draft(kind: Kind, request: Message, now: number, { actionCode, mute, ca
   }
 }
 
-/** Six letters and digits that follow from the message's names, so that a run with the same messages gives the same codes. */
+/**
+ * Six letters and digits that follow from the message's names, so that a run with the same messages
+ * gives the same codes.
+ */
 function approvalCode({ fields }: Message): string {
   const digest = createHash('sha1').update(`${fields[41]}|${fields[11]}|${fields[12]}|${fields[37]}`).digest()
   return digest.readUIntBE(0, 5).toString(36).toUpperCase().padStart(6, '0').slice(-6)

@@ -1,6 +1,7 @@
 /**
- * What the simulated issuers know about a card. Everything follows from the first six digits, so that the same card always tells
- * the same story, and so that it can be told again from the masked number of the ledger.
+ * What the simulated issuers know about a card. Everything follows from the first six digits, so
+ * that the same card always tells the same story, and so that it can be told again from the masked
+ * number of the ledger.
  */
 
 export interface CardFacts {
@@ -32,7 +33,10 @@ const products: { from: string; to: string; code: string; name: string }[] = [
 /** Country of the issuer by the sixth digit. */
 const issuerCountries = ['GBR', 'USA', 'DEU', 'FRA', 'NLD', 'CAN', 'BRA', 'JPN', 'AUS', 'SGP']
 
-/** Product by network prefix, debit when the fifth digit is odd and credit when it is even, country by the sixth digit. */
+/**
+ * Product by network prefix, debit when the fifth digit is odd and credit when it is even, country
+ * by the sixth digit.
+ */
 export function cardFacts(maskedCard: string): CardFacts {
   const product = products.find(({ from, to }) => {
     const start = maskedCard.slice(0, from.length)
@@ -53,14 +57,20 @@ export function cardFacts(maskedCard: string): CardFacts {
 /** Cards of this BIN (4242 4242 4242 4242 is one) belong to a loyalty program; no others do. */
 const loyaltyBin = '424242'
 
-/** A point for each whole unit of the currency, on top of a balance that is always 1250 before the payment. */
+/**
+ * A point for each whole unit of the currency, on top of a balance that is always 1250 before the
+ * payment.
+ */
 export function loyaltyOf(maskedCard: string, wholeUnits: bigint): Record<'LB' | 'LM' | 'LO' | 'LP', string> | undefined {
   if (!maskedCard.startsWith(loyaltyBin)) return undefined
   const balance = 1250n + wholeUnits
   return { LB: balance.toString(), LM: `You have ${balance} points`, LO: wholeUnits.toString(), LP: 'TOLLGATE POINTS' }
 }
 
-/** First six and last four digits; of a short number fewer in front, so that three digits are hidden at the least. */
+/**
+ * First six and last four digits; of a short number fewer in front, so that three digits are hidden
+ * at the least.
+ */
 export function maskCard(pan: string): string {
   const shown = Math.max(0, Math.min(6, pan.length - 7))
   return pan.slice(0, shown) + '*'.repeat(Math.max(0, pan.length - shown - 4)) + pan.slice(-4)

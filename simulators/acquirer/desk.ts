@@ -28,7 +28,9 @@ export interface LoggedMessage {
 
 const messagesKept = 1000
 
-/** Takes messages from lines, keeps the ledger, follows the scripts, and answers in its own time. */
+/**
+ * Takes messages from lines, keeps the ledger, follows the scripts, and answers in its own time.
+ */
 export class Desk {
   /** Added to every answer. */
   latencyMs = 0
@@ -77,7 +79,9 @@ export class Desk {
     else this.#money(line, request)
   }
 
-  /** The last messages, newest first; where an order is given, its requests and the answers to them. */
+  /**
+   * The last messages, newest first; where an order is given, its requests and the answers to them.
+   */
   messages(limit: number, orderId?: string): LoggedMessage[] {
     const kept = Math.min(this.#messageCount, messagesKept)
     const all = Array.from({ length: kept }, (_, back) => this.#messages[(this.#messageCount - 1 - back) % messagesKept]!)
@@ -152,7 +156,10 @@ export class Desk {
     this.#log.info({ ...by }, 'a reversal names no message that was booked')
   }
 
-  /** Sends the answer that waited for the reversal, where it belongs or, that line gone, where the reversal came in. */
+  /**
+   * Sends the answer that waited for the reversal, where it belongs or, that line gone, where the
+   * reversal came in.
+   */
   #release(entry: Entry, line: Line): void {
     const waiting = this.#withheld.get(entry)
     if (!waiting) return

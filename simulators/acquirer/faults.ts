@@ -1,6 +1,7 @@
 /**
- * Scripted misbehaviour: which messages are met, and what is done to them. A script says `match` (every criterion given must fit) and
- * `do` (exactly one effect). The first script that fits takes the message; the others do not see it.
+ * Scripted misbehaviour: which messages are met, and what is done to them. A script says `match`
+ * (every criterion given must fit) and `do` (exactly one effect). The first script that fits takes
+ * the message; the others do not see it.
  */
 
 export type Effect =
@@ -14,7 +15,10 @@ export type Effect =
   | { half_frame: true }
   | { close: true }
 
-/** `authorisation` is everything that is not a reversal: sales, preauthorisations, captures, returns, credits, debits, and their repeats. */
+/**
+ * `authorisation` is everything that is not a reversal: sales, preauthorisations, captures,
+ * returns, credits, debits, and their repeats.
+ */
 export type Aim = 'authorisation' | 'reversal' | 'any'
 
 export interface Match {
@@ -34,7 +38,10 @@ export interface Fault {
   hits: number
 }
 
-/** What a message shows to the scripts. `card` is masked, and empty when neither the message nor its original has one. */
+/**
+ * What a message shows to the scripts. `card` is masked, and empty when neither the message nor its
+ * original has one.
+ */
 export interface Facts {
   card: string
   amountMinor: bigint
@@ -67,7 +74,10 @@ export class FaultScripts {
     return before - this.#scripts.length
   }
 
-  /** The effect that meets this message, counted as a hit. `applies` leaves out effects that could not do anything to it. */
+  /**
+   * The effect that meets this message, counted as a hit. `applies` leaves out effects that could
+   * not do anything to it.
+   */
   meet(facts: Facts, applies: (effect: Effect) => boolean): Effect | undefined {
     for (const { fault, draw } of this.#scripts) {
       const { match } = fault
@@ -94,7 +104,10 @@ function fitsCard(wanted: string, card: string): boolean {
   return card.startsWith(wanted)
 }
 
-/** Numbers in [0, 1) that depend on the seed alone (mulberry32), so that a script with a probability can be played again. */
+/**
+ * Numbers in [0, 1) that depend on the seed alone (mulberry32), so that a script with a probability
+ * can be played again.
+ */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -136,7 +149,10 @@ const criteria = new Map<string, Rule>([
   ['times',        { fits: (v) => isWhole(v, 1, 1_000_000_000),                         must: 'a whole number from 1 up' }],
 ])
 
-/** Reads a script. Without `message` it is about authorisations, since silence towards reversals too is rarely meant. */
+/**
+ * Reads a script. Without `message` it is about authorisations, since silence towards reversals too
+ * is rarely meant.
+ */
 function readFault(body: unknown): { match: Match; do: Effect } | string {
   if (!isRecord(body)) return 'A script is an object with "match" and "do".'
   const stray = Object.keys(body).find((name) => name !== 'match' && name !== 'do')

@@ -2,9 +2,11 @@ import { open, readFile, type FileHandle } from 'node:fs/promises'
 import { reasonOf } from '../../src/base/log.ts'
 
 /**
- * An append-only file of lines, written in batches: lines gather while a write is under way, so that the cost of a write is shared by all
- * messages of that moment. `whenWritten` lets an answer wait until its line is with the operating system: the books then survive a killed
- * process whole, and no approval is on the line that the ledger does not know. There is no fsync; a loss of power is not in the promise.
+ * An append-only file of lines, written in batches: lines gather while a write is under way, so
+ * that the cost of a write is shared by all messages of that moment. `whenWritten` lets an answer
+ * wait until its line is with the operating system: the books then survive a killed process whole,
+ * and no approval is on the line that the ledger does not know. There is no fsync; a loss of power
+ * is not in the promise.
  */
 export class Journal {
   readonly #file: FileHandle
@@ -21,9 +23,10 @@ export class Journal {
   }
 
   /**
-   * Opens or creates the file after handing its lines to `replay`, oldest first. A last line that a killed process left half written is
-   * cut off: nothing was answered for it. Any other line that `replay` refuses ends the attempt with its number. `onFailure` is called once
-   * when the file cannot be written; nothing that waits is then ever called.
+   * Opens or creates the file after handing its lines to `replay`, oldest first. A last line that a
+   * killed process left half written is cut off: nothing was answered for it. Any other line that
+   * `replay` refuses ends the attempt with its number. `onFailure` is called once when the file
+   * cannot be written; nothing that waits is then ever called.
    */
   static async open(path: string, replay: (line: string) => void, onFailure: (reason: Error) => void): Promise<Journal> {
     const file = await open(path, 'a+', 0o600)
@@ -41,7 +44,10 @@ export class Journal {
     this.#start()
   }
 
-  /** Runs `fn` once everything appended so far is written; at once when there is nothing to wait for. */
+  /**
+   * Runs `fn` once everything appended so far is written; at once when there is nothing to wait
+   * for.
+   */
   whenWritten(fn: () => void): void {
     if (this.#failed) return
     if (this.#lines.length === 0 && !this.#busy) fn()

@@ -1,6 +1,8 @@
 import { currencyOfNumeric } from '../../src/base/money.ts'
 
-/** What the simulated acquirer did with each message that names money, and where each stands now. */
+/**
+ * What the simulated acquirer did with each message that names money, and where each stands now.
+ */
 
 export type Kind = 'sale' | 'preauth' | 'account-verification' | 'capture' | 'return' | 'credit' | 'debit'
 export type State = 'approved' | 'declined' | 'reversed'
@@ -17,7 +19,10 @@ export interface Entry extends Names {
   /** Tag OI, empty when the message had none. */
   orderId: string
   kind: Kind
-  /** First six and last four digits; for a capture or a return those of its original, empty when that is not known. */
+  /**
+   * First six and last four digits; for a capture or a return those of its original, empty when
+   * that is not known.
+   */
   card: string
   amountMinor: bigint
   /** ISO 4217 numeric. */
@@ -36,7 +41,10 @@ export interface Entry extends Names {
   original?: Names
 }
 
-/** A line of the ledger file. `of` names the original; `stands` says whether an entry was found that it takes back. */
+/**
+ * A line of the ledger file. `of` names the original; `stands` says whether an entry was found that
+ * it takes back.
+ */
 type Line = { booked: StoredEntry } | { answered: Names } | { reversed: { by: Names; of: Names; stands: boolean; at: string } }
 
 interface StoredEntry extends Omit<Entry, 'amountMinor' | 'receivedAt' | 'reversedAt' | 'approvalCode' | 'original'> {
@@ -96,7 +104,10 @@ export class Ledger {
     return preauth.amountMinor - this.#drawn(preauth, 'capture')
   }
 
-  /** What may still be given back of a sale, a debit, a capture, or of all captures of a preauthorisation. */
+  /**
+   * What may still be given back of a sale, a debit, a capture, or of all captures of a
+   * preauthorisation.
+   */
   leftToReturn(entry: Entry): bigint {
     if (entry.kind === 'preauth') return this.#drawn(entry, 'capture') - this.#returnedOfFamily(entry)
     const ownLeft = entry.amountMinor - this.#drawn(entry, 'return')
@@ -119,8 +130,9 @@ export class Ledger {
   }
 
   /**
-   * Accepts the reversal `by` of the message `of`. `entry` is what it takes back; without one its original is refused should it still
-   * come. A reversal that changes nothing any more leaves no line.
+   * Accepts the reversal `by` of the message `of`. `entry` is what it takes back; without one its
+   * original is refused should it still come. A reversal that changes nothing any more leaves no
+   * line.
    */
   reverse(by: Names, of: Names, entry: Entry | undefined, at: number): void {
     const news = entry ? entry.state === 'approved' : !this.isForestalled(of)
@@ -166,8 +178,9 @@ export class Ledger {
   }
 
   /**
-   * The money that stands, per currency: `charged` (sales, captures, debits), `returned` (returns, credits), `balance` their difference,
-   * `held` what preauthorisations keep beyond their captures. What was reversed counts nowhere but in `reversed`.
+   * The money that stands, per currency: `charged` (sales, captures, debits), `returned` (returns,
+   * credits), `balance` their difference, `held` what preauthorisations keep beyond their captures.
+   * What was reversed counts nowhere but in `reversed`.
    */
   balances(): Record<
     'currency' | 'charged_minor' | 'returned_minor' | 'balance_minor' | 'held_minor' | 'reversed_minor',

@@ -3,7 +3,8 @@ import { openLog, reasonOf } from '../../src/base/log.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
 import { startAcquirer, type AcquirerOptions } from './start.ts'
 
-const usage = `usage: program.js --port N --admin-port N [--ledger FILE] [--cavv-key FILE] [--host 127.0.0.1] [--slow-reversal-ms 30000] [--die-with-parent]
+const usage = `usage: program.js --port N --admin-port N [--ledger FILE] [--cavv-key FILE] [--host 127.0.0.1]
+                  [--slow-reversal-ms 30000] [--die-with-parent]
 
   --port, --admin-port   0 takes a free port; what was taken is printed as one line of JSON
   --ledger               keeps the books over restarts

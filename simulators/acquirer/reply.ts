@@ -4,7 +4,10 @@ import { cardFacts, loyaltyOf, maskCard } from './cards.ts'
 import type { Entry } from './ledger.ts'
 import { readTags, writeTags, type Message } from './wire.ts'
 
-/** What the simulated acquirer says: pure, and built from the request and its ledger entry alone, so that a repeat hears the same words. */
+/**
+ * What the simulated acquirer says: pure, and built from the request and its ledger entry alone, so
+ * that a repeat hears the same words.
+ */
 
 const echoed = [3, 4, 7, 11, 12, 32, 37, 41, 42, 49]
 
@@ -55,8 +58,9 @@ const transmissionTime = (at: number): string =>
     .slice(4, 14)
 
 /**
- * Field 62. TX is `SIM-` and the order id; NR, for approvals of a card, the day of the message and the last nine of its RRN; MM comes with 116
- * for a card alone; loyalty with approved sales, preauthorisations and debits of the loyalty BIN.
+ * Field 62. TX is `SIM-` and the order id; NR, for approvals of a card, the day of the message and
+ * the last nine of its RRN; MM comes with 116 for a card alone; loyalty with approved sales,
+ * preauthorisations and debits of the loyalty BIN.
  */
 function additionalData(entry: Entry): string {
   const approved = entry.actionCode === '000'

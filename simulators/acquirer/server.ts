@@ -10,7 +10,10 @@ const mostUnreadBytes = 8 * 1024 * 1024
 const mostTries = 50
 const tryAgainMs = 100
 
-/** The TCP side: accepts connections, cuts frames, hands messages to the desk, and gathers the answers of one tick into one write. */
+/**
+ * The TCP side: accepts connections, cuts frames, hands messages to the desk, and gathers the
+ * answers of one tick into one write.
+ */
 export class LineServer {
   readonly #desk: Desk
   readonly #log: Log
@@ -40,7 +43,10 @@ export class LineServer {
     return this.#server === undefined
   }
 
-  /** Starts to accept, on the same port as before. Rejects when the port is taken; one that was its own may be for a while. */
+  /**
+   * Starts to accept, on the same port as before. Rejects when the port is taken; one that was its
+   * own may be for a while.
+   */
   async accept(): Promise<void> {
     if (this.#server) return
     const server = createServer({ noDelay: true }, (socket) => this.#open(socket))

@@ -22,7 +22,9 @@ export interface AcquirerOptions {
   clock?: Clock
   /** The issuers' key; without it no proof of 3-D Secure is checked. */
   cavvKey?: CavvKey
-  /** Called once when the ledger file cannot be written any more; from then on nothing is answered. */
+  /**
+   * Called once when the ledger file cannot be written any more; from then on nothing is answered.
+   */
   onFailure?: (reason: Error) => void
 }
 
@@ -33,7 +35,10 @@ export interface Acquirer {
   close(): Promise<void>
 }
 
-/** Starts the simulated acquirer inside this process. Rejects when a port is taken or the ledger file cannot be read. */
+/**
+ * Starts the simulated acquirer inside this process. Rejects when a port is taken or the ledger
+ * file cannot be read.
+ */
 export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer> {
   const { log, ledgerFile } = options
   let journal: Journal | undefined

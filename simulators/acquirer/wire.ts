@@ -1,15 +1,22 @@
 /**
- * The acquirer's own reading of docs/iso8583.md. It shares nothing with the gateway's codec on purpose: a mistake made in both
- * would cancel itself out, a mistake made in one is seen by the other side.
+ * The acquirer's own reading of docs/iso8583.md. It shares nothing with the gateway's codec on
+ * purpose: a mistake made in both would cancel itself out, a mistake made in one is seen by the
+ * other side.
  */
 
-/** A message as fields by number, in their text form: fixed `n` fields keep their leading zeros, fixed `ans` fields lose their padding. */
+/**
+ * A message as fields by number, in their text form: fixed `n` fields keep their leading zeros,
+ * fixed `ans` fields lose their padding.
+ */
 export interface Message {
   type: string
   fields: (string | undefined)[]
 }
 
-/** Bytes that are no frame or no message. Nothing that follows them on the connection can be trusted. */
+/**
+ * Bytes that are no frame or no message. Nothing that follows them on the connection can be
+ * trusted.
+ */
 export class Unreadable extends Error {}
 
 const longestMessage = 4096
@@ -57,7 +64,10 @@ const rowsInOrder = [...rows]
 const alphabets: Record<Alphabet, RegExp> = { n: /^[0-9]*$/, an: /^[0-9A-Za-z]*$/, ans: /^[ -~]*$/ }
 const prefixDigits: Record<Layout, number> = { fixed: 0, LL: 2, LLL: 3 }
 
-/** Reads one message, the frame's length already taken off. Throws `Unreadable` for anything the dialect does not have. */
+/**
+ * Reads one message, the frame's length already taken off. Throws `Unreadable` for anything the
+ * dialect does not have.
+ */
 export function decode(body: Buffer): Message {
   const text = body.toString('latin1')
   const type = text.slice(0, 4)
@@ -97,7 +107,10 @@ function readField(text: string, start: number, number: number, shape: Row, into
   return at + length
 }
 
-/** The message as a frame, its length in front. A value that does not fit its field is a defect of the caller and throws. */
+/**
+ * The message as a frame, its length in front. A value that does not fit its field is a defect of
+ * the caller and throws.
+ */
 export function encode(message: Message): Buffer {
   const bitmap = [0, 0, 0, 0, 0, 0, 0, 0]
   let text = ''
@@ -120,7 +133,9 @@ function laidOut(value: string, shape: Row): string {
   return shape.alphabet === 'n' ? value.padStart(shape.length, '0') : value.padEnd(shape.length, ' ')
 }
 
-/** Cuts a stream of bytes into message bodies. A length of zero or above 4096 throws `Unreadable`. */
+/**
+ * Cuts a stream of bytes into message bodies. A length of zero or above 4096 throws `Unreadable`.
+ */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0)
 
@@ -139,7 +154,10 @@ export class FrameReader {
   }
 }
 
-/** Elements of fields 48 and 62: a tag of two characters, a length of three digits, the value. Undefined: the text is not that. */
+/**
+ * Elements of fields 48 and 62: a tag of two characters, a length of three digits, the value.
+ * Undefined: the text is not that.
+ */
 export function readTags(text: string): Map<string, string> | undefined {
   const tags = new Map<string, string>()
   for (let at = 0; at < text.length;) {

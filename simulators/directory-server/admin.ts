@@ -1,21 +1,4 @@
-/**
- * The admin port, always on loopback:
- *
- *   GET    /                     the same as GET /admin
- *   GET    /health               {"status": "ok"}
- *   GET    /admin                this list
- *   GET    /admin/log            the last 500 messages each way, card data masked: ?id=<any transaction id>
- *   GET    /admin/faults         all, with their hits
- *   POST   /admin/faults         {"card": "2164", "message": "AReq", "times": 1, <one effect>}
- *   DELETE /admin/faults         forget all; /admin/faults/<id> one
- *   GET    /admin/ranges         the card ranges and their serial number
- *   POST   /admin/ranges         {"actionInd": "A" | "M" | "D", "startRange", "endRange", "acsStartProtocolVersion", "acsEndProtocolVersion", "threeDSMethodURL"?}
- *   GET    /admin/settings       {"preq_limit": true, "now": "…"}
- *   POST   /admin/settings       {"preq_limit": false} answers any number of PReqs; {"advance_ms": 3600000} puts its clock forward
- *
- * Effects: down, delay_ms, silent, erro, http_status, garbage, wrong_ids, wrong_version, stand_in, wrong_delta,
- * and of VEReq alone enrolled, veres_url, legacy_error; faults.ts has what each means.
- */
+/** The admin port, always on loopback. `overview`, at GET / and GET /admin, lists what it does. */
 import { fastify, type FastifyInstance } from 'fastify'
 import { adminErrors, adminRoutes, Refused } from '../three-d-secure/admin.ts'
 import { rangeRows } from '../three-d-secure/fields.ts'
@@ -36,14 +19,16 @@ Look
 Script faults (the first that fits is used)
   GET    /admin/faults        all, with their hits
   POST   /admin/faults        {"card": "2164", "message": "AReq", "times": 1, "erro": "403"}
-                              card: last digits or all; message: AReq (the default), PReq, RReq, VEReq or any; and exactly one effect
+                              card: last digits or all; message: AReq (the default), PReq, RReq, VEReq or any;
+                              and exactly one effect
   DELETE /admin/faults        forget all; /admin/faults/<id> one
 
 ${faults.overview()}
 
 Change
-  POST   /admin/ranges        {"actionInd": "A" | "M" | "D", "startRange": "…", "endRange": "…", "acsStartProtocolVersion": "2.1.0",
-                               "acsEndProtocolVersion": "2.2.0", "threeDSMethodURL": "…"}; the next PReq with a serial number is told
+  POST   /admin/ranges        {"actionInd": "A" | "M" | "D", "startRange": "…", "endRange": "…",
+                               "acsStartProtocolVersion": "2.1.0", "acsEndProtocolVersion": "2.2.0",
+                               "threeDSMethodURL": "…"}; the next PReq with a serial number is told
   POST   /admin/settings      {"preq_limit": false} answers any number of PReqs; {"advance_ms": 3600000} puts the clock forward
 `
 

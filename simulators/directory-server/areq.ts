@@ -7,7 +7,10 @@ import type { Answer } from '../three-d-secure/peers.ts'
 import { dsReferenceNumber, refuse, say, spoil, trouble, type Desk, type Passage } from './desk.ts'
 import { judgeAReq } from './rules.ts'
 
-/** AReq and ARes: checks, adds what is the directory server's to add, asks the ACS, and hands its answer back. */
+/**
+ * AReq and ARes: checks, adds what is the directory server's to add, asks the ACS, and hands its
+ * answer back.
+ */
 
 const peer = '3ds-server'
 /** Enough for whoever looks something up; the oldest are forgotten. */
@@ -45,7 +48,10 @@ function begin(desk: Desk, message: Message, id: string, card: string): Passage 
   return passage
 }
 
-/** What ACS, time-out and connection make of it: HTTP 503 of the ACS means that it is off, and the directory server stands in for it. */
+/**
+ * What ACS, time-out and connection make of it: HTTP 503 of the ACS means that it is off, and the
+ * directory server stands in for it.
+ */
 async function askAcs(desk: Desk, message: Message, passage: Passage): Promise<Answer> {
   const { outgoing, credentials, acsUrl, acsTimeoutMs, journal, log } = desk
   const forwarded: Message = { ...message, dsReferenceNumber, dsTransID: passage.dsTransID, dsURL: desk.dsUrl() }
@@ -67,8 +73,8 @@ async function askAcs(desk: Desk, message: Message, passage: Passage): Promise<A
 }
 
 /**
- * The answer goes on as it is, even where a field of it breaks a rule: a real directory server would refuse it, but then nobody could try
- * what a 3DS Server does with it.
+ * The answer goes on as it is, even where a field of it breaks a rule: a real directory server
+ * would refuse it, but then nobody could try what a 3DS Server does with it.
  */
 function answerOf(status: number, text: string): Message | undefined {
   const json = readJson(text)

@@ -31,7 +31,8 @@ const rules = {
   odd_range: {
     ...oneOf('backwards', 'incomplete', 'contradicting', 'respelled'),
     means:
-      'PRes with one entry more: it ends before it starts, lacks a field, or repeats the first with other contents or in 19 digits',
+      'PRes with one entry more: it ends before it starts, lacks a field, ' +
+      'or repeats the first with other contents or in 19 digits',
     cardless: true,
   },
   only_210: { ...isTrue, means: 'a PReq of 2.2.0 is answered with Erro 102', cardless: true },

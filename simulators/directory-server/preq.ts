@@ -16,7 +16,8 @@ export class PReqLimit {
   #last = new Map<string, { at: number; delta: boolean }>()
 
   /**
-   * Once an hour. A full load right after a difference is the repair of a difference that could not be applied, and is let through.
+   * Once an hour. A full load right after a difference is the repair of a difference that could not
+   * be applied, and is let through.
    */
   allows(server: string, delta: boolean, now: number): boolean {
     const last = this.#last.get(server)

@@ -5,8 +5,9 @@ import { isWithin, type CardRange } from '../three-d-secure/cards.ts'
 export type RangeItem = CardRange & { actionInd: 'A' | 'D' | 'M'; acsInfoInd?: readonly string[] }
 
 /**
- * The card ranges, with what they were at each serial number, so that whoever knows an older state is told the difference. Serial numbers
- * begin at the second of the start: those of an earlier life are not taken for this one's.
+ * The card ranges, with what they were at each serial number, so that whoever knows an older state
+ * is told the difference. Serial numbers begin at the second of the start: those of an earlier life
+ * are not taken for this one's.
  */
 export class RangeBook {
   readonly #states = new Map<string, readonly CardRange[]>()
@@ -50,7 +51,10 @@ export class RangeBook {
     return this.#ranges.map((range) => itemOf(range, 'A', version))
   }
 
-  /** What changed since a serial number; undefined when it is not one of ours. Deletions come first, so that no step overlaps. */
+  /**
+   * What changed since a serial number; undefined when it is not one of ours. Deletions come first,
+   * so that no step overlaps.
+   */
   since(serial: string, version: Version): RangeItem[] | undefined {
     const before = this.#states.get(serial)
     if (before === undefined) return undefined

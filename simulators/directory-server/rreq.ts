@@ -2,12 +2,18 @@ import { idsOf, readMessage, unusable, textOf } from '../three-d-secure/codec.ts
 import { mayCall, type Answer } from '../three-d-secure/peers.ts'
 import { refuse, trouble, type Desk } from './desk.ts'
 
-/** RReq and RRes: the result of a challenge, from the ACS to the 3DS Server whose AReq it was, and its receipt back. */
+/**
+ * RReq and RRes: the result of a challenge, from the ACS to the 3DS Server whose AReq it was, and
+ * its receipt back.
+ */
 
 const peer = 'acs'
 const timeoutMs = 5_000
 
-/** A repeated result goes on like the first: refusing it is the 3DS Server's duty, and tests of that need to reach it. */
+/**
+ * A repeated result goes on like the first: refusing it is the 3DS Server's duty, and tests of that
+ * need to reach it.
+ */
 export async function relayRReq(desk: Desk, text: string): Promise<Answer> {
   const { journal, passages, outgoing, credentials, allowedHosts, log } = desk
   journal.note('in', peer, text)

@@ -49,7 +49,10 @@ export interface DirectoryServer {
   close(): Promise<void>
 }
 
-/** Starts the simulated directory server inside this process. Rejects when a port is taken or a file cannot be read. */
+/**
+ * Starts the simulated directory server inside this process. Rejects when a port is taken or a file
+ * cannot be read.
+ */
 export async function startDirectoryServer(options: DirectoryServerOptions): Promise<DirectoryServer> {
   const { log, certificates, acsUrl, acsBase } = options
   const clock = options.clock ?? systemClock

@@ -1,6 +1,9 @@
 import { invalid } from './refused.ts'
 
-/** A JSON object as it came; the readers below take values out of it by their path, or refuse it by the first that does not fit. */
+/**
+ * A JSON object as it came; the readers below take values out of it by their path, or refuse it by
+ * the first that does not fit.
+ */
 export type Body = Readonly<Record<string, unknown>>
 
 export function bodyIn(sent: string): Body {
@@ -58,7 +61,10 @@ export function within(body: Body, path: string, limit: number): void {
   if (typeof value !== 'number' || Math.abs(value) > limit) throw invalid(`${path} must be a number from -${limit} to ${limit}`)
 }
 
-/** An identifier that some send as text and others as a number. A number that JSON has rounded would name another card. */
+/**
+ * An identifier that some send as text and others as a number. A number that JSON has rounded would
+ * name another card.
+ */
 export function maybeIdentifier(body: Body, path: string, most: number): string | undefined {
   const value = at(body, path)
   if (typeof value !== 'number') return maybeText(body, path, 1, most)

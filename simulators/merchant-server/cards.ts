@@ -4,7 +4,10 @@ import type { Merchant } from './merchant.ts'
 import { listCards } from './store-cards.ts'
 import { ownerOf } from './tokens.ts'
 
-/** The cards that a consumer may choose from. The merchant never had a number; the first digits are all it can show. One that does not pay can be sent money. */
+/**
+ * The cards that a consumer may choose from. The merchant never had a number; the first digits are
+ * all it can show. One that does not pay can be sent money.
+ */
 export async function cardList(merchant: Merchant, { body }: Call): Promise<object> {
   const consumer = await ownerOf(merchant, text(body, 'accessToken', 32, 128))
   const cards = await listCards(merchant.pool, consumer)

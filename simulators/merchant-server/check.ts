@@ -20,8 +20,9 @@ interface Question {
 }
 
 /**
- * The gateway asks before it does anything: is this invoice yours, as the app told it, and which cards are meant? The first question binds the
- * invoice to its session token. The same question has the same answer from then on, however often and whenever it comes; another is refused.
+ * The gateway asks before it does anything: is this invoice yours, as the app told it, and which
+ * cards are meant? The first question binds the invoice to its session token. The same question has
+ * the same answer from then on, however often and whenever it comes; another is refused.
  */
 export function check(kind: Kind): Operation {
   return async (merchant, call) => {
@@ -55,7 +56,10 @@ function readQuestion({ body }: Call, kind: Kind): Question {
   }
 }
 
-/** Whatever the gateway says about the invoice must be what it was initiated with; currency and amount are in the signature. */
+/**
+ * Whatever the gateway says about the invoice must be what it was initiated with; currency and
+ * amount are in the signature.
+ */
 function verify({ key }: Merchant, call: Call, invoice: InvoiceRow, asked: Question): void {
   const parts = initiateParts({
     accessToken: asked.accessToken,

@@ -3,7 +3,10 @@ import { secret, type Secret } from '../../src/base/secret.ts'
 import type { Kind } from './kind.ts'
 import { signatureKey } from './signatures.ts'
 
-/** What the merchant knows of a consumer besides cards; all of it goes into the check of a verification, the e-mail into every check. */
+/**
+ * What the merchant knows of a consumer besides cards; all of it goes into the check of a
+ * verification, the e-mail into every check.
+ */
 export interface Profile {
   email?: string
   birthDay?: string
@@ -13,7 +16,10 @@ export interface Profile {
 export interface Configuration {
   login: string
   key: Secret<Buffer>
-  /** The endpoint that takes this currency: the one that the app asked for, where there are several, else the first. */
+  /**
+   * The endpoint that takes this currency: the one that the app asked for, where there are several,
+   * else the first.
+   */
   endpointFor: (kind: Kind, currency: string, asked: string | undefined) => string | undefined
   /** Least and most that a transfer may cost, as the app shows it. */
   rates: { min: string; max: string } | undefined
@@ -35,7 +41,10 @@ export interface Place {
 
 type Json = Record<string, unknown>
 
-/** Reads a configuration; a list of complaints when it cannot be used. They never repeat what was given, which has the key in it. */
+/**
+ * Reads a configuration; a list of complaints when it cannot be used. They never repeat what was
+ * given, which has the key in it.
+ */
 export function readConfiguration(json: unknown): (Configuration & Place) | { complaints: string[] } {
   if (!isObject(json)) return { complaints: ['the configuration is not a JSON object'] }
   const complaints: string[] = []
@@ -88,7 +97,10 @@ const anyCurrency = '*'
 
 type ByCurrency = ReadonlyMap<string, readonly string[]>
 
-/** Of each kind one endpoint, or one for each currency; in the place of one several, of which the app may choose. */
+/**
+ * Of each kind one endpoint, or one for each currency; in the place of one several, of which the
+ * app may choose.
+ */
 function endpointsIn(given: unknown, complain: (says: string) => void): Record<Kind, ByCurrency> {
   const read = (kind: Kind): ByCurrency => {
     const one = isObject(given) ? given[kind] : undefined

@@ -9,8 +9,9 @@ import { saveInvoice } from './store-invoices.ts'
 import { accessTokenIn, consumerInitiating, hashOf } from './tokens.ts'
 
 /**
- * The app begins: it gets an invoice, and a signature over what it is about to ask of the gateway. The gateway shows the signature again in
- * its check, so that an app can change neither amount nor currency on the way.
+ * The app begins: it gets an invoice, and a signature over what it is about to ask of the gateway.
+ * The gateway shows the signature again in its check, so that an app can change neither amount nor
+ * currency on the way.
  */
 export function initiate(kind: Kind): Operation {
   return async (merchant, call) => {
@@ -61,7 +62,10 @@ function currencyIn(body: Body) {
 
 const mostCentis = 999_999_999_999
 
-/** A centi is a hundredth of the unit, whatever the decimals of the currency: a yen has a hundred of them, and no part of a yen can be paid. */
+/**
+ * A centi is a hundredth of the unit, whatever the decimals of the currency: a yen has a hundred of
+ * them, and no part of a yen can be paid.
+ */
 function amountIn(body: Body, exponent: number): number {
   const amountCentis = whole(body, 'transaction.amountCentis', 1, mostCentis)
   if (exponent < 2 && amountCentis % 10 ** (2 - exponent) !== 0)

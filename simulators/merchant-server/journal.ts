@@ -4,12 +4,18 @@ import type { Merchant } from './merchant.ts'
 import { stringToSign, type Parts } from './signatures.ts'
 import { listCalls, saveCall } from './store-calls.ts'
 
-/** Members of requests of the mobile API that no merchant's server should ever see; an app that mixes the two up must not leave them here. */
+/**
+ * Members of requests of the mobile API that no merchant's server should ever see; an app that
+ * mixes the two up must not leave them here.
+ */
 const cardData = new Set(['number', 'securityCode', 'expiry', 'holder'])
 /** Numbers that are no card's, but may look like one. */
 const references = new Set(['serverCardId', 'uniqueReferenceCardId', 'clientCardId'])
 
-/** Notes a call and its answer, with what was signed. A journal that cannot be written is no reason to refuse the call. */
+/**
+ * Notes a call and its answer, with what was signed. A journal that cannot be written is no reason
+ * to refuse the call.
+ */
 export async function note(merchant: Merchant, path: string, call: Call, status: number, reply: object): Promise<void> {
   if (!merchant.keepsJournal) return
   const { pool, clock, log } = merchant

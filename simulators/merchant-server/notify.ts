@@ -9,8 +9,9 @@ import { loadInvoiceOf, saveNotified } from './store-invoices.ts'
 import { accessTokenIn, hashOf } from './tokens.ts'
 
 /**
- * The gateway tells the card that a payment was made with, as a reference to pay with again. It tells until it is answered, so the same may
- * come twice, and long after the access token expired: what the invoice was begun with is good for its notification for ever.
+ * The gateway tells the card that a payment was made with, as a reference to pay with again. It
+ * tells until it is answered, so the same may come twice, and long after the access token expired:
+ * what the invoice was begun with is good for its notification for ever.
  */
 export function notify(kind: Kind): Operation {
   return async ({ pool, clock, random, key }, call) => {
@@ -26,7 +27,8 @@ export function notify(kind: Kind): Operation {
     if (invoice.serial_number !== serialNumber) throw invalid('consumer.device.serialNumber is not the one of this invoice')
 
     const noted = JSON.stringify(cards)
-    // What was noted is not noted again: a late repeat would take back what a later payment has told of the card.
+    // What was noted is not noted again: a late repeat would take back what a later payment has
+    // told of the card.
     if (invoice.cards_noted !== noted) {
       for (const card of cards) {
         const mapping = { consumer: invoice.consumer, clientCardId: uuid(random), email: invoice.email }
@@ -44,7 +46,10 @@ export function notify(kind: Kind): Operation {
 
 const mostBin = 99_999_999
 
-/** The three bodies name the same things differently; of a sale or transfer a card may be missing, and of a card all but its server id. */
+/**
+ * The three bodies name the same things differently; of a sale or transfer a card may be missing,
+ * and of a card all but its server id.
+ */
 function cardsIn(body: Body, kind: Kind): MappedCard[] {
   if (kind === 'verification') {
     const serverCardId = maybeIdentifier(body, 'reference.serverCardId', 64)

@@ -1,4 +1,5 @@
-// The merchant's server of the mobile API as a program of its own; its configuration is named by MERCHANT_SERVER_CONFIG.
+// The merchant's server of the mobile API as a program of its own; its configuration is named by
+// MERCHANT_SERVER_CONFIG.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
@@ -12,7 +13,8 @@ const variable = 'MERCHANT_SERVER_CONFIG'
 
 const usage = `usage: program.js [--die-with-parent]
 
-  MERCHANT_SERVER_CONFIG   a JSON file, or the JSON itself: login, control_key, endpoints, database_url, port … (docs/operating.md)
+  MERCHANT_SERVER_CONFIG   a JSON file, or the JSON itself: login, control_key, endpoints, database_url,
+                           port … (docs/operating.md)
   LOG_LEVEL                debug, info, warn, error (info)
   --die-with-parent        stops when standard input ends
 `
@@ -31,7 +33,10 @@ async function start(log: Log) {
   return { ready: { port: server.port, url: server.url }, close: server.close, dieWithParent: values['die-with-parent'] ?? false }
 }
 
-/** What is read leaves the environment, so that nothing started from here inherits the key. Neither complaint repeats what was read. */
+/**
+ * What is read leaves the environment, so that nothing started from here inherits the key. Neither
+ * complaint repeats what was read.
+ */
 function configurationGiven(): unknown {
   const given = process.env[variable]
   delete process.env[variable]

@@ -63,7 +63,10 @@ export async function listen(merchant: Merchant, host: string, port: number): Pr
   return { port: taken, url, close: () => app.close() }
 }
 
-/** What a server has to be made with so that a path of the operations that does not fit is refused in words: as one with an invoice id that is too long. */
+/**
+ * What a server has to be made with so that a path of the operations that does not fit is refused
+ * in words: as one with an invoice id that is too long.
+ */
 export const pathsOf = (merchant: Merchant) =>
   ({
     routerOptions: { maxParamLength: 16_384 },
@@ -71,7 +74,10 @@ export const pathsOf = (merchant: Merchant) =>
       void (reply as FastifyReply).code(400).send({ error: errorOf(merchant, invalid('the path cannot be read')) }),
   }) satisfies FastifyServerOptions
 
-/** The operations, in a scope of their own: bodies are read and failures answered in this way nowhere else on the server. */
+/**
+ * The operations, in a scope of their own: bodies are read and failures answered in this way
+ * nowhere else on the server.
+ */
 export function addOperations(app: FastifyInstance, merchant: Merchant): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
@@ -151,7 +157,10 @@ const unreadable = (thrown: unknown): unknown =>
     ? invalid('the body cannot be read')
     : thrown
 
-/** What is no refusal is a failure of ours, and worth another call where only the database is away. The text shows no more than that. */
+/**
+ * What is no refusal is a failure of ours, and worth another call where only the database is away.
+ * The text shows no more than that.
+ */
 function refusalIn({ log }: Merchant, thrown: unknown): Refused {
   if (thrown instanceof Refused) return thrown
   log.error({ reason: reasonOf(thrown) }, 'a call failed')
@@ -160,7 +169,9 @@ function refusalIn({ log }: Merchant, thrown: unknown): Refused {
     : new Refused('SERVER_UNAVAILABLE', 'the server cannot answer now')
 }
 
+const logRoute = 'GET   /log                                 calls and answers, newest first; ?invoiceId=… those of one invoice'
+
 const overview = ({ login, keepsJournal }: Merchant): string => `The merchant server of ${login}, for the mobile API.
 
 ${operations.map(({ method, path }) => `${method.padEnd(4)}  ${path.replace(':invoiceId', '{invoiceId}')}`).join('\n')}
-${keepsJournal ? 'GET   /log                                 calls and answers, newest first; ?invoiceId=… those of one invoice\n' : ''}`
+${keepsJournal ? `${logRoute}\n` : ''}`

@@ -1,7 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { secret, type Secret } from '../../src/base/secret.ts'
 
-/** What the merchant's server signs and what it verifies, with nothing of the gateway's own code: a mistake in one must show in the other. */
+/**
+ * What the merchant's server signs and what it verifies, with nothing of the gateway's own code: a
+ * mistake in one must show in the other.
+ */
 
 /** The names are for whoever reads along; the values alone are signed, one after the other. */
 export type Parts = readonly (readonly [name: string, value: string])[]
@@ -16,7 +19,10 @@ export function signatureKey(controlKey: Secret<string>): Secret<Buffer> | undef
 export const sign = (parts: Parts, key: Secret<Buffer>): string =>
   createHmac('sha1', key.reveal()).update(stringToSign(parts), 'utf8').digest('hex').toUpperCase()
 
-/** Whether this is the signature of the parts, in whatever case; how long the comparison takes tells nothing. */
+/**
+ * Whether this is the signature of the parts, in whatever case; how long the comparison takes tells
+ * nothing.
+ */
 export function signatureHolds(given: string, parts: Parts, key: Secret<Buffer>): boolean {
   if (!/^[0-9a-fA-F]{40}$/.test(given)) return false
   return timingSafeEqual(Buffer.from(given.toUpperCase()), Buffer.from(sign(parts, key)))
@@ -35,7 +41,10 @@ export interface Initiated {
   currency: string
 }
 
-/** `session.signature`: made when an invoice is initiated, carried by the app to the gateway, and verified when that asks. */
+/**
+ * `session.signature`: made when an invoice is initiated, carried by the app to the gateway, and
+ * verified when that asks.
+ */
 export const initiateParts = (one: Initiated): Parts => [
   ['session.accessToken', one.accessToken],
   ['consumer.device.serialNumber', one.serialNumber],

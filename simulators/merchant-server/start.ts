@@ -31,7 +31,9 @@ export async function startMerchantServer(options: Configuration & Place & World
   }
 }
 
-/** What the operations work on: connects to the database, and makes the tables where they are not. */
+/**
+ * What the operations work on: connects to the database, and makes the tables where they are not.
+ */
 export async function openMerchant(
   options: Configuration & Pick<Place, 'databaseUrl'> & World,
 ): Promise<{ merchant: Merchant; close: () => Promise<void> }> {

@@ -10,15 +10,20 @@ export interface MappedCard {
 }
 
 const insertCard = `
-  insert into merchant_server.cards (consumer, client_card_id, card_key, server_card_id, unique_reference_card_id, bin, email, mapped_at, pays)
+  insert into merchant_server.cards (consumer, client_card_id, card_key, server_card_id, unique_reference_card_id,
+    bin, email, mapped_at, pays)
   values ($1, $2, coalesce(
     'unique ' || $4::bigint,
     (select card_key from merchant_server.cards where consumer = $1 and server_card_id = $3 limit 1),
     'server ' || $3), $3, $4, $5, $6, $7, $8)`
-/** The card that is known already keeps its client card id and takes the rest anew: the last server card id is the one to pay with. */
+/**
+ * The card that is known already keeps its client card id and takes the rest anew: the last server
+ * card id is the one to pay with.
+ */
 const mapCard = statement<object>(`${insertCard}
   on conflict (consumer, card_key) do update
-  set server_card_id = excluded.server_card_id, bin = coalesce(excluded.bin, cards.bin), email = excluded.email, mapped_at = excluded.mapped_at, pays = true`)
+  set server_card_id = excluded.server_card_id, bin = coalesce(excluded.bin, cards.bin), email = excluded.email,
+    mapped_at = excluded.mapped_at, pays = true`)
 
 /** A card that pays already goes on to pay. */
 const mapDestination = statement<object>(`${insertCard} on conflict (consumer, card_key) do nothing`)

@@ -26,7 +26,8 @@ const columns = `invoice_id, kind, endpoint_id, consumer, token_hash, serial_num
   session_token, check_question, check_answer, email, cards_noted`
 
 const addInvoice = statement<object>(`
-  insert into merchant_server.invoices (invoice_id, kind, state, endpoint_id, consumer, token_hash, serial_number, nonce, currency, amount_centis, created_at)
+  insert into merchant_server.invoices (invoice_id, kind, state, endpoint_id, consumer, token_hash, serial_number, nonce,
+    currency, amount_centis, created_at)
   values ($1, $2, 'initiated', $3, $4, $5, $6, $7, $8, $9, $10)`)
 
 export async function saveInvoice(pool: Pool, i: Invoice, now: number): Promise<void> {
@@ -70,7 +71,10 @@ const bindCheck = statement<object>(`
   where invoice_id = $1 and session_token is null
   returning invoice_id`)
 
-/** False when the invoice was checked before. Refused as `taken` when another invoice has this session token. */
+/**
+ * False when the invoice was checked before. Refused as `taken` when another invoice has this
+ * session token.
+ */
 export async function saveCheck(pool: Pool, invoiceId: string, check: CheckRow): Promise<boolean | 'taken'> {
   try {
     const written = await pool.run(bindCheck, [invoiceId, check.sessionToken, check.question, check.answer, check.email ?? null])

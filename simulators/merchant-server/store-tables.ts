@@ -1,8 +1,9 @@
 import type { Pool } from '../../src/storage/pool.ts'
 
 /**
- * The tables of the merchant's server, in a schema of their own, so that they may share a database with others. Each statement may run again. An access
- * token is kept as its SHA-256 alone: who reads the table can act for nobody.
+ * The tables of the merchant's server, in a schema of their own, so that they may share a database
+ * with others. Each statement may run again. An access token is kept as its SHA-256 alone: who
+ * reads the table can act for nobody.
  */
 const tables = [
   `create schema if not exists merchant_server`,
@@ -51,7 +52,8 @@ const tables = [
     mapped_at                timestamptz not null,
     primary key (consumer, card_key)
   )`,
-  // False of a card that money was sent to and that never paid: its server card id may be good for nothing else.
+  // False of a card that money was sent to and that never paid: its server card id may be good for
+  // nothing else.
   `alter table merchant_server.cards add column if not exists pays boolean not null default true`,
   `create table if not exists merchant_server.calls (
     call_no    bigint generated always as identity primary key,
@@ -65,7 +67,10 @@ const tables = [
   )`,
 ]
 
-/** Any number will do; two servers that start at once on one database would else make the same table twice. */
+/**
+ * Any number will do; two servers that start at once on one database would else make the same table
+ * twice.
+ */
 const lockNo = 7_264_119
 
 export async function makeTables(pool: Pool): Promise<void> {

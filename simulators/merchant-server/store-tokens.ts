@@ -26,7 +26,10 @@ export async function saveToken(pool: Pool, tokenHash: string, consumer: string,
   await pool.run(dropTokens, [timestamp(now)])
 }
 
-/** The comparison and the binding are one statement: of two devices that come at once with a new token, one gets it. */
+/**
+ * The comparison and the binding are one statement: of two devices that come at once with a new
+ * token, one gets it.
+ */
 const bindToken = statement<{ consumer: string }>(`
   update merchant_server.access_tokens set serial_number = $2
   where token_hash = $1 and expires_at > $3 and coalesce(serial_number, $2) = $2

@@ -3,8 +3,8 @@ import { hmacSha256 } from '../../src/base/digest.ts'
 import type { CavvKey } from './cavv.ts'
 
 /**
- * acctID of 1.0.2 stands for the card number where a browser can read along. Directory server and ACS share a key, so the number travels in it, and
- * neither has to remember anything.
+ * acctID of 1.0.2 stands for the card number where a browser can read along. Directory server and
+ * ACS share a key, so the number travels in it, and neither has to remember anything.
  */
 
 const cipher = 'aes-256-ecb'

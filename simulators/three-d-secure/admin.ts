@@ -4,7 +4,10 @@ import type { Log } from '../../src/base/log.ts'
 import type { FaultScripts } from './faults.ts'
 import type { MessageJournal } from './journal.ts'
 
-/** The admin routes that the directory server and the ACS have in common. They answer on loopback alone, wherever the port listens. */
+/**
+ * The admin routes that the directory server and the ACS have in common. They answer on loopback
+ * alone, wherever the port listens.
+ */
 
 export interface AdminParts<Effect extends string> {
   faults: FaultScripts<Effect>

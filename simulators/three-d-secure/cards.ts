@@ -1,8 +1,9 @@
 import { checkDigitHolds } from '../../src/base/luhn.ts'
 
 /**
- * The test cards. A card of the special prefixes tells its story by its last four digits: version, method, outcome, check digit. Every
- * other number of the networks lies in a general range: both versions, a method that works, authenticated without a challenge.
+ * The test cards. A card of the special prefixes tells its story by its last four digits: version,
+ * method, outcome, check digit. Every other number of the networks lies in a general range: both
+ * versions, a method that works, authenticated without a challenge.
  */
 
 export type Network = 'visa' | 'mastercard' | 'amex' | 'jcb' | 'unionpay' | 'discover' | 'diners'
@@ -30,22 +31,44 @@ export interface CardRange {
 
 const specialPrefixes = { visa: '400000000000', mastercard: '520000000000' } as const
 const methods: readonly Method[] = ['none', 'works', 'slow', 'silent', 'error']
-// oxfmt-ignore
 const outcomes: readonly Outcome[] = [
-  'frictionless', 'attempt', 'denied', 'rejected', 'unavailable', 'informational', 'challenge', 'challenge-failed', 'no-result', 'error',
+  'frictionless',
+  'attempt',
+  'denied',
+  'rejected',
+  'unavailable',
+  'informational',
+  'challenge',
+  'challenge-failed',
+  'no-result',
+  'error',
 ]
 const newestOf: Record<string, string> = { '1': '2.1.0', '2': '2.2.0' }
 /** Version digit of the cards whose issuers still have 1.0.2; they are in no range. */
 const legacyDigit = '9'
 
-/** `not known` is the answer about its enrolment, as `error` is; the others are what the issuer does. */
+/**
+ * `not known` is the answer about its enrolment, as `error` is; the others are what the issuer
+ * does.
+ */
 export type LegacyOutcome = 'password' | 'attempt' | 'denied' | 'unavailable' | 'not known' | 'password-failed' | 'error'
-// oxfmt-ignore
 const legacyOutcomes: readonly LegacyOutcome[] = [
-  'password', 'attempt', 'denied', 'denied', 'unavailable', 'not known', 'password', 'password-failed', 'password', 'error',
+  'password',
+  'attempt',
+  'denied',
+  'denied',
+  'unavailable',
+  'not known',
+  'password',
+  'password-failed',
+  'password',
+  'error',
 ]
 
-/** First and last number of each general range; those of Visa and Mastercard stop short of their special cards. */
+/**
+ * First and last number of each general range; those of Visa and Mastercard stop short of their
+ * special cards.
+ */
 // oxfmt-ignore
 const general: readonly (readonly [start: string, end: string])[] = [
   ['4000000000010000', '4999999999999999'],
@@ -76,7 +99,10 @@ const networks: readonly (readonly [network: Network, pattern: RegExp])[] = [
 
 export const networkOf = (number: string): Network => networks.find(([, pattern]) => pattern.test(number))?.[0] ?? 'visa'
 
-/** What the issuer does when it is asked about this card; whether the card is in a range at all is the directory server's to know. */
+/**
+ * What the issuer does when it is asked about this card; whether the card is in a range at all is
+ * the directory server's to know.
+ */
 export function outcomeOf(number: string): Outcome {
   const special = Object.values(specialPrefixes).some((prefix) => number.startsWith(prefix)) && number.length === 16
   return special ? outcomes[Number(number[14])]! : 'frictionless'
@@ -103,7 +129,9 @@ export function eciOf(number: string, status: string): string {
   return status === 'I' ? '06' : mastercard
 }
 
-/** All ranges at the start. `acsBase` is where browsers find the ACS, without a slash at the end. */
+/**
+ * All ranges at the start. `acsBase` is where browsers find the ACS, without a slash at the end.
+ */
 export function rangesAtStart(acsBase: string): CardRange[] {
   const range = (startRange: string, endRange: string, newest: string, method: Method): CardRange => ({
     startRange,
@@ -120,7 +148,10 @@ export function rangesAtStart(acsBase: string): CardRange[] {
   return [...special, ...general.map(([start, end]) => range(start, end, '2.2.0', 'works'))]
 }
 
-/** Whether a range has this number: digits, the shorter filled up to 19, never as numbers, which are not exact that far. */
+/**
+ * Whether a range has this number: digits, the shorter filled up to 19, never as numbers, which are
+ * not exact that far.
+ */
 export const isWithin = (number: string, { startRange, endRange }: Pick<CardRange, 'startRange' | 'endRange'>): boolean =>
   number.padEnd(19, '0') >= startRange.padEnd(19, '0') && number.padEnd(19, '0') <= endRange.padEnd(19, '9')
 
@@ -187,7 +218,14 @@ export function testCards(): TestCard[] {
       return { number, scenario, version: '1.0.2', network, method: 'none', ...(asks ? { password } : {}), note }
     })
     const note = 'in no range: 3-D Secure is not possible'
-    const stranger: TestCard = { number: card('0', 'none', 'frictionless'), scenario: 'not-enrolled', version: '2.2.0', network, method: 'none', note } // oxfmt-ignore
+    const stranger: TestCard = {
+      number: card('0', 'none', 'frictionless'),
+      scenario: 'not-enrolled',
+      version: '2.2.0',
+      network,
+      method: 'none',
+      note,
+    }
     return [...enrolled, ...legacy, stranger]
   })
 }

@@ -5,7 +5,10 @@ import { networkOf } from './cards.ts'
 
 export type CavvKey = Secret<Buffer>
 
-/** The issuers' key: 32 bytes in hex. The ACS and the directory server make proofs with it, and whoever acquires can check them. */
+/**
+ * The issuers' key: 32 bytes in hex. The ACS and the directory server make proofs with it, and
+ * whoever acquires can check them.
+ */
 export function readCavvKey(file: string): CavvKey {
   const text = readFileSync(file, 'utf8').trim()
   if (!/^[0-9a-f]{64}$/i.test(text)) throw new Error(`${file} must be 32 bytes in hex`)

@@ -11,7 +11,10 @@ export interface Message extends Fields {
   readonly messageVersion: Version
 }
 
-/** Why a message cannot be used: a code of the Erro message and its words; `about` is what could be read of it all the same. */
+/**
+ * Why a message cannot be used: a code of the Erro message and its words; `about` is what could be
+ * read of it all the same.
+ */
 export interface Unusable {
   is: 'unusable'
   code: string
@@ -51,8 +54,9 @@ export const unusable = (code: string, detail: string, about: Fields = {}): Unus
 })
 
 /**
- * Reads one of the expected messages. First what makes it a message at all, then repeated names, critical extensions, what is missing, and
- * what is there but does not fit; an optional field that is empty or null does not fit.
+ * Reads one of the expected messages. First what makes it a message at all, then repeated names,
+ * critical extensions, what is missing, and what is there but does not fit; an optional field that
+ * is empty or null does not fit.
  */
 export function readMessage(text: string, expected: readonly MessageType[]): Read {
   const json = readJson(text)
@@ -76,7 +80,10 @@ export function readMessage(text: string, expected: readonly MessageType[]): Rea
 
 const blank = (value: unknown): boolean => value === undefined || value === null || value === ''
 
-/** Id of the first critical extension, of which the simulators know none; empty text where the list itself is malformed. */
+/**
+ * Id of the first critical extension, of which the simulators know none; empty text where the list
+ * itself is malformed.
+ */
 function critical(list: unknown): string | undefined {
   if (list === undefined) return undefined
   if (!Array.isArray(list) || list.length === 0 || list.length > 10) return ''
@@ -101,7 +108,10 @@ export function textOf(fields: Fields, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** An Erro of a directory server (D) or an ACS (A), in the version of what it is about where that could be read. */
+/**
+ * An Erro of a directory server (D) or an ACS (A), in the version of what it is about where that
+ * could be read.
+ */
 export function erroAbout({ code, description, detail, about }: Unusable, component: 'D' | 'A'): Message {
   const version = versions.find((one) => one === about['messageVersion']) ?? '2.1.0'
   const type = about['messageType']
@@ -123,7 +133,10 @@ export const writeMessage = (message: Message): string => JSON.stringify(message
 /** Base64url without padding. */
 export const encodeParam = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
 
-/** Takes what real browsers and servers do to base64url: white space, padding, the other alphabet. Undefined for anything else. */
+/**
+ * Takes what real browsers and servers do to base64url: white space, padding, the other alphabet.
+ * Undefined for anything else.
+ */
 export function decodeParam(param: string): string | undefined {
   const bare = param.replaceAll(/\s/g, '').replace(/=+$/, '')
   if (bare === '' || !/^[A-Za-z0-9+/_-]+$/.test(bare)) return undefined

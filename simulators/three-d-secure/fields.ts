@@ -1,7 +1,8 @@
 /**
- * What the simulated directory server and ACS demand of each message, for purchases and card checks in a browser. Public tables of
- * EMV 3-D Secure 2.1.0 and 2.2.0, written down apart from the gateway's, so that one mistake cannot hide in both. A row: name, form,
- * and when it must be there. What no row names is ignored.
+ * What the simulated directory server and ACS demand of each message, for purchases and card checks
+ * in a browser. Public tables of EMV 3-D Secure 2.1.0 and 2.2.0, written down apart from the
+ * gateway's, so that one mistake cannot hide in both. A row: name, form, and when it must be there.
+ * What no row names is ignored.
  */
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -13,7 +14,10 @@ const form =
   (pattern: RegExp): Fits =>
   (value) =>
     typeof value === 'string' && pattern.test(value)
-const text = (most: number, least = 1): Fits => (value) => typeof value === 'string' && value.length >= least && value.length <= most // oxfmt-ignore
+const text =
+  (most: number, least = 1): Fits =>
+  (value) =>
+    typeof value === 'string' && value.length >= least && value.length <= most
 const flag: Fits = (value) => typeof value === 'boolean'
 const object: Fits = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -26,9 +30,14 @@ const phone: Fits = (value) =>
   object(value, {}) &&
   form(/^[0-9]{1,3}$/)((value as Fields)['cc'], {}) &&
   form(/^[0-9]{1,15}$/)((value as Fields)['subscriber'], {})
-const moment = (pattern: RegExp, readsAs: (digits: string) => string): Fits => (value) =>
-  typeof value === 'string' && pattern.test(value) && sameMoment(readsAs(value)) // oxfmt-ignore
-const time = moment(/^[0-9]{14}$/, (t) => `${t.slice(0, 4)}-${t.slice(4, 6)}-${t.slice(6, 8)}T${t.slice(8, 10)}:${t.slice(10, 12)}:${t.slice(12)}`) // oxfmt-ignore
+const moment =
+  (pattern: RegExp, readsAs: (digits: string) => string): Fits =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value) && sameMoment(readsAs(value))
+const time = moment(
+  /^[0-9]{14}$/,
+  (t) => `${t.slice(0, 4)}-${t.slice(4, 6)}-${t.slice(6, 8)}T${t.slice(8, 10)}:${t.slice(10, 12)}:${t.slice(12)}`,
+)
 const day = moment(/^[0-9]{8}$/, (t) => `${t.slice(0, 4)}-${t.slice(4, 6)}-${t.slice(6)}T00:00:00`)
 
 /** Date rolls 30 February over into March; then the text it gives back differs. */
@@ -38,16 +47,31 @@ const sameMoment = (iso: string): boolean => {
 }
 
 /** Absolute, http or https, without credentials, at most so long. */
-const url = (most: number, scheme = /^https?:\/\//i): Fits => (value) =>
-  typeof value === 'string' && value.length <= most && scheme.test(value) && !/[\s\p{Cc}]/u.test(value) && URL.canParse(value) &&
-  new URL(value).username === '' // oxfmt-ignore
+const url =
+  (most: number, scheme = /^https?:\/\//i): Fits =>
+  (value) =>
+    typeof value === 'string' &&
+    value.length <= most &&
+    scheme.test(value) &&
+    !/[\s\p{Cc}]/u.test(value) &&
+    URL.canParse(value) &&
+    new URL(value).username === ''
 const httpsUrl = (most: number): Fits => url(most, /^https:\/\//i)
 
 const always: Need = () => true
 const never: Need = () => false
-const is = (name: string, ...values: unknown[]): Need => (all) => values.includes(all[name]) // oxfmt-ignore
-const both = (...needs: Need[]): Need => (all) => needs.every((need) => need(all)) // oxfmt-ignore
-const either = (...needs: Need[]): Need => (all) => needs.some((need) => need(all)) // oxfmt-ignore
+const is =
+  (name: string, ...values: unknown[]): Need =>
+  (all) =>
+    values.includes(all[name])
+const both =
+  (...needs: Need[]): Need =>
+  (all) =>
+    needs.every((need) => need(all))
+const either =
+  (...needs: Need[]): Need =>
+  (all) =>
+    needs.some((need) => need(all))
 
 const payment = is('messageCategory', '01')
 const first210 = is('messageVersion', '2.1.0')
@@ -56,7 +80,10 @@ const priced = either(payment, both(is('messageCategory', '02'), inSeries))
 /** 2.1.0 has no browserJavascriptEnabled and takes script for granted. */
 const scripted = either(first210, is('browserJavascriptEnabled', true))
 /** One form in 2.1.0, a wider one since 2.2.0. */
-const wider = (in210: RegExp, since220: RegExp): Fits => (value, all) => form(first210(all) ? in210 : since220)(value, all) // oxfmt-ignore
+const wider =
+  (in210: RegExp, since220: RegExp): Fits =>
+  (value, all) =>
+    form(first210(all) ? in210 : since220)(value, all)
 
 const reason = wider(/^(0[1-9]|1[0-9]|2[01]|[89][0-9])$/, /^(0[1-9]|1[0-9]|2[0-6]|[89][0-9])$/)
 const authenticationType = wider(/^(0[1-3]|[89][0-9])$/, /^(0[1-4]|[89][0-9])$/)

@@ -21,7 +21,8 @@ export function elementsOf(xml: string): LegacyElements | undefined {
       continue
     }
     path.push(name)
-    // An algorithm is an attribute of its element; otherwise only elements without others inside have a value.
+    // An algorithm is an attribute of its element; otherwise only elements without others inside
+    // have a value.
     const value = text.trim() === '' ? /\sAlgorithm="([^"]*)"/.exec(attributes)?.[1] : text
     if (value === undefined) continue
     const place = placeOf(path, type)

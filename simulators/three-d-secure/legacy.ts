@@ -1,7 +1,10 @@
 import { createHash, sign, X509Certificate, type KeyObject } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
 
-/** The messages of 3-D Secure 1.0.2 as the simulators read and write them: XML of which each element is looked up by its place. */
+/**
+ * The messages of 3-D Secure 1.0.2 as the simulators read and write them: XML of which each element
+ * is looked up by its place.
+ */
 
 export interface Vereq {
   messageId: string
@@ -40,7 +43,10 @@ export interface Pareq {
 }
 
 export interface Pares {
-  /** Its values come back as they are here: an issuer that errs, or a browser that lies, gives other ones. */
+  /**
+   * Its values come back as they are here: an issuer that errs, or a browser that lies, gives other
+   * ones.
+   */
   pareq: Pick<Pareq, 'messageId' | 'acqBIN' | 'merID' | 'xid' | 'date' | 'purchAmount' | 'currency' | 'exponent'>
   paresId: string
   lastFour: string
@@ -120,7 +126,10 @@ export function readPareq(param: string): Pareq | undefined {
   return read && desc !== undefined ? { ...read, desc: unescape(desc) } : read
 }
 
-/** The form field `PaRes`, signed as issuers of the time do: Signature beside PARes, one Reference without transforms, three certificates. */
+/**
+ * The form field `PaRes`, signed as issuers of the time do: Signature beside PARes, one Reference
+ * without transforms, three certificates.
+ */
 export function writePares(pares: Pares, signer: ParesSigner): string {
   const signed = paresElement(pares)
   const xml = documentOf(
@@ -139,7 +148,10 @@ const hashes = {
   },
 } as const
 
-/** Written as canonical XML has it, so that what is hashed is what is sent: no empty-element tags, no blanks, double quotes. */
+/**
+ * Written as canonical XML has it, so that what is hashed is what is sent: no empty-element tags,
+ * no blanks, double quotes.
+ */
 function paresElement({ pareq, paresId, lastFour, time, status, cavv, eci, cavvAlgorithm }: Pares): string {
   const { acqBIN, merID, xid, date, purchAmount, currency, exponent } = pareq
   const merchant = element('acqBIN', escape(acqBIN)) + element('merID', escape(merID))
@@ -197,7 +209,10 @@ const unescape = (value: string): string =>
     .toReversed()
     .reduce((text, [plain, entity]) => text.replaceAll(entity, plain), value)
 
-/** Id and content of the message of this type; nothing of a document with a type definition, and of any other. */
+/**
+ * Id and content of the message of this type; nothing of a document with a type definition, and of
+ * any other.
+ */
 function openMessage(xml: string, type: string): [messageId?: string, content?: string] {
   if (xml.includes('<!')) return []
   const [, messageId, content] =

@@ -10,7 +10,10 @@ import type { OutgoingTls } from '../../src/http/outgoing.ts'
 import { erroAbout, unusable, writeMessage } from './codec.ts'
 import { writeLegacyError } from './legacy.ts'
 
-/** The side towards other servers: HTTPS both ends of which show a certificate of the one authority; what a peer may do goes by its common name. */
+/**
+ * The side towards other servers: HTTPS both ends of which show a certificate of the one authority;
+ * what a peer may do goes by its common name.
+ */
 
 export interface Credentials extends Required<OutgoingTls> {}
 
@@ -146,7 +149,10 @@ function shut(server: Server): Promise<void> {
   })
 }
 
-/** Whether a server-side call may go there: this machine, or a host that was named at the start. Anything else would let a message choose whom we call. */
+/**
+ * Whether a server-side call may go there: this machine, or a host that was named at the start.
+ * Anything else would let a message choose whom we call.
+ */
 export function mayCall(url: string, allowedHosts: ReadonlySet<string>): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)

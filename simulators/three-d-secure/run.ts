@@ -37,7 +37,10 @@ export function urlIn(name: string, text: string | undefined, scheme: 'http:' | 
   return url.replace(/\/+$/, '')
 }
 
-/** Runs a program until it is told to stop; whatever keeps it from starting is said together with the usage, and the exit code is 2. */
+/**
+ * Runs a program until it is told to stop; whatever keeps it from starting is said together with
+ * the usage, and the exit code is 2.
+ */
 export async function runProgram(
   name: string,
   usage: string,

@@ -1,7 +1,10 @@
 import type { Secret } from '../base/secret.ts'
 import type { GateRow } from '../merchant/merchant.ts'
 
-/** What a line to an acquirer needs of its gate. Amounts everywhere here are minor units of the currency. */
+/**
+ * What a line to an acquirer needs of its gate. Amounts everywhere here are minor units of the
+ * currency.
+ */
 export interface GateSettings extends Pick<
   GateRow,
   'host' | 'port' | 'terminalId' | 'cardAcceptorId' | 'cardAcceptorName' | 'acquirerId' | 'mcc' | 'answerTimeoutMs'
@@ -86,8 +89,9 @@ export interface ProcessorData {
 }
 
 /**
- * What became of a message to the acquirer. `waitedMs` is how long an answer was waited for, absent when an answer came that could not be used. `not sent` is certain: no byte of it left this process. `unknown` is everything else without
- * a usable answer, so money may have moved.
+ * What became of a message to the acquirer. `waitedMs` is how long an answer was waited for, absent
+ * when an answer came that could not be used. `not sent` is certain: no byte of it left this
+ * process. `unknown` is everything else without a usable answer, so money may have moved.
  */
 export type Outcome =
   | { is: 'approved'; actionCode: string; data: ProcessorData }
@@ -111,9 +115,10 @@ export interface Stray {
 }
 
 /**
- * A line to one gate. `authorise` and `reverse` always resolve, at the latest at `deadline` (monotonic milliseconds of the clock that was
- * passed to the connector): they wait for the line to come up, send at most once, and never send after `mayStillSend` turned false, which they ask right before the socket
- * write.
+ * A line to one gate. `authorise` and `reverse` always resolve, at the latest at `deadline`
+ * (monotonic milliseconds of the clock that was passed to the connector): they wait for the line to
+ * come up, send at most once, and never send after `mayStillSend` turned false, which they ask
+ * right before the socket write.
  */
 export interface Connector {
   authorise(ask: Authorisation, deadline: number, mayStillSend: () => boolean): Promise<Outcome>

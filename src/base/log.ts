@@ -5,9 +5,10 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 export type Log = Logger
 
 /**
- * Anything that looks like a card number in a log line is cut to its first six and last four digits. This is the second net: the first is that
- * card data travels as `Secret` and prints as `***`. Percent and JSON escapes are passed over, since their digits are not the number's; groups of
- * four with spaces or dashes count.
+ * Anything that looks like a card number in a log line is cut to its first six and last four
+ * digits. This is the second net: the first is that card data travels as `Secret` and prints as
+ * `***`. Percent and JSON escapes are passed over, since their digits are not the number's; groups
+ * of four with spaces or dashes count.
  */
 export const maskCardNumbers = (text: string): string =>
   text.replace(/%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\d+(?:[ -]\d{4,7})*/g, (found) => {
@@ -16,7 +17,10 @@ export const maskCardNumbers = (text: string): string =>
     return digits.length <= 19 && checkDigitHolds(digits) ? mask(digits) : found
   })
 
-/** First six and last four digits; of fewer than 13 the last four alone, since ten of them would give it away. */
+/**
+ * First six and last four digits; of fewer than 13 the last four alone, since ten of them would
+ * give it away.
+ */
 export function mask(pan: string): string {
   const shown = pan.length < 13 ? '' : pan.slice(0, 6)
   return shown + '*'.repeat(Math.max(0, pan.length - shown.length - 4)) + pan.slice(-4)

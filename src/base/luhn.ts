@@ -1,4 +1,7 @@
-/** Whether the last digit of a number is the check digit of the others (ISO/IEC 7812-1, annex B). `number` is digits only. */
+/**
+ * Whether the last digit of a number is the check digit of the others (ISO/IEC 7812-1, annex B).
+ * `number` is digits only.
+ */
 export function checkDigitHolds(number: string): boolean {
   let sum = 0
   for (let i = number.length - 1, double = false; i >= 0; i--, double = !double) {

@@ -1,6 +1,9 @@
 import currencyCodes from 'currency-codes'
 
-/** A currency of ISO 4217. `exponent` is the number of decimals of its minor unit: USD 2, JPY 0, KWD 3. */
+/**
+ * A currency of ISO 4217. `exponent` is the number of decimals of its minor unit: USD 2, JPY 0, KWD
+ * 3.
+ */
 export interface Currency {
   code: string
   numeric: string
@@ -17,8 +20,9 @@ export const currencyOf = (code: string): Currency | undefined => byCode.get(cod
 export const currencyOfNumeric = (numeric: string): Currency | undefined => byNumeric.get(numeric)
 
 /**
- * (docs/choices.md, "Amounts".) Reads a decimal text such as "10.5" as a whole number of units of 10^-exponent, by shifting digits, never through a float.
- * Zeros beyond the exponent are allowed (JPY "100.00"), other digits beyond it are not; undefined is a refusal.
+ * (docs/choices.md, "Amounts".) Reads a decimal text such as "10.5" as a whole number of units of
+ * 10^-exponent, by shifting digits, never through a float. Zeros beyond the exponent are allowed
+ * (JPY "100.00"), other digits beyond it are not; undefined is a refusal.
  */
 export function decimalToMinor(text: string, exponent: number): bigint | undefined {
   const match = /^([0-9]+)(?:\.([0-9]+))?$/.exec(text)

@@ -5,7 +5,10 @@ import type { Secret } from './secret.ts'
 const ivBytes = 12
 const tagBytes = 16
 
-/** AES-256-GCM: IV, tag, ciphertext. `context` names the place the value belongs to; opened anywhere else it is refused. */
+/**
+ * AES-256-GCM: IV, tag, ciphertext. `context` names the place the value belongs to; opened anywhere
+ * else it is refused.
+ */
 export function seal(key: Secret<Buffer>, plain: Buffer, context: string, random: Random): Buffer {
   const iv = random.bytes(ivBytes)
   const cipher = createCipheriv('aes-256-gcm', key.reveal(), iv)

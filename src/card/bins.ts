@@ -40,8 +40,10 @@ export const issuerFacts = (issuer: Issuer | undefined): Issuer => ({
 const mostBankCharacters = 100
 
 /**
- * Reads a table from CSV with a heading: `first` and `last` (4 to 11 digits; `last` may be left out), `country` (two or three letters of ISO 3166-1) and `bank`. Other columns are
- * passed over. A text is the complaint, with its line. Ranges that overlap are refused: it could not be said which one holds.
+ * Reads a table from CSV with a heading: `first` and `last` (4 to 11 digits; `last` may be left
+ * out), `country` (two or three letters of ISO 3166-1) and `bank`. Other columns are passed over. A
+ * text is the complaint, with its line. Ranges that overlap are refused: it could not be said which
+ * one holds.
  */
 export function readBins(csv: string): BinRange[] | string {
   let rows: { record: Record<string, string>; info: { lines: number } }[]

@@ -1,4 +1,7 @@
-/** What a card number says by itself. Source of the ranges: the networks' public issuer identification numbers. */
+/**
+ * What a card number says by itself. Source of the ranges: the networks' public issuer
+ * identification numbers.
+ */
 
 // oxfmt-ignore
 const networks: readonly (readonly [name: string, pattern: RegExp])[] = [

@@ -14,7 +14,9 @@ export interface ReferenceIds {
   dstRecurringPaymentId: bigint
 }
 
-/** What a later payment with the reference takes from the first one. Personal data: masked in logs. */
+/**
+ * What a later payment with the reference takes from the first one. Personal data: masked in logs.
+ */
 export interface FirstPayment {
   /** The network's id of the first payment, by which an issuer recognises the later ones. */
   networkReference?: string
@@ -57,7 +59,10 @@ export interface NewReference {
   at: number
 }
 
-/** The card that a transfer credits, to be kept: without expiry and holder it can only be credited again. */
+/**
+ * The card that a transfer credits, to be kept: without expiry and holder it can only be credited
+ * again.
+ */
 export interface NewDestination {
   place: Place
   sealed: SealedCard
@@ -107,7 +112,10 @@ const drawId = (random: Random, kind: bigint): bigint =>
 /** A new `unq-card-ref-id`, of 16 digits. */
 export const drawUnique = (random: Random): number => Number(draw(() => lowestId + below(random, aboveIds - lowestId)))
 
-/** These have as many digits as a card number. With a check digit that does not hold nobody takes one for the other, neither a scanner nor the masking log. */
+/**
+ * These have as many digits as a card number. With a check digit that does not hold nobody takes
+ * one for the other, neither a scanner nor the masking log.
+ */
 function draw(next: () => bigint): bigint {
   let id = next()
   while (checkDigitHolds(String(id))) id = next()
@@ -117,7 +125,10 @@ function draw(next: () => bigint): bigint {
 /** The bias is below limit / 2^128. */
 const below = (random: Random, limit: bigint): bigint => BigInt(`0x${random.bytes(16).toString('hex')}`) % limit
 
-/** Whether an id is of the kinds that only a transfer takes, and only as its destination; true also of ids that nobody has. */
+/**
+ * Whether an id is of the kinds that only a transfer takes, and only as its destination; true also
+ * of ids that nobody has.
+ */
 export const isDestination = (id: bigint): boolean => id % kinds >= destinations
 
 /** Seals the number of an order's card anew. Throws when it is not this order's. */
@@ -154,7 +165,10 @@ export function sealDestination(
   }
 }
 
-/** The number alone: a CVV2 is never kept with a reference. One that does not open is a defect and throws. */
+/**
+ * The number alone: a CVV2 is never kept with a reference. One that does not open is a defect and
+ * throws.
+ */
 export function openReference({ place, ids, sealed }: Pick<CardReference, 'place' | 'ids' | 'sealed'>, keys: KeyRing): Card {
   const key = keys.version('pan', sealed.panKey)
   if (!key) throw new Error(`the vault has no key ${sealed.panKey} for the card reference made of order ${place.orderId}`)

@@ -34,8 +34,8 @@ interface ReferenceRow {
 }
 
 const select = (where: string) => `
-  select r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_card_ref_id, r.dst_recurring_payment_id, r.order_id, r.pan_sealed, r.pan_key,
-    r.fingerprint, r.card, r.first_payment, r.created_at, n.unique_reference
+  select r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_card_ref_id, r.dst_recurring_payment_id, r.order_id,
+    r.pan_sealed, r.pan_key, r.fingerprint, r.card, r.first_payment, r.created_at, n.unique_reference
   from card_reference r
   join card_number_ref n on n.merchant_id = r.merchant_id and n.fingerprint = r.fingerprint
   where ${where}`
@@ -49,14 +49,18 @@ const selectDestination = new Map([
   [3n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_recurring_payment_id = $2'))],
 ])
 
-/** Both leave alone what is there, be it the same card or order, or another one that was given this id. */
+/**
+ * Both leave alone what is there, be it the same card or order, or another one that was given this
+ * id.
+ */
 const insertNumber = statement<object>(`
-  insert into card_number_ref (merchant_id, fingerprint, unique_reference, created_at) values ($1, $2, $3, $4) on conflict do nothing`)
+  insert into card_number_ref (merchant_id, fingerprint, unique_reference, created_at)
+  values ($1, $2, $3, $4) on conflict do nothing`)
 const insertReference = statement<object>(`
-  insert into card_reference (merchant_id, card_ref_id, recurring_payment_id, dst_card_ref_id, dst_recurring_payment_id, order_id, pan_sealed, pan_key,
-    fingerprint, card, first_payment, created_at, of_destination)
-  select n.merchant_id, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bytea, $9::bigint, n.fingerprint, $10::jsonb, $11::jsonb,
-    $12::timestamptz, $13::boolean
+  insert into card_reference (merchant_id, card_ref_id, recurring_payment_id, dst_card_ref_id, dst_recurring_payment_id, order_id,
+    pan_sealed, pan_key, fingerprint, card, first_payment, created_at, of_destination)
+  select n.merchant_id, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bytea, $9::bigint, n.fingerprint,
+    $10::jsonb, $11::jsonb, $12::timestamptz, $13::boolean
   from card_number_ref n where n.merchant_id = $1 and n.fingerprint = $2
   on conflict do nothing`)
 
@@ -83,9 +87,11 @@ export const openReferenceStore = (pool: Pool): ReferenceStore => ({
 const mostDraws = 5
 
 /**
- * The reference of a first payment: the one it has, or a new one. Of several calls at once, in whatever process, one makes it and all answer it. The caller
- * has seen that the payment is approved. Statements on their own, each waiting for no more than one row: what is not there after both was given an id that
- * somebody has, and is drawn again; a number left without its reference serves the next one.
+ * The reference of a first payment: the one it has, or a new one. Of several calls at once, in
+ * whatever process, one makes it and all answer it. The caller has seen that the payment is
+ * approved. Statements on their own, each waiting for no more than one row: what is not there after
+ * both was given an id that somebody has, and is drawn again; a number left without its reference
+ * serves the next one.
  */
 export async function registerCard(pool: Pool, fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference> {
   const { place, card, first, at } = fresh
@@ -147,7 +153,10 @@ async function register(pool: Pool, fresh: Registered, random: Random): Promise<
 
 const aboveBigint = 2n ** 63n
 
-/** By `card-ref-id` alone: another id of the reference, and whatever is another merchant's, finds nothing. */
+/**
+ * By `card-ref-id` alone: another id of the reference, and whatever is another merchant's, finds
+ * nothing.
+ */
 export async function findReference(pool: Pool, merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined> {
   if (cardRefId >= aboveBigint) return undefined
   const [row] = await pool.run(selectById, [merchantId, cardRefId])

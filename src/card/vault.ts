@@ -42,7 +42,10 @@ export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random
   }
 }
 
-/** Adds the CVV2, sealed under the key of the hour: to be stored only while a further authorisation is owed. */
+/**
+ * Adds the CVV2, sealed under the key of the hour: to be stored only while a further authorisation
+ * is owed.
+ */
 export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
   if (!card.cvv2) return sealed
   const cvv2Key = keys.current('cvv2')
@@ -53,7 +56,10 @@ export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: Key
   }
 }
 
-/** Opens what was sealed. A CVV2 whose hourly key is gone is simply absent; a number that does not open is a defect and throws. */
+/**
+ * Opens what was sealed. A CVV2 whose hourly key is gone is simply absent; a number that does not
+ * open is a defect and throws.
+ */
 export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card {
   const panKey = keys.version('pan', sealed.panKey)
   if (!panKey) throw new Error(`the vault has no key ${sealed.panKey} for the card of order ${place.orderId}`)
@@ -68,11 +74,17 @@ export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card 
   return { ...card, cvv2: secret(unseal(cvv2Key, sealed.cvv2Sealed, cvv2Context(place)).toString()) }
 }
 
-/** Equal for equal numbers of one merchant, whatever the expiry; says nothing without the key. 32 bytes. */
+/**
+ * Equal for equal numbers of one merchant, whatever the expiry; says nothing without the key. 32
+ * bytes.
+ */
 export const fingerprintOf = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>
   hmacSha256(keys.current('fingerprint').key, `${merchantId}:${pan.reveal()}`)
 
-/** `card-hash-id`: 128 bits of another hash of the fingerprint, so that it never gives the stored fingerprint away. */
+/**
+ * `card-hash-id`: 128 bits of another hash of the fingerprint, so that it never gives the stored
+ * fingerprint away.
+ */
 export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
   hmacSha256(keys.current('fingerprint').key, Buffer.concat([Buffer.from('card-hash-id:'), print]))
     .subarray(0, 16)
@@ -91,7 +103,10 @@ const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`
 const cvv2Context = (place: Place) => `cvv2:${place.merchantId}:${place.orderId}`
 const proofContext = (place: Place) => `proof:${place.merchantId}:${place.orderId}`
 
-/** Seals the proof of an authentication for the acquirer, under the key of the hour: text to be kept with the order until its authorisation has an outcome. */
+/**
+ * Seals the proof of an authentication for the acquirer, under the key of the hour: text to be kept
+ * with the order until its authorisation has an outcome.
+ */
 export function sealProof(proof: Secret<string>, place: Place, keys: KeyRing, random: Random): string {
   const { version, key } = keys.current('cvv2')
   return `${version}.${seal(key, Buffer.from(proof.reveal()), proofContext(place), random).toString('base64')}`

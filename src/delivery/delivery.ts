@@ -1,4 +1,7 @@
-/** A message that must arrive. Kinds are given their rendering by main; more kinds come with more operations. */
+/**
+ * A message that must arrive. Kinds are given their rendering by main; more kinds come with more
+ * operations.
+ */
 export type DeliveryKind = 'callback' | 'card mapping'
 
 export interface NewDelivery {
@@ -11,8 +14,9 @@ export interface NewDelivery {
 }
 
 /**
- * Whether a message waits for no earlier one of its order: what is told of the payment itself goes to each URL once and before all else. What follows may find
- * that under way for the first time, so the sweep takes it, which sees that; the process that made it does not.
+ * Whether a message waits for no earlier one of its order: what is told of the payment itself goes
+ * to each URL once and before all else. What follows may find that under way for the first time, so
+ * the sweep takes it, which sees that; the process that made it does not.
  */
 export const goesAtOnce = ({ transactionNo }: NewDelivery): boolean => transactionNo === 1
 

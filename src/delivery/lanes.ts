@@ -5,8 +5,9 @@ import { roomIn, type Places } from './places.ts'
  * Messages queue by merchant and origin, so that who is slow or away delays no other. A lane is in
  * one of three modes:
  *   closed   the usual one: up to `perLane` calls at once
- *   open     after `breakAfter` failures in a row nothing is sent until a pause is over; the pause doubles each time, up to a bound
- *   probing  the pause is over: one call at a time, whose success closes the lane and whose failure opens it again
+ *   open     after `breakAfter` failures in a row: nothing is sent until a pause is over, which
+ *            doubles each time, up to a bound
+ *   probing  after the pause: one call at a time; a success closes the lane, a failure opens it
  * The lanes of a merchant take turns while he has as many calls as he may.
  */
 export interface Lanes<Job> {

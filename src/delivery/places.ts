@@ -18,8 +18,8 @@ export const placesOf = (all: number): Places => ({
 })
 
 /**
- * How many more places a merchant may take. `taken` counts the messages of all, `held` those of this
- * merchant.
+ * How many more places a merchant may take. `taken` counts the messages of all, `held` those of
+ * this merchant.
  */
 export const roomIn = ({ all, common, few }: Places, taken: number, held: number): number =>
   Math.max(0, common - taken, Math.min(few - held, all - taken))

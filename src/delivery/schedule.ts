@@ -4,7 +4,10 @@ const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** docs/choices.md, "Callbacks". Pauses after the first, second … try. With the fourteen long ones at the end, thirty tries spread over fourteen days. */
+/**
+ * docs/choices.md, "Callbacks". Pauses after the first, second … try. With the fourteen long ones
+ * at the end, thirty tries spread over fourteen days.
+ */
 // oxfmt-ignore
 const firstPausesMs = [
   5 * second, 15 * second, 30 * second, minute, 2 * minute, 5 * minute, 10 * minute, 20 * minute, 30 * minute,
@@ -12,10 +15,16 @@ const firstPausesMs = [
 ]
 const longPauseMs = 22 * hour + 12 * minute
 export const maxTries = 30
-/** Each pause is shortened or lengthened by up to a tenth, so that a merchant who was away is not met by everything at once. */
+/**
+ * Each pause is shortened or lengthened by up to a tenth, so that a merchant who was away is not
+ * met by everything at once.
+ */
 const jitter = 0.1
 
-/** When the next try is due after `tries` tries that failed, the last at `at`; undefined when it is given up. */
+/**
+ * When the next try is due after `tries` tries that failed, the last at `at`; undefined when it is
+ * given up.
+ */
 export function nextTryAt(tries: number, at: number, random: Random, most = maxTries): number | undefined {
   if (tries >= most) return undefined
   const pause = firstPausesMs[tries - 1] ?? longPauseMs

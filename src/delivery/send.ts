@@ -72,17 +72,17 @@ export interface Sender {
 const mostClaimed = 256
 const mostMerchants = 256
 
-/** Sends messages until they are received or given up. A message is tried at least once and, when this process dies between sending and noting it, once more. */
+/**
+ * Sends messages until they are received or given up. A message is tried at least once and, when
+ * this process dies between sending and noting it, once more.
+ */
 export function openSender(s: SenderSettings): Sender {
   const stopping = new AbortController()
   const inHand = new Set<string>()
   const places = placesOf(s.maxInHand)
   /** The merchant whom the last sweep came to, while there are more than one sweep looks at. */
   let lastServed = 0n
-  /**
-   * From when on a sweep looks at the messages of a merchant, while those before are of blocked
-   * origins.
-   */
+  /** Where a sweep begins in a merchant's messages while those before are of blocked origins. */
   const lookFrom = new Map<bigint, number>()
   let delivered = 0
   let failed = 0
@@ -155,18 +155,15 @@ export function openSender(s: SenderSettings): Sender {
     if (turns.length === 0) return
     const room = { all: Math.min(mostClaimed, free), common: places.common - lanes.size(), few: places.few }
     const { taken, passedOver } = await s.store.claimDue(await s.judge(), s.clock.now(), turns, room)
-    // If all that was looked at was blocked, the next sweep goes on behind it. If nothing was taken,
-    // it begins again with the oldest. If something was taken, it looks from the same place again.
+    // Where everything was blocked, the next sweep goes on behind it; where something was taken, it
+    // begins at the same place; otherwise at the oldest.
     const found = new Set(taken.map(({ merchantId }) => merchantId))
     for (const { merchantId } of turns) if (!found.has(merchantId)) lookFrom.delete(merchantId)
     for (const { merchantId, until } of passedOver) lookFrom.set(merchantId, until)
     put(taken.map((delivery) => ({ delivery, render: () => s.kinds[delivery.kind].render(delivery) })))
   }
 
-  /**
-   * Merchants with something due. Where there are more than one sweep looks at, the next one goes
-   * on behind them.
-   */
+  /** Merchants with something due. The next sweep goes on behind them, if there are more. */
   async function turnsOf(now: number): Promise<Turn[]> {
     const waiting = await s.store.waiting(lastServed, mostMerchants)
     lastServed = waiting.length < mostMerchants ? 0n : waiting.at(-1)!.merchantId

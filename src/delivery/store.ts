@@ -21,10 +21,11 @@ interface ClaimRecord extends DeliveryRecord {
 }
 
 const insert = statement<object>(`
-  insert into delivery (merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, state, due_at, lease, tries, created_at)
+  insert into delivery (merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, state, due_at, lease, tries,
+    created_at)
   select merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, 'due', due_at, lease, 0, created_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, transaction_no int, kind text, url text, origin text,
-    due_at timestamptz, lease bigint, created_at timestamptz)`)
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, transaction_no int, kind text, url text,
+    origin text, due_at timestamptz, lease bigint, created_at timestamptz)`)
 
 /**
  * Merchants with messages that wait, one step in the index for each, however many there are of a
@@ -89,11 +90,14 @@ const claim = statement<ClaimRecord>(`
   select merchant_id, 0, 0, 0, '', '', '', 0, null, max(due_at) from looked
   group by merchant_id having count(*) >= ${lookedAt} and not bool_or(free)`)
 
-/** Notes tries and moves their messages on, in one statement. Only the holder of the lease writes, so a process that was taken over changes nothing. */
+/**
+ * Notes tries and moves their messages on, in one statement. Only the holder of the lease writes,
+ * so a process that was taken over changes nothing.
+ */
 const saveTries = statement<object>(`
   with n as (
-    select * from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, try_no int, at timestamptz, duration_ms int,
-      http_status int, failure text, state text, due_at timestamptz, done_at timestamptz)),
+    select * from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, try_no int, at timestamptz,
+      duration_ms int, http_status int, failure text, state text, due_at timestamptz, done_at timestamptz)),
   noted as (
     insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure)
     select merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure from n

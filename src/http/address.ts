@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
-/** What an outgoing call may do; docs/choices.md, "Callback targets". The sandbox allows both; production neither, except plain http where an endpoint allows it. */
+/**
+ * What an outgoing call may do; docs/choices.md, "Callback targets". The sandbox allows both;
+ * production neither, except plain http where an endpoint allows it.
+ */
 export interface TargetPolicy {
   /** `http:` as well as `https:`. */
   plainHttp: boolean
@@ -19,9 +22,10 @@ const block4 = (cidr: string, why: string): Block4 => [...ipaddr.IPv4.parseCIDR(
 const block6 = (cidr: string, why: string): Block6 => [...ipaddr.IPv6.parseCIDR(cidr), why]
 
 /**
- * IPv4 that is not globally routable unicast: the special-purpose registry of IANA, multicast and the reserved last sixteenth.
- * The two of AS112 and the one of AMT are routable, but nothing that takes a call lives there.
- * The library's own ranges agree (a test holds the two together); a table of ours gives each block a name for the refusal.
+ * IPv4 that is not globally routable unicast: the special-purpose registry of IANA, multicast and
+ * the reserved last sixteenth. The two of AS112 and the one of AMT are routable, but nothing that
+ * takes a call lives there. The library's own ranges agree (a test holds the two together); a table
+ * of ours gives each block a name for the refusal.
  */
 // oxfmt-ignore
 const closed4: readonly Block4[] = [
@@ -48,8 +52,9 @@ const closed4: readonly Block4[] = [
 ]
 
 /**
- * IPv6 the other way round: only 2000::/3 is given out as global unicast, less the special-purpose blocks inside it. The library
- * calls all the rest "unicast" unless it is listed (::7f00:1, 4000::1, 200::1), which would fail open. The rows outside 2000::/3 are there for their names.
+ * IPv6 the other way round: only 2000::/3 is given out as global unicast, less the special-purpose
+ * blocks inside it. The library calls all the rest "unicast" unless it is listed (::7f00:1,
+ * 4000::1, 200::1), which would fail open. The rows outside 2000::/3 are there for their names.
  */
 // oxfmt-ignore
 const closed6: readonly Block6[] = [
@@ -66,7 +71,10 @@ const closed6: readonly Block6[] = [
 ]
 const given6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** A form of IPv6 that carries a packet on to IPv4, with the places of the IPv4 addresses inside: first group, and whether its bits are turned over. */
+/**
+ * A form of IPv6 that carries a packet on to IPv4, with the places of the IPv4 addresses inside:
+ * first group, and whether its bits are turned over.
+ */
 // oxfmt-ignore
 const carriers: readonly { block: Block6; inside: readonly { group: number; inverted?: true }[] }[] = [
   { block: block6('64:ff9b::/96', 'NAT64'),  inside: [{ group: 6 }] },
@@ -74,15 +82,19 @@ const carriers: readonly { block: Block6; inside: readonly { group: number; inve
   { block: block6('2001::/32',    'Teredo'), inside: [{ group: 2 }, { group: 6, inverted: true }] },
 ]
 
-/** Names that mean something inside a network only; the addresses behind them are refused as well, this says so at the request. */
+/**
+ * Names that mean something inside a network only; the addresses behind them are refused as well,
+ * this says so at the request.
+ */
 const internalZones = ['internal', 'local', 'localdomain', 'lan', 'intranet', 'corp', 'home', 'svc', 'home.arpa']
 
 const httpPorts = ['80', '8080']
 const httpsPorts = ['443', '8443']
 
 /**
- * Judges a URL as a merchant gives it: absolute, scheme, port, no credentials. Whether its host may be called is judged when it is called, since a
- * name leads somewhere else tomorrow. The length is the field's own matter.
+ * Judges a URL as a merchant gives it: absolute, scheme, port, no credentials. Whether its host may
+ * be called is judged when it is called, since a name leads somewhere else tomorrow. The length is
+ * the field's own matter.
  */
 export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
   const url = readUrl(text, policy)
@@ -93,7 +105,10 @@ export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
   return { refused: `port ${url.port} is not ${ports.join(' or ')}` }
 }
 
-/** Judges a URL about to be called: its form, and its host as far as the text shows it. The addresses of a name are judged by `judgeResolved`. */
+/**
+ * Judges a URL about to be called: its form, and its host as far as the text shows it. The
+ * addresses of a name are judged by `judgeResolved`.
+ */
 export function judgeUrl(text: string, policy: TargetPolicy): URL | Refused {
   const url = judgeTarget(text, policy)
   if (!(url instanceof URL)) return url
@@ -103,16 +118,18 @@ export function judgeUrl(text: string, policy: TargetPolicy): URL | Refused {
 }
 
 /**
- * Judges a URL that only a browser goes to (redirect, notification): absolute http or https without credentials, any host and port.
- * The policy is the installation's; what an endpoint allows for its callbacks does not count here.
+ * Judges a URL that only a browser goes to (redirect, notification): absolute http or https without
+ * credentials, any host and port. The policy is the installation's; what an endpoint allows for its
+ * callbacks does not count here.
  */
 export function judgeRedirectUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | Refused {
   return readUrl(text, policy)
 }
 
 /**
- * Judges one address about to be connected to, in the form a resolver gives. Undefined: it may be connected to.
- * Addresses that carry IPv4 inside are unwrapped; loopback inside a tunnel is refused even where loopback is allowed, since the tunnel ends elsewhere.
+ * Judges one address about to be connected to, in the form a resolver gives. Undefined: it may be
+ * connected to. Addresses that carry IPv4 inside are unwrapped; loopback inside a tunnel is refused
+ * even where loopback is allowed, since the tunnel ends elsewhere.
  */
 export function judgeAddress(ip: string, policy: Pick<TargetPolicy, 'loopbackAnyPort'>): string | undefined {
   const address = ipaddr.isValid(ip) && !ip.includes('%') ? ipaddr.parse(ip) : undefined
@@ -126,8 +143,9 @@ export function judgeAddress(ip: string, policy: Pick<TargetPolicy, 'loopbackAny
 }
 
 /**
- * Judges all that a host resolved to, before a connection: every address must be good, since the choice among them is not ours to
- * trust. A name of this machine must lead to this machine, because it was let through on any port.
+ * Judges all that a host resolved to, before a connection: every address must be good, since the
+ * choice among them is not ours to trust. A name of this machine must lead to this machine, because
+ * it was let through on any port.
  */
 export function judgeResolved(host: string, ips: readonly string[], policy: TargetPolicy): string | undefined {
   if (ips.length === 0) return `${host} has no address`
@@ -143,7 +161,8 @@ export function judgeResolved(host: string, ips: readonly string[], policy: Targ
 export const isLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
 
 function readUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | Refused {
-  // A browser's parser drops tabs and newlines, turns backslashes and finds a host in `http:example.com`; another parser sees another host there.
+  // A browser's parser drops tabs and newlines, turns backslashes and finds a host in
+  // `http:example.com`; another parser sees another host there.
   if (/[\p{Cc}\p{Z}\\]/u.test(text)) return { refused: 'a URL has no spaces, control characters or backslashes' }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
   if (authority === undefined) return { refused: 'the URL must be absolute, http or https' }
@@ -154,7 +173,10 @@ function readUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | R
   return url
 }
 
-/** The address, if the host part of a read URL is one; the URL parser has already turned 0x7f.1 and 2130706433 into 127.0.0.1. */
+/**
+ * The address, if the host part of a read URL is one; the URL parser has already turned 0x7f.1 and
+ * 2130706433 into 127.0.0.1.
+ */
 function addressIn(hostname: string): string | undefined {
   if (hostname.startsWith('[')) return hostname.slice(1, -1)
   return ipaddr.IPv4.isValidFourPartDecimal(hostname) ? hostname : undefined

@@ -75,7 +75,9 @@ export function bodyReader({ maxBodiesBytes, maxConnections }: BodyLimits): Read
 }
 
 /**
- * Reads on and forgets what comes, until there is no more of it, `mostBytes` came or `signal` ends it. A connection that is closed while its client still writes is reset, and the answer is lost with it.
+ * Reads on and forgets what comes, until there is no more of it, `mostBytes` came or `signal` ends
+ * it. A connection that is closed while its client still writes is reset, and the answer is lost
+ * with it.
  */
 export function discard(stream: Readable, mostBytes: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

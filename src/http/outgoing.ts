@@ -25,7 +25,7 @@ export interface OutgoingRequest {
   /** Names in lower case. */
   headers?: Record<string, string>
   body?: string | Buffer
-  /** From the call of `send` to the last byte of the answer: waiting for a connection, DNS, TCP, TLS, headers and body. */
+  /** From the call of `send` to the last byte of the answer, waiting for a connection included. */
   timeoutMs: number
   /** Bytes of the body kept; 65,536 unless said. */
   maxReplyBytes?: number
@@ -38,15 +38,15 @@ export interface OutgoingRequest {
 
 export type FailureKind = 'refused url' | 'refused address' | 'timeout' | 'connection' | 'tls' | 'protocol'
 
-/** What came of it. An answer of any status is an answer; `truncated`: the body went on beyond the limit and was left there. */
+/** An answer of any status is an answer. `truncated`: the rest of its body was beyond the limit. */
 export type Reply =
   | { is: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer; truncated: boolean; durationMs: number }
   | { is: 'failed'; kind: FailureKind; why: string; durationMs: number }
 
 export interface Outgoing {
-  /** Never rejects; redirects are answers, not followed; nothing is decompressed and nothing is tried twice. */
+  /** Never rejects, follows no redirect, decompresses nothing and tries nothing twice. */
   send(request: OutgoingRequest): Promise<Reply>
-  /** Ends every call under way as failed, drops every connection, and resolves when they are gone. */
+  /** Fails every call under way, drops every connection, and resolves when they are gone. */
   close(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ type Resolve = (host: string) => Promise<LookupAddress[]>
 export interface OutgoingOptions {
   policy: TargetPolicy
   clock: Clock
-  /** All addresses of a host name; rejects where there are none. Asked once for each new connection. */
+  /** All addresses of a host name; rejects if there are none. Asked for each new connection. */
   resolve?: Resolve
   /** Connections to one origin at the same time; calls beyond wait within their own time. */
   perOrigin?: number
@@ -70,9 +70,9 @@ export interface OutgoingOptions {
   originsOfOwner?: number
 }
 
-/** A connection in the making is not cut when its call runs out of time, since the next call can use it; this cuts it. */
+/** Cuts a connection in the making. Its call's end does not, since the next call can use it. */
 const connectLimitMs = 10_000
-/** Idle for less than the 5 s of a Node.js server, so that a call seldom meets a connection just closing. */
+/** Below the 5 s of a Node.js server, so that a call seldom meets a connection just closing. */
 const keeping = { pipelining: 1, keepAliveTimeout: 4_000, keepAliveMaxTimeout: 30_000 }
 /** No times here: a call has its whole time on the clock that was passed in. */
 const limits = { maxHeaderSize: 16_384, headersTimeout: 0, bodyTimeout: 0 }
@@ -80,7 +80,7 @@ const limits = { maxHeaderSize: 16_384, headersTimeout: 0, bodyTimeout: 0 }
 /** Nothing is decompressed here, so that a small answer cannot unpack to gigabytes. */
 const ownHeaders = { 'user-agent': 'Tollgate', 'accept-encoding': 'identity' }
 
-/** Lower case, and none that the pool writes itself: a header it refuses costs it a connection for good (undici 7.30). */
+/** Lower case, and none of the pool's own: a header it refuses costs a connection (undici 7.30). */
 const headerName = /^(?!(host|content-length|connection|transfer-encoding|keep-alive|upgrade|expect)$)[a-z0-9-]+$/
 const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 
@@ -160,8 +160,9 @@ function endPool(pool: Pool, { connecting, sockets }: Below): Promise<void> {
 }
 
 /**
- * One call on a connection of the pool. Its modes: *waiting* for a connection (no controller), *under way*, *settled*; `settle`
- * alone ends it. With 64 in flight to loopback a call costs 23 to 28 µs of CPU; by `pool.request` it was 10 to 20 % more.
+ * One call on a connection of the pool. Its modes: *waiting* for a connection (no controller),
+ * *under way*, *settled*; `settle` alone ends it. With 64 in flight to loopback a call costs 23 to
+ * 28 µs of CPU; by `pool.request` it was 10 to 20 % more.
  */
 function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clock, settled: () => void): Promise<Reply> {
   const { method, headers: sent, body = null, timeoutMs, maxReplyBytes = 65_536 } = request
@@ -195,7 +196,7 @@ function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clo
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
-        // Thrown here, before a byte is written, it takes the call off the connection without harm to the connection.
+        // Thrown before a byte is written, it ends the call without harm to the connection.
         if (isSettled) throw new Failure('timeout', 'the call ran out of time before it had a connection')
         controller = started
       },
@@ -218,7 +219,7 @@ function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clo
   })
 }
 
-/** Makes each connection of a pool, first and later ones: one resolution, all its addresses judged, and only those connected to. */
+/** Makes a connection of a pool: resolves once, judges all addresses, connects to no others. */
 function connector(
   clock: Clock,
   addressesOf: Resolve,
@@ -248,7 +249,7 @@ function connector(
         else end(null)
       })
       made.once('secureConnect', () => end(null))
-      // Stays for the socket's life: an error between this and the pool's own listener would end the process.
+      // Stays: an error before the pool's own listener is there would end the process.
       made.on('error', (error) => end(new Failure(kind, wordsOf(error))))
       made.once('close', () => {
         below.sockets.delete(made)
@@ -277,13 +278,13 @@ async function judgedAddresses(host: string, policy: TargetPolicy, resolve: Reso
   return addresses
 }
 
-/** The socket asks this instead of the DNS, so that it can only reach what was judged; it tries the next address after a second. */
+/** Asked by the socket in place of the DNS: judged addresses only, and after a second the next. */
 function onlyThese(addresses: LookupAddress[]) {
   const lookup: LookupFunction = (_host, _options, found) => found(null, addresses)
   return { lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1_000 }
 }
 
-/** TLS 1.2 at least, the certificate checked for the host name whatever the environment says; a bare address has no name to send. */
+/** The certificate is checked whatever the environment says. A bare address has no name to send. */
 const trust = (hostname: string, tls: OutgoingTls | undefined) => ({
   servername: isIP(hostname) > 0 ? '' : hostname,
   minVersion: 'TLSv1.2' as const,
@@ -295,8 +296,9 @@ const trust = (hostname: string, tls: OutgoingTls | undefined) => ({
 })
 
 /**
- * Asks the DNS for both families. *Rejected:* `dns.lookup`, whose four threads are shared with files and hashing: four merchants with
- * a dead name server would hold up all. Names of this machine are not asked for anywhere.
+ * Asks the DNS for both families. *Rejected:* `dns.lookup`, whose four threads are shared with
+ * files and hashing: four merchants with a dead name server would hold up all. Names of this
+ * machine are not asked for anywhere.
  */
 async function askDns(dns: Resolver, host: string): Promise<LookupAddress[]> {
   if (isLocalhost(host)) return ipv4(['127.0.0.1']).concat(ipv6(['::1']))

@@ -5,7 +5,10 @@ import { uuid, type Random } from '../base/random.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
 import { clientAddress, type Network } from './client-address.ts'
 
-/** A request as the rooms see it. `body` is undefined when it could not be read whole: too large, cut off, or of a length that lies. */
+/**
+ * A request as the rooms see it. `body` is undefined when it could not be read whole: too large,
+ * cut off, or of a length that lies.
+ */
 export interface Incoming {
   method: string
   path: string

@@ -13,7 +13,10 @@ export interface SignedSum {
   currency: string
 }
 
-/** Minor units by the exponent of the currency; where the endpoint has it so, a hundred to the unit whatever the currency. */
+/**
+ * Minor units by the exponent of the currency; where the endpoint has it so, a hundred to the unit
+ * whatever the currency.
+ */
 export const signedMinor = (text: string, minor: bigint, units: EndpointSettings['controlMinorUnits'] | undefined): string =>
   String(units === 'hundredths' ? (decimalToMinor(text, 2) ?? minor) : minor)
 
@@ -25,7 +28,10 @@ export const partsOf = ({ parts }: Way, id: string, sum: SignedSum | undefined, 
     return part === 'currency' && sum ? sum.currency : take(part)
   })
 
-/** docs/choices.md, "Checksums": lower-case hexadecimal SHA-1 over the parts in order, the control key last, nothing between. */
+/**
+ * docs/choices.md, "Checksums": lower-case hexadecimal SHA-1 over the parts in order, the control
+ * key last, nothing between.
+ */
 export const controlOf = (parts: Parts, key: Secret<string>): string => sha1Hex(parts.join('') + key.reveal())
 
 /** Of a callback, and of the cardholder's return. */
@@ -36,8 +42,10 @@ export const callbackControl = (said: Readonly<Record<(typeof callbackFormula)[n
   )
 
 /**
- * Whether `control` is the checksum of any of the spellings under any of the keys, without regard to case. Every combination is computed and compared
- * in constant time, so that the time says nothing. Without a key (unknown login, foreign endpoint) the same work is done and the answer is no.
+ * Whether `control` is the checksum of any of the spellings under any of the keys, without regard
+ * to case. Every combination is computed and compared in constant time, so that the time says
+ * nothing. Without a key (unknown login, foreign endpoint) the same work is done and the answer is
+ * no.
  */
 export function controlHolds(
   control: string,

@@ -1,14 +1,18 @@
 import ipaddr from 'ipaddr.js'
 
-/** What a list may be of. Cards by their card-hash-id; a country is that of the address, a card country that of the issuer by the BIN table. */
+/**
+ * What a list may be of. Cards by their card-hash-id; a country is that of the address, a card
+ * country that of the issuer by the BIN table.
+ */
 export type Listed = 'card' | 'bin' | 'email' | 'ip' | 'phone' | 'country' | 'card-country' | 'purpose'
 
 /** What a velocity limit counts by. */
 export type Counted = 'card' | 'email' | 'ip'
 
 /**
- * What a rule looks at. `black`, `white` and `loyalty` fire on what is listed; a white one takes the payment through whatever else fires. Amounts are minor units of `currency`;
- * in another currency such a rule is silent.
+ * What a rule looks at. `black`, `white` and `loyalty` fire on what is listed; a white one takes
+ * the payment through whatever else fires. Amounts are minor units of `currency`; in another
+ * currency such a rule is silent.
  */
 export type RuleFacts =
   | { is: 'black' | 'white' | 'loyalty'; of: Listed }
@@ -19,7 +23,10 @@ export type RuleFacts =
   /** Minutes of the day in a time zone of IANA; over midnight where `from` is the later one. */
   | { is: 'time of day'; from: number; to: number; zone: string }
 
-/** Which payments use a limit up: each attempt, whatever became of it; those that were not refused; those that were. */
+/**
+ * Which payments use a limit up: each attempt, whatever became of it; those that were not refused;
+ * those that were.
+ */
 export type Counting = 'all' | 'unrefused' | 'refused'
 
 export interface FilterRule {
@@ -38,7 +45,10 @@ export interface FilterRule {
 /** A score from here on refuses. */
 export const refusingScore = 100
 
-/** How a value is compared; undefined when it cannot be one. Card numbers do not come here: they are listed by their hash. */
+/**
+ * How a value is compared; undefined when it cannot be one. Card numbers do not come here: they are
+ * listed by their hash.
+ */
 export function comparable(of: Listed, text: string): string | undefined {
   const value = text.trim()
   switch (of) {

@@ -50,7 +50,10 @@ export interface GateRow {
    */
   recurrentInitiator?: RecurrentInitiator
   recurrentScenario?: RecurrentScenario
-  /** What a transfer costs: minor units of its currency, and hundredths of a per cent of its amount; nothing where it was never said. */
+  /**
+   * What a transfer costs: minor units of its currency, and hundredths of a per cent of its amount;
+   * nothing where it was never said.
+   */
   commissionFixedMinor?: number
   commissionBasisPoints?: number
 }
@@ -65,7 +68,10 @@ export interface AuthenticationPolicy {
   unavailable: AuthenticationChoice
   /** The card is in no range of a directory server. */
   notEnrolled: AuthenticationChoice
-  /** No usable answer: directory server down, time-out, an error message, a process that died meanwhile. */
+  /**
+   * No usable answer: directory server down, time-out, an error message, a process that died
+   * meanwhile.
+   */
   failed: AuthenticationChoice
 }
 
@@ -81,7 +87,9 @@ export interface EndpointSettings {
   merchantServerUrl?: string
   /** Of the mobile API: the consumer of a transfer chooses a gate by its commission. */
   consumerDefinedRate?: boolean
-  /** Of the mobile API: a cardholder whom 3-D Secure does not ask names a small sum that was held. */
+  /**
+   * Of the mobile API: a cardholder whom 3-D Secure does not ask names a small sum that was held.
+   */
   randomSum?: boolean
   /**
    * Fields that are mandatory here beyond the table's own: names of the gateway API, dotted paths
@@ -100,7 +108,9 @@ export interface EndpointSettings {
   descriptor?: string
   /** Operations switched off. */
   disabledOperations: Operation[]
-  /** How amounts are spelled in control strings: by the currency's exponent, or ×100 whatever it is. */
+  /**
+   * How amounts are spelled in control strings: by the currency's exponent, or ×100 whatever it is.
+   */
   controlMinorUnits: 'iso4217' | 'hundredths'
   plainHttpCallbacks: boolean
   /** `enumerate_amounts` may have amounts above the one that the checksum covers. */
@@ -141,7 +151,10 @@ export interface Entry {
 /** Merchants, endpoints, groups and gates as they stood at one moment; a change makes a new one. */
 export interface Registry {
   version: bigint
-  /** From then on it says too much although nothing was changed: a control key before a rotation is accepted no longer. */
+  /**
+   * From then on it says too much although nothing was changed: a control key before a rotation is
+   * accepted no longer.
+   */
   staleAt: number
   merchantByLogin(login: string): Merchant | undefined
   merchant(merchantId: bigint): Merchant | undefined
@@ -177,7 +190,11 @@ export function registryOf(rows: RegistryRows): Registry {
   const filters = new Map<bigint, readonly FilterRule[]>()
   for (const { endpointId, merchantId } of rows.endpoints) {
     const own = (rows.filters ?? []).filter((f) => f.merchantId === merchantId && (f.endpointId ?? endpointId) === endpointId)
-    if (own.length > 0) filters.set(endpointId, own.toSorted((a, b) => a.filterNo - b.filterNo)) // oxfmt-ignore
+    if (own.length > 0)
+      filters.set(
+        endpointId,
+        own.toSorted((a, b) => a.filterNo - b.filterNo),
+      )
   }
   for (const endpoint of rows.endpoints) {
     const merchant = merchants.get(endpoint.merchantId)!

@@ -1,4 +1,7 @@
-/** OAuth 1.0a (RFC 5849) as the gateway API has it: one merchant, no token, RSA-SHA256, the parameters in the Authorization header. */
+/**
+ * OAuth 1.0a (RFC 5849) as the gateway API has it: one merchant, no token, RSA-SHA256, the
+ * parameters in the Authorization header.
+ */
 import { createHash, createPublicKey, createVerify, constants, type KeyObject } from 'node:crypto'
 import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
 
@@ -12,7 +15,9 @@ export interface Authorization {
   timestampSeconds: number
   /** In base64. */
   signature: string
-  /** All parameters of the header that are signed: everything but `realm` and the signature itself. */
+  /**
+   * All parameters of the header that are signed: everything but `realm` and the signature itself.
+   */
   signed: readonly Pair[]
 }
 
@@ -21,7 +26,10 @@ export type ReadAuthorization = { is: 'read'; params: Authorization } | { is: 'r
 /** As many as no client sends, and few enough to be read at once. */
 const maxParams = 32
 
-/** Reads an `Authorization` header (RFC 5849, 3.5.1). Values may stand without quotes, as RFC 7235 lets them. */
+/**
+ * Reads an `Authorization` header (RFC 5849, 3.5.1). Values may stand without quotes, as RFC 7235
+ * lets them.
+ */
 export function readAuthorization(header: string | readonly string[] | undefined): ReadAuthorization {
   if (typeof header !== 'string') return refused(header === undefined ? 'there is no Authorization header' : 'there are several')
   const scheme = /^ *OAuth[ \t]+/i.exec(header)
@@ -32,7 +40,10 @@ export function readAuthorization(header: string | readonly string[] | undefined
 
 const refused = (why: string) => ({ is: 'refused', why }) as const
 
-/** A name with a quoted value (backslashes only in `realm`, which is not encoded), or with a bare one; what follows is a comma or the end. */
+/**
+ * A name with a quoted value (backslashes only in `realm`, which is not encoded), or with a bare
+ * one; what follows is a comma or the end.
+ */
 const param = /[ \t]*([A-Za-z0-9._~%-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;\\]*))[ \t]*(?:,|$)/y
 const printable = /^[\x20-\x7e\t]*$/
 
@@ -61,7 +72,10 @@ function paramsOf(header: string, from: number): Map<string, string> | string {
   return params
 }
 
-/** Strict: a percent sign without two hexadecimal digits, bytes that are not UTF-8 and quoting by backslash are refused. A plus is a plus. */
+/**
+ * Strict: a percent sign without two hexadecimal digits, bytes that are not UTF-8 and quoting by
+ * backslash are refused. A plus is a plus.
+ */
 function decode(text: string): string | undefined {
   if (text.includes('\\')) return undefined
   try {
@@ -71,7 +85,10 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Others are signed with the rest and mean nothing here, such as the empty `oauth_token` that some clients send. */
+/**
+ * Others are signed with the rest and mean nothing here, such as the empty `oauth_token` that some
+ * clients send.
+ */
 function judged(params: ReadonlyMap<string, string>): ReadAuthorization {
   for (const name of ['consumer_key', 'nonce', 'signature', 'signature_method', 'timestamp'])
     if (!params.get(`oauth_${name}`)) return refused(`oauth_${name} is missing`)
@@ -85,7 +102,8 @@ function judged(params: ReadonlyMap<string, string>): ReadAuthorization {
   if (method !== 'RSA-SHA256') return refused('oauth_signature_method is not RSA-SHA256')
   if ((params.get('oauth_version') ?? '1.0') !== '1.0') return refused('oauth_version is not 1.0')
   if (!/^[1-9][0-9]{0,11}$/.test(timestamp)) return refused('oauth_timestamp is not a whole number of seconds')
-  // It is stored, so it is short, and what no one can mistake in a log: printable ASCII without the space.
+  // It is stored, so it is short, and what no one can mistake in a log: printable ASCII without the
+  // space.
   if (!/^[\x21-\x7e]{1,64}$/.test(nonce)) return refused('oauth_nonce is not one to 64 printable characters without spaces')
   const signed = [...params].filter(([name]) => name !== 'oauth_signature')
   return { is: 'read', params: { login, nonce, timestampSeconds: Number(timestamp), signature, signed } }
@@ -98,7 +116,9 @@ export const timestampHolds = (timestampSeconds: number, now: number): boolean =
   Math.abs(timestampSeconds * 1000 - now) <= windowMs
 
 export interface SignedRequest {
-  /** Every public address of this request, query or not: a gateway may be reached by several names. */
+  /**
+   * Every public address of this request, query or not: a gateway may be reached by several names.
+   */
   urls: readonly string[]
   params: Authorization
   /** As they were sent: untrimmed, those given twice twice. */
@@ -106,8 +126,9 @@ export interface SignedRequest {
 }
 
 /**
- * The texts a merchant may have signed. Clients sign the base string of RFC 5849, 3.4.1 (`POST&<url>&<parameters>`); the contract speaks of the
- * normalised parameters alone. No text is of both kinds: every pair of parameters has an equals sign, and `POST` has none.
+ * The texts a merchant may have signed. Clients sign the base string of RFC 5849, 3.4.1
+ * (`POST&<url>&<parameters>`); the contract speaks of the normalised parameters alone. No text is
+ * of both kinds: every pair of parameters has an equals sign, and `POST` has none.
  */
 export function* baseStringMaker({ urls, params, bodyPairs }: SignedRequest): InPieces<string[]> {
   const encodedPairs: Pair[] = []
@@ -131,7 +152,10 @@ function normalisedUrl(text: string): string {
   return `${protocol}//${host}${pathname}`
 }
 
-/** RFC 5849, 3.6: all but unreserved characters. encodeURIComponent leaves five more as they are; one by one they take a tenth of the time that a function called for each takes. */
+/**
+ * RFC 5849, 3.6: all but unreserved characters. encodeURIComponent leaves five more as they are;
+ * one by one they take a tenth of the time that a function called for each takes.
+ */
 export const percentEncoded = (text: string): string =>
   encodeURIComponent(text)
     .replaceAll('!', '%21')
@@ -157,9 +181,10 @@ function* encoder(text: string): InPieces<string> {
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * Whether `signature` is one of RSASSA-PKCS1-v1_5 with SHA-256 over any of the texts under any of the keys. Every combination is tried, with a decoy for
- * keys that are not there, so that the time does not say whether there is such a merchant. *Rejected:* opening the signature once a key and comparing
- * hashes, which is quicker and leaves the padding to code of our own.
+ * Whether `signature` is one of RSASSA-PKCS1-v1_5 with SHA-256 over any of the texts under any of
+ * the keys. Every combination is tried, with a decoy for keys that are not there, so that the time
+ * does not say whether there is such a merchant. *Rejected:* opening the signature once a key and
+ * comparing hashes, which is quicker and leaves the padding to code of our own.
  */
 export function* signatureVerifier(texts: readonly string[], signature: string, keys: readonly KeyObject[]): InPieces<boolean> {
   const bytes = signatureBytes(signature)
@@ -211,7 +236,9 @@ export function publicKeyComplaint(key: KeyObject): string | undefined {
   return undefined
 }
 
-/** A modulus that nobody knows the factors of. What would hold under it counts for nothing anyway. */
+/**
+ * A modulus that nobody knows the factors of. What would hold under it counts for nothing anyway.
+ */
 const decoy = decoyKey()
 
 function decoyKey(): KeyObject {

@@ -2,7 +2,10 @@ import { createHmac } from 'node:crypto'
 import { sameText } from '../base/digest.ts'
 import type { Secret } from '../base/secret.ts'
 
-/** Signatures of the mobile API: HMAC-SHA1 over the joined parts, under the control key read as hexadecimal digits. Pure. */
+/**
+ * Signatures of the mobile API: HMAC-SHA1 over the joined parts, under the control key read as
+ * hexadecimal digits. Pure.
+ */
 
 /** Undefined where the control key is no 32 hexadecimal digits: the mobile API cannot use it. */
 export function sessionSignature(parts: readonly string[], controlKey: Secret<string>): string | undefined {
@@ -11,7 +14,10 @@ export function sessionSignature(parts: readonly string[], controlKey: Secret<st
   return createHmac('sha1', Buffer.from(digits, 'hex')).update(parts.join(''), 'utf8').digest('hex').toUpperCase()
 }
 
-/** Whether a signature is of these parts, by any of the keys; upper and lower case are the same, and the time says nothing. */
+/**
+ * Whether a signature is of these parts, by any of the keys; upper and lower case are the same, and
+ * the time says nothing.
+ */
 export const signatureHolds = (given: string, parts: readonly string[], controlKeys: readonly Secret<string>[]): boolean =>
   // Letters beyond ASCII whose upper case is hexadecimal are none of a signature.
   /^[0-9a-fA-F]{40}$/.test(given) &&

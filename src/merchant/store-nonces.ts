@@ -1,7 +1,8 @@
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 
 const use = statement<object>(`
-  insert into nonce (merchant_id, nonce, expires_at) values ($1, $2, $3) on conflict (merchant_id, nonce) do nothing returning merchant_id`)
+  insert into nonce (merchant_id, nonce, expires_at) values ($1, $2, $3)
+  on conflict (merchant_id, nonce) do nothing returning merchant_id`)
 
 /** What another process removes at this moment is left to it. */
 const forget = statement<{ nonce: string }>(`
@@ -13,12 +14,13 @@ const keptMs = 600_000
 const batch = 5_000
 
 /**
- * True exactly once for each nonce of a merchant, in whatever process. To be asked only once the signature holds: otherwise anybody could use up a
- * merchant's nonces, and fill the table.
+ * True exactly once for each nonce of a merchant, in whatever process. To be asked only once the
+ * signature holds: otherwise anybody could use up a merchant's nonces, and fill the table.
  *
- * A request is accepted from five minutes before its time stamp until five minutes after it. The nonce is kept for ten minutes from now or from the time
- * stamp, whichever is later: five more than the request itself could come again, which is room for clocks of gateways that differ. It does not become good
- * by time alone, but when it is forgotten.
+ * A request is accepted from five minutes before its time stamp until five minutes after it. The
+ * nonce is kept for ten minutes from now or from the time stamp, whichever is later: five more than
+ * the request itself could come again, which is room for clocks of gateways that differ. It does
+ * not become good by time alone, but when it is forgotten.
  */
 export async function useNonce(
   pool: Pool,

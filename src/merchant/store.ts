@@ -59,7 +59,8 @@ const filterEntries = statement<{ merchant_id: bigint; filter_no: number; value:
 
 /** Reads all of it. It is small (rows an operator wrote) and read only when the version rose. */
 export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
-  // The version first: read after the rest it could be that of a change which the rest does not have, and the change would never be read.
+  // The version first: read after the rest it could be that of a change which the rest does not
+  // have, and the change would never be read.
   const [at] = await pool.run(version)
   const [m, k, e, g, t, f, listed] = await Promise.all([
     pool.run(merchants),
@@ -132,7 +133,10 @@ export interface LiveRegistry {
   stop(): void
 }
 
-/** Keeps a registry fresh: the version is read every second, the rest when it rose. A failed reading keeps the old one. */
+/**
+ * Keeps a registry fresh: the version is read every second, the rest when it rose. A failed reading
+ * keeps the old one.
+ */
 export async function watchRegistry(
   pool: Pool,
   keys: KeyRing,
@@ -173,7 +177,8 @@ const addMerchant = statement<object>(
   `insert into merchant (merchant_id, login, name, enabled, control_key_sealed, created_at) values ($1, $2, $3, true, $4, $5)`,
 )
 const addEndpoint = statement<object>(
-  `insert into endpoint (endpoint_id, merchant_id, name, enabled, currency, gate_ids, settings, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  `insert into endpoint (endpoint_id, merchant_id, name, enabled, currency, gate_ids, settings, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 )
 const addGroup = statement<object>(
   `insert into endpoint_group (group_id, merchant_id, name, enabled, endpoint_ids, created_at) values ($1, $2, $3, $4, $5, $6)`,
@@ -194,7 +199,9 @@ const rotateKey = statement<object>(`
   update merchant set control_key_sealed = $2, previous_key_sealed = control_key_sealed, previous_key_until = $3
   where merchant_id = $1`)
 
-/** Tells every process to read the configuration again; belongs in the transaction of the change. */
+/**
+ * Tells every process to read the configuration again; belongs in the transaction of the change.
+ */
 export const touchConfig = (runner: Runner): Promise<object[]> => runner.run(bump)
 
 export interface NewMerchant {

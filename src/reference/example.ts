@@ -1,4 +1,7 @@
-/** The worked example of each operation: a request, what is signed of it, and what goes over the wire. */
+/**
+ * The worked example of each operation: a request, what is signed of it, and what goes over the
+ * wire.
+ */
 import { secret } from '../base/secret.ts'
 import { authorizationOf, baseStringOf } from '../merchant/oauth-sign.ts'
 import { writeForm } from '../spec/form.ts'
@@ -6,7 +9,10 @@ import { exampleOf, exampleRequest } from '../spec/gateway/examples.ts'
 import { operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { signingOf, type Signing } from './signing.ts'
 
-/** Opens nothing. Whoever computes a control of the examples with it and has the same has the formula right. */
+/**
+ * Opens nothing. Whoever computes a control of the examples with it and has the same has the
+ * formula right.
+ */
 export const exampleKey = '01234567-89AB-CDEF-0123-456789ABCDEF'
 const exampleId = '101'
 export const exampleBaseUrl = 'http://127.0.0.1:8080/gateway'

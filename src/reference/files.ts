@@ -40,7 +40,9 @@ const index = (): string =>
   page(
     '# Reference of the gateway API',
     `${written} Why things are as they are is in [choices.md](../choices.md).`,
-    'Every operation is a POST of `application/x-www-form-urlencoded` in UTF-8. The reply is pairs of the same encoding, HTTP 200, `text/html;charset=utf-8`; with `Accept: application/vnd.pay+json` a JSON object of strings ([Wire](../choices.md#wire)).',
+    'Every operation is a POST of `application/x-www-form-urlencoded` in UTF-8. The reply is pairs of the same encoding, ' +
+      'HTTP 200, `text/html;charset=utf-8`; with `Accept: application/vnd.pay+json` a JSON object of strings ' +
+      '([Wire](../choices.md#wire)).',
     mdTable(
       ['Operation', 'Path', 'What it does'],
       operationNames.map((operation) => {
@@ -59,7 +61,8 @@ const index = (): string =>
         ['[Mobile API](mobile.md)', "what an app calls, and what a merchant's server answers"],
       ],
     ),
-    `The examples are signed with the control key ${code(exampleKey)}, which opens nothing. In the sandbox each operation can be tried at \`/docs\`, with the control computed; \`npx tollgate sign\` does it for any request.`,
+    `The examples are signed with the control key ${code(exampleKey)}, which opens nothing. In the sandbox each ` +
+      'operation can be tried at `/docs`, with the control computed; `npx tollgate sign` does it for any request.',
   )
 
 const errors = (): string =>
@@ -71,7 +74,8 @@ const errors = (): string =>
       ['Name', 'Meaning'],
       replyRows(refusalFields).map(({ name, means }) => [code(name), means]),
     ),
-    'In this order; when several are true, the first is answered. HTTP is the status with `Accept: application/vnd.pay+json`, and 200 in the form format.',
+    'In this order; when several are true, the first is answered. HTTP is the status with ' +
+      '`Accept: application/vnd.pay+json`, and 200 in the form format.',
     mdTable(
       ['Code', 'error-message', 'type', 'HTTP'],
       refusalNames.map((name) => {
@@ -86,7 +90,8 @@ const callbacks = (): string =>
   page(
     '# Callbacks',
     `${written} When they come, how often, and where they may go: [Callbacks](../choices.md#callbacks).`,
-    'A GET with these parameters appended to the query of the URL, or a POST form where that would be longer than 8,000 bytes. Answer with HTTP 200. The cardholder who returns from the hosted page posts the same pairs.',
+    'A GET with these parameters appended to the query of the URL, or a POST form where that would be longer than 8,000 ' +
+      'bytes. Answer with HTTP 200. The cardholder who returns from the hosted page posts the same pairs.',
     mdTable(
       ['Name', 'Always', 'Meaning'],
       Object.entries(callbackParams).map(([name, row]) => [code(name), 'always' in row ? 'yes' : '', row.means]),

@@ -11,11 +11,24 @@ import { hiddenKey } from './signing.ts'
 export const chapters: Readonly<
   Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>
 > = {
-  payment: [['Sale', 'choices.md#sale'], ['Idempotency', 'choices.md#idempotency'], ['3-D Secure', 'three-d-secure.md']], // oxfmt-ignore
-  rebill: [['Recurrent payments', 'choices.md#recurrent-payments'], ['Idempotency', 'choices.md#idempotency']], // oxfmt-ignore
-  follow: [['Captures, returns and voids', 'choices.md#captures-returns-and-voids'], ['Idempotency', 'choices.md#idempotency']], // oxfmt-ignore
+  payment: [
+    ['Sale', 'choices.md#sale'],
+    ['Idempotency', 'choices.md#idempotency'],
+    ['3-D Secure', 'three-d-secure.md'],
+  ],
+  rebill: [
+    ['Recurrent payments', 'choices.md#recurrent-payments'],
+    ['Idempotency', 'choices.md#idempotency'],
+  ],
+  follow: [
+    ['Captures, returns and voids', 'choices.md#captures-returns-and-voids'],
+    ['Idempotency', 'choices.md#idempotency'],
+  ],
   reference: [['Card references', 'choices.md#card-references']],
-  status: [['Status', 'choices.md#status'], ['States', 'reference/states.md']], // oxfmt-ignore
+  status: [
+    ['Status', 'choices.md#status'],
+    ['States', 'reference/states.md'],
+  ],
   upload: [['3-D Secure', 'three-d-secure.md']],
 }
 
@@ -65,7 +78,9 @@ export function operationPage(operation: Operation): string {
 
 /** What an `Idempotency-Key` does, as the rest of a sentence about it. */
 export const keyMeaning =
-  'names the request: for 24 hours the same request under it (all fields but control and cvv2) is answered with the first one, whatever became of it. Any other request of the merchant under it, of whatever operation that moves money, is refused with code 11'
+  'names the request: for 24 hours the same request under it (all fields but control and cvv2) is answered with the ' +
+  'first one, whatever became of it. Any other request of the merchant under it, of whatever operation that moves ' +
+  'money, is refused with code 11'
 
 /** What moves money can be named by the client. */
 export const hasIdempotencyKey = (operation: Operation): boolean =>
@@ -86,7 +101,8 @@ function signing(operation: Operation): string[] {
   return [
     '## String to sign',
     ...formulaLines(signed as Formula),
-    `\`control\` is the SHA-1 of it, in lower-case hexadecimal ([Checksums](../choices.md#checksums)). With the key ${code(exampleKey)}, which opens nothing:`,
+    '`control` is the SHA-1 of it, in lower-case hexadecimal ([Checksums](../choices.md#checksums)). ' +
+      `With the key ${code(exampleKey)}, which opens nothing:`,
     mdTable(
       ['Part', 'Value'],
       parts.map(({ name, value }) => [name === pathId ? name : code(name), code(value)]),
@@ -116,10 +132,15 @@ function wrapped(body: string): string[] {
 
 function refused(operation: Operation): string[] {
   const later = laterRefusals(operation).map((name) => [String(refusals[name].code), code(refusalText(name))])
-  const oauth = operationRow(operation).signed === 'OAuth'
+  const first =
+    operationRow(operation).signed === 'OAuth'
+      ? 'Before anything else the signature: where it does not hold the answer is HTTP 403 with a page that says ' +
+        '*Access is denied*. Then'
+      : 'These'
   return [
     '## Refusals',
-    `${oauth ? 'Before anything else the signature: where it does not hold the answer is HTTP 403 with a page that says *Access is denied*. Then' : 'These'} must hold, in this order; the first that does not is the answer ([reply](errors.md), [what to do](../errors.md#refusals)).`,
+    `${first} must hold, in this order; the first that does not is the answer ` +
+      '([reply](errors.md), [what to do](../errors.md#refusals)).',
     mdTable(
       ['What must hold', 'Code'],
       checkRows(operation).map(({ promise, codes }) => [promise, codes]),

@@ -41,8 +41,10 @@ function index(): string {
     )
   return paged(
     '# Reference of the mobile API',
-    `Written by \`npm run generate\` from the rows of [\`src/spec/mobile/\`](../../src/spec/mobile/operations.ts); the tests compare. How the calls follow one another is in [mobile-api.md](../mobile-api.md).`,
-    'A request is a POST of a JSON object; its answer is one too, with HTTP 200. Null and an empty text count as absent, and what is not listed is not looked at.',
+    'Written by `npm run generate` from the rows of [`src/spec/mobile/`](../../src/spec/mobile/operations.ts); ' +
+      'the tests compare. How the calls follow one another is in [mobile-api.md](../mobile-api.md).',
+    'A request is a POST of a JSON object; its answer is one too, with HTTP 200. Null and an empty text count as absent, ' +
+      'and what is not listed is not looked at.',
     '## The service',
     "What the merchant's app calls, below the base URL.",
     listed(({ side }) => side === 'service'),
@@ -54,9 +56,12 @@ function index(): string {
     '## Refusals',
     'HTTP from 400 on, and this body:',
     rowsTable(refusalBody),
-    "`invoiceId` is beside `error`, but not where a merchant's server refuses its app. To the service a status from 400 on is the merchant's no, and one from 500 on a failure after which it asks again.",
+    "`invoiceId` is beside `error`, but not where a merchant's server refuses its app. To the service a status from 400 " +
+      "on is the merchant's no, and one from 500 on a failure after which it asks again.",
     '## Signatures',
-    `HMAC-SHA1 over the values that the page of an operation names, nothing between them, as upper-case hexadecimal; it is taken in either case. The key is the control key without its dashes, read as 32 hexadecimal digits. The examples are signed with ${code(exampleKey)}, which opens nothing.`,
+    'HMAC-SHA1 over the values that the page of an operation names, nothing between them, as upper-case hexadecimal; it ' +
+      'is taken in either case. The key is the control key without its dashes, read as 32 hexadecimal digits. ' +
+      `The examples are signed with ${code(exampleKey)}, which opens nothing.`,
     `As OpenAPI 3.1: [the service](openapi-mobile.json), [the merchant's server](openapi-merchant-server.json).`,
   )
 }
@@ -98,7 +103,10 @@ function page(operation: MobileOperation): string {
   )
 }
 
+const partText = ({ path, optional }: SignedExample['parts'][number]): string =>
+  `${code(path)}${optional ? ' (where there is one)' : ''}`
+
 const signature = (how: string, { at, parts, text, signature: made }: SignedExample): string[] => [
-  `${code(at)}, ${how}, is signed over ${parts.map(({ path, optional }) => `${code(path)}${optional ? ' (where there is one)' : ''}`).join(', ')}. In the example this is`,
+  `${code(at)}, ${how}, is signed over ${parts.map(partText).join(', ')}. In the example this is`,
   block(text, made),
 ]

@@ -1,4 +1,6 @@
-/** The two sides of the mobile API as OpenAPI 3.1: JSON objects, read from the rows by their paths. */
+/**
+ * The two sides of the mobile API as OpenAPI 3.1: JSON objects, read from the rows by their paths.
+ */
 import { performAnswer, refusalBody } from '../spec/mobile/answers.ts'
 import { mobileExampleOf } from '../spec/mobile/examples.ts'
 import { initiateAnswer, notificationAnswer } from '../spec/mobile/merchant.ts'
@@ -25,9 +27,13 @@ const titles = {
 
 const descriptions = {
   service:
-    "What a merchant's app calls. The merchant's server begins each transaction and signs it; the app carries the signature here.",
+    "What a merchant's app calls. The merchant's server begins each transaction and signs it; " +
+    'the app carries the signature here.',
   merchant:
-    "What a merchant's server answers: its own app, which begins transactions there, and the service, which asks whether a transaction is as it was begun and tells under which id a card is registered. Signatures are HMAC-SHA1 in upper-case hexadecimal, taken in either case, over the values named, nothing between them; the key is the control key without dashes, read as hexadecimal digits.",
+    "What a merchant's server answers: its own app, which begins transactions there, and the service, which asks " +
+    'whether a transaction is as it was begun and tells under which id a card is registered. Signatures are HMAC-SHA1 ' +
+    'in upper-case hexadecimal, taken in either case, over the values named, nothing between them; the key is the ' +
+    'control key without dashes, read as hexadecimal digits.',
 } as const
 
 export function mobileOpenApi(side: MobileOperationRow['side'], url: string): Json {
@@ -64,7 +70,10 @@ function parameter(name: string, description: string, pattern: string): Json {
 
 const namesIn = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
 
-/** What tables are called that several operations have in common; any other is called by its operation. */
+/**
+ * What tables are called that several operations have in common; any other is called by its
+ * operation.
+ */
 const shared = new Map<MobileTable, string>([
   [statusRequest, 'status-request'],
   [performAnswer, 'perform-answer'],
@@ -125,10 +134,11 @@ function itemOf(operation: MobileOperation, schemas: ReturnType<typeof openSchem
 
 const content = (schema: Json): Json => ({ 'application/json': { schema } })
 
-const signedText = (verb: string, signed: SignedText | undefined): string =>
-  signed === undefined
-    ? ''
-    : `It ${verb} \`${signed.at}\` over ${signed.parts.map(({ path, optional }) => `\`${path}\`${optional ? ' (where there is one)' : ''}`).join(' + ')}.`
+function signedText(verb: string, signed: SignedText | undefined): string {
+  if (signed === undefined) return ''
+  const parts = signed.parts.map(({ path, optional }) => `\`${path}\`${optional ? ' (where there is one)' : ''}`)
+  return `It ${verb} \`${signed.at}\` over ${parts.join(' + ')}.`
+}
 
 function refusalsOf(row: MobileOperationRow, schemas: ReturnType<typeof openSchemas>): Json {
   const statuses = [...new Set(row.refusals.map(({ http }) => http))].toSorted((a, b) => a - b)
@@ -156,7 +166,10 @@ interface Branch {
 
 const branch = (): Branch => ({ members: new Map(), required: new Set() })
 
-/** The object that has each row at its path. What a row needs is required all the way up, but for what stands to choice. */
+/**
+ * The object that has each row at its path. What a row needs is required all the way up, but for
+ * what stands to choice.
+ */
 function objectSchema(table: MobileTable, choices: readonly Choice[] = []): Json {
   const root = branch()
   const chosen = new Set(choices.flatMap(({ at, of }) => of.flat().map((name) => `${at}.${name}`)))

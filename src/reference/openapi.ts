@@ -27,7 +27,9 @@ export function openApi(baseUrl = exampleBaseUrl): Json {
       version: '1',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
-        'Payments by card. Every operation is a form POST. Most are signed by the field `control`: SHA-1, in lower-case hexadecimal, of the parts that the description of the operation names, nothing between them, the control key of the merchant last. Operations of v4 are signed with OAuth 1.0a instead. A reply has only the fields that have a value.',
+        'Payments by card. Every operation is a form POST. Most are signed by the field `control`: SHA-1, in lower-case ' +
+        'hexadecimal, of the parts that the description of the operation names, nothing between them, the control key of ' +
+        'the merchant last. Operations of v4 are signed with OAuth 1.0a instead. A reply has only the fields that have a value.',
     },
     servers: [{ url: baseUrl, description: 'the base URL of an installation' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
@@ -66,7 +68,8 @@ const securitySchemes = {
     type: 'http',
     scheme: 'OAuth',
     description:
-      'OAuth 1.0a (RFC 5849) without a token: oauth_consumer_key is the login, oauth_signature_method RSA-SHA256. Signed is the base string of method, address and all parameters, those of the body among them.',
+      'OAuth 1.0a (RFC 5849) without a token: oauth_consumer_key is the login, oauth_signature_method RSA-SHA256. ' +
+      'Signed is the base string of method, address and all parameters, those of the body among them.',
   },
 }
 
@@ -92,7 +95,12 @@ function requestSchema(table: Table): Json {
   const properties = requestRows(table).map(({ name, alias, kind, need, means }) => {
     const { min, max } = table[name]!.is
     const example = exampleOf(name)
-    const notes = [sentence(means), kind !== 'text' && `A value of the kind ${kind}.`, alias && `${alias} is another spelling.`, need.startsWith('when') && `Mandatory ${need}.`] // oxfmt-ignore
+    const notes = [
+      sentence(means),
+      kind !== 'text' && `A value of the kind ${kind}.`,
+      alias && `${alias} is another spelling.`,
+      need.startsWith('when') && `Mandatory ${need}.`,
+    ]
     return [
       name,
       {

@@ -3,7 +3,9 @@ import { matrix } from '../gateway-api/matrix.ts'
 import { operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { refusals, type RefusalName } from '../spec/refusals.ts'
 
-/** Checks of an operation in order: what must hold, and the codes of the refusal when it does not. */
+/**
+ * Checks of an operation in order: what must hold, and the codes of the refusal when it does not.
+ */
 export const checkRows = (operation: Operation): { promise: string; codes: string }[] =>
   matrix.filter(({ of }) => of.has(operation)).map(({ promise, codes }) => ({ promise, codes }))
 

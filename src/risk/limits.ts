@@ -15,7 +15,10 @@ export interface CountRow extends CountPlace {
   buckets: readonly Bucket[]
 }
 
-/** A row as it is locked: nobody else counts by it until the transaction ends. `at`: when it was locked, by the time of the database. */
+/**
+ * A row as it is locked: nobody else counts by it until the transaction ends. `at`: when it was
+ * locked, by the time of the database.
+ */
 export interface LockedCount extends CountRow {
   at: number
 }
@@ -28,7 +31,10 @@ export interface CountTables {
 
 export const countKey = ({ merchantId, filterNo, key }: CountPlace): string => `${merchantId}/${filterNo}/${key}`
 
-/** Limits that a payment may use up, with its key at each. `hide` makes a keyed hash, since what is counted by is personal. */
+/**
+ * Limits that a payment may use up, with its key at each. `hide` makes a keyed hash, since what is
+ * counted by is personal.
+ */
 export const limitsOn = (
   rules: readonly FilterRule[],
   facts: PaymentFacts,

@@ -36,7 +36,10 @@ const refusalTexts: Readonly<Record<FilterRule['facts']['is'], string>> = {
 /** How much of a limit is used, by its rule. */
 export type UsedOf = (rule: LimitRule) => readonly Bucket[]
 
-/** Judges a payment by the rules of its endpoint, purely. A listed white value is followed whatever the score. `limitsAt`: the time of the database, by which limits count. */
+/**
+ * Judges a payment by the rules of its endpoint, purely. A listed white value is followed whatever
+ * the score. `limitsAt`: the time of the database, by which limits count.
+ */
 export function screenPayment(
   rules: readonly FilterRule[],
   facts: PaymentFacts,

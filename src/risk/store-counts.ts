@@ -5,8 +5,9 @@ import type { Bucket } from './velocity.ts'
 const columns = 'merchant_id bigint, filter_no int, key bytea'
 
 /**
- * Takes the lock of each row, new or not, in the order of the primary key, so that two batches never wait for each other in a circle; the time is that at which the row was
- * got. *Rejected:* select … for update and an insert of what is missing, a round trip more.
+ * Takes the lock of each row, new or not, in the order of the primary key, so that two batches
+ * never wait for each other in a circle; the time is that at which the row was got. *Rejected:*
+ * select … for update and an insert of what is missing, a round trip more.
  */
 const lock = statement<{ merchant_id: bigint; filter_no: number; key: Buffer; buckets: Bucket[]; at: number }>(`
   insert into filter_count as c (merchant_id, filter_no, key, buckets, until)
@@ -27,7 +28,8 @@ const read = statement<{ merchant_id: bigint; filter_no: number; key: Buffer; bu
 /** A row that an order is just about to count by is locked, and left to the next time. */
 const forget = statement<object>(`
   delete from filter_count where (merchant_id, filter_no, key) in (
-    select merchant_id, filter_no, key from filter_count where until < now() order by merchant_id, filter_no, key limit 5000 for update skip locked)`)
+    select merchant_id, filter_no, key from filter_count where until < now()
+    order by merchant_id, filter_no, key limit 5000 for update skip locked)`)
 
 /** The counts inside a transaction. */
 export const countTables = (runner: Runner): CountTables => ({

@@ -2,8 +2,9 @@ import ipaddr from 'ipaddr.js'
 import type { Counted, FilterRule, PaymentFacts } from '../merchant/filter.ts'
 
 /**
- * How much of a limit is used, purely. A window is cut into sixty spans; what was counted in a span counts until the window has left it behind altogether, so that no window of
- * that length, wherever it begins, ever holds more than the limit.
+ * How much of a limit is used, purely. A window is cut into sixty spans; what was counted in a span
+ * counts until the window has left it behind altogether, so that no window of that length, wherever
+ * it begins, ever holds more than the limit.
  */
 
 /** [number of the span, orders, sum in minor units] */
@@ -38,7 +39,9 @@ export function usedOf(rule: LimitRule, buckets: readonly Bucket[], at: number):
   return { orders, sumMinor }
 }
 
-/** With an order more, or one less: at the span in which it was counted, and never below nothing. */
+/**
+ * With an order more, or one less: at the span in which it was counted, and never below nothing.
+ */
 export function counted(
   rule: LimitRule,
   buckets: readonly Bucket[],
@@ -59,7 +62,11 @@ export function counted(
 /** From then on nothing of it counts. */
 export const overAt = (rule: LimitRule, now: number): number => now + rule.facts.windowMs + 2 * spanMs(rule)
 
-/** What is counted; undefined of a payment that has none, as one of the mobile API without an e-mail address. An IPv6 customer has a network of 64 bits to himself, so that is what counts as his address. */
+/**
+ * What is counted; undefined of a payment that has none, as one of the mobile API without an e-mail
+ * address. An IPv6 customer has a network of 64 bits to himself, so that is what counts as his
+ * address.
+ */
 export function countedValue(per: Counted, { cardHash, email, ip }: PaymentFacts): string | undefined {
   if (per === 'card') return cardHash
   if (per === 'email') return email === '' ? undefined : email.toLowerCase()

@@ -1,17 +1,24 @@
 /**
- * The machinery of the contract tables: a kind reads one value, a row says what the field means and how it is guarded, and `readFields`
- * turns a form into typed values or the one refusal that comes first.
+ * The machinery of the contract tables: a kind reads one value, a row says what the field means and
+ * how it is guarded, and `readFields` turns a form into typed values or the one refusal that comes
+ * first.
  */
 import { refuse, type Refusal } from './refusals.ts'
 
-/** Other values of the same request, trimmed, empty ones absent: for kinds that depend on a neighbour (an amount on its currency). */
+/**
+ * Other values of the same request, trimmed, empty ones absent: for kinds that depend on a
+ * neighbour (an amount on its currency).
+ */
 export type Neighbours = (name: string) => string | undefined
 
 export interface Unfit {
   unfit: string
 }
 
-/** Reads one text. What it returns is what the code works with; `unfit` completes the sentence "Parameter x is invalid: …". */
+/**
+ * Reads one text. What it returns is what the code works with; `unfit` completes the sentence
+ * "Parameter x is invalid: …".
+ */
 export interface Kind<T> {
   read(text: string, neighbours: Neighbours): T | Unfit
   /** For documentation: "text", "digits" … */
@@ -30,7 +37,10 @@ export const longestSpelling = (max: number): number => 2 * max + 1_024
 export const unfit = (why: string): Unfit => ({ unfit: why })
 const isUnfit = (value: unknown): value is Unfit => typeof value === 'object' && value !== null && 'unfit' in value
 
-/** Who may see a value: open in logs and pages, personal (masked in logs), card (only masked, sealed at rest), secret (never leaves memory). */
+/**
+ * Who may see a value: open in logs and pages, personal (masked in logs), card (only masked, sealed
+ * at rest), secret (never leaves memory).
+ */
 export type Guard = 'open' | 'personal' | 'card' | 'secret'
 
 export interface Condition {

@@ -156,7 +156,10 @@ function digitOf(byte: number | undefined): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/** Writes pairs as a form: space is `+`, everything but letters, digits and `-._*` is percent-encoded, pairs are joined by `&`. */
+/**
+ * Writes pairs as a form: space is `+`, everything but letters, digits and `-._*` is
+ * percent-encoded, pairs are joined by `&`.
+ */
 export function writeForm(pairs: Iterable<readonly [string, string]>): string {
   let out = ''
   for (const [name, value] of pairs) out += `${out === '' ? '' : '&'}${encode(name)}=${encode(value)}`

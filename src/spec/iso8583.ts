@@ -1,14 +1,14 @@
 import type { Secret } from '../base/secret.ts'
 
 /**
- * The messages of the acquirer line as rows: ISO 8583:1993 in the dialect of docs/iso8583.md. Packing, reading, the types of a
- * message and its masked description all come from these tables; a field or tag without a row cannot be sent and is not
- * understood.
+ * The messages of the acquirer line as rows: ISO 8583:1993 in the dialect of docs/iso8583.md.
+ * Packing, reading, the types of a message and its masked description all come from these tables; a
+ * field or tag without a row cannot be sent and is not understood.
  */
 
 /**
- * `n` digits; `an` letters and digits; `ans` printable ASCII. Without `prefix` the length is fixed, else decimal with that many
- * digits before it.
+ * `n` digits; `an` letters and digits; `ans` printable ASCII. Without `prefix` the length is fixed,
+ * else decimal with that many digits before it.
  */
 export interface Format {
   kind: 'n' | 'an' | 'ans'
@@ -17,8 +17,9 @@ export interface Format {
 }
 
 /**
- * `open` may be printed. `card` prints its first six and last four digits. `secret` prints stars, one a digit where the length is
- * fixed, else three, so that the length does not show. The last two travel as `Secret`.
+ * `open` may be printed. `card` prints its first six and last four digits. `secret` prints stars,
+ * one a digit where the length is fixed, else three, so that the length does not show. The last two
+ * travel as `Secret`.
  */
 export type Guard = 'open' | 'card' | 'secret'
 
@@ -26,7 +27,9 @@ export interface Row {
   is: Format
   guard: Guard
   means: string
-  /** Elements of a tag (two characters), a length (three digits) and a value, one after the other. */
+  /**
+   * Elements of a tag (two characters), a length (three digits) and a value, one after the other.
+   */
   tags?: Record<string, TagRow>
 }
 
@@ -105,7 +108,10 @@ type Tagged<T extends Record<string, TagRow>> = { [K in keyof T]?: Guarded<T[K]>
 type Value<R extends Row> = R extends { tags: infer T extends Record<string, TagRow> } ? Tagged<T> : Guarded<R>
 
 export type FieldNumber = keyof typeof isoFields
-/** What a message carries, by field number, as on the wire but for length prefixes and padding. `undefined` means absent. */
+/**
+ * What a message carries, by field number, as on the wire but for length prefixes and padding.
+ * `undefined` means absent.
+ */
 export type Fields = { [N in FieldNumber]?: Value<(typeof isoFields)[N]> | undefined }
 
 export interface Message {
@@ -115,8 +121,8 @@ export interface Message {
 }
 
 /**
- * The four digits of a type are version, class, function and origin. A reply has the next function and the origin without the
- * mark of a repeat: 1200 and 1201 are answered by 1210.
+ * The four digits of a type are version, class, function and origin. A reply has the next function
+ * and the origin without the mark of a repeat: 1200 and 1201 are answered by 1210.
  */
 export const replyTypeOf = (type: string): string => `${type.slice(0, 2)}${Number(type[2]) + 1}${Number(type[3]) & ~1}`
 

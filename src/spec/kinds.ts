@@ -1,4 +1,6 @@
-/** The kinds of fields the gateway API has. Each says what fits; lengths count Unicode code points. */
+/**
+ * The kinds of fields the gateway API has. Each says what fits; lengths count Unicode code points.
+ */
 import ipaddr from 'ipaddr.js'
 import countries from 'i18n-iso-countries'
 import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
@@ -35,11 +37,17 @@ export const flag: Kind<boolean> = {
 export interface Amount {
   /** As the merchant spelled it; replies and callbacks spell it the same way. */
   text: string
-  /** Minor units of the request's currency; absent only when that currency is not readable, which is refused on its own. */
+  /**
+   * Minor units of the request's currency; absent only when that currency is not readable, which is
+   * refused on its own.
+   */
   minor?: bigint
 }
 
-/** In the highest unit, "." as delimiter, above zero; as many decimals as the currency has, zeros beyond. */
+/**
+ * In the highest unit, "." as delimiter, above zero; as many decimals as the currency has, zeros
+ * beyond.
+ */
 export const amount = (max: number): Kind<Amount> => ({
   name: 'amount',
   max,
@@ -79,7 +87,10 @@ export const currency: Kind<Currency> = {
   read: (t) => currencyOf(t) ?? unfit('it is not a currency code of ISO 4217'),
 }
 
-/** Codes that older lists have and ISO 3166 no longer, or not yet: kept because integrators send them. */
+/**
+ * Codes that older lists have and ISO 3166 no longer, or not yet: kept because integrators send
+ * them.
+ */
 const elderCountries = new Set(['AN', 'XK', 'EU', 'AP', 'A1', 'A2'])
 
 export const country: Kind<string> = {
@@ -163,7 +174,10 @@ export const birthday: Kind<string> = {
   read: (t) => (/^[0-9]{6}([0-9]{2})?$/.test(t) ? t : unfit('it is neither six nor eight digits')),
 }
 
-/** Only the form is checked here; scheme, port and credentials by the rules of http/address, where the request is. */
+/**
+ * Only the form is checked here; scheme, port and credentials by the rules of http/address, where
+ * the request is.
+ */
 export const url: Kind<string> = { ...text(1024), name: 'URL' }
 
 export const matching = (max: number, pattern: RegExp, name: string, why: string): Kind<string> => ({

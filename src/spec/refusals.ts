@@ -1,6 +1,7 @@
 /**
- * Every way the gateway API refuses a request, in order of precedence: when several are true, the first is answered. The order of this list is
- * the order of the checks in gateway-api/matrix and of the table in docs/errors.md. Source: docs/choices.md, "Refusals".
+ * Every way the gateway API refuses a request, in order of precedence: when several are true, the
+ * first is answered. The order of this list is the order of the checks in gateway-api/matrix and of
+ * the table in docs/errors.md. Source: docs/choices.md, "Refusals".
  */
 // oxfmt-ignore
 export const refusals = {

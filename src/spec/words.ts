@@ -1,6 +1,12 @@
-/** The words of the contract: statuses, order stages and the names that transactions carry on the wire. Source: docs/choices.md, "States". */
+/**
+ * The words of the contract: statuses, order stages and the names that transactions carry on the
+ * wire. Source: docs/choices.md, "States".
+ */
 
-/** Final: approved, declined, error, filtered. `unknown` is not: the acquirer's answer is being sought. */
+/**
+ * Final: approved, declined, error, filtered. `unknown` is not: the acquirer's answer is being
+ * sought.
+ */
 export type Status = 'processing' | 'unknown' | 'approved' | 'declined' | 'error' | 'filtered'
 
 export const finalStatuses: ReadonlySet<Status> = new Set(['approved', 'declined', 'error', 'filtered'])
@@ -17,10 +23,15 @@ export const statusMeans: Readonly<Record<Status, string>> = {
 /** What an order was made for; each has one transaction of that kind at its head. */
 export type OrderKind = 'sale' | 'preauth' | 'account-verification' | 'transfer'
 
-/** What a merchant may ask of an approved order; `cancel` is the return of what was not captured. */
+/**
+ * What a merchant may ask of an approved order; `cancel` is the return of what was not captured.
+ */
 export type FollowKind = 'capture' | 'return' | 'cancel' | 'void'
 
-/** A request on an order, or an obligation the gateway owes by itself: `credit` pays a transfer out once its debit is approved. */
+/**
+ * A request on an order, or an obligation the gateway owes by itself: `credit` pays a transfer out
+ * once its debit is approved.
+ */
 export type TransactionKind = OrderKind | FollowKind | 'credit' | 'reversal'
 
 export interface KindWords {

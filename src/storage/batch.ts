@@ -3,11 +3,15 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { failureOf } from './pool.ts'
 
 /**
- * Gathers single pieces of work into batches that share a commit. While a batch is under way the next one gathers: under load hundreds share
- * a commit, at rest a piece waits for nobody. docs/performance.md has the numbers.
+ * Gathers single pieces of work into batches that share a commit. While a batch is under way the
+ * next one gathers: under load hundreds share a commit, at rest a piece waits for nobody.
+ * docs/performance.md has the numbers.
  */
 export interface Batch<T, R> {
-  /** Resolves with this item's result once its batch is durable. Rejects when the item fails by itself, or at `close`. */
+  /**
+   * Resolves with this item's result once its batch is durable. Rejects when the item fails by
+   * itself, or at `close`.
+   */
   submit(item: T): Promise<R>
   waiting(): number
   /** Batches and items since the start, for the metrics. */
@@ -18,7 +22,10 @@ export interface Batch<T, R> {
 
 export interface BatchSettings<T, R> {
   name: string
-  /** One result for each item, in order. It runs again after a failure, so it must be harmless to repeat. */
+  /**
+   * One result for each item, in order. It runs again after a failure, so it must be harmless to
+   * repeat.
+   */
   run: (items: T[]) => Promise<R[]>
   maxItems: number
   /** Batches under way at once. */
@@ -44,6 +51,7 @@ export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {
   let batches = 0
   let items = 0
   let idle: (() => void) | undefined
+  const carry = carrier(settings, closing.signal)
 
   function start() {
     while (busy < settings.lanes && queue.length > 0) {
@@ -64,42 +72,6 @@ export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {
     else settings.clock.after(settings.lingerMs, start)
   }
 
-  /** Runs a batch to its end: again after a conflict or a lost connection, in halves after an error of the data. */
-  async function carry(batch: Waiting<T, R>[]): Promise<void> {
-    const began = settings.clock.monotonic()
-    for (let tries = 1; ; tries++) {
-      try {
-        const results = await settings.run(batch.map((w) => w.item))
-        for (const [i, waiting] of batch.entries()) waiting.resolve(results[i]!)
-        return
-      } catch (error) {
-        const failure = failureOf(error)
-        if (failure === 'data') return bisect(batch, error)
-        const spent = settings.clock.monotonic() - began
-        if (closing.signal.aborted || spent > settings.patienceMs) {
-          for (const waiting of batch) waiting.reject(error)
-          return
-        }
-        settings.log.warn(
-          { batch: settings.name, items: batch.length, tries, failure, reason: reasonOf(error) },
-          'a batch is tried again',
-        )
-        await sleep(settings.clock, failure === 'retry' ? 5 * tries : Math.min(1000, 50 * tries), closing.signal)
-      }
-    }
-  }
-
-  async function bisect(batch: Waiting<T, R>[], error: unknown): Promise<void> {
-    if (batch.length === 1) {
-      settings.log.error({ batch: settings.name, reason: reasonOf(error) }, 'an item of a batch failed by itself')
-      batch[0]!.reject(error)
-      return
-    }
-    const middle = batch.length >> 1
-    await carry(batch.slice(0, middle))
-    await carry(batch.slice(middle))
-  }
-
   return {
     submit(item) {
       if (closing.signal.aborted) return Promise.reject(new Error(`the ${settings.name} batch is closed`))
@@ -115,4 +87,47 @@ export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {
       closing.abort()
     },
   }
+}
+
+/**
+ * Runs batches to their end: again after a conflict or a lost connection, in halves after an error
+ * of the data.
+ */
+function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (batch: Waiting<T, R>[]) => Promise<void> {
+  async function carry(batch: Waiting<T, R>[]): Promise<void> {
+    const began = settings.clock.monotonic()
+    for (let tries = 1; ; tries++) {
+      try {
+        const results = await settings.run(batch.map((w) => w.item))
+        for (const [i, waiting] of batch.entries()) waiting.resolve(results[i]!)
+        return
+      } catch (error) {
+        const failure = failureOf(error)
+        if (failure === 'data') return bisect(batch, error)
+        const spent = settings.clock.monotonic() - began
+        if (closing.aborted || spent > settings.patienceMs) {
+          for (const waiting of batch) waiting.reject(error)
+          return
+        }
+        settings.log.warn(
+          { batch: settings.name, items: batch.length, tries, failure, reason: reasonOf(error) },
+          'a batch is tried again',
+        )
+        await sleep(settings.clock, failure === 'retry' ? 5 * tries : Math.min(1000, 50 * tries), closing)
+      }
+    }
+  }
+
+  async function bisect(batch: Waiting<T, R>[], error: unknown): Promise<void> {
+    if (batch.length === 1) {
+      settings.log.error({ batch: settings.name, reason: reasonOf(error) }, 'an item of a batch failed by itself')
+      batch[0]!.reject(error)
+      return
+    }
+    const middle = batch.length >> 1
+    await carry(batch.slice(0, middle))
+    await carry(batch.slice(middle))
+  }
+
+  return carry
 }

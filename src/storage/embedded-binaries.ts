@@ -27,12 +27,16 @@ export function packageFolder(platform: string = process.platform, arch: string 
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch {
     throw new Error(
-      `There is no embedded PostgreSQL here for ${platform}-${arch}: the optional npm package ${name} does not exist or was left out of the install. ${orElse}`,
+      `There is no embedded PostgreSQL here for ${platform}-${arch}: the optional npm package ${name} does not exist ` +
+        `or was left out of the install. ${orElse}`,
     )
   }
 }
 
-/** Where a copy of the package may go that is not usable in its place, and under which name it is complete. */
+/**
+ * Where a copy of the package may go that is not usable in its place, and under which name it is
+ * complete.
+ */
 export interface CopyContext {
   directory: string
   user: User | undefined
@@ -41,9 +45,9 @@ export interface CopyContext {
 }
 
 /**
- * The programs of the npm package, made usable: npm packages cannot hold links, so the package has a script that creates those of its
- * libraries, and an install may skip scripts. Where the package cannot be written, or the server's user cannot pass the directories
- * above it, a copy is made.
+ * The programs of the npm package, made usable: npm packages cannot hold links, so the package has
+ * a script that creates those of its libraries, and an install may skip scripts. Where the package
+ * cannot be written, or the server's user cannot pass the directories above it, a copy is made.
  */
 export async function packagedBinaries(folder: string, context: CopyContext): Promise<Binaries> {
   const { user } = context
@@ -55,8 +59,9 @@ export async function packagedBinaries(folder: string, context: CopyContext): Pr
 }
 
 /**
- * Creates the links that are missing or lead nowhere. Several processes may do so at once: each puts a whole link in place by a rename,
- * and all put the same. False: something is missing and the package cannot be written.
+ * Creates the links that are missing or lead nowhere. Several processes may do so at once: each
+ * puts a whole link in place by a rename, and all put the same. False: something is missing and the
+ * package cannot be written.
  */
 export async function createLinks(folder: string, random: Random): Promise<boolean> {
   const list = join(folder, 'native', 'pg-symlinks.json')
@@ -78,7 +83,10 @@ export async function createLinks(folder: string, random: Random): Promise<boole
   return true
 }
 
-/** One copy serves all directories: its name has the version, and it gets that name by a rename once it is complete. */
+/**
+ * One copy serves all directories: its name has the version, and it gets that name by a rename once
+ * it is complete.
+ */
 async function copyOf(folder: string, home: string, { random, log }: CopyContext): Promise<string> {
   const { version }: { version: string } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   const copy = join(home, `postgresql-${version}-${basename(folder)}`)
@@ -110,8 +118,9 @@ async function openForAll(folder: string): Promise<void> {
 }
 
 /**
- * Runs the programs in a folder as the user that will run them: a missing library, a missing permission or a foreign platform shows
- * here. An operator's own programs are used where they are or refused.
+ * Runs the programs in a folder as the user that will run them: a missing library, a missing
+ * permission or a foreign platform shows here. An operator's own programs are used where they are
+ * or refused.
  */
 export async function tryBinaries(folder: string, user: User | undefined): Promise<Binaries> {
   const postgres = join(folder, 'postgres')

@@ -21,21 +21,26 @@ export const tracesOf = (data: string): Traces => ({
   clusterName: `tollgate ${createHash('sha256').update(data).digest('hex').slice(0, 12)}`,
 })
 
-/** Whether there is a database; a directory that is missing or empty has none. Throws when there is something that is no whole database. */
+/**
+ * Whether there is a database; a directory that is missing or empty has none. Throws when there is
+ * something that is no whole database.
+ */
 export async function holdsDatabase(data: string, binaries: Binaries): Promise<boolean> {
   if (!existsSync(data) || (await readdir(data)).length === 0) return false
   if (!existsSync(join(data, 'PG_VERSION')) || !existsSync(join(data, 'global', 'pg_control'))) {
     throw new Error(
-      `${data} is not empty and is not a complete PostgreSQL database either. Tollgate never leaves one half made under this name, ` +
-        `so it does not touch it: bring it back from a backup, or move it away to start with an empty database.`,
+      `${data} is not empty and is not a complete PostgreSQL database either. Tollgate never leaves one half ` +
+        `made under this name, so it does not touch it: bring it back from a backup, ` +
+        'or move it away to start with an empty database.',
     )
   }
   const found = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim()
   if (found === String(binaries.major)) return true
   throw new Error(
-    `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ${binaries.version}, which cannot read it. ` +
-      `Either name a directory with the programs of PostgreSQL ${found}; or, with them, take a dump (pg_dump), move ${data} away, ` +
-      `start Tollgate once so that it makes an empty database, and load the dump.`,
+    `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ` +
+      `${binaries.version}, which cannot read it. Either name a directory with the programs of PostgreSQL ${found}; ` +
+      `or, with them, take a dump (pg_dump), move ${data} away, start Tollgate once so that it makes ` +
+      'an empty database, and load the dump.',
   )
 }
 
@@ -48,8 +53,9 @@ export interface ClusterParts {
 }
 
 /**
- * Makes the database beside its final name and gives it that name once it is complete and on the disk: whatever stops us half way
- * leaves only a directory named `….new-…`, which the next start removes.
+ * Makes the database beside its final name and gives it that name once it is complete and on the
+ * disk: whatever stops us half way leaves only a directory named `….new-…`, which the next start
+ * removes.
  */
 export async function createCluster({ place, binaries, durable, random, log }: ClusterParts): Promise<void> {
   const { data, user } = place
@@ -73,7 +79,10 @@ export async function createCluster({ place, binaries, durable, random, log }: C
   log.info({ data, version: binaries.version }, 'A new PostgreSQL database was made')
 }
 
-/** Texts compare by code point on every machine and in every version: the collations of the C library and of ICU change with updates and spoil indexes. */
+/**
+ * Texts compare by code point on every machine and in every version: the collations of the C
+ * library and of ICU change with updates and spoil indexes.
+ */
 function initOptions(major: number, durable: boolean): string[] {
   return [
     `--username=${roleName}`,

@@ -13,12 +13,15 @@ export interface Held {
 }
 
 /**
- * Takes the lock file at `path`, or says who holds it. It holds until `release` or until this process is dead, however it died:
- * the file names the pid and the incarnation of its holder, and a dead holder's file is taken over.
+ * Takes the lock file at `path`, or says who holds it. It holds until `release` or until this
+ * process is dead, however it died: the file names the pid and the incarnation of its holder, and a
+ * dead holder's file is taken over.
  *
- * The file appears by link(2) and is replaced by rename(2), so it is never seen half written. Of several starters that find the same
- * dead holder, one alone gets the right to replace it: that right is a lock of its own, named after the content to be replaced, taken
- * in the same way. Whoever has it looks again before replacing, so nobody can remove a lock that somebody else took meanwhile.
+ * The file appears by link(2) and is replaced by rename(2), so it is never seen half written. Of
+ * several starters that find the same dead holder, one alone gets the right to replace it: that
+ * right is a lock of its own, named after the content to be replaced, taken in the same way.
+ * Whoever has it looks again before replacing, so nobody can remove a lock that somebody else took
+ * meanwhile.
  * *Rejected:* delete and create again, where two starters can delete each other's new lock.
  */
 export async function takeLock(path: string, random: Random, proc = systemProc): Promise<Lock | Held> {
@@ -78,7 +81,10 @@ async function temporary(path: string, text: string): Promise<string> {
   return name
 }
 
-/** A file that cannot be read as ours is nobody's: it was left by a crash of the machine, as a lock never appears half written. */
+/**
+ * A file that cannot be read as ours is nobody's: it was left by a crash of the machine, as a lock
+ * never appears half written.
+ */
 function liveHolder(text: string, proc: string): number | undefined {
   try {
     const { pid, incarnation }: { pid: unknown; incarnation: unknown } = JSON.parse(text)

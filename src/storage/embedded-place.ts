@@ -18,7 +18,10 @@ import type { User } from './embedded-process.ts'
 
 /** Where one installation's database lives. */
 export interface Place {
-  /** The real path of the directory the operator named: secrets, the log and the lock are always here. */
+  /**
+   * The real path of the directory the operator named: secrets, the log and the lock are always
+   * here.
+   */
   directory: string
   /** PostgreSQL's data directory; it may not exist yet. */
   data: string
@@ -31,7 +34,10 @@ export interface Place {
 const noteName = 'postgres-is-elsewhere.txt'
 const isRoot = (): boolean => process.geteuid?.() === 0
 
-/** Creates the directory if need be and gives its real path. As root it lets others pass, not look, so that the server's user reaches its data. */
+/**
+ * Creates the directory if need be and gives its real path. As root it lets others pass, not look,
+ * so that the server's user reaches its data.
+ */
 export function openDirectory(directory: string): string {
   const mode = isRoot() ? 0o711 : 0o700
   if (!existsSync(directory)) {
@@ -41,7 +47,10 @@ export function openDirectory(directory: string): string {
   return realpathSync(directory)
 }
 
-/** The data directory that was used before, here or at the place that the note names; undefined: there is none yet. */
+/**
+ * The data directory that was used before, here or at the place that the note names; undefined:
+ * there is none yet.
+ */
 export function knownData(directory: string): string | undefined {
   const inside = join(directory, 'postgres')
   if (existsSync(inside)) return realpathSync(inside)
@@ -56,9 +65,10 @@ export function knownData(directory: string): string | undefined {
 }
 
 /**
- * Decides where the data lives and who runs the server. PostgreSQL refuses to run as root, so root hands the server to `postgres` or
- * `nobody`; where that user cannot pass the directories above (a clone in /root, a `mktemp -d`), new data goes to a directory of
- * root's that it can pass. Data that exists is never left behind for a better place.
+ * Decides where the data lives and who runs the server. PostgreSQL refuses to run as root, so root
+ * hands the server to `postgres` or `nobody`; where that user cannot pass the directories above (a
+ * clone in /root, a `mktemp -d`), new data goes to a directory of root's that it can pass. Data
+ * that exists is never left behind for a better place.
  */
 export function findPlace(directory: string, random: Random, log: Log): Place {
   const data = knownData(directory)
@@ -98,7 +108,10 @@ function existingPlace(directory: string, data: string, log: Log): Place {
   )
 }
 
-/** Leaves word in the directory that its data is elsewhere. Written once the data is complete: what the note names was a database. */
+/**
+ * Leaves word in the directory that its data is elsewhere. Written once the data is complete: what
+ * the note names was a database.
+ */
 export async function leaveNote(place: Place, log: Log): Promise<void> {
   const note = join(place.directory, noteName)
   const text = [
@@ -113,7 +126,10 @@ export async function leaveNote(place: Place, log: Log): Promise<void> {
   log.warn({ data: place.data, note }, `The database is not inside the directory: ${place.moved}`)
 }
 
-/** The first directory on the way to and including `path` that this user may not pass; undefined: all are open. */
+/**
+ * The first directory on the way to and including `path` that this user may not pass; undefined:
+ * all are open.
+ */
 export function closedFor(user: User, path: string): string | undefined {
   const above = dirname(path)
   const closed = above === path ? undefined : closedFor(user, above)
@@ -125,8 +141,9 @@ export function closedFor(user: User, path: string): string | undefined {
 }
 
 /**
- * A directory of root's where this user may pass but not write, for what it cannot reach elsewhere. /var/lib first: systems clean
- * /var/tmp and /tmp by age, file by file, which ruins a database. One that another user made is not used: its owner could swap what is in it.
+ * A directory of root's where this user may pass but not write, for what it cannot reach elsewhere.
+ * /var/lib first: systems clean /var/tmp and /tmp by age, file by file, which ruins a database. One
+ * that another user made is not used: its owner could swap what is in it.
  */
 export function sharedHome(user: User, closed: string, bases = ['/var/lib', '/var/tmp', tmpdir()]): string {
   for (const base of bases) {
@@ -144,12 +161,16 @@ export function sharedHome(user: User, closed: string, bases = ['/var/lib', '/va
     }
   }
   throw new Error(
-    `PostgreSQL does not run as root but as ${user.name}, who cannot pass ${closed}, and none of ${bases.join(', ')} will do instead. ` +
-      `Allow it with "chmod o+x ${closed}", choose another directory, or set DATABASE_URL to a PostgreSQL of your own.`,
+    `PostgreSQL does not run as root but as ${user.name}, who cannot pass ${closed}, and none of ` +
+      `${bases.join(', ')} will do instead. Allow it with "chmod o+x ${closed}", choose another directory, ` +
+      'or set DATABASE_URL to a PostgreSQL of your own.',
   )
 }
 
-/** `postgres` where a package made it (`_postgres` on macOS), else `nobody`. Only /etc/passwd is read: these users are local. */
+/**
+ * `postgres` where a package made it (`_postgres` on macOS), else `nobody`. Only /etc/passwd is
+ * read: these users are local.
+ */
 function unprivilegedUser(): User {
   const users = passwd()
   const found = ['postgres', '_postgres', 'nobody'].map((name) => users.find((u) => u.name === name)).find((u) => u !== undefined)
@@ -179,7 +200,10 @@ function handOver(path: string, user: User): void {
   }
 }
 
-/** Replaces a small file so that after a loss of power there is the old one or the new one, never half. */
+/**
+ * Replaces a small file so that after a loss of power there is the old one or the new one, never
+ * half.
+ */
 export async function writeDurably(path: string, text: string, mode: number, owner?: User): Promise<void> {
   const file = await open(`${path}.new`, 'w', mode)
   try {

@@ -11,17 +11,22 @@ export interface User {
   gid: number
 }
 
-/** Where Linux shows its processes. Systems without it (macOS) are judged by signal 0 and by a connection. */
+/**
+ * Where Linux shows its processes. Systems without it (macOS) are judged by signal 0 and by a
+ * connection.
+ */
 export const systemProc = '/proc'
 
 /**
- * Names one life of one process, so that a pid that was given to somebody else is noticed. Undefined: nobody lives under this pid;
- * a zombie counts as nobody, although signal 0 reaches it. Without /proc all lives of a pid look the same.
+ * Names one life of one process, so that a pid that was given to somebody else is noticed.
+ * Undefined: nobody lives under this pid; a zombie counts as nobody, although signal 0 reaches it.
+ * Without /proc all lives of a pid look the same.
  */
 export function incarnationOf(pid: number, proc = systemProc): string | undefined {
   const stat = textOf(`${proc}/${pid}/stat`)
   if (stat === undefined) return hasProc(proc) || !answersSignal(pid) ? undefined : 'alive'
-  // The second field, the program's name in brackets, may hold spaces and brackets itself: count from its end.
+  // The second field, the program's name in brackets, may hold spaces and brackets itself: count
+  // from its end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state, startTicks] = [fields[0], fields[19]]
   if (state === undefined || 'ZXx'.includes(state)) return undefined
@@ -30,16 +35,20 @@ export function incarnationOf(pid: number, proc = systemProc): string | undefine
 
 export const hasProc = (proc: string): boolean => existsSync(`${proc}/self`)
 
-/** What is looked for among the processes: the working directory of a server and the name that its children show. */
+/**
+ * What is looked for among the processes: the working directory of a server and the name that its
+ * children show.
+ */
 export interface Traces {
   data: string
   clusterName: string
 }
 
 /**
- * Whether this process is a postmaster or a child of one that works on `traces.data`. PostgreSQL's processes all make the data
- * directory their working directory. Root in a container without CAP_SYS_PTRACE may not look at the working directory of another
- * user's process; there the command line decides, which everybody may read.
+ * Whether this process is a postmaster or a child of one that works on `traces.data`. PostgreSQL's
+ * processes all make the data directory their working directory. Root in a container without
+ * CAP_SYS_PTRACE may not look at the working directory of another user's process; there the command
+ * line decides, which everybody may read.
  */
 export function isServerOf(traces: Traces, pid: number, proc = systemProc): boolean {
   if (incarnationOf(pid, proc) === undefined) return false
@@ -74,7 +83,10 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-/** Polls until `met` gives something other than undefined or false, or the bound passes, which gives undefined. */
+/**
+ * Polls until `met` gives something other than undefined or false, or the bound passes, which gives
+ * undefined.
+ */
 export async function until<T>(
   clock: Clock,
   boundMs: number,
@@ -89,7 +101,10 @@ export async function until<T>(
   }
 }
 
-/** Keeps the process from ending while `work` is under way: the clock's timers alone do not, and a server in its own session neither. */
+/**
+ * Keeps the process from ending while `work` is under way: the clock's timers alone do not, and a
+ * server in its own session neither.
+ */
 export async function holdingOpen<T>(work: () => Promise<T>): Promise<T> {
   const { port1 } = new MessageChannel()
   port1.on('message', () => undefined)
@@ -101,14 +116,17 @@ export async function holdingOpen<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The environment of everything that is started here: none of ours, which may hold secrets and PG… variables; messages in English,
- * because some are recognised.
+ * The environment of everything that is started here: none of ours, which may hold secrets and PG…
+ * variables; messages in English, because some are recognised.
  */
 export const plainEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 export const asUser = (user: User | undefined): { uid?: number; gid?: number } => (user ? { uid: user.uid, gid: user.gid } : {})
 
-/** Runs a program to its end. `failure` is undefined when it ended with 0, else what it said on stderr, or why it could not run. */
+/**
+ * Runs a program to its end. `failure` is undefined when it ended with 0, else what it said on
+ * stderr, or why it could not run.
+ */
 export function run(command: string, args: string[], user: User | undefined): Promise<{ output: string; failure?: string }> {
   return new Promise((resolve) => {
     // The working directory of ours may be closed to the other user; '/' is open to everybody.

@@ -37,7 +37,8 @@ export interface Postmaster {
   port: number
 }
 
-// Recovery after a crash reads at most max_wal_size; a slow disk may take minutes and must not be interrupted.
+// Recovery after a crash reads at most max_wal_size; a slow disk may take minutes and must not be
+// interrupted.
 const readyBoundMs = 300_000
 const fastStopBoundMs = 60_000
 const immediateStopBoundMs = 10_000
@@ -56,7 +57,10 @@ interface PidFile {
   status: string
 }
 
-/** postmaster.pid has a line each for pid, data directory, start time, port, socket directory, address, shared memory key, status. */
+/**
+ * postmaster.pid has a line each for pid, data directory, start time, port, socket directory,
+ * address, shared memory key, status.
+ */
 function readPidFile(data: string): PidFile | undefined {
   const path = join(data, 'postmaster.pid')
   if (!existsSync(path)) return undefined
@@ -65,8 +69,8 @@ function readPidFile(data: string): PidFile | undefined {
 }
 
 /**
- * The live server of this data directory, once it answers. Undefined: there is none, and nothing of a dead one is in the way any more.
- * Throws when one is there and does not answer.
+ * The live server of this data directory, once it answers. Undefined: there is none, and nothing of
+ * a dead one is in the way any more. Throws when one is there and does not answer.
  */
 export async function findServer(site: Site): Promise<Postmaster | undefined> {
   const found = await until(site.clock, readyBoundMs, async () => {
@@ -87,12 +91,16 @@ export async function findServer(site: Site): Promise<Postmaster | undefined> {
   return undefined
 }
 
-/** The process that postmaster.pid names, if it is a live postmaster of this directory and not a zombie or somebody else's later process. */
+/**
+ * The process that postmaster.pid names, if it is a live postmaster of this directory and not a
+ * zombie or somebody else's later process.
+ */
 async function judge(site: Site): Promise<PidFile | undefined> {
   const file = readPidFile(site.data)
   if (file === undefined || incarnationOf(file.pid, site.proc) === undefined) return undefined
   if (hasProc(site.proc)) return isServerOf(tracesOf(site.data), file.pid, site.proc) ? file : undefined
-  // Without /proc only a connection tells. A postmaster listens from its first moments until its end, also while it recovers.
+  // Without /proc only a connection tells. A postmaster listens from its first moments until its
+  // end, also while it recovers.
   const answer = await until(site.clock, listeningBoundMs, async () => {
     const said = file.port === undefined ? 'silent' : await greet(site, file.port)
     return said !== 'silent' && said
@@ -107,8 +115,9 @@ export async function urlOfRunning(site: Site): Promise<string | undefined> {
 }
 
 /**
- * A killed postmaster's children end when they notice, and as long as one is there PostgreSQL refuses to start. It also refuses when
- * postmaster.pid names a pid that answers signal 0, though it be a zombie's or another program's: then the file has to go.
+ * A killed postmaster's children end when they notice, and as long as one is there PostgreSQL
+ * refuses to start. It also refuses when postmaster.pid names a pid that answers signal 0, though
+ * it be a zombie's or another program's: then the file has to go.
  */
 async function clearRemains(site: Site): Promise<void> {
   const traces = tracesOf(site.data)
@@ -123,7 +132,10 @@ async function clearRemains(site: Site): Promise<void> {
   if (!(file.pid > 0) || answersSignal(file.pid)) rmSync(join(site.data, 'postmaster.pid'), { force: true })
 }
 
-/** ours: it accepts us and works on this directory. busy: it starts or stops. silent: nobody listens. refused…: it is not ours. */
+/**
+ * ours: it accepts us and works on this directory. busy: it starts or stops. silent: nobody
+ * listens. refused…: it is not ours.
+ */
 async function greet(site: Site, port: number): Promise<'ours' | 'busy' | 'silent' | `refused: ${string}`> {
   try {
     const directory = await withClient(site, port, 'postgres', async (client) => {
@@ -159,7 +171,10 @@ async function withClient<T>(site: Site, port: number, database: string, work: (
   }
 }
 
-/** Creates the gateway's database where it is missing: after initdb, or after a start that was killed right behind it. */
+/**
+ * Creates the gateway's database where it is missing: after initdb, or after a start that was
+ * killed right behind it.
+ */
 export async function ensureDatabase(site: Site, port: number): Promise<void> {
   await withClient(site, port, 'postgres', async (client) => {
     const found = await client.query('select 1 from pg_database where datname = $1', [databaseName])
@@ -180,8 +195,9 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * Starts the server in a session of its own, so that neither our death nor Ctrl-C in our terminal ends it, and waits until it accepts
- * us. A port may be taken between its choice and its use: `choosePort` is then asked again, ten times at most.
+ * Starts the server in a session of its own, so that neither our death nor Ctrl-C in our terminal
+ * ends it, and waits until it accepts us. A port may be taken between its choice and its use:
+ * `choosePort` is then asked again, ten times at most.
  */
 export async function launch(site: Site, postgres: string, choosePort: () => Promise<number>): Promise<Postmaster> {
   for (let attempt = 1; ; attempt++) {
@@ -231,7 +247,10 @@ function complaintIn(path: string, from: number): string {
   return telling.slice(-6).join('\n') || 'it ended without a word'
 }
 
-/** Ends the server and waits until its last process is gone: politely (fast shutdown), then without a checkpoint, then by force. */
+/**
+ * Ends the server and waits until its last process is gone: politely (fast shutdown), then without
+ * a checkpoint, then by force.
+ */
 export async function halt(site: Site, server: Postmaster): Promise<void> {
   const traces = tracesOf(site.data)
   const gone = () => incarnationOf(server.pid, site.proc) !== server.incarnation

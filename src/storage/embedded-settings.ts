@@ -65,7 +65,10 @@ const throwAway: Row[] = [
 /** macOS lets an ordinary fsync return before the drive has written. */
 const macOs: Row[] = [['wal_sync_method', 'fsync_writethrough', 'the only method here that reaches the disk itself']]
 
-/** The whole text of postgresql.conf. A live server started with another text is not adopted but started again. */
+/**
+ * The whole text of postgresql.conf. A live server started with another text is not adopted but
+ * started again.
+ */
 export function settingsFile({ version, major, clusterName, durable: lasting, own, platform }: SettingsFor): string {
   const rows: Row[] = [
     ['cluster_name', clusterName, 'shown by every process, so that what a dead server left running is recognised'],
@@ -78,7 +81,8 @@ export function settingsFile({ version, major, clusterName, durable: lasting, ow
     ...Object.entries(own).map(([name, value]): Row => [name, value, 'set by the operator']),
   ]
   return [
-    `# PostgreSQL ${version}. Written by Tollgate at each start: a change made here is lost. The port is given on the command line.`,
+    `# PostgreSQL ${version}. Written by Tollgate at each start: a change made here is lost. ` +
+      'The port is given on the command line.',
     ...rows.map(([name, value, reason]) => `\n# ${reason}\n${name} = '${value.replaceAll("'", "''")}'`),
     '',
   ].join('\n')

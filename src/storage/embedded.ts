@@ -28,12 +28,18 @@ export interface Surroundings {
   log: Log
   clock: Clock
   random: Random
-  /** Where the kernel shows its processes; where nothing is there, as on macOS, processes are judged by signal and connection. */
+  /**
+   * Where the kernel shows its processes; where nothing is there, as on macOS, processes are judged
+   * by signal and connection.
+   */
   proc?: string
 }
 
 export interface EmbeddedOptions extends Surroundings {
-  /** A directory with an operator's own PostgreSQL programs, 15 or newer, instead of the npm package's. */
+  /**
+   * A directory with an operator's own PostgreSQL programs, 15 or newer, instead of the npm
+   * package's.
+   */
   binaries?: string
   /** Settings of postgresql.conf that win over ours. */
   settings?: Record<string, string>
@@ -57,9 +63,10 @@ const longestPauseMs = 10_000
 const lockName = 'lock'
 
 /**
- * Makes sure that the PostgreSQL server of this directory runs: adopts a live one, or starts it, after making the database if there is
- * none. The server outlives us when we are killed; while we live it is watched and started again on the same port when it dies.
- * Throws, with what to do, when another live process holds the directory, when the data is of another major version or cannot be
+ * Makes sure that the PostgreSQL server of this directory runs: adopts a live one, or starts it,
+ * after making the database if there is none. The server outlives us when we are killed; while we
+ * live it is watched and started again on the same port when it dies. Throws, with what to do, when
+ * another live process holds the directory, when the data is of another major version or cannot be
  * reached, and when there are no programs for this platform.
  */
 export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
@@ -115,7 +122,10 @@ function binariesFor(place: Place, { binaries, random, log }: EmbeddedOptions): 
   return packagedBinaries(packageFolder(), { directory: place.directory, user: place.user, random, log })
 }
 
-/** Writes postgresql.conf. True: it was the same, which is what a server found running was started with. */
+/**
+ * Writes postgresql.conf. True: it was the same, which is what a server found running was started
+ * with.
+ */
 async function applySettings(
   site: Site,
   binaries: Binaries,
@@ -131,8 +141,9 @@ async function applySettings(
 }
 
 /**
- * The states of a supervised server: *running* (`watch` looks every quarter of a second), *reviving* (it died; it is started again on its
- * port with growing pauses, until it runs or is stopped), *stopped* (by `stop`, for good).
+ * The states of a supervised server: *running* (`watch` looks every quarter of a second),
+ * *reviving* (it died; it is started again on its port with growing pauses, until it runs or is
+ * stopped), *stopped* (by `stop`, for good).
  */
 function supervise(site: Site, binaries: Binaries, first: Postmaster, adopted: boolean, lock: Lock): EmbeddedServer {
   const { clock, log, proc } = site
@@ -184,8 +195,8 @@ function supervise(site: Site, binaries: Binaries, first: Postmaster, adopted: b
 }
 
 /**
- * The URL of the server that runs on this directory for another process: for the command line beside a gateway. It is only asked, not
- * held: it may stop at any time. Undefined: none runs.
+ * The URL of the server that runs on this directory for another process: for the command line
+ * beside a gateway. It is only asked, not held: it may stop at any time. Undefined: none runs.
  */
 export function urlOfEmbedded(options: Surroundings): Promise<string | undefined> {
   return holdingOpen(async () => {
@@ -194,7 +205,10 @@ export function urlOfEmbedded(options: Surroundings): Promise<string | undefined
   })
 }
 
-/** Stops the server that a killed gateway left on this directory. False: there was none. Throws when a live process holds the directory. */
+/**
+ * Stops the server that a killed gateway left on this directory. False: there was none. Throws when
+ * a live process holds the directory.
+ */
 export function stopEmbeddedOrphan(options: Surroundings): Promise<boolean> {
   return holdingOpen(async () => {
     if (!existsSync(options.directory)) return false

@@ -59,20 +59,15 @@ export interface Heart {
  * loop is not taken for a dead process. A heart that follows on one that broke finds the row in the
  * table, and its age in the pulse.
  */
-export async function startHeart({ enter, beat, clock, log, pulse, onMode, endHung }: HeartParts): Promise<Heart> {
+export async function startHeart(parts: HeartParts): Promise<Heart> {
+  const { beat, clock, log, pulse, onMode, endHung } = parts
+  if (pulse.beatenAt === -Infinity) await enterTable(parts)
   let mode: LeaseMode = 'holding'
   let stopped = false
   let beating: Promise<void> | undefined
   let lookedAt = clock.monotonic()
   /** Since when the loop can be expected to turn. */
   let awakeFrom = lookedAt
-  if (pulse.beatenAt === -Infinity) {
-    const asked = clock.monotonic()
-    await enter()
-    pulse.steadyFrom = clock.monotonic()
-    pulse.beatenAt = asked
-    lookedAt = awakeFrom = clock.monotonic()
-  }
   let cancel = clock.after(beatEveryMs, look)
 
   function change(to: LeaseMode) {
@@ -133,4 +128,11 @@ export async function startHeart({ enter, beat, clock, log, pulse, onMode, endHu
       await beating
     },
   }
+}
+
+async function enterTable({ enter, clock, pulse }: HeartParts): Promise<void> {
+  const asked = clock.monotonic()
+  await enter()
+  pulse.steadyFrom = clock.monotonic()
+  pulse.beatenAt = asked
 }

@@ -26,15 +26,17 @@ function packageRoot(): string {
   return folder
 }
 
-const createLedger = `create table if not exists migration (name text primary key, sha256 text not null, applied_at timestamptz not null)`
+const createLedger = `
+  create table if not exists migration (name text primary key, sha256 text not null, applied_at timestamptz not null)`
 const claim = statement<{ name: string }>(
   `insert into migration (name, sha256, applied_at) values ($1, $2, $3) on conflict (name) do nothing returning name`,
 )
 const applied = statement<{ name: string; sha256: string }>(`select name, sha256 from migration`)
 
 /**
- * Brings the database to this version; answers the names of what it applied. Each file is one transaction that first inserts its own name, so of two
- * processes that migrate at once one waits and then finds it done. Refuses a database whose applied migrations are not the ones it knows.
+ * Brings the database to this version; answers the names of what it applied. Each file is one
+ * transaction that first inserts its own name, so of two processes that migrate at once one waits
+ * and then finds it done. Refuses a database whose applied migrations are not the ones it knows.
  */
 export async function migrate(pool: Pool, now: number, log: Log): Promise<string[]> {
   await plain(pool, createLedger).catch((error) =>
@@ -57,7 +59,10 @@ export async function migrate(pool: Pool, now: number, log: Log): Promise<string
   return done
 }
 
-/** Names of migrations that this database lacks; all of them when it is not Tollgate's yet. Refuses a database of a newer version. */
+/**
+ * Names of migrations that this database lacks; all of them when it is not Tollgate's yet. Refuses
+ * a database of a newer version.
+ */
 export async function pendingMigrations(pool: Pool): Promise<string[]> {
   const known = migrations()
   try {
@@ -96,11 +101,17 @@ const partitioned = [
   'delivery_attempt',
 ]
 const partitionWidth = 10_000_000n
-/** Percent of a page that inserts fill. The rest is for the one or two times a row is written again, so that it stays in its page. */
+/**
+ * Percent of a page that inserts fill. The rest is for the one or two times a row is written again,
+ * so that it stays in its page.
+ */
 const fillfactors: Readonly<Record<string, number>> = { orders: 45, attempt: 50, delivery: 50 }
 const nextOrderId = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
 
-/** Makes the partition that order ids are drawn from now, and the one after it. Cheap when both are there; call it now and then. */
+/**
+ * Makes the partition that order ids are drawn from now, and the one after it. Cheap when both are
+ * there; call it now and then.
+ */
 export async function ensurePartitions(pool: Pool): Promise<void> {
   const [row] = await pool.run(nextOrderId)
   const current = row!.next_id / partitionWidth

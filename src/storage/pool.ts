@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Log } from '../base/log.ts'
 
-/** One SQL statement with its row type. It is prepared once a connection under a name derived from its text. */
+/**
+ * One SQL statement with its row type. It is prepared once a connection under a name derived from
+ * its text.
+ */
 export interface Statement<Row> {
   readonly name: string
   readonly text: string
@@ -44,8 +47,9 @@ export interface PoolSettings {
 }
 
 /**
- * Planner settings of the OLTP pool. On new tables, until the first autoanalyze, `update … from` a list of rows is planned as a hash join over a
- * sequential scan and stays so as the generic plan: 3–5 times slower. Batches always look up by primary key, so the other ways are closed.
+ * Planner settings of the OLTP pool. On new tables, until the first autoanalyze, `update … from` a
+ * list of rows is planned as a hash join over a sequential scan and stays so as the generic plan:
+ * 3–5 times slower. Batches always look up by primary key, so the other ways are closed.
  */
 const oltpOptions = [
   'plan_cache_mode=force_generic_plan',
@@ -92,7 +96,8 @@ export function openPool(settings: PoolSettings): Pool {
       getTypeParser: (oid: number, format: string) => (format === 'text' && parsers.get(oid)) || usualParser(oid),
     },
   } as pg.PoolConfig)
-  // For the connection's life, besides what its query says: an error between two owners would end the process.
+  // For the connection's life, besides what its query says: an error between two owners would end
+  // the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', (error) => settings.log.warn({ reason: error.message }, 'an idle database connection broke'))
   return {
@@ -115,13 +120,19 @@ const queryOf = (sql: Statement<unknown>, values: readonly unknown[] = []) => ({
   values: [...values],
 })
 
-/** Rows as one JSON parameter for `json_to_recordset`: one value to send however many rows, and no escaping of arrays in JavaScript. */
+/**
+ * Rows as one JSON parameter for `json_to_recordset`: one value to send however many rows, and no
+ * escaping of arrays in JavaScript.
+ */
 export const asJson = (rows: readonly object[]): string => JSON.stringify(rows)
 
 let lastMs = NaN
 let lastText = ''
 
-/** A time in milliseconds as PostgreSQL reads it; absent stays absent. The rows of a batch share their times, so the last one is kept. */
+/**
+ * A time in milliseconds as PostgreSQL reads it; absent stays absent. The rows of a batch share
+ * their times, so the last one is kept.
+ */
 export function timestamp(ms: number | undefined): string | null {
   if (ms === undefined) return null
   if (ms !== lastMs) {
@@ -136,14 +147,16 @@ export const bytea = (bytes: Buffer | undefined): string | null => (bytes === un
 export type Failure = 'retry' | 'connection' | 'data'
 
 /**
- * What a thrown database error means for whoever ran a transaction: `retry` (serialisation failure, deadlock), `connection` (gone, or about to go: the
- * outcome of a commit in flight is not known), or `data` (this work will fail again).
+ * What a thrown database error means for whoever ran a transaction: `retry` (serialisation failure,
+ * deadlock), `connection` (gone, or about to go: the outcome of a commit in flight is not known),
+ * or `data` (this work will fail again).
  */
 export function failureOf(error: unknown): Failure {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
   if (code === '40001' || code === '40P01' || code === '55P03') return 'retry'
   if (/^(08|57P|53)/.test(code) || code === '25P03' || socketCodes.has(code)) return 'connection'
-  return error instanceof Error && driverSentences.test(error.message) ? 'connection' : 'data'
+  if (!(error instanceof Error)) return 'data'
+  return driverSentences.some((sentence) => error.message.startsWith(sentence)) ? 'connection' : 'data'
 }
 
 const socketCodes = new Set([
@@ -158,5 +171,13 @@ const socketCodes = new Set([
   'ECONNABORTED',
 ])
 /** What the driver says, without a code, when a connection is gone or was not to be had. */
-const driverSentences =
-  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|Cannot use a pool after|Query read timeout|The server closed)/
+const driverSentences = [
+  'Connection terminated',
+  'Client has encountered a connection error',
+  'Client was closed',
+  'timeout exceeded when trying to connect',
+  'timeout expired',
+  'Cannot use a pool after',
+  'Query read timeout',
+  'The server closed',
+]

@@ -12,8 +12,9 @@ import { openPulse, type Pulse } from './pulse.ts'
 export interface Heartbeat {
   processId: bigint
   /**
-   * Whether the process may send. With `since`, a monotonic time: whether it was never late from then on either. Work begun before a lapse may have been taken over
-   * meanwhile, so a lease that is fresh again is not good for it.
+   * Whether the process may send. With `since`, a monotonic time: whether it was never late from
+   * then on either. Work begun before a lapse may have been taken over meanwhile, so a lease that
+   * is fresh again is not good for it.
    */
   holding(since?: number): boolean
   /**
@@ -57,7 +58,10 @@ const tookOver = statement<object>(
   `update heartbeat set taken_over = taken_over + $2, taken_over_at = now() where process_id = $1`,
 )
 
-/** The rows of all processes, in database time. With the stores of orders and deliveries the seam where the simulation puts its model. */
+/**
+ * The rows of all processes, in database time. With the stores of orders and deliveries the seam
+ * where the simulation puts its model.
+ */
 export interface HeartbeatStore {
   /** Writes the row of a new process, and removes older ones of its instance and long dead ones. */
   enter(processId: bigint, instance: string): Promise<void>
@@ -100,8 +104,9 @@ export interface HeartbeatParts {
 }
 
 /**
- * Starts beating. `instance` names the place this process has to itself (a host and port, or a directory): an older row of it belongs to a dead
- * predecessor and is removed at once, so that its leases are free without the wait.
+ * Starts beating. `instance` names the place this process has to itself (a host and port, or a
+ * directory): an older row of it belongs to a dead predecessor and is removed at once, so that its
+ * leases are free without the wait.
  */
 export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> {
   const { store, processId, instance, clock, log, inHand, pulse = openPulse() } = parts

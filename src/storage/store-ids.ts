@@ -2,7 +2,10 @@ import { statement, type Pool } from './pool.ts'
 
 export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'process'
 
-/** Rising ids, drawn from the database in blocks so that processes never give out the same one; across processes they rise only roughly. */
+/**
+ * Rising ids, drawn from the database in blocks so that processes never give out the same one;
+ * across processes they rise only roughly.
+ */
 export interface Ids {
   take(): Promise<bigint>
   /** Gives back what was taken and never used. */
@@ -13,11 +16,16 @@ const reserve = statement<{ first: bigint }>(
   `update id_block set next_id = next_id + $2 where name = $1 returning next_id - $2 as first`,
 )
 
-/** `block` ids are reserved at a time; what a process has left when it ends is never used. The next block is fetched before this one is out. */
+/**
+ * `block` ids are reserved at a time; what a process has left when it ends is never used. The next
+ * block is fetched before this one is out.
+ */
 export const openIds = (pool: Pool, name: IdName, block = 1000): Ids =>
   drawIds(() => pool.run(reserve, [name, block]).then(([row]) => row!.first), block)
 
-/** The same from any source of blocks: `fetch` reserves the next `block` ids and answers the first. */
+/**
+ * The same from any source of blocks: `fetch` reserves the next `block` ids and answers the first.
+ */
 export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
   let next = 0n
   let end = 0n
@@ -47,7 +55,8 @@ export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
       const id = next++
       if (end - next < BigInt(block) / 5n && coming === undefined && block > 1) {
         coming = fetch()
-        // Whoever needs the block awaits it and sees the failure; here it only must not count as unhandled.
+        // Whoever needs the block awaits it and sees the failure; here it only must not count as
+        // unhandled.
         coming.catch(() => {})
       }
       return id

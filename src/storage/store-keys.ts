@@ -4,7 +4,10 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { bytea, statement, timestamp, type Pool } from './pool.ts'
 
-/** `pan` and `cvv2` seal cards, `control` merchants' control keys; `fingerprint` and `digest` are keys of one-way hashes. */
+/**
+ * `pan` and `cvv2` seal cards, `control` merchants' control keys; `fingerprint` and `digest` are
+ * keys of one-way hashes.
+ */
 export type KeyPurpose = 'pan' | 'cvv2' | 'control' | 'fingerprint' | 'digest'
 
 export interface NumberedKey {
@@ -17,7 +20,10 @@ export interface KeyRing {
   current(purpose: KeyPurpose): NumberedKey
   /** Undefined when that key was destroyed. */
   version(purpose: KeyPurpose, version: bigint): Secret<Buffer> | undefined
-  /** Makes the CVV2 keys of this hour and the next, and destroys those of yesterday. To be called every few minutes. */
+  /**
+   * Makes the CVV2 keys of this hour and the next, and destroys those of yesterday. To be called
+   * every few minutes.
+   */
   turn(): Promise<void>
 }
 
@@ -26,14 +32,18 @@ const hourMs = 3_600_000
 const cvv2KeyHours = 20n
 
 const add = statement<object>(
-  `insert into key_version (purpose, version, wrapped, created_at) values ($1, $2, $3, $4) on conflict (purpose, version) do nothing`,
+  `insert into key_version (purpose, version, wrapped, created_at) values ($1, $2, $3, $4)
+  on conflict (purpose, version) do nothing`,
 )
 const all = statement<{ purpose: KeyPurpose; version: bigint; wrapped: Buffer }>(
   `select purpose, version, wrapped from key_version`,
 )
 const destroy = statement<object>(`delete from key_version where purpose = 'cvv2' and version < $1`)
 
-/** Opens the ring under the key-encryption key. Throws when that key is not the one the database's keys were wrapped with. */
+/**
+ * Opens the ring under the key-encryption key. Throws when that key is not the one the database's
+ * keys were wrapped with.
+ */
 export async function openKeyRing(pool: Pool, kek: Secret<Buffer>, clock: Clock, random: Random): Promise<KeyRing> {
   const keys = new Map<string, NumberedKey>()
   const newest = new Map<KeyPurpose, NumberedKey>()

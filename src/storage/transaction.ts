@@ -1,8 +1,9 @@
 import type { Pool, Runner } from './pool.ts'
 
 /**
- * Runs `body` in one transaction and commits. Statements that `body` starts together travel together. Rejects when anything failed; then nothing was
- * stored, except after a connection broke during commit, when only the rows themselves can tell.
+ * Runs `body` in one transaction and commits. Statements that `body` starts together travel
+ * together. Rejects when anything failed; then nothing was stored, except after a connection broke
+ * during commit, when only the rows themselves can tell.
  */
 export async function transaction<T>(pool: Pool, body: (runner: Runner) => Promise<T>): Promise<T> {
   const connection = await pool.connect()

@@ -1,4 +1,4 @@
-/** Messages of EMV 3-D Secure as JSON text: read strictly in the fields that are known, leniently in all others, and written by the same tables. */
+/** EMV 3-D Secure messages as JSON: known fields are read strictly, all others leniently. */
 import { isObject, objectReader } from '../base/json.ts'
 import { mask, maskCardNumbers } from '../base/log.ts'
 import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
@@ -8,7 +8,7 @@ import { versions, type Version } from './authentication.ts'
 
 export type MessageType = keyof typeof messages
 
-/** Values as JSON has them: strings, the few booleans, objects, lists. Of what was read, only fields of the table. */
+/** Values as JSON has them. A message that was read has only fields of its table. */
 export interface Message {
   messageType: MessageType
   messageVersion: Version
@@ -31,7 +31,7 @@ export interface Wanted {
   types: readonly MessageType[]
   /** Every message of a transaction keeps its version. */
   version?: Version
-  /** Of the AReq, for rules that depend on it. Without a challengeIndicator no exemption was asked for. */
+  /** Of the AReq, for rules about it. No challengeIndicator: no exemption was asked for. */
   asked?: Asked
 }
 
@@ -111,8 +111,8 @@ export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessa
 export const readMessage = (text: string, wanted: Wanted): ReadMessage => atOnce(messageReader(text, wanted))
 
 /**
- * Neither 203 nor 301 for a version that the transaction does not have: 102 is about versions that are "not valid for the receiving component",
- * and names those that are.
+ * Neither 203 nor 301 for a version that the transaction does not have: 102 is about versions that
+ * are "not valid for the receiving component", and names those that are.
  */
 function versionOf(fields: Fields, kept: Version | undefined): { version: Version } | Unusable {
   const given = Object.hasOwn(fields, 'messageVersion') ? fields['messageVersion'] : undefined
@@ -171,7 +171,7 @@ interface Walk {
   leftOut?: Unfit[]
 }
 
-/** The fields of the layout that are there and fit. `path` is that of the object, with a dot at its end. */
+/** The fields of the layout that are there and fit. `path` is the object's, ending in a dot. */
 function readObject(walk: Walk, layout: Layout, given: Fields, path: string): Fields {
   const read: Record<string, unknown> = {}
   const { missing, unfit, unknown } = walk.faults
@@ -218,7 +218,7 @@ function isBlank(value: unknown, kind?: Kind): boolean {
   return typeof value === 'object' && kind?.is !== 'free' && Object.keys(value).length === 0
 }
 
-/** Undefined when the value does not fit as a whole; faults within it are noted under their own names. */
+/** Undefined when the value does not fit as a whole. Faults inside are noted by their own names. */
 function readValue(walk: Walk, kind: Kind, value: unknown, path: string): unknown {
   switch (kind.is) {
     case 'text':
@@ -264,7 +264,7 @@ function criticalExtensions({ messageExtension }: Message): string[] {
   return extensions.filter((one) => one.criticalityIndicator).map((one) => one.id)
 }
 
-/** JSON text of a message of ours; fields that are undefined are left out. Throws when it breaks the table, naming fields and never values. */
+/** A message of ours as JSON. Throws when it breaks the table, naming fields and never values. */
 export function writeMessage(message: Message): string {
   if (!isType(message.messageType)) throw new Error('a message of no known type')
   if (!versions.includes(message.messageVersion)) throw new Error(`${message.messageType} of no known version`)

@@ -30,12 +30,18 @@ export interface RefreshParts {
   clock: Clock
   random: Random
   log: Log
-  /** Asks each directory server once at the start, whenever it was asked last: the sandbox's are started anew with it. */
+  /**
+   * Asks each directory server once at the start, whenever it was asked last: the sandbox's are
+   * started anew with it.
+   */
   now: boolean
 }
 
 export interface Refresh {
-  /** Resolves when what is under way has ended; close the outgoing calls before, or this waits for an answer. */
+  /**
+   * Resolves when what is under way has ended; close the outgoing calls before, or this waits for
+   * an answer.
+   */
   stop(): Promise<void>
 }
 
@@ -151,7 +157,10 @@ interface Circumstances {
   tries: number
 }
 
-/** How long to wait after a failure. Without any ranges no card is enrolled, so then it is soon; with them nothing is urgent. */
+/**
+ * How long to wait after a failure. Without any ranges no card is enrolled, so then it is soon;
+ * with them nothing is urgent.
+ */
 export function pauseMs(
   { how, errorCode }: Pick<RangesFailure, 'how' | 'errorCode'>,
   { loaded, asked, tries }: Circumstances,

@@ -1,4 +1,7 @@
-/** The directory servers: AReq and PReq go to them by mutual TLS, and what comes back is believed only as far as it can be checked. */
+/**
+ * The directory servers: AReq and PReq go to them by mutual TLS, and what comes back is believed
+ * only as far as it can be checked.
+ */
 import { isUtf8 } from 'node:buffer'
 import { maskCardNumbers, reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
@@ -30,7 +33,10 @@ export interface ServerFacts {
   threeDSServerURL: string
 }
 
-/** `errorCode` is EMVCo's: of the Erro that came, of the one that was sent, 402 for no answer in time, 405 for no connection. */
+/**
+ * `errorCode` is EMVCo's: of the Erro that came, of the one that was sent, 402 for no answer in
+ * time, 405 for no connection.
+ */
 export type AReqAnswer = { is: 'answered'; ares: Message } | { is: 'failed'; why: string; errorCode?: string }
 
 interface RangesHeader {
@@ -49,7 +55,10 @@ export type RangesAnswer =
 
 export interface RangesFailure {
   is: 'failed'
-  /** `unserved`: it did not count as an answer. `perhaps served`: it may count against the one an hour. `unusable`: it was answered, and the answer is no good. */
+  /**
+   * `unserved`: it did not count as an answer. `perhaps served`: it may count against the one an
+   * hour. `unusable`: it was answered, and the answer is no good.
+   */
   how: 'unserved' | 'perhaps served' | 'unusable'
   why: string
   errorCode?: string
@@ -92,13 +101,11 @@ interface Question {
   maxReplyBytes: number
 }
 
-export function openDirectories(parts: DirectoryParts): DirectoryClient {
-  const { server, outgoing, policy, random, log } = parts
-  const byName = new Map(parts.directories.map((settings) => [settings.name, settings]))
+/** Talks to directory servers: asks questions, and reports answers that cannot be used. */
+function openTalk({ outgoing, policy, log }: DirectoryParts) {
   const telling = new Set<Promise<void>>()
-  const isUsable = (url: string) => usableUrl(url, { loopbackHttp: policy.loopbackAnyPort }) instanceof URL
 
-  /** One question and its answer: of the wanted type and version, about this transaction, and not an Erro. */
+  /** One question and its answer: of the wanted type and version, about this transaction. */
   async function ask({ settings, url, message, wanted, timeoutMs, maxReplyBytes }: Question): Promise<Heard> {
     const body = written(message)
     if (body === undefined) return failure('unserved', 'the message breaks the rules of its own type')
@@ -108,29 +115,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
     return heard.is === 'failed' && heard.unusable ? refuse(settings, url, message, heard.unusable) : heard
   }
 
-  /**
-   * In the highest version that the directory server takes: it is the one whose ranges can say the
-   * most.
-   */
-  async function askForRanges(settings: DirectorySettings, serialNumber: string | undefined) {
-    const url = settings.rangesUrl ?? settings.url
-    const timeoutMs = Math.max(settings.timeoutMs, rangesTimeoutMs)
-    const asked = async (version: Version) => {
-      const preq = preqOf(server, version, uuid(random), serialNumber)
-      const wanted: Wanted = { types: ['PRes', 'Erro'], version }
-      return { url, preq, heard: await ask({ settings, url, message: preq, wanted, timeoutMs, maxReplyBytes: mostBytes.pres }) }
-    }
-    const [highest, ...lower] = versions.toReversed()
-    let answer = await asked(highest!)
-    for (const version of lower) {
-      if (!isVersionRefused(answer.heard)) break
-      log.info({ directory: settings.name, version }, 'the directory server is asked for card ranges in a lower version')
-      answer = await asked(version)
-    }
-    return answer
-  }
-
-  /** Tells the directory server that its answer was no good; whether that arrives changes nothing here. */
+  /** Reports that an answer was no good. Whether the report arrives changes nothing here. */
   function refuse(settings: DirectorySettings, url: string, about: Message, unusable: Unusable): RangesFailure {
     const { errorCode, errorDescription, errorDetail } = unusable
     const ids = { ...unusable.ids, threeDSServerTransID: String(about.threeDSServerTransID) }
@@ -157,6 +142,34 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
       log.error({ type: message.messageType, reason: reasonOf(error) }, 'a message of ours cannot be written')
       return undefined
     }
+  }
+
+  return { ask, refuse, close: () => Promise.all(telling).then(() => undefined) }
+}
+
+export function openDirectories(parts: DirectoryParts): DirectoryClient {
+  const { server, policy, random, log } = parts
+  const { ask, refuse, close } = openTalk(parts)
+  const byName = new Map(parts.directories.map((settings) => [settings.name, settings]))
+  const isUsable = (url: string) => usableUrl(url, { loopbackHttp: policy.loopbackAnyPort }) instanceof URL
+
+  /** In the highest version that the directory server takes: its ranges say the most. */
+  async function askForRanges(settings: DirectorySettings, serialNumber: string | undefined) {
+    const url = settings.rangesUrl ?? settings.url
+    const timeoutMs = Math.max(settings.timeoutMs, rangesTimeoutMs)
+    const asked = async (version: Version) => {
+      const preq = preqOf(server, version, uuid(random), serialNumber)
+      const wanted: Wanted = { types: ['PRes', 'Erro'], version }
+      return { url, preq, heard: await ask({ settings, url, message: preq, wanted, timeoutMs, maxReplyBytes: mostBytes.pres }) }
+    }
+    const [highest, ...lower] = versions.toReversed()
+    let answer = await asked(highest!)
+    for (const version of lower) {
+      if (!isVersionRefused(answer.heard)) break
+      log.info({ directory: settings.name, version }, 'the directory server is asked for card ranges in a lower version')
+      answer = await asked(version)
+    }
+    return answer
   }
 
   return {
@@ -200,7 +213,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
       return refuse(settings, url, preq, unusableFor(message, 203, ['cardRangeData']))
     },
 
-    close: () => Promise.all(telling).then(() => undefined),
+    close,
   }
 }
 
@@ -229,11 +242,14 @@ const unusableHeard = (unusable: Unusable): Heard => ({
 
 /** 103: too many questions, which is why it counts. */
 function erroHeard({ errorCode, errorComponent, errorDescription, errorDetail }: Message): RangesFailure {
-  const why = `Erro ${String(errorCode)} of component ${String(errorComponent)}: ${String(errorDescription)} (${String(errorDetail)})`
+  const what = `${String(errorDescription)} (${String(errorDetail)})`
+  const why = `Erro ${String(errorCode)} of component ${String(errorComponent)}: ${what}`
   return failure(errorCode === '103' ? 'perhaps served' : 'unserved', why, String(errorCode))
 }
 
-/** What the other side wrote is cut, and a card number in it masked, since this is kept and shown. */
+/**
+ * What the other side wrote is cut, and a card number in it masked, since this is kept and shown.
+ */
 const failure = (how: RangesFailure['how'], why: string, errorCode?: string): RangesFailure => ({
   is: 'failed',
   how,
@@ -272,7 +288,10 @@ const preqOf = (
   ...(serialNum === undefined ? {} : { serialNum }),
 })
 
-/** A range whose method no browser may be sent to counts as one without a method: that costs a little of the issuer's knowledge, not the payment. */
+/**
+ * A range whose method no browser may be sent to counts as one without a method: that costs a
+ * little of the issuer's knowledge, not the payment.
+ */
 function withUsableMethods(
   items: readonly RangeItem[],
   isUsable: (url: string) => boolean,

@@ -1,4 +1,7 @@
-/** Where directory servers post the results of challenges (RReq). What arrives here decides payments, so nobody else gets past TLS or the first line. */
+/**
+ * Where directory servers post the results of challenges (RReq). What arrives here decides
+ * payments, so nobody else gets past TLS or the first line.
+ */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
@@ -41,7 +44,10 @@ export interface InboundParts {
   port: number
   /** PEM. `ca` signs the directory servers that may connect. */
   tls: { cert: string; key: Secret<string>; ca: string }
-  /** Directory servers by the common name of their certificate: others have certificates of the same authority. */
+  /**
+   * Directory servers by the common name of their certificate: others have certificates of the same
+   * authority.
+   */
   peers: ReadonlyMap<string, string>
   /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
@@ -50,7 +56,10 @@ export interface InboundParts {
   limits?: InboundLimits
 }
 
-/** Milliseconds; until a connection is secure, until the header and until the whole request is there. */
+/**
+ * Milliseconds; until a connection is secure, until the header and until the whole request is
+ * there.
+ */
 export interface InboundLimits {
   handshakeMs: number
   headersMs: number

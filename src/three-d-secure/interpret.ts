@@ -1,10 +1,15 @@
-/** What an authentication means for the payment: the outcome table of EMV 3-D Secure, and what an endpoint makes of the cases it leaves to the merchant. */
+/**
+ * What an authentication means for the payment: the outcome table of EMV 3-D Secure, and what an
+ * endpoint makes of the cases it leaves to the merchant.
+ */
 import type { AuthenticationPolicy } from '../merchant/merchant.ts'
 import type { Authentication, TransStatus, VerifiedStatus } from './authentication.ts'
 
 /**
- * How an authentication ended. `abandoned`: the issuer was never asked, since nobody told that the method is over. `overdue`: a challenge of which nothing was heard again. `lost`: the
- * browser came back from the challenge, and the issuer never told its result. `forged`: a PARes that fails a check.
+ * How an authentication ended. `abandoned`: the issuer was never asked, since nobody told that the
+ * method is over. `overdue`: a challenge of which nothing was heard again. `lost`: the browser came
+ * back from the challenge, and the issuer never told its result. `forged`: a PARes that fails a
+ * check.
  */
 export type Ending =
   | { is: 'status'; status: Exclude<TransStatus, 'C'>; reason?: string; cancel?: string }
@@ -76,7 +81,10 @@ const mastercardOtherEci: EciTable = { ...mastercardEci, Y: 'N2', N: 'N0', R: 'N
 const mirEci: EciTable = { Y: '02', A: '01' }
 const commonEci: EciTable = { Y: '05', A: '06', N: '07', R: '07', U: '07', I: '07', C: '07' }
 
-/** The ECI where the issuer gave none; undefined where the network has none for it. `network` as the vault names it. */
+/**
+ * The ECI where the issuer gave none; undefined where the network has none for it. `network` as the
+ * vault names it.
+ */
 export function defaultEci(network: string | undefined, category: '01' | '02', status: TransStatus): string | undefined {
   if (network === 'MIR') return mirEci[status]
   if (network !== 'MASTERCARD' && network !== 'MAESTRO') return commonEci[status]

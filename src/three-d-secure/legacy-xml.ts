@@ -1,6 +1,7 @@
 /**
- * XML from strangers, in the small part of the language that 3-D Secure 1.0.2 needs. What other readers disagree about is refused instead of
- * interpreted: document types, entities of one's own, instructions, comments, CDATA, text between elements.
+ * XML from strangers, in the small part of the language that 3-D Secure 1.0.2 needs. What other
+ * readers disagree about is refused instead of interpreted: document types, entities of one's own,
+ * instructions, comments, CDATA, text between elements.
  */
 
 export interface Element {
@@ -97,7 +98,8 @@ function bodyOf(text: string): number | string {
   if (!text.startsWith('<?xml')) return 0
   const [whole, double, single] = declaration.exec(text) ?? []
   if (whole === undefined) return 'an XML declaration that is none of version 1.0'
-  // The bytes were read as UTF-8. As long as they are ASCII every other name that issuers write there means the same.
+  // The bytes were read as UTF-8. As long as they are ASCII every other name that issuers write
+  // there means the same.
   const encoding = (double ?? single ?? 'utf-8').toLowerCase()
   const isAscii = !/[^\0-\x7f]/.test(text)
   return encoding === 'utf-8' || (isAscii && /^(?:us-ascii|iso-8859-1|windows-1252)$/.test(encoding))

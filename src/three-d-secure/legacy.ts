@@ -1,4 +1,7 @@
-/** Messages of 3-D Secure 1.0.2: VEReq and PAReq are written by their tables, VERes, PARes and Error are read by them. */
+/**
+ * Messages of 3-D Secure 1.0.2: VEReq and PAReq are written by their tables, VERes, PARes and Error
+ * are read by them.
+ */
 import { deflateSync } from 'node:zlib'
 import { sameText } from '../base/digest.ts'
 import { maskCardNumbers } from '../base/log.ts'
@@ -7,16 +10,24 @@ import { legacyError, pareq, vereq, veres, type LegacyTable } from '../spec/thre
 import { usableUrl } from './forms.ts'
 import { escapeXml, readXml, type Element } from './legacy-xml.ts'
 
-/** Paths whose values the tables want, and those that may be absent; `version` is written by itself. */
+/**
+ * Paths whose values the tables want, and those that may be absent; `version` is written by itself.
+ */
 type Written<T extends LegacyTable> = { [P in RequiredPath<T> as P extends 'version' ? never : P]: string } & {
   [P in Exclude<keyof T, RequiredPath<T>>]?: string | undefined
 }
 type RequiredPath<T extends LegacyTable> = { [P in keyof T]: T[P]['need'] extends 'required' ? P : never }[keyof T]
 
-/** Asks a directory server whether the card's issuer can authenticate; `messageId` comes back in the answer. Throws when a value breaks the table, which is a defect. */
+/**
+ * Asks a directory server whether the card's issuer can authenticate; `messageId` comes back in the
+ * answer. Throws when a value breaks the table, which is a defect.
+ */
 export const writeVereq = (messageId: string, values: Written<typeof vereq>): string => write('VEReq', messageId, vereq, values)
 
-/** Asks the issuer, by way of the browser, which can read and change it: only PARes tells what was authenticated. Throws as `writeVereq` does. */
+/**
+ * Asks the issuer, by way of the browser, which can read and change it: only PARes tells what was
+ * authenticated. Throws as `writeVereq` does.
+ */
 export const writePareq = (messageId: string, values: Written<typeof pareq>): string => write('PAReq', messageId, pareq, values)
 
 /** The form field `PaReq`. */
@@ -25,7 +36,10 @@ export const encodePareq = (xml: string): string => deflateSync(Buffer.from(xml,
 /** Names a purchase between gateway and issuer; never twice. */
 export const makeXid = (random: Random): string => random.bytes(20).toString('base64')
 
-/** The form field `MD`, which the issuer hands back: nothing but unguessable, since the browser sees it. Must be there, and may have 1,024 characters. */
+/**
+ * The form field `MD`, which the issuer hands back: nothing but unguessable, since the browser sees
+ * it. Must be there, and may have 1,024 characters.
+ */
 export const makeMd = (random: Random): string => random.bytes(16).toString('hex')
 
 /** Whether what came back is the MD that was given. */
@@ -46,7 +60,9 @@ function write(type: string, messageId: string, table: LegacyTable, given: Reado
   )
 }
 
-/** The elements of these paths below `above`, in their order; a group without a value is left out. */
+/**
+ * The elements of these paths below `above`, in their order; a group without a value is left out.
+ */
 function group(paths: readonly string[], values: Readonly<Record<string, string | undefined>>, above: string): string {
   const names = new Set(paths.map((path) => path.slice(above.length).split('/')[0]!))
   return [...names]
@@ -59,12 +75,18 @@ function group(paths: readonly string[], values: Readonly<Record<string, string 
     .join('')
 }
 
-/** What issuers and directory servers give as ids, and what is harmless in every place an id is used. */
+/**
+ * What issuers and directory servers give as ids, and what is harmless in every place an id is
+ * used.
+ */
 export const isId = (id: string | undefined): id is string => id !== undefined && /^[A-Za-z0-9_.:-]{1,128}$/.test(id)
 
 export type LegacyValues = ReadonlyMap<string, readonly string[]>
 
-/** Why a message cannot be used, in the codes of 1.0.2; `element` is a name of ours, never the peer's text. */
+/**
+ * Why a message cannot be used, in the codes of 1.0.2; `element` is a name of ours, never the
+ * peer's text.
+ */
 export interface LegacyUnusable {
   is: 'unusable'
   errorCode: '1' | '2' | '3' | '4' | '5' | '6'
@@ -73,7 +95,10 @@ export interface LegacyUnusable {
 
 const unusable = (errorCode: LegacyUnusable['errorCode'], why: string): LegacyUnusable => ({ is: 'unusable', errorCode, why })
 
-/** The values of a message by path. An element that should be there once and is there twice does not fit. */
+/**
+ * The values of a message by path. An element that should be there once and is there twice does not
+ * fit.
+ */
 export function readValues(message: Element, table: LegacyTable): { is: 'values'; values: LegacyValues } | LegacyUnusable {
   const values = new Map<string, readonly string[]>()
   const missing: string[] = []

@@ -1,10 +1,15 @@
-/** The form field `PaRes`: XML, compressed, in base64, after what browsers and servers do to it on the way. */
+/**
+ * The form field `PaRes`: XML, compressed, in base64, after what browsers and servers do to it on
+ * the way.
+ */
 import { inflateRawSync, inflateSync } from 'node:zlib'
 import { turnBudget, type InPieces } from '../base/turn.ts'
 
 /** The most that the upload takes. */
 const mostCharacters = 10_240
-/** A PARes with its certificates has some 10,000; 50 MB of zeros make a field of 68,000 characters. */
+/**
+ * A PARes with its certificates has some 10,000; 50 MB of zeros make a field of 68,000 characters.
+ */
 const mostBytes = turnBudget.bytes
 
 /** `unreadable`: no form field of this kind at all, rather than one that means harm. */
@@ -36,8 +41,9 @@ export function* paramInflater(param: string): InPieces<Inflated> {
 }
 
 /**
- * A blank may be a plus that a form decoded once too often, or nothing; line ends and tabs are always nothing.
- * Blanks at the end are trimmed with every field, so what is short of a group of four may have ended in plusses.
+ * A blank may be a plus that a form decoded once too often, or nothing; line ends and tabs are
+ * always nothing. Blanks at the end are trimmed with every field, so what is short of a group of
+ * four may have ended in plusses.
  */
 function spellings(param: string): string[] {
   const bare = param.replace(/[\r\n\t]+/g, '')

@@ -1,4 +1,7 @@
-/** The XML signature of a PARes, in the one shape that issuers send. Everything else the standard allows is refused before it is computed. */
+/**
+ * The XML signature of a PARes, in the one shape that issuers send. Everything else the standard
+ * allows is refused before it is computed.
+ */
 import type { KeyObject } from 'node:crypto'
 import { SignedXml } from 'xml-crypto'
 import type { Element } from './legacy-xml.ts'
@@ -33,7 +36,10 @@ export interface Unverified {
 
 const refused = (why: string): Refused => ({ is: 'refused', why })
 
-/** Names that must be there once in the whole document: the library looks some of them up wherever they are. */
+/**
+ * Names that must be there once in the whole document: the library looks some of them up wherever
+ * they are.
+ */
 const onceEach =
   'PARes Signature SignedInfo CanonicalizationMethod SignatureMethod Reference DigestMethod DigestValue SignatureValue KeyInfo'
 
@@ -66,7 +72,10 @@ function* everyElement(element: Element): Generator<Element> {
 
 const localName = ({ name }: Element): string => name.slice(name.indexOf(':') + 1)
 
-/** Empty, or with its colon; undefined when the element is no Signature of XML-DSig that declares its own namespace. */
+/**
+ * Empty, or with its colon; undefined when the element is no Signature of XML-DSig that declares
+ * its own namespace.
+ */
 function prefixOf({ name, attributes }: Element): string | undefined {
   const [, prefix] = /^((?:.+:)?)Signature$/.exec(name) ?? []
   return prefix !== undefined && attributes.get(declarationOf(prefix)) === dsig ? prefix : undefined
@@ -74,7 +83,10 @@ function prefixOf({ name, attributes }: Element): string | undefined {
 
 const declarationOf = (prefix: string): string => (prefix === '' ? 'xmlns' : `xmlns:${prefix.slice(0, -1)}`)
 
-/** Messages of 1.0.2 have no namespace, so there is exactly one: that of the signature, declared on it and repeated below at will. */
+/**
+ * Messages of 1.0.2 have no namespace, so there is exactly one: that of the signature, declared on
+ * it and repeated below at will.
+ */
 function isNamedRightly(element: Element, signature: Element, prefix: string): boolean {
   const isWithin = element.from >= signature.from && element.to <= signature.to
   const declared = [...element.attributes].every(([name, value]) =>
@@ -89,7 +101,10 @@ function shaped(element: Element, ...names: string[]): readonly Element[] | unde
   return children.length === names.length && children.every((one, i) => localName(one) === names[i]) ? children : undefined
 }
 
-/** `#` and the id of the PARes, which is the only thing that may be signed; algorithms of which nobody can choose one that a stranger's key fits. */
+/**
+ * `#` and the id of the PARes, which is the only thing that may be signed; algorithms of which
+ * nobody can choose one that a stranger's key fits.
+ */
 function faultOf(signedInfo: Element, paresId: string): string | undefined {
   const [canonicalization, method, reference] = shaped(signedInfo, 'CanonicalizationMethod', 'SignatureMethod', 'Reference') ?? []
   if (!canonicalization || !method || !reference) return 'the shape of SignedInfo'
@@ -111,7 +126,10 @@ function faultOf(signedInfo: Element, paresId: string): string | undefined {
 const isAlgorithm = ({ attributes, children, text }: Element, known: readonly string[]): boolean =>
   children.length === 0 && text.trim() === '' && known.includes(attributes.get('Algorithm') ?? '')
 
-/** The library can do more than was judged above, so what it is not to do is taken away from it; and only what it says was signed is handed on. */
+/**
+ * The library can do more than was judged above, so what it is not to do is taken away from it; and
+ * only what it says was signed is handed on.
+ */
 function verify(text: string, signatureXml: string, key: KeyObject): { is: 'verified'; xml: string } | Refused {
   const check = new SignedXml({ publicCert: key, idAttribute: 'id' })
   check.idAttributes = ['id']
@@ -129,7 +147,10 @@ function verify(text: string, signatureXml: string, key: KeyObject): { is: 'veri
   return xml === undefined || others.length > 0 ? refused('not one thing was signed') : { is: 'verified', xml }
 }
 
-/** The library reads SignedInfo by this once, before it knows the document; as CanonicalizationMethod or Transform it was refused above. */
+/**
+ * The library reads SignedInfo by this once, before it knows the document; as
+ * CanonicalizationMethod or Transform it was refused above.
+ */
 const forLoading = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 
 const only = <T>(known: Record<string, T>, names: readonly string[]): Record<string, T> =>

@@ -1,4 +1,7 @@
-/** Whose signature a PARes may carry: the path from the certificate in it to a root of the card's own network. */
+/**
+ * Whose signature a PARes may carry: the path from the certificate in it to a root of the card's
+ * own network.
+ */
 import { X509Certificate, type KeyObject } from 'node:crypto'
 import type { InPieces } from '../base/turn.ts'
 
@@ -7,7 +10,10 @@ const most = { certificates: 8, issuers: 5, checks: 16 }
 /** More bits, or a longer exponent, cost more time than any issuer's signature is worth. */
 const keys = { leastBits: 1_024, mostBits: 8_192, mostExponent: 2n ** 32n }
 
-/** MD5 is out: certificates under it have been forged. SHA-1 cannot be, as long as issuers of the time are to be understood. */
+/**
+ * MD5 is out: certificates under it have been forged. SHA-1 cannot be, as long as issuers of the
+ * time are to be understood.
+ */
 const soundSignatures: ReadonlySet<string> = new Set([
   '2a864886f70d010105', // sha1WithRSAEncryption
   '2a864886f70d01010b', // sha256WithRSAEncryption
@@ -108,7 +114,10 @@ function* wayUp(leaf: X509Certificate, { given, trusted, atMs }: Ground): InPiec
 const canIssue = (issuer: X509Certificate, certificate: X509Certificate, atMs: number): boolean =>
   issuer.fingerprint256 !== certificate.fingerprint256 && issuer.ca && isValid(issuer, atMs) && certificate.checkIssued(issuer)
 
-/** Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OBJECT IDENTIFIER … }, … }: Node 20 does not tell it. In hex, empty when it is not there. */
+/**
+ * Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OBJECT IDENTIFIER … }, …
+ * }: Node 20 does not tell it. In hex, empty when it is not there.
+ */
 function signatureAlgorithmOf(der: Buffer): string {
   const tbs = valueAt(der, valueAt(der, 0).from)
   const identifier = valueAt(der, valueAt(der, tbs.to).from)

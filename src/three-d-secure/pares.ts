@@ -1,6 +1,7 @@
 /**
- * PARes of 3-D Secure 1.0.2: what the issuer found out, signed. It comes through the browser, which has also carried the unsigned PAReq, so nothing counts but
- * what the signature covers, and each of its values is compared with what was asked.
+ * PARes of 3-D Secure 1.0.2: what the issuer found out, signed. It comes through the browser, which
+ * has also carried the unsigned PAReq, so nothing counts but what the signature covers, and each of
+ * its values is compared with what was asked.
  */
 import { sameText } from '../base/digest.ts'
 import { atOnce, type InPieces } from '../base/turn.ts'
@@ -13,7 +14,10 @@ import { most, readXml } from './legacy-xml.ts'
 
 /** What the PAReq said, as it spelled it. */
 export interface ExpectedPares {
-  /** Of the PAReq's Message. It is not signed: that it is equal proves nothing, that it differs is reason enough. */
+  /**
+   * Of the PAReq's Message. It is not signed: that it is equal proves nothing, that it differs is
+   * reason enough.
+   */
   messageId?: string
   acqBIN: string
   merID: string
@@ -108,7 +112,10 @@ function readOuter(text: string, messageId: string | undefined): SignedDocument 
 
 type Path = keyof typeof paresTable
 
-/** Amount and currency are what a dishonest browser changes in PAReq; the others bind the answer to this one purchase. */
+/**
+ * Amount and currency are what a dishonest browser changes in PAReq; the others bind the answer to
+ * this one purchase.
+ */
 // oxfmt-ignore
 const compared: readonly (readonly [path: Path, asked: (expected: ExpectedPares) => string])[] = [
   ['Merchant/acqBIN',      (expected) => expected.acqBIN],

@@ -46,7 +46,10 @@ interface Piece {
   range: CardRange | undefined
 }
 
-/** Orders the ranges so that a look-up is one binary search, however they lie over each other. 100,000 take about 0.2 s. */
+/**
+ * Orders the ranges so that a look-up is one binary search, however they lie over each other.
+ * 100,000 take about 0.2 s.
+ */
 export function openRanges(list: readonly CardRange[]): Ranges {
   const inOrder = list
     .map((range) => ({ range, start: startOf(range), end: endOf(range) }))
@@ -73,8 +76,9 @@ export function openRanges(list: readonly CardRange[]): Ranges {
 }
 
 /**
- * Cuts ranges that lie over each other into pieces that do not, in order, each of which belongs to the narrowest range over it; of equally narrow ones to the
- * one that starts first, then by name of its directory server.
+ * Cuts ranges that lie over each other into pieces that do not, in order, each of which belongs to
+ * the narrowest range over it; of equally narrow ones to the one that starts first, then by name of
+ * its directory server.
  */
 function cut(heap: readonly Placed[], pieces: Piece[]): void {
   const [only] = heap
@@ -110,7 +114,10 @@ function cut(heap: readonly Placed[], pieces: Piece[]): void {
 /** Sorts behind a number of 19 digits and before the next one. */
 const behind = (end: string) => `${end}~`
 
-/** The first index below `length` for which `holds`, which holds for all behind it too; `length` if there is none. */
+/**
+ * The first index below `length` for which `holds`, which holds for all behind it too; `length` if
+ * there is none.
+ */
 function firstFrom(length: number, holds: (index: number) => boolean): number {
   let from = 0
   let to = length
@@ -122,7 +129,10 @@ function firstFrom(length: number, holds: (index: number) => boolean): number {
   return from
 }
 
-/** The highest version that we, the directory server and the issuer speak; a missing interval allows all. */
+/**
+ * The highest version that we, the directory server and the issuer speak; a missing interval allows
+ * all.
+ */
 export function versionFor(range: CardRange): Version | undefined {
   return versions.findLast(
     (version) =>

@@ -17,7 +17,10 @@ const addState = statement<object>(`insert into directory_state (directory, vers
 const bringForward = statement<object>(`update duty set due_at = least(due_at, $2) where name = $1`)
 const forgetAsked = statement<object>(`update directory_state set asked_at = null where directory = $1`)
 
-/** Takes the duty if it is due and in nobody's hand, a dead process's or the caller's own. One statement, so of two processes one gets it. */
+/**
+ * Takes the duty if it is due and in nobody's hand, a dead process's or the caller's own. One
+ * statement, so of two processes one gets it.
+ */
 const claim = statement<object>(`
   with due as (
     select d.name from duty d
@@ -28,9 +31,13 @@ const claim = statement<object>(`
   returning d.name`)
 const dueAt = statement<{ due_at: number }>(`select due_at from duty where name = $1`)
 const state = statement<StateRow>(`
-  select directory, version, serial_num, ds_start_version, ds_end_version, asked_at from directory_state where directory = any ($1::text[])`)
+  select directory, version, serial_num, ds_start_version, ds_end_version, asked_at
+  from directory_state where directory = any ($1::text[])`)
 
-/** These three write only while the caller holds the lease, and what goes with them is left undone otherwise: a process that was taken over changes nothing. */
+/**
+ * These three write only while the caller holds the lease, and what goes with them is left undone
+ * otherwise: a process that was taken over changes nothing.
+ */
 const countTry = statement<{ tries: number }>(`update duty set tries = tries + 1 where name = $1 and lease = $2 returning tries`)
 const letGo = statement<object>(`
   update duty set due_at = $3, lease = null, tries = case when $4::text is null then 0 else tries end, error = $4
@@ -40,22 +47,25 @@ const postpone = statement<object>(`update duty set due_at = $3, lease = null wh
 const noteAsked = statement<object>(`update directory_state set asked_at = $2 where directory = $1`)
 const forgetSerial = statement<object>(`update directory_state set serial_num = null where directory = $1`)
 const noteRefreshed = statement<object>(`
-  update directory_state set version = version + $2::int, serial_num = $3, ds_start_version = $4, ds_end_version = $5, refreshed_at = $6,
-    left_out_count = coalesce($7, left_out_count), left_out = coalesce($8, left_out)
+  update directory_state set version = version + $2::int, serial_num = $3, ds_start_version = $4, ds_end_version = $5,
+    refreshed_at = $6, left_out_count = coalesce($7, left_out_count), left_out = coalesce($8, left_out)
   where directory = $1`)
 const removeRanges = statement<object>(`
   delete from card_range c using json_to_recordset($2) as n (start_range text, end_range text)
   where c.directory = $1 and c.start_range = n.start_range and c.end_range = n.end_range`)
 const writeRanges = statement<object>(`
-  insert into card_range (directory, start_range, end_range, acs_start_version, acs_end_version, ds_start_version, ds_end_version, acs_info_ind, method_url)
-  select $1, start_range, end_range, acs_start_version, acs_end_version, ds_start_version, ds_end_version, acs_info_ind, method_url
-  from json_to_recordset($2) as n (start_range text, end_range text, acs_start_version text, acs_end_version text, ds_start_version text,
-    ds_end_version text, acs_info_ind text[], method_url text)
+  insert into card_range (directory, start_range, end_range, acs_start_version, acs_end_version,
+    ds_start_version, ds_end_version, acs_info_ind, method_url)
+  select $1, start_range, end_range, acs_start_version, acs_end_version,
+    ds_start_version, ds_end_version, acs_info_ind, method_url
+  from json_to_recordset($2) as n (start_range text, end_range text, acs_start_version text, acs_end_version text,
+    ds_start_version text, ds_end_version text, acs_info_ind text[], method_url text)
   on conflict (directory, start_range, end_range) do update set acs_start_version = excluded.acs_start_version,
-    acs_end_version = excluded.acs_end_version, ds_start_version = excluded.ds_start_version, ds_end_version = excluded.ds_end_version,
-    acs_info_ind = excluded.acs_info_ind, method_url = excluded.method_url`)
+    acs_end_version = excluded.acs_end_version, ds_start_version = excluded.ds_start_version,
+    ds_end_version = excluded.ds_end_version, acs_info_ind = excluded.acs_info_ind, method_url = excluded.method_url`)
 const readRanges = statement<RangeRow>(`
-  select start_range, end_range, acs_start_version, acs_end_version, ds_start_version, ds_end_version, acs_info_ind, method_url
+  select start_range, end_range, acs_start_version, acs_end_version, ds_start_version, ds_end_version,
+    acs_info_ind, method_url
   from card_range where directory = $1`)
 
 /** Ranges in one statement; a full load of a large network has more than a hundred thousand. */
@@ -98,7 +108,10 @@ export interface Interval {
   end?: string
 }
 
-/** Makes the rows of a directory server that has none. `now` moves its duty forward to at once, whenever it was asked last. */
+/**
+ * Makes the rows of a directory server that has none. `now` moves its duty forward to at once,
+ * whenever it was asked last.
+ */
 export async function enterDirectory(pool: Pool, directory: string, at: number, now: boolean): Promise<void> {
   await pool.run(addState, [directory])
   await pool.run(addDuty, [dutyOf(directory), timestamp(at)])
@@ -107,7 +120,10 @@ export async function enterDirectory(pool: Pool, directory: string, at: number, 
   await pool.run(bringForward, [dutyOf(directory), timestamp(at)])
 }
 
-/** Takes the duty of a directory server; where it is not due, or in the hand of a process that lives, answers when to look again. */
+/**
+ * Takes the duty of a directory server; where it is not due, or in the hand of a process that
+ * lives, answers when to look again.
+ */
 export async function claimDuty(
   pool: Pool,
   directory: string,
@@ -132,7 +148,10 @@ export async function readState(pool: Pool, directory: string): Promise<Director
   }
 }
 
-/** Notes, before it is done, that the directory server is asked. Answers how often since it last went well, or undefined when the lease is another's by now. */
+/**
+ * Notes, before it is done, that the directory server is asked. Answers how often since it last
+ * went well, or undefined when the lease is another's by now.
+ */
 export const beginTry = (pool: Pool, directory: string, processId: bigint, now: number): Promise<number | undefined> =>
   transaction(pool, async (runner) => {
     const [row] = await runner.run(countTry, [dutyOf(directory), processId])
@@ -140,7 +159,9 @@ export const beginTry = (pool: Pool, directory: string, processId: bigint, now: 
     return row?.tries
   })
 
-/** From now on the directory server is asked for everything; the ranges stay until it has answered. */
+/**
+ * From now on the directory server is asked for everything; the ranges stay until it has answered.
+ */
 export async function forgetSerialNumber(pool: Pool, directory: string): Promise<void> {
   await pool.run(forgetSerial, [directory])
 }
@@ -173,7 +194,10 @@ export interface Refreshed {
   due: number
 }
 
-/** Stores what a full load or a delta changed, and the end of the duty, in one transaction. False when the lease is another's by now; then nothing is stored. */
+/**
+ * Stores what a full load or a delta changed, and the end of the duty, in one transaction. False
+ * when the lease is another's by now; then nothing is stored.
+ */
 export const endRefreshed = (
   pool: Pool,
   directory: string,
@@ -243,7 +267,10 @@ export interface LiveRanges {
   stop(): void
 }
 
-/** Keeps the ranges of these directory servers in memory: their versions are read every second, the ranges of one when its version rose. A failed reading keeps the old ones. */
+/**
+ * Keeps the ranges of these directory servers in memory: their versions are read every second, the
+ * ranges of one when its version rose. A failed reading keeps the old ones.
+ */
 export async function watchRanges(pool: Pool, clock: Clock, log: Log, directories: readonly string[]): Promise<LiveRanges> {
   const known = new Map<string, { version: bigint; ranges: CardRange[] }>()
   let current = liveOf(known)
@@ -287,7 +314,9 @@ const liveOf = (known: ReadonlyMap<string, { version: bigint; ranges: CardRange[
   }
 }
 
-/** Where a range says nothing of the directory server's versions, what that says of itself counts. */
+/**
+ * Where a range says nothing of the directory server's versions, what that says of itself counts.
+ */
 const filledIn = (ranges: readonly CardRange[], { start, end }: Interval): CardRange[] =>
   ranges.map((range) => ({
     ...(start === undefined ? {} : { dsStartProtocolVersion: start }),

@@ -6,7 +6,10 @@ const descriptions = {
   301: 'The transaction is not known, or has been answered',
 } as const
 
-/** What is wrong with a message that could be read: an element that is no good in this place (203), or ids that are not of this transaction (301). */
+/**
+ * What is wrong with a message that could be read: an element that is no good in this place (203),
+ * or ids that are not of this transaction (301).
+ */
 export function unusableFor(message: Message, errorCode: keyof typeof descriptions, fields: readonly string[]): Unusable {
   const { messageType, threeDSServerTransID, acsTransID, dsTransID } = message
   const ids = Object.entries({ threeDSServerTransID, acsTransID, dsTransID }).filter(([, id]) => typeof id === 'string')

@@ -9,7 +9,10 @@ import { drive, follow, resume, type Deciding, type Work } from '../../src/order
 import { finalStatuses, type OrderKind } from '../../src/spec/words.ts'
 import { eventOf, frozen, now, openAttempt, orderIn, registryWithGate } from './decide-orders.ts'
 
-/** Random lives of an approved order, through everything that decides about it, beside an acquirer that knows what really moved. */
+/**
+ * Random lives of an approved order, through everything that decides about it, beside an acquirer
+ * that knows what really moved.
+ */
 
 const authorised = 1000n
 const me = 1n
@@ -24,6 +27,7 @@ type Command =
   | { do: 'sweep'; at: number }
 
 const place = fc.nat(7)
+// oxfmt-ignore
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: fc.record({
     do: fc.constant('ask' as const),
@@ -39,7 +43,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('advise' as const), at: place, acknowledged: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('sweep' as const), at: place }) },
-) // oxfmt-ignore
+)
 
 function approved(kind: OrderKind, parts: boolean): Order {
   const made = orderIn('approved', { kind, amountMinor: authorised, amountText: '10.00' })
@@ -178,7 +182,7 @@ function agree({ order, booked }: Life): void {
   }
 }
 
-test('whatever is asked and whatever becomes of it: no more is captured than was authorised, no more returned than was captured, and both books agree at the end', () => {
+test('no more is captured than was authorised, no more returned than captured, and both books agree at the end', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(

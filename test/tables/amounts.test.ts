@@ -13,7 +13,10 @@ import { statusOfState, type Order, type State, type Transaction } from '../../s
 import type { FollowKind, OrderKind } from '../../src/spec/words.ts'
 import { frozen, now, orderIn, states } from './decide-orders.ts'
 
-/** What an order still allows: a table of situations, each asked everything with and without the gate's leave for parts; choices.md, "Captures, returns and voids". */
+/**
+ * What an order still allows: a table of situations, each asked everything with and without the
+ * gate's leave for parts; choices.md, "Captures, returns and voids".
+ */
 
 type Drawn = readonly [kind: FollowKind | 'reversal', amountMinor: bigint, state: State]
 
@@ -264,7 +267,6 @@ describe('the same once more', () => {
       ['void', 'void'],
       ['cancel', 'return'],
     ] as const) {
-      // oxfmt-ignore
       const order = asked(drawnOn('preauth', 'approved', [[kind, 1000n, 'approved']]), { asked: { operation, whole: true } })
       assert.equal(told(judgeFollow(order, plain(undefined, { operation }), may, now)), 'repeat of 2', kind)
       assert.equal(told(judgeFollow(order, plain(undefined, { operation, comment: 'again' }), may, now)), 'wrong', kind)

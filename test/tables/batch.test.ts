@@ -46,7 +46,7 @@ test('each item gets its own result, in the order of the items', async () => {
   )
 })
 
-test('what is submitted at once shares a batch; what comes while one is under way gathers for the next, up to the limit', async () => {
+test('entries submitted at once share a batch; those that come meanwhile gather for the next, up to the limit', async () => {
   const seen: number[][] = []
   const finish: (() => void)[] = []
   const batch = open(async (items) => {

@@ -9,7 +9,7 @@ const read = (csv: string): BinRange[] => {
   return ranges
 }
 
-test('a table is read whatever the order of its columns, with quotes, three-letter countries and columns that nobody knows', () => {
+test('a table is read in any order of its columns, with quotes, three-letter countries and unknown columns', () => {
   const ranges = read('\uFEFFBank,country,first,last,note\n"First, Bank",usa,400000,400099,x\n,,52000000,,\n\nB,DE,4001,4001,\n')
   assert.deepEqual(ranges, [
     { first: 40000000000, last: 40009999999, country: 'US', bank: 'First, Bank' },

@@ -40,7 +40,7 @@ const beside: readonly (readonly [number, 'read' | 'overloaded'])[] = [
   [264 * kibi, 'overloaded'],
 ]
 
-test('where large bodies have taken all room, those up to 64 KiB are read, and larger ones once there is room again', async () => {
+test('when large bodies take all room, those up to 64 KiB are still read, and larger ones once there is room', async () => {
   const read = reader()
   const large = await read(sent(264 * kibi, 264 * kibi).stream, 0)
   assert.equal(large.bytes?.length, 264 * kibi)
@@ -101,7 +101,7 @@ test('a body is read up to the limit of its route, and not a piece further', asy
     }
 })
 
-test('what is left of a refused body is read to its end, up to a number of bytes, for some time, or until the sender is gone', async () => {
+test('the rest of a refused body is read to its end, up to a limit of bytes and time, or until the sender is gone', async () => {
   const never = new AbortController().signal
   const rest = (bytes: number, piece: number) => sent(bytes, piece).stream
 

@@ -63,7 +63,7 @@ function made(from: NewReference = fresh): CardReference {
   return { place: from.place, ids, uniqueReference: drawUnique(systemRandom), sealed, card: from.card, first, createdAt }
 }
 
-test('the four ids of a reference are different, have 16 digits, are exact as JSON numbers, and none can be taken for a card number', () => {
+test('the four ids of a reference differ, have 16 digits, are exact as JSON numbers, and are no card numbers', () => {
   fc.assert(
     fc.property(fc.integer(), (seed) => {
       const ids = Object.values(drawIds(seeded(seed)))

@@ -134,8 +134,10 @@ const requests: Record<Exclude<Operation, 'create-card-ref-v4' | 'status-v4'>, S
 
 for (const [name, list] of Object.entries(requests)) {
   const operation = name as Operation
-  for (const sent of list)
-    test(`${name}${'amount' in sent && 'orderid' in sent ? ' with an amount' : ''}${'login' in sent && !('orderid' in sent) ? ' without orderid' : ''}: a wrong checksum costs the same, whoever and whatever it names`, async () => {
+  for (const sent of list) {
+    const amount = 'amount' in sent && 'orderid' in sent ? ' with an amount' : ''
+    const order = 'login' in sent && !('orderid' in sent) ? ' without orderid' : ''
+    test(`${name}${amount}${order}: a wrong checksum costs the same, whoever and whatever it names`, async () => {
       const usual = await judge(operation, sent)
       assert.ok(usual.isRefused && usual.checksums > 0)
       const others: [what: string, sent: Sent, path?: string][] = [
@@ -146,6 +148,7 @@ for (const [name, list] of Object.entries(requests)) {
       ]
       for (const [what, other, path] of others) assert.deepEqual(await judge(operation, other, path), usual, what)
     })
+  }
 }
 
 test('no operation is without a case', () => {

@@ -68,7 +68,7 @@ test('addresses and networks are read, and what is none is named with the reason
     ['10.0.0.0/8', '192.0.2.7/32', '::1/128', '2001:db8::/32'],
   )
   // oxfmt-ignore
-  for (const [text, why] of [
+  const unreadable = [
     ['proxy.example',      /no IP address or network/],
     ['10.0.0.0/8/8',       /no IP address or network/],
     ['10.0.0',             /no IP address or network/],
@@ -79,7 +79,8 @@ test('addresses and networks are read, and what is none is named with the reason
     ['0.0.0.0/0',          /trust everybody/],
     ['::/0',               /trust everybody/],
     ['::ffff:10.0.0.0/104', /written as one/],
-  ] as const) {
+  ] as const
+  for (const [text, why] of unreadable) {
     const { networks, bad } = readNetworks(text)
     assert.deepEqual([networks, bad.length, bad[0]?.text], [[], 1, text])
     assert.match(bad[0]?.why ?? '', why, text)
@@ -87,8 +88,20 @@ test('addresses and networks are read, and what is none is named with the reason
 })
 
 test('an address of a network of its own says nothing about a cardholder', () => {
-  // oxfmt-ignore
-  for (const own of ['127.0.0.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', '169.254.1.1', '0.0.0.0', '::1', '::ffff:10.0.0.1', 'fd00::1', 'fe80::1', '::'])
+  for (const own of [
+    '127.0.0.1',
+    '10.1.2.3',
+    '172.16.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '169.254.1.1',
+    '0.0.0.0',
+    '::1',
+    '::ffff:10.0.0.1',
+    'fd00::1',
+    'fe80::1',
+    '::',
+  ])
     assert.ok(isInternal(own), own)
   for (const other of ['203.0.113.7', '8.8.8.8', '172.32.0.1', '2001:db8::1', '2a00::1', 'unknown'])
     assert.ok(!isInternal(other), other)
@@ -96,11 +109,12 @@ test('an address of a network of its own says nothing about a cardholder', () =>
 
 test('filters count an app by the address it calls from, and by what it says of itself only where that is internal', () => {
   //  the app says      it calls from     filters use
+  // oxfmt-ignore
   const rows = [
     ['198.51.100.1',    '203.0.113.9',    '203.0.113.9'],
     [undefined,         '203.0.113.9',    '203.0.113.9'],
     ['198.51.100.1',    '10.1.2.3',       '198.51.100.1'],
     [undefined,         '10.1.2.3',       '10.1.2.3'],
-  ] as const // oxfmt-ignore
+  ] as const
   for (const [stated, from, used] of rows) assert.equal(consumerAddress(stated, from), used, `${stated} ${from}`)
 })

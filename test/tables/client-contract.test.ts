@@ -9,7 +9,10 @@ import { saleRequest, verificationRequest } from '../../src/spec/gateway/sale.ts
 import { statusRequest, statusV4Request } from '../../src/spec/gateway/status.ts'
 import { uploadCresRequest, uploadMethodRequest, uploadParesRequest } from '../../src/spec/gateway/upload.ts'
 
-/** The client's requests are typed by hand, so that its folder stands alone. That they have the fields of the contract, the compiler says here. */
+/**
+ * The client's requests are typed by hand, so that its folder stands alone. That they have the
+ * fields of the contract, the compiler says here.
+ */
 
 /** A row's name as the client spells it; what the client adds is none of a caller's. */
 type Spelled<Name> = Name extends 'client-order-id' ? 'client_orderid' : Exclude<Name, 'control' | 'login'>

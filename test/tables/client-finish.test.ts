@@ -50,7 +50,13 @@ async function run(reply: Reply<Accepted>, answers: Reply<OrderStatus>[], option
 
 /** An ending in a word or two. */
 const word = (ending: Ending): string =>
-  ending.is === 'final' ? ending.status : ending.is === 'cardholder' ? ending.step.is : ending.is === 'open' ? ending.why : ending.is // oxfmt-ignore
+  ending.is === 'final'
+    ? ending.status
+    : ending.is === 'cardholder'
+      ? ending.step.is
+      : ending.is === 'open'
+        ? ending.why
+        : ending.is
 
 // oxfmt-ignore
 const cases: readonly (readonly [what: string, reply: Reply<Accepted>, answers: Reply<OrderStatus>[], options: FinishOptions, ends: string, asked: number])[] = [
@@ -94,7 +100,7 @@ test('a wait that is aborted says so, with the order as it was seen last', async
   assert.deepEqual(ending, { is: 'open', why: 'aborted', seen: processing })
 })
 
-test('the pauses grow with the wait, and a cardholder is never kept from the issuer for more than two seconds in the first minutes', () => {
+test('the pauses grow, but keep no cardholder from the issuer for more than two seconds in the first minutes', () => {
   const pauses = [0, 1_999, 2_000, 14_999, 15_000, 119_999, 120_000, 3_600_000].map(pauseMs)
   assert.deepEqual(pauses, [250, 250, 1_000, 1_000, 2_000, 2_000, 10_000, 10_000])
 })

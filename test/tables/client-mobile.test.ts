@@ -8,13 +8,20 @@ import type { MobileRequests, TransferBins } from '../../client/mobile-requests.
 import { mobileExample } from '../../src/reference/mobile-rows.ts'
 import { mobileRow, type MobileOperation } from '../../src/spec/mobile/operations.ts'
 
-/** The client of the mobile API: that its types have the paths of the contract, what it waits for, and whom it believes. */
+/**
+ * The client of the mobile API: that its types have the paths of the contract, what it waits for,
+ * and whom it believes.
+ */
 
 type Full<T> = T extends object ? (T extends readonly unknown[] ? T : { [K in keyof T]-?: Full<NonNullable<T[K]>> }) : T
 
 const consumer = { device: { serialNumber: 's', imei: 'i' }, email: 'e', birthDay: 'b', ipAddresses: ['a'] }
 const address = { city: 'c', country: 'c', postcodeZip: 'p', state: 's', street: 's', street2: 's' }
-const surroundings = { location: { lat: 1, lng: 2 }, billing: { phone: 'p', address }, order: { description: 'd', siteUrl: 's', purpose: 'p' } } // oxfmt-ignore
+const surroundings = {
+  location: { lat: 1, lng: 2 },
+  billing: { phone: 'p', address },
+  order: { description: 'd', siteUrl: 's', purpose: 'p' },
+}
 const holder = { printedName: 'p', firstName: 'f', lastName: 'l' }
 const card = { number: 'n', expiry: { month: 1, year: 2 }, securityCode: 's', holder }
 const sale = { consumer, transaction: { amountCentis: 1, currency: 'c' }, ...surroundings }
@@ -95,7 +102,13 @@ const processing = seen('PROCESSING')
 const redirect = seen('REDIRECT_REQUEST', { redirectUrl: 'https://pay.example/1' })
 const fees = seen('TRANSFER_FEE_REQUEST', { fees: [{ assignedId: 'gate-2', commissionCentis: 50, currency: 'USD' }] })
 const lost: MobileReply<MobileStatus> = { is: 'no answer', why: 'ECONNRESET' }
-const refusal = (httpStatus: number): MobileReply<MobileStatus> => ({ is: 'refused', httpStatus, cause: 'C', code: '', message: '' }) // oxfmt-ignore
+const refusal = (httpStatus: number): MobileReply<MobileStatus> => ({
+  is: 'refused',
+  httpStatus,
+  cause: 'C',
+  code: '',
+  message: '',
+})
 
 const word = (ending: MobileEnding): string =>
   ending.is === 'final' ? ending.state : ending.is === 'open' ? ending.why : ending.is
@@ -125,12 +138,23 @@ for (const [what, replies, options, ends, asked] of waits)
 
 const merchant = openMobileMerchant('B17F59B4-A7DC-41B4-8FF9-37D986B43D20')
 const begin = (): KeptInvoice =>
-  merchant.initiate({ kind: 'sale', endpointId: '104', accessToken: 'a'.repeat(64), serialNumber: 'phone-1', currency: 'USD', amountCentis: 1042 }).invoice // oxfmt-ignore
+  merchant.initiate({
+    kind: 'sale',
+    endpointId: '104',
+    accessToken: 'a'.repeat(64),
+    serialNumber: 'phone-1',
+    currency: 'USD',
+    amountCentis: 1042,
+  }).invoice
 
 const questionOf = (invoice: KeptInvoice, session: object = {}, more: object = {}): string => {
   const { accessToken, nonce, serialNumber } = invoice
   const token = 'token-of-the-gateway'
-  return JSON.stringify({ consumer: { device: { serialNumber } }, session: { accessToken, nonce, signature: '', token, ...session }, ...more }) // oxfmt-ignore
+  return JSON.stringify({
+    consumer: { device: { serialNumber } },
+    session: { accessToken, nonce, signature: '', token, ...session },
+    ...more,
+  })
 }
 
 test('each invoice has an id and a nonce of its own, and nothing that prints the merchant shows the key', () => {
@@ -142,7 +166,14 @@ test('each invoice has an id and a nonce of its own, and nothing that prints the
 })
 
 test('a check is believed when all of it is as the invoice was begun, and not otherwise', () => {
-  const asked = { kind: 'sale', endpointId: '104', accessToken: 'a'.repeat(64), serialNumber: 'phone-1', currency: 'USD', amountCentis: 1042 } as const // oxfmt-ignore
+  const asked = {
+    kind: 'sale',
+    endpointId: '104',
+    accessToken: 'a'.repeat(64),
+    serialNumber: 'phone-1',
+    currency: 'USD',
+    amountCentis: 1042,
+  } as const
   const { invoice, answer } = merchant.initiate(asked)
   const { signature } = (answer as { session: { signature: string } }).session
   const clientCardId = 'card-7'
@@ -186,11 +217,20 @@ test('a notification is believed of an invoice that was checked, by the token an
   const invoice: KeptInvoice = { ...begin(), token: 'token-of-the-gateway' }
   const find = async (token: string) => (token === invoice.token ? invoice : undefined)
   const body = (session: object = {}, cards: object = {}) =>
-    JSON.stringify({ consumer: { device: { serialNumber: 'phone-1' } }, session: { accessToken: invoice.accessToken, token: invoice.token, ...session }, ...cards }) // oxfmt-ignore
+    JSON.stringify({
+      consumer: { device: { serialNumber: 'phone-1' } },
+      session: { accessToken: invoice.accessToken, token: invoice.token, ...session },
+      ...cards,
+    })
   const reference = { serverCardId: '77', uniqueReferenceCardId: 5 }
   const mapped = { ...reference, bin: 411111 }
   const cards = { sourceCard: { bin: 411111, reference }, destinationCard: { bin: 411111, reference } }
-  assert.deepEqual(await merchant.readNotification(body({}, cards), find), { is: 'notification', invoice, source: mapped, destination: mapped }) // oxfmt-ignore
+  assert.deepEqual(await merchant.readNotification(body({}, cards), find), {
+    is: 'notification',
+    invoice,
+    source: mapped,
+    destination: mapped,
+  })
   const verification = { ...invoice, kind: 'verification' as const }
   const told = await merchant.readNotification(body({}, { reference, sourceCard: { bin: 411111 } }), async () => verification)
   assert.deepEqual(told, { is: 'notification', invoice: verification, source: mapped })

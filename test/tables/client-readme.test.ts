@@ -8,9 +8,16 @@ import { openClient } from '../../client/client.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const text = (...path: string[]): string => readFileSync(join(root, ...path), 'utf8')
-const trimmed = (code: string): string => code.trim().split('\n').map((line) => line.trim()).join('\n') // oxfmt-ignore
+const trimmed = (code: string): string =>
+  code
+    .trim()
+    .split('\n')
+    .map((line) => line.trim())
+    .join('\n')
 
-const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts')).map((name) => text('examples', name)) // oxfmt-ignore
+const examples = readdirSync(join(root, 'examples'))
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => text('examples', name))
 const snippetsOf = (page: string): string[] => [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = '']) => trimmed(code))
 
 test('every snippet stands in an example, line by line', () => {

@@ -11,7 +11,10 @@ import { baseStrings } from '../../src/merchant/oauth.ts'
 import { controlHolds } from '../../src/merchant/control.ts'
 import { asked, holds, pairs, signedText, usual } from './oauth-request.ts'
 
-/** Checksums, signatures and bodies that were published, or that other clients made: client and gateway agree with all of them. */
+/**
+ * Checksums, signatures and bodies that were published, or that other clients made: client and
+ * gateway agree with all of them.
+ */
 
 const documented = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
 const library = 'D5F82EC1-8575-4482-AD89-97X6X0X20X22'
@@ -102,7 +105,11 @@ test('OAuth: texts are percent-encoded as published, and so are the texts that a
     ['client_orderid', 'hf-1'],
   ])
   // By name and then by value, both encoded: the hyphen is before the equals sign.
-  const sorted = baseString('https://gateway.example/x', [['a-b', '1'], ['a', '2'], ['a', '10']]) // oxfmt-ignore
+  const sorted = baseString('https://gateway.example/x', [
+    ['a-b', '1'],
+    ['a', '2'],
+    ['a', '10'],
+  ])
   assert.equal(decodeURIComponent(sorted.split('&')[2]!), 'a=10&a=2&a-b=1')
   const parameters = 'amount%3D1.00%26client_orderid%3Dhf-1%26oauth_consumer_key%3Dmerchant'
   assert.equal(sale, `POST&https%3A%2F%2Fgateway.example%2Fpaynet%2Fapi%2Fv4%2Fsale%2F123&${parameters}`)

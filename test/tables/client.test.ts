@@ -19,7 +19,7 @@ import { read } from './oauth-request.ts'
 const key = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
 const currency = fc.constantFrom(...currencyCodes.data.map(({ code }) => code))
 
-// ---- amounts -----------------------------------------------------------------------------------------------------------------------
+// ---- amounts ------------------------------------------------------------------------------------
 
 test('an amount is moved by the decimals of its currency: spelled and signed again it is the same, to the last unit', () => {
   fc.assert(
@@ -33,7 +33,7 @@ test('an amount is moved by the decimals of its currency: spelled and signed aga
   )
 })
 
-test('a text that the gateway does not take for an amount of the currency is not signed, and any other is signed as the gateway does', () => {
+test('a text that is no amount of the currency is not signed; any other is signed as the gateway does', () => {
   const text = fc.oneof(fc.stringMatching(/^[0-9]{0,12}\.?[0-9]{0,5}$/), fc.string())
   fc.assert(
     fc.property(text, currency, (amount, code) => {
@@ -60,7 +60,7 @@ test('an endpoint that counts hundredths has the amount times a hundred, whateve
     assert.deepEqual([minorUnits(amount, code), minorUnits(amount, code, 'hundredths')], [iso, times100])
 })
 
-// ---- forms -------------------------------------------------------------------------------------------------------------------------
+// ---- forms --------------------------------------------------------------------------------------
 
 const word = fc.oneof(
   fc.string({ unit: 'grapheme' }),
@@ -89,7 +89,7 @@ test('what cannot be decoded is no form, and whatever it is, reading it ends', (
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => Array.isArray(readPairs(text) ?? [])))
 })
 
-// ---- OAuth -------------------------------------------------------------------------------------------------------------------------
+// ---- OAuth --------------------------------------------------------------------------------------
 
 test('OAuth: whatever is sent, the gateway finds the signature right', () => {
   const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -105,7 +105,7 @@ test('OAuth: whatever is sent, the gateway finds the signature right', () => {
   )
 })
 
-// ---- what the gateway tells --------------------------------------------------------------------------------------------------------
+// ---- what the gateway tells ---------------------------------------------------------------------
 
 const said = (changes: Record<string, string> = {}): string => {
   const fields = { status: 'approved', client_orderid: 'a b', orderid: '1000001', type: 'sale', amount: '10.42', ...changes }
@@ -148,7 +148,8 @@ test('what is not signed with the key is not believed, nor a callback without an
 test('a callback or return whose digits were moved between the two ids is about another order, though its checksum holds', () => {
   // oxfmt-ignore
   const forged: readonly (readonly [orderid: string, clientOrderid: string])[] = [
-    ['100000', '1a b'], ['1', '000001a b'], ['1000001a', ' b'], ['', '1000001a b'],
+    ['100000', '1a b'], ['1', '000001a b'],
+    ['1000001a', ' b'], ['', '1000001a b'],
   ]
   const control = controlOf(['approved', '1000001', 'a b'], key)
   for (const [orderid, clientOrderid] of forged) {
@@ -165,10 +166,16 @@ test('a customer may come back before there is an outcome', () => {
   assert.equal(readReturn(said({ status: 'unknown' }), key, mine).is, 'not genuine')
 })
 
-// ---- what the cardholder has to do -------------------------------------------------------------------------------------------------
+// ---- what the cardholder has to do --------------------------------------------------------------
 
 test('each step has its form for the browser; one that is not known leads to the page of the gateway', () => {
-  const method = stepOf({ 'tds-status': 'MethodUrlFrame', 'tds-method-url-frame-3ds-server-trans-id': 'id', 'tds-method-url-frame-3ds-method-url': 'https://acs/method', html: '<p>', 'redirect-to': 'https://g/1' }) // oxfmt-ignore
+  const method = stepOf({
+    'tds-status': 'MethodUrlFrame',
+    'tds-method-url-frame-3ds-server-trans-id': 'id',
+    'tds-method-url-frame-3ds-method-url': 'https://acs/method',
+    html: '<p>',
+    'redirect-to': 'https://g/1',
+  })
   assert.ok(method?.is === 'method frame' && method.html === '<p>' && method.redirectTo === 'https://g/1')
   const { action, fields } = methodForm(method, 'https://shop/notify')
   assert.equal(action, 'https://acs/method')
@@ -179,7 +186,12 @@ test('each step has its form for the browser; one that is not known leads to the
   assert.ok(challenge?.is === 'challenge')
   assert.deepEqual(challengeForm(challenge), { action: 'https://acs/c', fields: { creq: 'e30' } })
 
-  const payer = stepOf({ 'tds-status': 'PaReqForm', 'tds-pareq-form-acs-url': 'https://acs/p', 'tds-pareq-form-pareq': 'eJw', 'tds-pareq-form-md': '7' }) // oxfmt-ignore
+  const payer = stepOf({
+    'tds-status': 'PaReqForm',
+    'tds-pareq-form-acs-url': 'https://acs/p',
+    'tds-pareq-form-pareq': 'eJw',
+    'tds-pareq-form-md': '7',
+  })
   assert.ok(payer?.is === 'payer authentication')
   assert.deepEqual(payerForm(payer, 'https://shop/term').fields, { PaReq: 'eJw', TermUrl: 'https://shop/term', MD: '7' })
 
@@ -187,7 +199,7 @@ test('each step has its form for the browser; one that is not known leads to the
   assert.equal(stepOf({ 'order-stage': 'sale_processing' }), undefined)
 })
 
-// ---- the keys ----------------------------------------------------------------------------------------------------------------------
+// ---- the keys -----------------------------------------------------------------------------------
 
 test('nothing that prints a client shows its keys', () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })

@@ -14,7 +14,7 @@ test('a control key that is made serves both APIs; one given by hand must be ran
   assert.ok(servesMobile(made))
   assert.equal(await keyComplaint(made, 'production'), undefined)
   // oxfmt-ignore
-  for (const [key, complaint, mobile] of [
+  const keys = [
     ['7C1A5D0E-93B4-4F62-8A7D-2E60B9C4F138',   undefined,                  true],
     ['7c1a5d0e93b44f628a7d2e60b9c4f138',       undefined,                  true],
     ['qV7-x2LmPz0RfYc9TgWbNe',                 undefined,                  false],
@@ -33,7 +33,8 @@ test('a control key that is made serves both APIs; one given by hand must be ran
     ['a key with a space in',                  /no spaces/,                false],
     ['schlüssel-0123456789',                   /printable ASCII/,          false],
     ['0123456789abcdef'.repeat(9),             /at most 128/,              false],
-  ] as const) {
+  ] as const
+  for (const [key, complaint, mobile] of keys) {
     assert.equal(servesMobile(secret(key)), mobile, key)
     const said = await keyComplaint(secret(key), 'production')
     if (complaint === undefined) assert.equal(said, undefined, key)

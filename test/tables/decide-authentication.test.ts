@@ -37,7 +37,7 @@ const orderWith = (order: Order, facts: Partial<Authentication>): Order => ({
 })
 const lease = { lease: 9n, leaseDueAt: now + 4_000 }
 
-test('ten seconds after its page began the method the gateway asks without it; before that it waits 30 minutes, and then declines', () => {
+test('a method that its page began has ten seconds; without one the gateway waits 30 minutes, and then declines', () => {
   const begun = decided(waiting, begin(waiting, described)!).order
   const transaction = head(begun)
   assert.deepEqual(
@@ -76,6 +76,7 @@ test('the ten seconds begin once the issuer could be asked: with what the browse
   const olderly = (order: Order) => orderWith(order, { version: '2.1.0' as const })
   // sale                                       the page says
   // begins
+  // oxfmt-ignore
   const rows = [
     [waiting,                                    described,                                          true],
     [waiting,                                    headers,                                            false],
@@ -87,7 +88,7 @@ test('the ten seconds begin once the issuer could be asked: with what the browse
     [sold({ accept: 'text/html' }),              headers,                                            false],
     [orderIn('authenticating'),                  described,                                          false],
     [orderIn('awaiting challenge'),              described,                                          false],
-  ] as const // oxfmt-ignore
+  ] as const
   for (const [i, [order, seen, begins]] of rows.entries())
     assert.equal(begin(order, seen as Partial<BrowserData>) !== undefined, begins, `row ${i}`)
   const event = begin(sold(sale), { ...described, screenWidth: '1400' })

@@ -8,7 +8,10 @@ import { statusOfState, type Attempt, type Order, type State, type Transaction }
 import { finalStatuses } from '../../src/spec/words.ts'
 import type { Authentication } from '../../src/three-d-secure/authentication.ts'
 
-/** Orders in every state and events of every name, read off the table of moves, so that a new row is checked by being there. */
+/**
+ * Orders in every state and events of every name, read off the table of moves, so that a new row is
+ * checked by being there.
+ */
 
 export const now = Date.UTC(2026, 5, 1)
 export const states = [...new Set(machine.flatMap(({ from, to }) => [from, to]))]
@@ -47,7 +50,10 @@ export const ofAuthentications: ReadonlySet<EventName> = new Set([
   'authenticated',
   'result missing',
 ])
-/** What happens to a reversal only, which is a transaction of its own beside the payment it takes back. */
+/**
+ * What happens to a reversal only, which is a transaction of its own beside the payment it takes
+ * back.
+ */
 const ofReversals: ReadonlySet<string> = new Set([
   'owed',
   'reversing',

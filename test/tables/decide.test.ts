@@ -177,7 +177,7 @@ test('an approval leaves no error behind and a decline no receipt', () => {
 })
 
 for (const on of ['answer lost', 'lease lost'] as const)
-  test(`after ${on} one reversal of the whole amount is owed, which may not go out before the time of the payment is over`, () => {
+  test(`after ${on} one reversal of the whole amount is owed, and waits until the time of the payment is over`, () => {
     const lost = decided(orderIn('authorising'), eventOf(on))
     assert.equal(statusOf(lost.order), 'unknown')
     const [, owed] = lost.order.transactions

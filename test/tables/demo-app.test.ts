@@ -57,8 +57,28 @@ test('tokens and cards are shown by their ends, what else is on a card not at al
   assert.equal(maskedPath(`/cards?accessToken=${token}&x=1`), '/cards?accessToken=0123…cdef&x=1')
 })
 
-const ask = (at: number, path: string, reply: unknown): Call => ({ at, from: 'app', to: 'gateway', method: 'POST', path, status: 200, reply, signed: [], times: 1 }) // oxfmt-ignore
-const noted = (at: number, path: string, more: Partial<JournalEntry> = {}): JournalEntry => ({ number: at, at: new Date(at).toISOString(), path, invoiceId: 'one', request: {}, status: 200, reply: {}, signed: [], ...more }) // oxfmt-ignore
+const ask = (at: number, path: string, reply: unknown): Call => ({
+  at,
+  from: 'app',
+  to: 'gateway',
+  method: 'POST',
+  path,
+  status: 200,
+  reply,
+  signed: [],
+  times: 1,
+})
+const noted = (at: number, path: string, more: Partial<JournalEntry> = {}): JournalEntry => ({
+  number: at,
+  at: new Date(at).toISOString(),
+  path,
+  invoiceId: 'one',
+  request: {},
+  status: 200,
+  reply: {},
+  signed: [],
+  ...more,
+})
 
 test('the calls are in the order of time, each once, with what the merchant signed; the same answer again is counted', () => {
   const signed = [{ name: 'session.signature', string: 'ab', parts: { a: 'a', b: 'b' }, signature: 'F0' }]
@@ -68,7 +88,12 @@ test('the calls are in the order of time, each once, with what the merchant sign
     ask(5, '/dapi/v1/sale/1/one/status', { state: 'PROCESSING' }),
     ask(6, '/dapi/v1/sale/1/one/status', { state: 'APPROVED' }),
   ]
-  const journal = [noted(7, '/sale/notification'), noted(4, '/sale/:invoiceId/check'), noted(2, '/transfer/initiate-sale', { signed }), noted(1, '/auth/request-access-token')] // oxfmt-ignore
+  const journal = [
+    noted(7, '/sale/notification'),
+    noted(4, '/sale/:invoiceId/check'),
+    noted(2, '/transfer/initiate-sale', { signed }),
+    noted(1, '/auth/request-access-token'),
+  ]
   const all = merged(own, journal)
   const lines = all.map((call) => `${call.at} ${call.from} ${call.path} ${resultOf(call)} ×${call.times}`)
   assert.deepEqual(lines, [
@@ -113,7 +138,10 @@ const transfer: Wish = {
   destination: { clientCardId: 'hers' },
 }
 
-/** Runs a transfer against these answers to status, one after the other; answers what was sent where, and what the screen was told. */
+/**
+ * Runs a transfer against these answers to status, one after the other; answers what was sent
+ * where, and what the screen was told.
+ */
 async function run(answers: Told[], choose: Screen['chooseFee']) {
   const sent: [url: string, body: unknown][] = []
   const seen: string[] = []
@@ -140,16 +168,24 @@ async function run(answers: Told[], choose: Screen['chooseFee']) {
   return { told, sent, seen, paths: sent.map(([url]) => url).filter((url) => !url.endsWith('/status')) }
 }
 
-const listing: Told = { state: 'TRANSFER_FEE_REQUEST', transferFeeList: [{ assignedId: 'cheap.one', commissionCentis: 50, currency: 'USD' }] } // oxfmt-ignore
+const listing: Told = {
+  state: 'TRANSFER_FEE_REQUEST',
+  transferFeeList: [{ assignedId: 'cheap.one', commissionCentis: 50, currency: 'USD' }],
+}
 
-test('a transfer: initiate with the digits that are known, perform, one completion by choice, the page opened once, to the end', async () => {
+test('a transfer: initiate with the known digits, perform, one choice, one completion, the page opened once', async () => {
   const redirect: Told = { state: 'REDIRECT_REQUEST', redirectUrl: 'page' }
   const answers = [{ state: 'PROCESSING' }, listing, listing, listing, redirect, redirect, { state: 'APPROVED' }]
   let offered = 0
   const { told, sent, seen, paths } = await run(answers, async (fees) => (offered++, fees[0]!.assignedId))
   assert.equal(told.state, 'APPROVED')
   assert.equal(offered, 1)
-  assert.deepEqual(paths, ['m/auth/request-access-token', 'm/transfer/initiate-transfer', 'g/transfer/7/one', 'g/transfer/7/one/cheap.one']) // oxfmt-ignore
+  assert.deepEqual(paths, [
+    'm/auth/request-access-token',
+    'm/transfer/initiate-transfer',
+    'g/transfer/7/one',
+    'g/transfer/7/one/cheap.one',
+  ])
   assert.equal(seen.filter((one) => one === 'page').length, 1)
   assert.equal(seen[0], 'rates 1 2')
   const [, initiation] = sent[1]!

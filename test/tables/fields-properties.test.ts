@@ -151,7 +151,7 @@ for (const [operation, fields] of Object.entries(tables)) {
       )
     })
 
-    test('of a value that is card or secret nothing stands in a refusal, and what is read of it is a Secret or its masked part', () => {
+    test('a refusal shows nothing of a card or secret value, which is read as a Secret or its masked part', () => {
       const guarded = names.filter((name) => fields[name]!.guard === 'card' || fields[name]!.guard === 'secret')
       if (guarded.length === 0) return
       const telling = fc.string({ unit: fc.constantFrom(...'0123456789ABCXYZ'.split('')), minLength: 5, maxLength: 30 })

@@ -36,9 +36,7 @@ const listed = (
   of: 'card' | 'bin' | 'email' | 'ip' | 'phone' | 'country' | 'card-country' | 'purpose',
   value: string,
   more: Partial<FilterRule> = {},
-) =>
-  // oxfmt-ignore
-  rule({ is, of }, { entries: new Set([comparable(of, value)!]), ...more })
+) => rule({ is, of }, { entries: new Set([comparable(of, value)!]), ...more })
 
 describe('lists', () => {
   // oxfmt-ignore

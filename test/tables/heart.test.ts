@@ -122,7 +122,7 @@ test('the loop may stand still for fourteen seconds: its heart beats on', async 
   await heart.stop()
 })
 
-test('a loop that stands still for fifteen seconds is beaten for no more: its process is ended, and sends nothing should it live on', async () => {
+test('a process whose loop stands still for fifteen seconds is ended, and sends nothing should it live on', async () => {
   const desk = openDesk()
   const { heart, pulse, ended } = await beside(desk)
   const hangsAt = desk.clock.monotonic() + 15_000

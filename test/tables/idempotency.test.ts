@@ -65,7 +65,10 @@ describe('requests of one batch by their keys', () => {
     const order = orderIn('new', {})
     const item: Submission = { is: 'accept', order, card, sealed: {} as never, digest: digestOf('a'), idempotencyKey: 'k' }
     const { answered, repeats } = judgeKeys([{ item, at: 0 }], [held('k', 'a', 'first', order.merchantId)], now)
-    assert.deepEqual(answered.map(([, answer]) => answer), [{ is: 'accepted', orderId: 7n, repeat: true }]) // oxfmt-ignore
+    assert.deepEqual(
+      answered.map(([, answer]) => answer),
+      [{ is: 'accepted', orderId: 7n, repeat: true }],
+    )
     assert.deepEqual(
       repeats.map(({ orderId, transactionNo, serialNumber }) => [orderId, transactionNo, serialNumber]),
       [[7n, 2, order.transactions[0]!.serialNumber]],

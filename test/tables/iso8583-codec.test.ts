@@ -91,7 +91,8 @@ test('a secondary bitmap is read when it names no field, and refused when it doe
   assert.equal(refused, 'field 128 is not in the table')
 })
 
-// The bounds of each field, by hand from docs/iso8583.md: the longest value, and values refused when packing and when reading.
+// The bounds of each field, by hand from docs/iso8583.md: the longest value, and values refused
+// when packing and when reading.
 // oxfmt-ignore
 const bounds: [field: keyof Fields, longest: string, tooLong: string, wrong: string][] = [
   [2,  '4'.repeat(19),  '4'.repeat(20),   '41111111x'],
@@ -206,8 +207,16 @@ test('times are UTC, to the second', () => {
 })
 
 test('replies and repeats have the types of docs/iso8583.md', () => {
-  // oxfmt-ignore
-  const replies = { 1804: '1814', 1200: '1210', 1201: '1210', 1100: '1110', 1101: '1110', 1220: '1230', 1420: '1430', 1421: '1430' }
+  const replies = {
+    1804: '1814',
+    1200: '1210',
+    1201: '1210',
+    1100: '1110',
+    1101: '1110',
+    1220: '1230',
+    1420: '1430',
+    1421: '1430',
+  }
   for (const [type, reply] of Object.entries(replies)) assert.equal(replyTypeOf(type), reply)
   assert.deepEqual(['1200', '1100', '1420', '1201'].map(repeatTypeOf), ['1201', '1101', '1421', '1201'])
 })

@@ -170,7 +170,10 @@ const echo: Fields = {
 }
 const known: ProcessorData = { rrn: '000000000017', terminalId: 'TERM1' }
 
-/** One line a case: the type of the reply, its fields besides those it repeats, what it means, and with which text or reason. */
+/**
+ * One line a case: the type of the reply, its fields besides those it repeats, what it means, and
+ * with which text or reason.
+ */
 function outcome(
   type: string,
   fields: Fields,
@@ -289,7 +292,7 @@ const dates: readonly (readonly [sent: number, field7: string | undefined, proce
   [Date.UTC(2026, 0, 2, 3, 4, 5),      undefined,             undefined],
 ]
 
-test('when a payment was processed is what the acquirer says in field 7, in the year that is nearest; else it is not known', () => {
+test('a payment was processed when field 7 of the acquirer says, in the nearest year; without it that is unknown', () => {
   for (const [startedAt, field7, processed] of dates) {
     const request = authorisationRequest(gate, { ...ask, startedAt })
     for (const actionCode of ['000', '116']) {

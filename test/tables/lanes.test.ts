@@ -253,7 +253,7 @@ test('a merchant has so many calls at once over all his origins, which take turn
   assert.equal(l.size(), 1)
 })
 
-test('of origins that failed so many are remembered of a merchant, the oldest forgotten first, and none of another for them', () => {
+test('a limited number of failed origins is remembered of each merchant, and the oldest forgotten first', () => {
   const l = lanes({ maxLanes: 12, lanesOfMerchant: 10, breakAfter: 1, firstPauseMs: 100 })
   const fail = (merchantId: bigint, origin: string) => {
     assert.ok(l.all.put(merchantId, origin, 'bad'))

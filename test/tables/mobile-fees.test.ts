@@ -33,7 +33,8 @@ describe('a commission is the fixed sum and the share of the amount, a half roun
 test('hundredths are those of the unit, whatever the currency', () => {
   // oxfmt-ignore
   const cases: readonly (readonly [string, number, bigint | undefined])[] = [
-    ['USD', 345, 345n], ['JPY', 300, 3n], ['JPY', 345, undefined], ['KWD', 345, 3_450n],
+    ['USD', 345, 345n], ['JPY', 300, 3n],
+    ['JPY', 345, undefined], ['KWD', 345, 3_450n],
   ]
   for (const [currency, centis, minor] of cases) {
     assert.equal(minorOfCentis(centis, currency), minor)

@@ -11,7 +11,10 @@ import { mobileOperationNames, mobileRow, type MobileOperation } from '../../src
 import { saleRequest, statusRequest, transferRequest, verificationRequest } from '../../src/spec/mobile/requests.ts'
 import { finder, misfitsBy, type OpenApi } from './openapi.ts'
 
-/** The reference of the mobile API: pages are compared in reference.test.ts, here is what they and the OpenAPI documents say. */
+/**
+ * The reference of the mobile API: pages are compared in reference.test.ts, here is what they and
+ * the OpenAPI documents say.
+ */
 
 interface Operation {
   operationId: string
@@ -46,7 +49,6 @@ for (const name of mobileOperationNames)
       [request, example.request],
       [answer, example.answer],
     ] as const)
-      // oxfmt-ignore
       for (const [path, { is, need }] of Object.entries(table)) {
         const value = valueAt(whole, path)
         assert.ok(value === undefined ? need !== 'mandatory' : is.fits(value), `${path} of the example`)
@@ -72,7 +74,6 @@ for (const name of mobileOperationNames)
       [request, example.request, requestSchema(name)],
       [answer, example.answer, answerSchema(name)],
     ] as const)
-      // oxfmt-ignore
       for (const [path, { need }] of Object.entries(table))
         if (['mandatory', 'card', 'to card'].includes(need)) {
           const less = without(whole, path)
@@ -166,12 +167,18 @@ test('OpenAPI: each operation is in the document of its side, under its name', (
       mobileOperationNames.filter((name) => mobileRow(name).side === side),
     )
   }
-  assert.deepEqual(documents.merchant.paths['/auth/request-access-token']!.get!.parameters.map(({ name }) => name), ['consumer', 'email']) // oxfmt-ignore
+  assert.deepEqual(
+    documents.merchant.paths['/auth/request-access-token']!.get!.parameters.map(({ name }) => name),
+    ['consumer', 'email'],
+  )
 })
 
 test('the service serves what the reference says, by these paths', () => {
   const routes = mobileRoutes('', {} as MobileWorld, { begin: () => {}, waitingOf: () => 0 })
-  const paths = mobileOperationNames.map(mobileRow).filter(({ side }) => side === 'service').map(({ path }) => `POST ${path}`) // oxfmt-ignore
+  const paths = mobileOperationNames
+    .map(mobileRow)
+    .filter(({ side }) => side === 'service')
+    .map(({ path }) => `POST ${path}`)
   assert.deepEqual(
     routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`).toSorted(),
     paths.toSorted(),

@@ -16,7 +16,10 @@ import {
   type Parts,
 } from '../../simulators/merchant-server/signatures.ts'
 
-/** Signatures of the mobile API, made and verified by service, merchant's server and the merchants' client, each with code of its own. */
+/**
+ * Signatures of the mobile API, made and verified by service, merchant's server and the merchants'
+ * client, each with code of its own.
+ */
 
 const controlKey = secret('B17F59B4-A7DC-41B4-8FF9-37D986B43D20')
 const key = signatureKey(controlKey)!

@@ -50,7 +50,7 @@ test('the base string of a request without most parameters is the published one'
   assert.equal(alone, decodeURIComponent(parameters))
 })
 
-test('parameters are sorted by name and then by value, both encoded; what is given twice is signed twice, and space around it too', () => {
+test('parameters are sorted by encoded name, then value; one given twice is signed twice, with the space around it', () => {
   // By `name=value` as one text `a-b` would come first: the hyphen is before the equals sign.
   assert.equal(normalisedOf(['a-b', '1'], ['a', '2']), 'a=2&a-b=1')
   assert.equal(normalisedOf(['a', '2'], ['a', '10'], ['a', '2']), 'a=10&a=2&a=2')
@@ -89,7 +89,7 @@ const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const signed = (text: string, key = pair.privateKey) => sign('sha256', Buffer.from(text), key).toString('base64')
 const local = ['http://127.0.0.1:8080/gateway/api/v4/create-card-ref/1', 'http://localhost:8080/gateway/api/v4/create-card-ref/1']
 
-test('a signature over the base string with any public name of the gateway holds, and so does one over the parameters alone', () => {
+test('a signature holds over the base string with any public name of the gateway, and over the parameters alone', () => {
   const texts = baseStrings(asked({ urls: local }))
   assert.equal(texts.length, 3)
   for (const text of texts) {

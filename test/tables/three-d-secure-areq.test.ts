@@ -8,7 +8,10 @@ import type { Authentication, BrowserData, Version } from '../../src/three-d-sec
 import { writeMessage } from '../../src/three-d-secure/codec.ts'
 import { now, orderIn, registryWithGate } from './decide-orders.ts'
 
-/** The request to the issuer carries what is known of the cardholder, and can be written whatever a merchant or an app said of him. */
+/**
+ * The request to the issuer carries what is known of the cardholder, and can be written whatever a
+ * merchant or an app said of him.
+ */
 
 const gate = registryWithGate(true).gate(7n)!
 const page = 'https://pay.example/gateway/3ds/x'

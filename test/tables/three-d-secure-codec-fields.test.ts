@@ -23,16 +23,19 @@ test('a message with every field is read as it was written, in both versions', (
   }
 })
 
-// Names that must be there whatever else is said; what stands after the bar depends on the values of the good message.
+// Names that must be there whatever else is said; what stands after the bar depends on the values
+// of the good message.
 const required: [type: MessageType, always: string, here: string, only220?: string][] = [
   ['PReq', 'threeDSServerTransID threeDSServerRefNumber', ''],
   ['PRes', 'threeDSServerTransID dsTransID dsStartProtocolVersion dsEndProtocolVersion', ''],
   [
     'AReq',
-    'messageCategory deviceChannel threeDSServerTransID threeDSServerRefNumber threeDSServerURL threeDSRequestorID threeDSRequestorName ' +
-      'threeDSRequestorURL threeDSRequestorAuthenticationInd threeDSCompInd acctNumber notificationURL browserAcceptHeader browserUserAgent browserLanguage',
-    'acquirerBIN acquirerMerchantID mcc merchantCountryCode merchantName purchaseAmount purchaseCurrency purchaseExponent purchaseDate ' +
-      'browserJavaEnabled browserColorDepth browserScreenHeight browserScreenWidth browserTZ billAddrCountry shipAddrCountry',
+    'messageCategory deviceChannel threeDSServerTransID threeDSServerRefNumber threeDSServerURL threeDSRequestorID ' +
+      'threeDSRequestorName threeDSRequestorURL threeDSRequestorAuthenticationInd threeDSCompInd acctNumber notificationURL ' +
+      'browserAcceptHeader browserUserAgent browserLanguage',
+    'acquirerBIN acquirerMerchantID mcc merchantCountryCode merchantName purchaseAmount purchaseCurrency purchaseExponent ' +
+      'purchaseDate browserJavaEnabled browserColorDepth browserScreenHeight browserScreenWidth browserTZ ' +
+      'billAddrCountry shipAddrCountry',
     'browserJavascriptEnabled payTokenSource whiteListStatusSource',
   ],
   [

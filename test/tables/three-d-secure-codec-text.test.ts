@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-// oxfmt-ignore
-import { assert as check, boolean, constantFrom, dictionary, integer, jsonValue, property, record, string, subarray, tuple, uuid, type Arbitrary } from 'fast-check'
+import fc, { type Arbitrary } from 'fast-check'
 import {
   describeMessage,
   erroAbout,
@@ -135,7 +134,14 @@ test('a refusal tells type and ids of the message where they are certain, and on
 test('an Erro about a message that cannot be used can be written and read, whatever the message was', () => {
   const extensions = Array.from({ length: 10 }, () => ({ name: 'x', id: 'A'.repeat(64), criticalityIndicator: true, data: {} }))
   const many = Array.from({ length: 400 }, (_, i) => `"name${i}":1,"name${i}":2`).join(',')
-  const texts = ['', '{}', cresAnd('"transStatus":"N"'), cresAnd('"":1,"":2'), cresAnd(many), JSON.stringify(changed(good('CRes', '2.2.0'), 'messageExtension', extensions))] // oxfmt-ignore
+  const texts = [
+    '',
+    '{}',
+    cresAnd('"transStatus":"N"'),
+    cresAnd('"":1,"":2'),
+    cresAnd(many),
+    JSON.stringify(changed(good('CRes', '2.2.0'), 'messageExtension', extensions)),
+  ]
   for (const text of texts) {
     const written = writeMessage(erroAbout(refused(text, 'CRes'), '2.1.0'))
     assert.equal(heard(written, 'Erro'), 'ok', text)
@@ -183,8 +189,12 @@ test('a message is described without card data, proofs and persons', () => {
   assert.equal(areq['purchaseAmount'], '1050')
   assert.equal(areq['payTokenInd'], true)
   assert.deepEqual(areq['messageExtension'], [{ name: 'score', id: 'A000000658-1', criticalityIndicator: false, data: '***' }])
-  for (const hidden of ['4000000000002011', '3912', 'aaaaaaaaaaaa', 'LOVELACE', 'ada@', '2071234567', 'Dorset', 'rue X', '2001:db8', 'Mozilla', 'customer 7'])
-    assert.ok(!printed.includes(hidden), hidden) // oxfmt-ignore
+  // oxfmt-ignore
+  const secrets = [
+    '4000000000002011', '3912', 'aaaaaaaaaaaa', 'LOVELACE', 'ada@', '2071234567',
+    'Dorset', 'rue X', '2001:db8', 'Mozilla', 'customer 7',
+  ]
+  for (const hidden of secrets) assert.ok(!printed.includes(hidden), hidden)
   for (const type of ['ARes', 'RReq'] as const) {
     assert.equal(described(type)['authenticationValue'], '***')
     assert.equal(described(type)['transStatus'], 'Y')
@@ -228,31 +238,32 @@ test('a parameter is base64url without padding; blanks, padding and the other al
     ['7aCA',                     undefined],
   ]
   for (const [param, text] of rows) assert.equal(decodeParam(param), text, JSON.stringify(param))
-  check(property(string({ unit: 'binary' }), (text) => assert.equal(decodeParam(encodeParam(text)), text)))
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => assert.equal(decodeParam(encodeParam(text)), text)))
 })
 
-/** Characters that JSON escapes, that take several bytes, and that mean something to whoever counts braces. */
+/** Characters that JSON escapes, that take several bytes, or that mislead a counter of braces. */
 const units = ['a', 'Z', '0', ' ', 'ü', '漢', '😀', '"', '\\', '<', '&', "'", '{', '}', '[', ']', ':', ',', '/']
-const words = (max: number) => string({ unit: constantFrom(...units), maxLength: max - 1 }).map((t) => `x${t}`)
+const words = (max: number) => fc.string({ unit: fc.constantFrom(...units), maxLength: max - 1 }).map((t) => `x${t}`)
 const digits = (minLength: number, maxLength: number) =>
-  string({ unit: constantFrom('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'), minLength, maxLength })
+  fc.string({ unit: fc.constantFrom('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'), minLength, maxLength })
 
 const isOurs = (json: string): boolean => !/"(__proto__|constructor|prototype)":/.test(json)
 /** JSON has no negative zero that survives. */
-const inner: Arbitrary<unknown> = dictionary(words(8), jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
+const inner: Arbitrary<unknown> = fc
+  .dictionary(words(8), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
   .map((value) => JSON.stringify(value))
   .filter(isOurs)
   .map((json) => JSON.parse(json) as unknown)
 
-const variations: Arbitrary<Fields> = record({
-  threeDSServerTransID: uuid(),
+const variations: Arbitrary<Fields> = fc.record({
+  threeDSServerTransID: fc.uuid(),
   acctNumber: digits(13, 19),
   purchaseAmount: digits(1, 48),
   merchantName: words(40),
   browserUserAgent: words(100),
-  mobilePhone: record({ cc: digits(1, 3), subscriber: digits(1, 15) }, { noNullPrototype: true }),
-  browserJavaEnabled: boolean(),
-  messageExtension: tuple(inner).map(([data]) => [{ name: 'x', id: 'y', criticalityIndicator: false, data }]),
+  mobilePhone: fc.record({ cc: digits(1, 3), subscriber: digits(1, 15) }, { noNullPrototype: true }),
+  browserJavaEnabled: fc.boolean(),
+  messageExtension: fc.tuple(inner).map(([data]) => [{ name: 'x', id: 'y', criticalityIndicator: false, data }]),
 })
 const optional = [
   'email',
@@ -267,9 +278,9 @@ const optional = [
 ]
 
 test('what is written is read as it was, for any message', () => {
-  const version = constantFrom('2.1.0' as const, '2.2.0' as const)
-  check(
-    property(version, variations, subarray(optional), (messageVersion, varied, left) => {
+  const version = fc.constantFrom('2.1.0' as const, '2.2.0' as const)
+  fc.assert(
+    fc.property(version, variations, fc.subarray(optional), (messageVersion, varied, left) => {
       const message = left.reduce((all, name) => changed(all, name, undefined), { ...good('AReq', messageVersion), ...varied })
       const read = readMessage(writeMessage(message as unknown as Message), { types: ['AReq'], version: messageVersion })
       assert.deepEqual(read, { is: 'message', message })
@@ -283,26 +294,30 @@ test('reading any text or damaged message ends in a message or a refusal that ca
     if (read.is === 'unusable') writeMessage(erroAbout(read, '2.2.0'))
     else describeMessage(read.message)
   }
-  check(property(string({ unit: 'binary' }), tell))
-  check(property(jsonValue(), constantFrom(...types), (value, messageType) => tell(JSON.stringify({ ...Object(value), messageType, messageVersion: '2.1.0' })))) // oxfmt-ignore
-  const anyValue = property(constantFrom(...types), integer({ min: 0 }), jsonValue(), (type, nth, value) => {
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), tell))
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(...types), (value, messageType) =>
+      tell(JSON.stringify({ ...Object(value), messageType, messageVersion: '2.1.0' })),
+    ),
+  )
+  const anyValue = fc.property(fc.constantFrom(...types), fc.integer({ min: 0 }), fc.jsonValue(), (type, nth, value) => {
     const message = good(type, '2.2.0')
     const names = Object.keys(message)
     tell(JSON.stringify({ ...message, [names[nth % names.length]!]: value }))
   })
-  check(anyValue, { numRuns: 1_000 })
-  const damaged = property(constantFrom(...types), integer(), (type, seed) => {
+  fc.assert(anyValue, { numRuns: 1_000 })
+  const damaged = fc.property(fc.constantFrom(...types), fc.integer(), (type, seed) => {
     const bytes = mutator(seed)(Buffer.from(JSON.stringify(good(type, '2.1.0'))))
     tell(bytes.toString('utf8'))
     decodeParam(bytes.toString('latin1'))
   })
-  check(damaged, { numRuns: 1_000 })
+  fc.assert(damaged, { numRuns: 1_000 })
 })
 
 test('a member that is there again is 204 whatever is in the text, and no text without one is', () => {
-  const name = constantFrom('a', 'b', 'c', '"', '\\', 'a"', '\\"', '{', ':', '[,', '\u0000', '漢')
-  check(
-    property(dictionary(name, jsonValue({ maxDepth: 2 }), { minKeys: 1 }), integer({ min: 0 }), (members, nth) => {
+  const name = fc.constantFrom('a', 'b', 'c', '"', '\\', 'a"', '\\"', '{', ':', '[,', '\u0000', '漢')
+  fc.assert(
+    fc.property(fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { minKeys: 1 }), fc.integer({ min: 0 }), (members, nth) => {
       const pairs = Object.entries(members).map(([key, value]) => `${JSON.stringify(key)} :${JSON.stringify(value)}`)
       const once = heard(cresAnd(pairs.join(' , ')), 'CRes')
       const twice = heard(cresAnd([...pairs, pairs[nth % pairs.length]!].join(' , ')), 'CRes')

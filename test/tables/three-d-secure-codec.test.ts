@@ -61,31 +61,37 @@ test('what ARes must carry depends on its status, and on what AReq asked for', (
     )
   const ask = (challengeIndicator: string): Wanted['asked'] => ({ challengeIndicator })
   const other: Wanted['asked'] = { messageCategory: '02' }
-  // oxfmt-ignore
   for (const version of ['2.1.0', '2.2.0'] as const) {
-    //             status  carries     AReq        answer
-    wants(version, 'Y',    {},         undefined,  '201 authenticationValue')
-    wants(version, 'Y',    proof,      undefined,  'ok')
-    wants(version, 'Y',    {},         other,      'ok')
-    wants(version, 'A',    {},         undefined,  '201 authenticationValue')
-    wants(version, 'A',    proof,      undefined,  'ok')
-    wants(version, 'N',    {},         undefined,  '201 transStatusReason')
-    wants(version, 'N',    why,        undefined,  'ok')
-    wants(version, 'N',    {},         other,      'ok')
-    wants(version, 'R',    {},         undefined,  '201 transStatusReason')
-    wants(version, 'R',    why,        undefined,  'ok')
-    wants(version, 'U',    {},         undefined,  '201 transStatusReason')
-    wants(version, 'U',    why,        undefined,  'ok')
-    wants(version, 'C',    {},         undefined,  '201 acsURL,acsChallengeMandated,authenticationType')
-    wants(version, 'C',    challenge,  undefined,  'ok')
-    wants(version, 'C',    challenge,  ask('04'),  'ok')
-    wants(version, 'C',    challenge,  ask('06'),  '203 transStatus')
-    wants(version, 'C',    { ...challenge, acsURL: 'javascript:alert(1)' }, undefined, '203 acsURL')
-    wants(version, 'D',    challenge,  undefined,  '203 transStatus')
-    wants(version, 'I',    {},         undefined,  '203 transStatus')
+    // oxfmt-ignore
+    {
+      //             status  carries     AReq        answer
+      wants(version, 'Y',    {},         undefined,  '201 authenticationValue')
+      wants(version, 'Y',    proof,      undefined,  'ok')
+      wants(version, 'Y',    {},         other,      'ok')
+      wants(version, 'A',    {},         undefined,  '201 authenticationValue')
+      wants(version, 'A',    proof,      undefined,  'ok')
+      wants(version, 'N',    {},         undefined,  '201 transStatusReason')
+      wants(version, 'N',    why,        undefined,  'ok')
+      wants(version, 'N',    {},         other,      'ok')
+      wants(version, 'R',    {},         undefined,  '201 transStatusReason')
+      wants(version, 'R',    why,        undefined,  'ok')
+      wants(version, 'U',    {},         undefined,  '201 transStatusReason')
+      wants(version, 'U',    why,        undefined,  'ok')
+      wants(version, 'C',    {},         undefined,  '201 acsURL,acsChallengeMandated,authenticationType')
+      wants(version, 'C',    challenge,  undefined,  'ok')
+      wants(version, 'C',    challenge,  ask('04'),  'ok')
+      wants(version, 'C',    challenge,  ask('06'),  '203 transStatus')
+      wants(version, 'C',    { ...challenge, acsURL: 'javascript:alert(1)' }, undefined, '203 acsURL')
+      wants(version, 'D',    challenge,  undefined,  '203 transStatus')
+      wants(version, 'I',    {},         undefined,  '203 transStatus')
+    }
   }
   // oxfmt-ignore
-  for (const [asked, expected] of [['01', '203 transStatus'], ['04', '203 transStatus'], ['05', 'ok'], ['06', 'ok'], ['07', 'ok'], ['08', '203 transStatus'], ['82', '203 transStatus']] as const) {
+  const indicators = [
+    ['01', '203 transStatus'], ['04', '203 transStatus'], ['05', 'ok'], ['06', 'ok'],
+    ['07', 'ok'], ['08', '203 transStatus'], ['82', '203 transStatus'],
+  ] as const
+  for (const [asked, expected] of indicators) {
     wants('2.2.0', 'I', {}, ask(asked), expected)
     wants('2.1.0', 'I', {}, ask(asked), '203 transStatus')
   }

@@ -38,7 +38,10 @@ const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', 
 const unescaped = (text: string) =>
   text.replace(/&(?:#(\d+)|\w+);/g, (all, code?: string) => (code ? String.fromCharCode(Number(code)) : (entities[all] ?? all)))
 
-/** The tags of a page as a browser finds them: an attribute ends at the next double quote, a tag at the next > outside of quotes. */
+/**
+ * The tags of a page as a browser finds them: an attribute ends at the next double quote, a tag at
+ * the next > outside of quotes.
+ */
 const tagsOf = (page: string): { name: string; attributes: Map<string, string> }[] =>
   [...page.matchAll(/<([a-z]+)((?:[^>"]|"[^"]*")*)>/g)].map(([, name = '', rest = '']) => ({
     name,
@@ -56,7 +59,7 @@ const fieldsOf = (page: string) =>
     .filter(({ name }) => name === 'input')
     .map(({ attributes }) => [attributes.get('name'), attributes.get('value')])
 
-test('the method frame posts threeDSMethodData into a hidden frame, and links to the hosted page wherever its script may not run', () => {
+test('the method frame posts threeDSMethodData into a hidden frame, and links to the hosted page without scripts', () => {
   const { threeDSMethodData, html } = methodFrame(method)
   assert.deepEqual(decoded(threeDSMethodData), {
     threeDSServerTransID: transId,

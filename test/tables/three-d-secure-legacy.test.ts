@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inflateSync } from 'node:zlib'
-// oxfmt-ignore
 import { assert as check, property, string } from 'fast-check'
 import * as issuer from '../../simulators/three-d-secure/legacy.ts'
 import { legacyMoment, readLegacyMoment } from '../../src/spec/three-d-secure/legacy.ts'
@@ -38,8 +37,9 @@ test('VEReq and PAReq are written in the order of their tables, with what is abs
   )
   assert.equal(
     writePareq('m1', purchase),
-    `${head}<PAReq><version>1.0.2</version><Merchant><acqBIN>412345</acqBIN><merID>SHOP-77</merID><name>Fish &amp; Chips &lt;Ltd&gt;</name>` +
-      `<country>826</country><url>https://shop.test/?a=1&amp;b=2</url></Merchant><Purchase><xid>${asked.xid}</xid><date>20240517 12:00:00</date>` +
+    `${head}<PAReq><version>1.0.2</version><Merchant><acqBIN>412345</acqBIN><merID>SHOP-77</merID>` +
+      `<name>Fish &amp; Chips &lt;Ltd&gt;</name><country>826</country><url>https://shop.test/?a=1&amp;b=2</url></Merchant>` +
+      `<Purchase><xid>${asked.xid}</xid><date>20240517 12:00:00</date>` +
       `<amount>1234.56 EUR</amount><purchAmount>123456</purchAmount><currency>978</currency><exponent>2</exponent></Purchase>` +
       `<CH><acctID>alias-1</acctID><expiry>2712</expiry></CH></PAReq></Message></ThreeDSecure>`,
   )
@@ -98,6 +98,7 @@ const asking = { messageId: 'm1', loopbackHttp: true }
 const answer = (text: string, wanted = asking): string => Object.values(readVeres(text, wanted)).join(' | ')
 
 test('a VERes says whether the issuer can authenticate, and where', () => {
+  // oxfmt-ignore
   const rows: [string, string][] = [
     [enrolled('https://acs.test/pareq?x=1&amp;y=2'), 'enrolled | a1 | https://acs.test/pareq?x=1&y=2'],
     [enrolled('http://localhost:8080/pareq'), 'enrolled | a1 | http://localhost:8080/pareq'],
@@ -126,7 +127,7 @@ test('a VERes says whether the issuer can authenticate, and where', () => {
     ['<html/>', 'unusable | 1 | the root element is not ThreeDSecure'],
     ['<!DOCTYPE html>', 'unusable | 1 | a document type or entity'],
     ['', 'unusable | 1 | cut off, or no element at all'],
-  ] // oxfmt-ignore
+  ]
   for (const [text, says] of rows) assert.equal(answer(text), says, text)
   assert.equal(answer(enrolled('http://localhost:8080/pareq'), { ...asking, loopbackHttp: false }), 'unusable | 5 | url')
 })

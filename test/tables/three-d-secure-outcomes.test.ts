@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import type { AuthenticationPolicy } from '../../src/merchant/merchant.ts'
 import { defaultEci, judge, safePolicy, type Ending } from '../../src/three-d-secure/interpret.ts'
 
-/** The outcome table, written by hand from the specification: what each end of an authentication leads to, by the safe policy and by one that takes every risk. */
+/**
+ * The outcome table, written by hand from the specification: what each end of an authentication
+ * leads to, by the safe policy and by one that takes every risk.
+ */
 
 const bold: AuthenticationPolicy = {
   attempted: 'authorise',

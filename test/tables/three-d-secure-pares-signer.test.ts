@@ -20,7 +20,10 @@ const [network, other] = await Promise.all([makeNetwork('Tern'), makeNetwork('He
 const { root, intermediate, issuer } = network
 const xml = paresXml()
 
-/** What becomes of a PARes that `by` signed, with these certificates, for a card of the network of these roots. */
+/**
+ * What becomes of a PARes that `by` signed, with these certificates, for a card of the network of
+ * these roots.
+ */
 function heard(by: Party, certificates: readonly string[], roots: readonly Party[] = [root]): string {
   const signed = documentOf(xml + signatureOf(xml, { key: by.key, certificates }))
   const verdict = verifyPares(pack(signed), { ...asked, roots: roots.map((one) => one.pem) })
@@ -126,7 +129,7 @@ function checksOf(by: Party, certificates: readonly string[], roots: readonly Pa
   return pieces.reduce((sum, [unit, count]) => sum + (unit === 'signatures' ? count : 0), 0)
 }
 
-test('each certificate is looked at once, however many ways there are among them, and no PARes costs more than seventeen checks of a signature', async () => {
+test('each certificate is checked once, by whatever path, and no PARes costs more than seventeen signature checks', async () => {
   assert.equal(checksOf(issuer, textsOf(issuer, intermediate, root)), 3)
   // Seven of one name and one key, each of which may have issued each other: 8,659 ways.
   const ring = await makeParty('ring', { isAuthority: true })
@@ -155,7 +158,10 @@ function renumbered(party: Party, number: number): string {
   return resigned(changed, party, 'sha256')
 }
 
-/** The certificate with another signature algorithm (last byte of its PKCS #1 identifier), signed again by its issuer. */
+/**
+ * The certificate with another signature algorithm (last byte of its PKCS #1 identifier), signed
+ * again by its issuer.
+ */
 function relabel(party: Party, by: Party, from: string, to: string, hash: string): string {
   const identifier = (last: string) => `2a864886f70d0101${last}`
   const hex = Buffer.from(party.text, 'base64').toString('hex').replaceAll(identifier(from), identifier(to))
@@ -165,7 +171,8 @@ function relabel(party: Party, by: Party, from: string, to: string, hash: string
 /** The same certificate, whose signature was that of something else, signed again. */
 function resigned(hex: string, by: Party, hash: string): string {
   const der = Buffer.from(hex, 'hex')
-  // SEQUENCE { tbsCertificate SEQUENCE, … BIT STRING }: both lengths take two bytes, and the signature is at the end.
+  // SEQUENCE { tbsCertificate SEQUENCE, … BIT STRING }: both lengths take two bytes, and the
+  // signature is at the end.
   const tbs = der.subarray(4, 8 + der.readUInt16BE(6))
   const signature = sign(`RSA-${hash}`, tbs, by.key)
   signature.copy(der, der.length - signature.length)

@@ -62,9 +62,16 @@ test('what the issuer signed is what comes out, in both hashes', () => {
   assert.deepEqual(judge(signed({ status: 'N' })), { is: 'verified', status: 'N', time, paresId: 'PARes-9' })
 })
 
-test('what real issuers do differently is understood: blanks, prefixes, line ends, a written-out transform, certificates in any order', () => {
+test('what real issuers do differently is understood: blanks, prefixes, line ends, transforms, order of certificates', () => {
   const pretty = good.replaceAll('><', '>\n  <')
-  const orders = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2], [0, 1], [1, 0]].map((order) => order.map((i) => certificates[i]!)) // oxfmt-ignore
+  const orders = [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+    [1, 0, 2],
+    [0, 1],
+    [1, 0],
+  ].map((order) => order.map((i) => certificates[i]!))
   const accepted = [
     ...orders.map((order) => signed({}, { certificates: order })),
     signed({}, { certificates: [...certificates, ...certificates] }),
@@ -123,7 +130,8 @@ test('the way through a browser may add line breaks, lose pluses and padding, an
     document,
   ]
   for (const way of damaged) assert.equal(verifyPares(way, expected).is, 'refused', way)
-  // Not at the very end: bits of the padding say nothing, and what stands behind the checksum is not read.
+  // Not at the very end: bits of the padding say nothing, and what stands behind the checksum is
+  // not read.
   for (let at = 10; at < param.length - 12; at += 97) {
     const other = param[at] === 'A' ? 'B' : 'A'
     assert.equal(verifyPares(param.slice(0, at) + other + param.slice(at + 1), expected).is, 'refused', String(at))

@@ -8,7 +8,10 @@ import { drive, follow, resume, type Deciding, type Work } from '../../src/order
 import { finalStatuses } from '../../src/spec/words.ts'
 import { eventOf, frozen, now, openAttempt, orderIn, registryWithGate } from './decide-orders.ts'
 
-/** Random lives of a transfer, through everything that decides about it, beside an acquirer that knows what really moved. */
+/**
+ * Random lives of a transfer, through everything that decides about it, beside an acquirer that
+ * knows what really moved.
+ */
 
 const amount = 1000n
 const commission = 35n
@@ -61,7 +64,15 @@ class Life {
 
   run(one: Command): void {
     this.#at += 60_000
-    const work: Work = { before: this.order, after: this.order, rows: [], deliveries: [], eraseCvv2: false, card: undefined, entries: [] } // oxfmt-ignore
+    const work: Work = {
+      before: this.order,
+      after: this.order,
+      rows: [],
+      deliveries: [],
+      eraseCvv2: false,
+      card: undefined,
+      entries: [],
+    }
     const of = (step: Transaction['step']) => this.order.transactions.find((t) => t.step === step)
     if (one.do === 'gone') this.#gateOn = one.gate
     else if (one.do === 'ask') {
@@ -169,7 +180,7 @@ function agree(order: Order, booked: ReadonlySet<number>): void {
   assert.equal(errorCode === undefined, approved, 'what failed has a reason')
 }
 
-test('whatever becomes of debit, credit and reversals: a transfer moves all of its money or none, and nobody gets it back while it may have been paid out', () => {
+test('a transfer moves all of its money or none, and nobody gets it back while it may have been paid out', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(fc.array(command, { minLength: 1, maxLength: 25 }), (commands) => {

@@ -28,9 +28,20 @@ test('a turn takes as much as its budget, and the rest waits for its end, in the
   const done: Piece[] = []
   const four = Array.from({ length: 4 }, (): Piece => ['signatures', 3])
   const first = turns.run(work(four, done))
-  const second = turns.run(work([['signatures', 2], ['signatures', 8]], done)) // oxfmt-ignore
+  const second = turns.run(
+    work(
+      [
+        ['signatures', 2],
+        ['signatures', 8],
+      ],
+      done,
+    ),
+  )
   await settle()
-  assert.deepEqual(done.map(([, count]) => count), [3, 3, 2]) // oxfmt-ignore
+  assert.deepEqual(
+    done.map(([, count]) => count),
+    [3, 3, 2],
+  )
   const seen = []
   while (ends.length > 0) {
     ends.shift()!()
@@ -48,7 +59,12 @@ test('a turn takes as much as its budget, and the rest waits for its end, in the
 
 test('units do not stand in each other’s way, and what fits one turn never waits', async () => {
   const { turns, ends } = openByHand()
-  const all: Piece[] = [['bytes', turnBudget.bytes], ['pairs', turnBudget.pairs], ['nodes', turnBudget.nodes], ['signatures', turnBudget.signatures]] // oxfmt-ignore
+  const all: Piece[] = [
+    ['bytes', turnBudget.bytes],
+    ['pairs', turnBudget.pairs],
+    ['nodes', turnBudget.nodes],
+    ['signatures', turnBudget.signatures],
+  ]
   assert.equal(await turns.run(work(all, [])), 4)
   assert.equal(ends.length, 1)
 })
@@ -92,11 +108,10 @@ test('a thousand pairs are a form and one more is none, in one piece or in many'
       [1_000, true],
       [1_001, false],
     ] as const)
-      // oxfmt-ignore
       assert.equal(readForm(Buffer.from(Array.from({ length: count }, () => 'x'.repeat(length)).join('&'))) !== undefined, is)
 })
 
-test('a known field may have a KiB of blanks around the longest text it takes, and beyond that is neither trimmed nor hashed', () => {
+test('a known field may have a KiB of blanks around its longest text; beyond that it is neither trimmed nor hashed', () => {
   const name = '\u{1f600}'.repeat(128)
   const blanks = (count: number) => ' '.repeat(count)
   const read = (value: string) => readFields(saleRequest, [['client_orderid', value]], new Set())

@@ -40,7 +40,8 @@ export class Book {
     const seen = this.#order(orderid, clientOrderid)
     const { final } = seen
     if (!known.has(status)) this.#break('one final status', seen, `status said ${JSON.stringify(status)}`)
-    // A request sent before the final status was known may have been answered before it was reached.
+    // A request sent before the final status was known may have been answered before it was
+    // reached.
     else if (final && status !== final.status && (isFinal(status) || sentAt > final.at))
       this.#break('one final status', seen, `${final.by} said ${final.status}, a status request after it ${status}`)
     else if (!final && isFinal(status)) seen.final = { status, at: performance.now(), by: 'status' }

@@ -8,7 +8,10 @@ export interface Load {
   counts: { sales: number; acknowledged: number; repeated: number; askedAgain: number; refusedForLoad: number }
   /** Orders that are asked about until they are final. */
   open(): number
-  /** Makes no new sales; resolves when those under way are acknowledged or given up, after `withinMs` at the latest. */
+  /**
+   * Makes no new sales; resolves when those under way are acknowledged or given up, after
+   * `withinMs` at the latest.
+   */
   stop(withinMs: number): Promise<void>
   /** Ends everything at once. */
   end(): void
@@ -22,12 +25,18 @@ interface Parts {
   draw: () => number
 }
 
-/** A sale waits so long for its end before its worker goes on with the next one and leaves the asking to a list. */
+/**
+ * A sale waits so long for its end before its worker goes on with the next one and leaves the
+ * asking to a list.
+ */
 const patienceMs = 2_500
 const listEveryMs = 250
 const askedPerRound = 30
 
-/** Merchants at work: sales, some asked for twice at once or again later, and the status of each until it is final. */
+/**
+ * Merchants at work: sales, some asked for twice at once or again later, and the status of each
+ * until it is final.
+ */
 export function startLoad({ merchant, receiver, book, inFlight, draw }: Parts): Load {
   const counts = { sales: 0, acknowledged: 0, repeated: 0, askedAgain: 0, refusedForLoad: 0 }
   const waiting: { sale: Sale; seen: SeenOrder }[] = []
@@ -56,7 +65,7 @@ export function startLoad({ merchant, receiver, book, inFlight, draw }: Parts): 
     return undefined
   }
 
-  /** Sends the sale until it is known what became of it: the same request again, or its status without an order id. */
+  /** Sends the sale, or asks for its status without an order id, until its fate is known. */
   async function acknowledge(sale: Sale): Promise<SeenOrder | undefined> {
     for (let tries = 0; !over.signal.aborted && (tries === 0 || !stopping.signal.aborted || tries < 40); tries++) {
       if (tries > 0) await wait(100 + draw() * 600)

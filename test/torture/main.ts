@@ -1,4 +1,5 @@
-// npm run torture: kills and cuts at random under load, then looks whether every promise was kept. tools/torture.mjs builds and starts it.
+// npm run torture: kills and cuts at random under load, then looks whether every promise was kept.
+// tools/torture.mjs builds and starts it.
 import { randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -108,23 +109,26 @@ async function run(): Promise<boolean> {
 function tell({ counts, open }: Load): void {
   const finals = [...book.orders.values()].filter((o) => o.final).length
   const { replies = 0, lost = 0 } = merchant ?? {}
+  const broken = book.broken.length > 0 ? `; ${book.broken.length} PROMISES BROKEN` : ''
   say(
-    `  ${counts.sales} sales, ${book.orders.size} orders, ${finals} final, ${open()} of them slow; ${counts.repeated} repeated; ` +
-      `${receiver.received} callbacks; ${replies} replies, ${lost} lost${book.broken.length > 0 ? `; ${book.broken.length} PROMISES BROKEN` : ''}`,
+    `  ${counts.sales} sales, ${book.orders.size} orders, ${finals} final, ${open()} of them slow; ` +
+      `${counts.repeated} repeated; ${receiver.received} callbacks; ${replies} replies, ${lost} lost${broken}`,
   )
 }
 
-/** Prints the table and, where a promise was broken, the life of the first order it was broken for. */
+/**
+ * Prints the table and, where a promise was broken, the life of the first order it was broken for.
+ */
 async function report(verdicts: readonly Verdict[], troubles: Record<string, number>): Promise<boolean> {
   console.log(
     `\nTroubles: ${Object.entries(troubles)
       .map(([name, count]) => `${count} × ${name}`)
       .join(', ')}\n`,
   )
-  for (const { promise, looked, broken } of verdicts)
-    console.log(
-      `${broken.length === 0 ? 'kept  ' : 'BROKEN'}  ${promise.padEnd(28)}${looked}${broken.length === 0 ? '' : `: ${broken.length} broken`}`,
-    )
+  for (const { promise, looked, broken } of verdicts) {
+    const [word, count] = broken.length === 0 ? ['kept  ', ''] : ['BROKEN', `: ${broken.length} broken`]
+    console.log(`${word}  ${promise.padEnd(28)}${looked}${count}`)
+  }
   const all = verdicts.filter(({ broken }) => broken.length > 0)
   for (const { promise, broken } of all) {
     console.log(`\n${promise}:`)
@@ -188,7 +192,10 @@ function refuse(text: string): never {
   process.exit(2)
 }
 
-/** The first signal ends what is under way, and everything is stopped in order; further ones change nothing. */
+/**
+ * The first signal ends what is under way, and everything is stopped in order; further ones change
+ * nothing.
+ */
 function watchSignals(): void {
   const interrupt = () => interrupted.abort(new Error('interrupted'))
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, interrupt)

@@ -9,7 +9,10 @@ export interface Sale {
   form: string
 }
 
-/** No reply: the connection was refused or broke, or nothing came in time. The request may have arrived or not. */
+/**
+ * No reply: the connection was refused or broke, or nothing came in time. The request may have
+ * arrived or not.
+ */
 export type Reply = Readonly<Record<string, string>> | undefined
 
 /** Longer than the gateway is ever paused. */
@@ -20,10 +23,15 @@ const currencies = [
   { endpoint: 'plain', currency: 'USD' },
   { endpoint: 'euro',  currency: 'EUR' },
 ] as const
-/** 123 and 111 are approved, 101 and 116 declined, 217 is approved and never answered; most others are declined. */
+/**
+ * 123 and 111 are approved, 101 and 116 declined, 217 is approved and never answered; most others
+ * are declined.
+ */
 const cvv2s = [...Array<string>(12).fill('123'), '116', '116', '101', '217', '111', 'random', 'random']
 
-/** A merchant of the sandbox, written from the specification: it shares no code with the gateway. */
+/**
+ * A merchant of the sandbox, written from the specification: it shares no code with the gateway.
+ */
 export class Merchant {
   readonly file: SandboxFile
   readonly #agent = new Agent({ connections: 160, keepAliveTimeout: 30_000, headersTimeout: withinMs, bodyTimeout: withinMs })

@@ -146,8 +146,10 @@ export function describe(trouble: Trouble): string {
       return `SIGSTOP of the gateway${seconds}`
     case 'database killed':
       return 'kill -9 of the PostgreSQL postmaster'
-    case 'fault':
-      return `acquirer: ${JSON.stringify(trouble.do)} to ${trouble.match.message} messages, chance ${trouble.match.probability}${seconds}`
+    case 'fault': {
+      const { message, probability } = trouble.match
+      return `acquirer: ${JSON.stringify(trouble.do)} to ${message} messages, chance ${probability}${seconds}`
+    }
     case 'line refused':
       return `acquirer: connections cut and refused${seconds}`
     case 'line cut':

@@ -28,7 +28,10 @@ const of = (orderId: bigint | string, says: string): Complaint => ({ orderid: St
 
 /** Currencies of the sandbox by their ISO 4217 numbers, which the acquirer's ledger uses. */
 const numericOf: Readonly<Record<string, string>> = { USD: '840', EUR: '978' }
-/** A request again later than this after the first may make a new order when the first one came to nothing. */
+/**
+ * A request again later than this after the first may make a new order when the first one came to
+ * nothing.
+ */
 const sameOrderForMs = 10_000
 /** Rows are swept several times a second; what was due so long ago was forgotten. */
 const dueForMs = 10_000
@@ -183,7 +186,10 @@ function chargedTwice(state: State): Complaint[] {
     .map((all) => of(all[0]!.orderId, `it was charged ${all.length} times`))
 }
 
-/** One name has one order, unless the earlier one had come to nothing when the next was taken, and its request was more than ten seconds old. */
+/**
+ * One name has one order, unless the earlier one had come to nothing when the next was taken, and
+ * its request was more than ten seconds old.
+ */
 function renamed(state: State): Complaint[] {
   return [...groupBy(state.orders, (o) => o.client_orderid).values()].flatMap((same) =>
     same.slice(1).flatMap((next, i) => {

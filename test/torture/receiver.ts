@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Book } from './book.ts'
 
-/** A merchant's receiver of callbacks, which is not always well. It notes whatever reaches it, also what it then refuses or leaves unanswered. */
+/**
+ * A merchant's receiver of callbacks, which is not always well. It notes whatever reaches it, also
+ * what it then refuses or leaves unanswered.
+ */
 export class Receiver {
   mood: 'well' | 'refuses' | 'hangs' = 'well'
   /** Of a single answer, while it is well. */

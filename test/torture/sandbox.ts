@@ -25,7 +25,10 @@ export type Say = (text: string) => void
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startWithinMs = 180_000
 const starts = 4
-/** A graceful stop of the gateway takes at most ten seconds; PostgreSQL and the simulators stop after it. */
+/**
+ * A graceful stop of the gateway takes at most ten seconds; PostgreSQL and the simulators stop
+ * after it.
+ */
 const stopWithinMs = 30_000
 const programsWithinMs = 5_000
 /** No setting of whoever runs this may reach the sandbox. */
@@ -34,8 +37,9 @@ const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*|NODE_
 const slowReversalMs = 3_000
 
 /**
- * A sandbox with a durable PostgreSQL of its own, on one port and one directory through all its lives. It is *up* (its process runs, sandbox.json is
- * there), *down* (it was killed or stopped by us), or *ended* (by itself, which is a defect: it is noted and the sandbox is started again).
+ * A sandbox with a durable PostgreSQL of its own, on one port and one directory through all its
+ * lives. It is *up* (its process runs, sandbox.json is there), *down* (it was killed or stopped by
+ * us), or *ended* (by itself, which is a defect: it is noted and the sandbox is started again).
  */
 export class Sandbox {
   readonly directory: string
@@ -72,8 +76,8 @@ export class Sandbox {
   }
 
   /**
-   * Starts it; without `handOver` it keeps no order in memory, and every step is a row that is swept. Tries again when it does not come up while
-   * PostgreSQL is being killed.
+   * Starts it; without `handOver` it keeps no order in memory, and every step is a row that is
+   * swept. Tries again when it does not come up while PostgreSQL is being killed.
    */
   start(handOver = true): Promise<void> {
     return (this.#starting = this.#start(handOver))
@@ -107,7 +111,8 @@ export class Sandbox {
         PORT: String(this.#port),
         ...(handOver ? {} : { TOLLGATE_HAND_OVER: 'off' }),
       },
-      // A session of its own: Ctrl-C in the terminal reaches the torture alone, which stops everybody in order.
+      // A session of its own: Ctrl-C in the terminal reaches the torture alone, which stops
+      // everybody in order.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -218,8 +223,9 @@ export class Sandbox {
 }
 
 /**
- * Should this process be killed, nobody else would end what it started: a shell reads a pipe that this process alone can write, remembers the last
- * process it was told, and at the end of the pipe kills that and the database and removes the files.
+ * Should this process be killed, nobody else would end what it started: a shell reads a pipe that
+ * this process alone can write, remembers the last process it was told, and at the end of the pipe
+ * kills that and the database and removes the files.
  */
 function sit(directory: string): ChildProcess {
   const script = `while read -r pid; do last=$pid; done

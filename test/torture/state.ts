@@ -25,7 +25,10 @@ export interface OrderRow {
   status: string
   currency: string
   amount_minor: bigint
-  /** When its request came, and when a batch took it: in between it may have waited for the database. */
+  /**
+   * When its request came, and when a batch took it: in between it may have waited for the
+   * database.
+   */
   created_at: number
   accepted_at: number
   final_at: number | null
@@ -84,7 +87,8 @@ const transactions = statement<TransactionRow>(
 const attempts = statement<AttemptRow>(`select order_id, transaction_no, terminal_id, stan, rrn, outcome from attempt`)
 const deliveries = statement<DeliveryRow>(`
   select d.order_id, d.transaction_no, d.state, d.due_at, d.lease, d.tries, exists (
-    select from delivery_attempt a where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
+    select from delivery_attempt a
+    where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
       and a.http_status = 200) as taken
   from delivery d`)
 const cvv2s = statement<{ order_id: bigint }>(`select order_id from sealed_card where cvv2_sealed is not null`)
@@ -106,7 +110,10 @@ export async function withPool<T>(sandbox: Sandbox, work: (pool: Pool) => Promis
   }
 }
 
-/** Waits until nothing is left to do. Messages to merchants that are next due later than in 20 s are not waited for. */
+/**
+ * Waits until nothing is left to do. Messages to merchants that are next due later than in 20 s are
+ * not waited for.
+ */
 export function untilSettled(
   sandbox: Sandbox,
   withinMs: number,

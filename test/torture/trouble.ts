@@ -90,7 +90,10 @@ async function perform(trouble: Trouble, scene: Scene): Promise<boolean> {
   }
 }
 
-/** The acquirer ends with the gateway and forgets its faults; what cannot be asked then needs no undoing. */
+/**
+ * The acquirer ends with the gateway and forgets its faults; what cannot be asked then needs no
+ * undoing.
+ */
 const ask = <T>({ sandbox }: Scene, path: string, body: object): Promise<T | undefined> =>
   sandbox.admin<T>('POST', path, body).catch(() => undefined)
 

@@ -18,8 +18,8 @@ export const isSuite = (parent: Node | undefined): boolean =>
   parent?.type === 'CallExpression' && parent.callee.type === 'Identifier' && /^(?:describe|suite)$/.test(parent.callee.name)
 
 /**
- * Whether a declaration, a member or a value is rows: an array, an object or a tagged template that
- * goes over several lines.
+ * Whether a declaration, a member or a value is rows: an array, an object or a tagged template over
+ * several lines, or a block of calls to one function.
  */
 export function isTable(node: Node | null | undefined, text: string): boolean {
   switch (node?.type) {
@@ -27,7 +27,17 @@ export function isTable(node: Node | null | undefined, text: string): boolean {
     case 'ObjectExpression': {
       const rows = node.type === 'ArrayExpression' ? node.elements : node.properties
       const starts = rows.map((row) => text.lastIndexOf('\n', row?.start ?? 0))
-      return new Set(starts).size > 1
+      return new Set(starts).size > 1 || rows.some((row) => isTable(row, text))
+    }
+    case 'BlockStatement': {
+      const callees = node.body.map((row) =>
+        row.type === 'ExpressionStatement' &&
+        row.expression.type === 'CallExpression' &&
+        row.expression.callee.type === 'Identifier'
+          ? row.expression.callee.name
+          : '',
+      )
+      return callees.length > 1 && callees[0] !== '' && new Set(callees).size === 1
     }
     case 'TaggedTemplateExpression':
       return text.slice(node.start, node.end).includes('\n')
@@ -40,9 +50,12 @@ export function isTable(node: Node | null | undefined, text: string): boolean {
       return isTable(node.value, text)
     case 'ReturnStatement':
       return isTable(node.argument, text)
+    case 'ParenthesizedExpression':
     case 'TSAsExpression':
     case 'TSSatisfiesExpression':
       return isTable(node.expression, text)
+    case 'ArrowFunctionExpression':
+      return node.expression && isTable(node.body, text)
     case 'CallExpression':
     case 'NewExpression':
       return node.arguments.some((one) => isTable(one, text)) && !node.arguments.some(({ type }) => type.includes('Function'))

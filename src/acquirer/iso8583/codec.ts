@@ -21,13 +21,15 @@ const typeLength = 4
 const bitmapLength = 8
 
 /**
- * What a message or field cannot be; thrown inside this file only while reading, and by `pack` for a message that fits no frame.
+ * What a message or field cannot be; thrown inside this file only while reading, and by `pack` for
+ * a message that fits no frame.
  */
 class Refusal extends Error {}
 
 /**
- * The frame of a message: two bytes of length, then type, bitmap and fields. Digits of fixed length are padded left with zeros,
- * text of fixed length right with spaces. Throws on a value that its row does not allow, naming the field and never the value.
+ * The frame of a message: two bytes of length, then type, bitmap and fields. Digits of fixed length
+ * are padded left with zeros, text of fixed length right with spaces. Throws on a value that its
+ * row does not allow, naming the field and never the value.
  */
 export function pack(message: Message): Buffer {
   if (!version1993.test(message.type)) throw new Refusal('the type is not one of ISO 8583:1993')
@@ -74,9 +76,9 @@ function packTags(number: number, known: NonNullable<Row['tags']>, tags: Tags): 
 }
 
 /**
- * Reads the body of a frame, its length prefix taken off. Refuses whatever is not exactly a message of the table: what follows a
- * field that cannot be read cannot be read either. An element of field 48 or 62 with an unknown tag is skipped, since its length
- * is known.
+ * Reads the body of a frame, its length prefix taken off. Refuses whatever is not exactly a message
+ * of the table: what follows a field that cannot be read cannot be read either. An element of field
+ * 48 or 62 with an unknown tag is skipped, since its length is known.
  */
 export function unpack(body: Buffer): Unpacked {
   try {
@@ -156,8 +158,9 @@ const guard = (how: Guard, text: string): Text => (how === 'open' ? text : new S
 const reveal = (value: Text): string => (value instanceof Secret ? value.reveal() : value)
 
 /**
- * A message in one line for logs: type, then `number=value` for each field, elements in brackets. Guarded values are masked as
- * their row says; a card number that an acquirer put into a text is masked too.
+ * A message in one line for logs: type, then `number=value` for each field, elements in brackets.
+ * Guarded values are masked as their row says; a card number that an acquirer put into a text is
+ * masked too.
  */
 export function describe(message: Message): string {
   const parts = [message.type]
@@ -177,7 +180,10 @@ function describeTags(known: NonNullable<Row['tags']>, tags: Tags): string {
   return `[${parts.join(' ')}]`
 }
 
-/** First six and last four of a number too short for a card would be most or all of it, so below 13 digits nothing shows. */
+/**
+ * First six and last four of a number too short for a card would be most or all of it, so below 13
+ * digits nothing shows.
+ */
 function masked(how: Guard, text: string, format?: Format): string {
   if (how === 'secret') return '*'.repeat(format?.prefix === 0 ? format.length : 3)
   if (how === 'card') return text.length < 13 ? '***' : mask(text)
@@ -187,8 +193,9 @@ function masked(how: Guard, text: string, format?: Format): string {
 export type FrameReader = (chunk: Buffer) => { bodies: Buffer[]; refused?: string }
 
 /**
- * Cuts a stream of bytes into the bodies of frames. Each call takes the next bytes, however they were cut on the way, and returns
- * the bodies that are complete by now. A length that cannot be is `refused`: the stream is lost, and nothing after it is read.
+ * Cuts a stream of bytes into the bodies of frames. Each call takes the next bytes, however they
+ * were cut on the way, and returns the bodies that are complete by now. A length that cannot be is
+ * `refused`: the stream is lost, and nothing after it is read.
  */
 export function frameReader(): FrameReader {
   let rest: Buffer = Buffer.alloc(0)

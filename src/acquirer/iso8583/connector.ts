@@ -18,11 +18,12 @@ import { Link, type LinkOptions } from './link.ts'
 import { usualLimits, type LinkLimits } from './link-limits.ts'
 
 /**
- * Point of service, a digit each. Terminal: card data come by hand without one (1), it cannot authenticate (0) or keep a card
- * (0), none is used (0). Cardholder: not present, electronic order (5, which card networks added to the standard's 0–4). Card:
- * not present (0), data by hand (1), cardholder not authenticated (0) by anybody (0). Output: none to the card (1) or a terminal
- * (1); no PIN (0). It is fixed because the gateway serves nothing but the web; what 3-D Secure found is told by the tags of field
- * 48.
+ * Point of service, a digit each. Terminal: card data come by hand without one (1), it cannot
+ * authenticate (0) or keep a card (0), none is used (0). Cardholder: not present, electronic order
+ * (5, which card networks added to the standard's 0–4). Card: not present (0), data by hand (1),
+ * cardholder not authenticated (0) by anybody (0). Output: none to the card (1) or a terminal (1);
+ * no PIN (0). It is fixed because the gateway serves nothing but the web; what 3-D Secure found is
+ * told by the tags of field 48.
  */
 const electronicOrder = '100050100110'
 
@@ -116,7 +117,10 @@ export function authorisationRequest(gate: GateSettings, ask: Authorisation): Me
   }
 }
 
-/** A capture or return. It names the payment in field 56, and has a STAN, a time and an RRN of its own. */
+/**
+ * A capture or return. It names the payment in field 56, and has a STAN, a time and an RRN of its
+ * own.
+ */
 export function followRequest(gate: GateSettings, ask: Follow): Message {
   const { type, processing, whole, part } = followSpelling[ask.kind]
   return {
@@ -144,8 +148,8 @@ const originalNames = (gate: GateSettings, type: string, { stan, startedAt }: At
   type + digits(stan, 6) + localTime(startedAt) + digits(gate.acquirerId.length, 2) + gate.acquirerId
 
 /**
- * The advice that undoes an authorisation. It names the original in field 56 and by its RRN, and has a STAN and a time of its
- * own.
+ * The advice that undoes an authorisation. It names the original in field 56 and by its RRN, and
+ * has a STAN and a time of its own.
  */
 export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
   const { kind } = ask.original
@@ -222,7 +226,10 @@ const sentAt = (fields: Fields): number => {
   return Date.UTC(2000 + year, month - 1, ...rest)
 }
 
-/** A name as field 43 can carry it: letters lose their accents, what ASCII has nothing for becomes `?`. */
+/**
+ * A name as field 43 can carry it: letters lose their accents, what ASCII has nothing for becomes
+ * `?`.
+ */
 const printable = (name: string): string =>
   name
     .normalize('NFD')
@@ -285,7 +292,10 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   }
 }
 
-/** Packed once at the start, so that settings which fit no message are told then and not with the first payment. */
+/**
+ * Packed once at the start, so that settings which fit no message are told then and not with the
+ * first payment.
+ */
 const probe: Authorisation = {
   kind: 'sale',
   orderId: 1n,

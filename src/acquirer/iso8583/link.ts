@@ -8,18 +8,18 @@ import type { LinkLimits } from './link-limits.ts'
 import { describe, frameReader, localTime, pack, transmissionTime, unpack } from './codec.ts'
 
 /**
- * One persistent connection to an acquirer, many requests in flight. It moves messages and knows nothing of money.
+ * One persistent connection to an acquirer, many requests in flight. It moves messages and knows
+ * nothing of money.
  *
- * | Mode | Means | Entered from | Left |
- * |---|---|---|---|
- * | connecting | a connection is being opened | the start, down | connected: signing on; refused or too slow: down |
- * | signing on | connected, 1804/801 sent | connecting | 1814 with 800: up; any other answer, or none in time: down |
- * | up | requests are written; silence is broken by echoes | signing on | connection lost, bad frame, echo unanswered: down |
- * | down | no connection; waiting to try again, longer each time | the three above | the wait is over: connecting |
- * | closed | `close` was called; nothing is accepted any more | any | never |
+ *   connecting  a connection is being opened. Then *signing on*; when refused or too slow *down*
+ *   signing on  1804/801 is sent. An 1814 with 800 in time makes it *up*, anything else *down*
+ *   up          requests are written, silence is broken by echoes. A lost connection, a bad frame
+ *               or an echo without an answer makes it *down*
+ *   down        no connection; waits, longer each time, then *connecting*
+ *   closed      `close` was called: nothing is accepted any more
  *
- * A request waits (`held`) until it is written, then (`open`) for its reply. It is written once at the most, and from then on
- * every failure is `lost`: its bytes may have left.
+ * A request waits (`held`) until it is written, then (`open`) for its reply. It is written once at
+ * the most, and from then on every failure is `lost`: its bytes may have left.
  */
 export type Mode = 'connecting' | 'signing on' | 'up' | 'down' | 'closed'
 
@@ -141,7 +141,7 @@ export class Link {
     return this.#closing
   }
 
-  /** The only place that changes the mode: ends what belonged to the old one, begins what belongs to the new one. */
+  /** Alone changes the mode: ends what belongs to the old one, begins what the new one needs. */
   #enter(mode: Mode, why: string): void {
     const { clock, log, limits, random } = this.#options
     this.#modeTimer()
@@ -285,7 +285,7 @@ export class Link {
     ask.settle(answer)
   }
 
-  /** A network message has no terminal, so its name is never that of a payment, whatever its STAN. */
+  /** A network message has no terminal, so its name is never that of a payment. */
   #sendNetwork(functionCode: '801' | '802' | '831', answered: (actionCode: string | undefined) => void): void {
     const at = this.#options.clock.now()
     this.#networkStan = (this.#networkStan % 999_999) + 1
@@ -296,7 +296,7 @@ export class Link {
     this.#socket?.write(pack(message))
   }
 
-  /** Looks again when the line could have been silent for `echoMs`, rather than move a timer with every message. */
+  /** Looks again when the line may have been silent for `echoMs`: no timer moves with a message. */
   #watchSilence(): void {
     const { clock, limits } = this.#options
     const silentMs = clock.monotonic() - this.#heardAt
@@ -305,7 +305,7 @@ export class Link {
       return
     }
     const sentAt = clock.monotonic()
-    // Any message shows that the other side is alive; only silence after an echo ends the connection.
+    // Any message shows that the other side lives: only silence after an echo ends the connection.
     this.#modeTimer = this.#afterReading(limits.answerNetworkMs, () => {
       if (this.#heardAt < sentAt) this.#drop('no answer to an echo')
       else this.#watchSilence()

@@ -5,7 +5,10 @@ interface CallbackField extends ReplyField {
   always?: true
 }
 
-/** Parameters of a callback and of the cardholder's return (docs/choices.md, "Callbacks"), in the order they are written. */
+/**
+ * Parameters of a callback and of the cardholder's return (docs/choices.md, "Callbacks"), in the
+ * order they are written.
+ */
 // oxfmt-ignore
 export const callbackParams = {
   status:                 { guard: 'open',     means: 'approved, declined, error or filtered; processing for a cardholder who returns before the outcome', always: true },

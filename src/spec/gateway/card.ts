@@ -23,7 +23,10 @@ export const createCardRefRequest = table({
   control: { is: checksum, need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 })
 
-/** Request of `create-card-ref`, version v4: who asks, and that it is them, is in the Authorization header. */
+/**
+ * Request of `create-card-ref`, version v4: who asks, and that it is them, is in the Authorization
+ * header.
+ */
 export const createCardRefV4Request = table(firstPayment)
 
 /** Request of `get-card-info`. */
@@ -51,7 +54,9 @@ const refusal = {
   'error-code':        { guard: 'open', means: 'its code' },
 } as const satisfies ReplyTable
 
-/** Reply of `create-card-ref` v2, in the order it is written. A field without a value is left out. */
+/**
+ * Reply of `create-card-ref` v2, in the order it is written. A field without a value is left out.
+ */
 // oxfmt-ignore
 export const createCardRefReply = {
   ...registration,

@@ -1,4 +1,7 @@
-/** What checksums are made of (docs/choices.md, "Checksums"). A part is the name of a field, or one of these two. */
+/**
+ * What checksums are made of (docs/choices.md, "Checksums"). A part is the name of a field, or one
+ * of these two.
+ */
 export const pathId = 'endpoint or group id'
 export const amountInMinorUnits = 'amount in minor units'
 

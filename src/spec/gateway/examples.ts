@@ -1,4 +1,7 @@
-/** A value for each field, for documentation and for trying things out: they fit, and the simulated world approves them. Test cards only. */
+/**
+ * A value for each field, for documentation and for trying things out: they fit, and the simulated
+ * world approves them. Test cards only.
+ */
 import { operationRow, type Operation } from './operations.ts'
 
 // oxfmt-ignore
@@ -45,7 +48,10 @@ const besides: Partial<Record<Operation, readonly string[]>> = {
 
 export const exampleOf = (field: string): string | undefined => values[field]
 
-/** A request in the order of its table: what is mandatory, and what makes it a good example. Its control is computed. */
+/**
+ * A request in the order of its table: what is mandatory, and what makes it a good example. Its
+ * control is computed.
+ */
 export const exampleRequest = (operation: Operation): [name: string, value: string][] =>
   Object.entries(operationRow(operation).request)
     .filter(([name, { need }]) => name !== 'control' && (need === 'mandatory' || besides[operation]?.includes(name)))

@@ -3,13 +3,20 @@ import { amount, checksum, currency, givenId, text } from '../kinds.ts'
 
 /** What a merchant must know who sends one of them again. */
 export const repeatNote =
-  "One that is equal in order, amount, currency and comment to one that is open, or that was approved within the endpoint's repeat window (ten minutes unless it is set otherwise), is answered with that one and moves nothing: to move the same sum twice, send another comment, or an `Idempotency-Key` of its own with each."
+  'One that is equal in order, amount, currency and comment to one that is open, or that was approved within the ' +
+  "endpoint's repeat window (ten minutes unless it is set otherwise), is answered with that one and moves nothing: " +
+  'to move the same sum twice, send another comment, or an `Idempotency-Key` of its own with each.'
 
 /** The same of a void, which has no amount and takes a payment back as a whole. */
 export const voidNote =
-  "One that is equal in order and comment to one that is open, or that was approved within the endpoint's repeat window (ten minutes unless it is set otherwise), is answered with that one. While one is open or approved, any other void of the order is refused with code 9."
+  "One that is equal in order and comment to one that is open, or that was approved within the endpoint's repeat " +
+  'window (ten minutes unless it is set otherwise), is answered with that one. While one is open or approved, any ' +
+  'other void of the order is refused with code 9.'
 
-/** Request of `capture`, `return` and `void` (docs/choices.md). Without an amount all that is left is meant. */
+/**
+ * Request of `capture`, `return` and `void` (docs/choices.md). Without an amount all that is left
+ * is meant.
+ */
 // oxfmt-ignore
 export const followRequest = table({
   login:          { is: text(20),     need: 'mandatory', guard: 'open', means: "the merchant's login" },

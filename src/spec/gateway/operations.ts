@@ -1,4 +1,7 @@
-/** Every operation of the gateway API: where it is, what it takes, how it is signed, what it answers. */
+/**
+ * Every operation of the gateway API: where it is, what it takes, how it is signed, what it
+ * answers.
+ */
 import type { Table } from '../field.ts'
 import type { RefusalName } from '../refusals.ts'
 import { cardInfoReply, createCardRefReply, createCardRefRequest, createCardRefV4Reply } from './card.ts'

@@ -2,7 +2,10 @@ import { table, type Values } from '../field.ts'
 import { cardReferenceId } from './card.ts'
 import { amount, amounts, checksum, currency, ipAddress, long, matching, secretDigits, text, url } from '../kinds.ts'
 
-/** Request of `make-rebill-sale`, `make-rebill-preauth` and `make-rebill`: charges a registered card. Name, e-mail, phone and address are the first payment's. */
+/**
+ * Request of `make-rebill-sale`, `make-rebill-preauth` and `make-rebill`: charges a registered
+ * card. Name, e-mail, phone and address are the first payment's.
+ */
 // oxfmt-ignore
 export const rebillRequest = table({
   client_orderid:       { is: text(128),          need: 'mandatory', guard: 'open',     means: "the merchant's order identifier", alias: 'client-order-id' },

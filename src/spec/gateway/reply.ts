@@ -6,7 +6,10 @@ export interface ReplyField {
 
 export type ReplyTable = Readonly<Record<string, ReplyField>>
 
-/** What is accepted: a payment, what follows one, an upload. Its outcome is told by status and callback. */
+/**
+ * What is accepted: a payment, what follows one, an upload. Its outcome is told by status and
+ * callback.
+ */
 // oxfmt-ignore
 export const asyncReply = {
   type:                { guard: 'open', means: 'async-response' },

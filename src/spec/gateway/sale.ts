@@ -1,7 +1,23 @@
 import { table, when, type Neighbours, type Values } from '../field.ts'
-// oxfmt-ignore
 import {
-  amount, birthday, cardNumber, checksum, country, countryHasStates, currency, email, flag, ipAddress, long, matching, month, secretDigits, state, text, url, year,
+  amount,
+  birthday,
+  cardNumber,
+  checksum,
+  country,
+  countryHasStates,
+  currency,
+  email,
+  flag,
+  ipAddress,
+  long,
+  matching,
+  month,
+  secretDigits,
+  state,
+  text,
+  url,
+  year,
 } from '../kinds.ts'
 
 const browserSaid = (n: Neighbours) => n('customer_browser_info')?.toLowerCase() === 'true'
@@ -63,7 +79,10 @@ export type SaleRequest = Values<typeof saleRequest>
 
 const { amount: _amount, ...withoutAmount } = saleRequest
 
-/** Request of `account-verification`: a sale's, of nothing. The currency is the endpoint's; through a group it chooses the member. */
+/**
+ * Request of `account-verification`: a sale's, of nothing. The currency is the endpoint's; through
+ * a group it chooses the member.
+ */
 export const verificationRequest = table({ ...withoutAmount, currency: { ...saleRequest.currency, need: 'optional' } })
 
 export type VerificationRequest = Values<typeof verificationRequest>

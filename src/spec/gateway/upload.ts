@@ -12,7 +12,10 @@ const common = {
   control:           { is: checksum,     need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 } as const
 
-/** Request of `upload-method-url-result` (docs/three-d-secure.md). A browser field that is absent is taken from the sale. */
+/**
+ * Request of `upload-method-url-result` (docs/three-d-secure.md). A browser field that is absent is
+ * taken from the sale.
+ */
 // oxfmt-ignore
 export const uploadMethodRequest = table({
   ...common,

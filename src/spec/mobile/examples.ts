@@ -1,4 +1,7 @@
-/** A value for each path, for documentation: they fit, and the simulated world approves them. Test cards only. */
+/**
+ * A value for each path, for documentation: they fit, and the simulated world approves them. Test
+ * cards only.
+ */
 import { mobileRow, type MobileOperation, type MobileTable } from './operations.ts'
 
 const date = '2030-05-10 12:00:00.000+0000'
@@ -52,7 +55,10 @@ const values: Readonly<Record<string, unknown>> = {
   'destinationCard.reference.uniqueReferenceCardId': 50977,
 }
 
-/** What an example leaves out although there is a value, by the beginning of its path: it pays with a card, and is about one that pays. */
+/**
+ * What an example leaves out although there is a value, by the beginning of its path: it pays with
+ * a card, and is about one that pays.
+ */
 const withoutCards = ['sourceOfFunds.reference']
 
 const without: Partial<Record<MobileOperation, readonly string[]>> = {

@@ -1,4 +1,7 @@
-/** The machinery of the mobile API's tables: a row says what a JSON value at a path must be; `readJson` turns a body into values by path, or the one complaint that comes first. */
+/**
+ * The machinery of the mobile API's tables: a row says what a JSON value at a path must be;
+ * `readJson` turns a body into values by path, or the one complaint that comes first.
+ */
 import { isObject } from '../../base/json.ts'
 
 export interface JsonKind {
@@ -9,7 +12,10 @@ export interface JsonKind {
   fits: (value: unknown) => boolean
 }
 
-/** `card` and `reference`: mandatory where the source of funds is that one; `to card` and `to reference`: their destination. */
+/**
+ * `card` and `reference`: mandatory where the source of funds is that one; `to card` and `to
+ * reference`: their destination.
+ */
 export type JsonNeed = 'mandatory' | 'optional' | 'card' | 'reference' | 'to card' | 'to reference'
 
 export interface JsonField {
@@ -23,7 +29,10 @@ export type JsonTable = Readonly<Record<string, JsonField>>
 
 const between = (least: number, most: number) => (least === most ? `${least}` : `${least} to ${most}`)
 
-/** No control characters, which mean nothing in any of these fields, and no half of a surrogate pair. Neither a NUL nor such a half can be stored. */
+/**
+ * No control characters, which mean nothing in any of these fields, and no half of a surrogate
+ * pair. Neither a NUL nor such a half can be stored.
+ */
 export const isPlainText = (given: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(given)
 
 export const text = (least: number, most: number): JsonKind => ({

@@ -2,7 +2,10 @@ import { integer, text, type JsonField, type JsonKind } from './field.ts'
 import { checkReply, saleRequest, statusRequest } from './requests.ts'
 import { identifier, type ToldField, type ToldTable } from './told.ts'
 
-/** What a merchant's server is asked, by its app and by the service, and what it answers. Source: docs/choices.md, "Mobile API". */
+/**
+ * What a merchant's server is asked, by its app and by the service, and what it answers. Source:
+ * docs/choices.md, "Mobile API".
+ */
 
 const row = ({ is, means }: JsonField, need: ToldField['need']): ToldField => ({ is, need, means })
 const asked = (path: string, need: ToldField['need'] = 'mandatory'): ToldField => row(saleRequest[path]!, need)

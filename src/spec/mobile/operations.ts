@@ -50,7 +50,9 @@ const performRefusals: readonly MobileRefusal[] = [
   {
     cause: 'INVALID_CONFIGURATION',
     http: 500,
-    when: 'the endpoint is unknown, switched off, not for this operation or without a merchant server, or the control key cannot sign',
+    when:
+      'the endpoint is unknown, switched off, not for this operation or without a merchant server, ' +
+      'or the control key cannot sign',
   },
   {
     cause: 'INVALID_REQUEST',

@@ -1,4 +1,7 @@
-/** What is signed with the control key in the mobile API: the values of these paths, nothing between them. Source: docs/choices.md, "Mobile API". */
+/**
+ * What is signed with the control key in the mobile API: the values of these paths, nothing between
+ * them. Source: docs/choices.md, "Mobile API".
+ */
 
 export interface SignedPart {
   path: string

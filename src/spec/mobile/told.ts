@@ -1,6 +1,9 @@
 import type { JsonField, JsonKind } from './field.ts'
 
-/** The machinery of what is told, to an app or to a merchant's server: rows as those of requests, whose need may be a condition in words. */
+/**
+ * The machinery of what is told, to an app or to a merchant's server: rows as those of requests,
+ * whose need may be a condition in words.
+ */
 export interface ToldField extends Pick<JsonField, 'is' | 'means'> {
   need: 'mandatory' | 'optional' | `when ${string}`
 }

@@ -1,8 +1,41 @@
-/** AReq and ARes: the request to authenticate a cardholder and the answer of the issuer. Browser channel, versions 2.1.0 and 2.2.0. */
-// oxfmt-ignore
+/**
+ * AReq and ARes: the request to authenticate a cardholder and the answer of the issuer. Browser
+ * channel, versions 2.1.0 and 2.2.0.
+ */
 import {
-  O, R, ascii, authenticationValue, byVersion, codes, colorDepth, date, digits, eci, email, extensions, flag, instalments, ip, isOneOf, isPayment,
-  messageVersion, moment, object, onlyTrue, payment, since220, text, timeZone, url, uuid, when, whiteList, yearMonth, type Kind, type Layout, type Scene,
+  O,
+  R,
+  ascii,
+  authenticationValue,
+  byVersion,
+  codes,
+  colorDepth,
+  date,
+  digits,
+  eci,
+  email,
+  extensions,
+  flag,
+  instalments,
+  ip,
+  isOneOf,
+  isPayment,
+  messageVersion,
+  moment,
+  object,
+  onlyTrue,
+  payment,
+  since220,
+  text,
+  timeZone,
+  url,
+  uuid,
+  when,
+  whiteList,
+  yearMonth,
+  type Kind,
+  type Layout,
+  type Scene,
 } from './kinds.ts'
 
 const recurs = (scene: Scene): boolean => isOneOf(scene, 'threeDSRequestorAuthenticationInd', '02 03')
@@ -32,8 +65,9 @@ const phone: Kind = object({
 })
 
 /**
- * As a 3DS Server sends it; the directory server adds fields of its own before the issuer gets it. Account history, risk indicators, earlier
- * authentications and decoupled authentication have no rows: the gateway knows nothing of them and does not ask for it.
+ * As a 3DS Server sends it; the directory server adds fields of its own before the issuer gets it.
+ * Account history, risk indicators, earlier authentications and decoupled authentication have no
+ * rows: the gateway knows nothing of them and does not ask for it.
  */
 // oxfmt-ignore
 export const areq: Layout = {
@@ -108,7 +142,9 @@ export const areq: Layout = {
   },
 }
 
-/** Why a status is what it is: 01 authentication failed … 14 timed out … 26; 2.2.0 has five more. */
+/**
+ * Why a status is what it is: 01 authentication failed … 14 timed out … 26; 2.2.0 has five more.
+ */
 const reasons = '01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21'
 export const statusReason: Kind = codes(`${reasons} 80-99`, `${reasons} 22 23 24 25 26 80-99`)
 export const authenticationType: Kind = codes('01 02 03 80-99', '01 02 03 04 80-99')

@@ -13,7 +13,10 @@ export const creq: Layout = {
   },
 }
 
-/** The last one, which is all a browser brings. Issuers add challengeCompletionInd, a field of the app channel: without a row it is ignored. */
+/**
+ * The last one, which is all a browser brings. Issuers add challengeCompletionInd, a field of the
+ * app channel: without a row it is ignored.
+ */
 // oxfmt-ignore
 export const cres: Layout = {
   fields: {

@@ -1,6 +1,6 @@
 /**
- * What the tables of 3-D Secure messages are made of. Their values are JSON: texts, a few booleans, objects and lists; and a row may read otherwise in
- * another version of the protocol.
+ * What the tables of 3-D Secure messages are made of. Their values are JSON: texts, a few booleans,
+ * objects and lists; and a row may read otherwise in another version of the protocol.
  */
 import type { Guard } from '../field.ts'
 import { email as emailAddress, ipAddress } from '../kinds.ts'
@@ -18,7 +18,10 @@ export type Kind =
 
 /** What is known while a field is judged. */
 export interface Scene {
-  /** A text or boolean of the same object; blank ones and those that the version does not have are absent. */
+  /**
+   * A text or boolean of the same object; blank ones and those that the version does not have are
+   * absent.
+   */
   value(name: string): string | boolean | undefined
   asked: Asked
 }
@@ -83,7 +86,10 @@ const isLong = (t: string, max: number, min: number): boolean => {
   return length > max || length < min
 }
 
-/** Control characters other than tab and line ends have no business in a text, and no database column takes a NUL; nor has half a surrogate pair. */
+/**
+ * Control characters other than tab and line ends have no business in a text, and no database
+ * column takes a NUL; nor has half a surrogate pair.
+ */
 const unprintable = /[^\P{Cc}\t\n\r]|\p{Surrogate}/u
 
 /** Lengths count code points. */
@@ -111,10 +117,16 @@ export const uuid: Kind = matching(uuidPattern)
 export const flag: Kind = { is: 'flag' }
 export const onlyTrue: Kind = { is: 'flag', only: true }
 
-/** `new URL` alone would repair much of what is wrong: blanks, line breaks, backslashes, missing slashes. */
+/**
+ * `new URL` alone would repair much of what is wrong: blanks, line breaks, backslashes, missing
+ * slashes.
+ */
 const urlPattern = /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i
 
-/** Syntax and length. Whether plain http or this host may be used is for the caller to say; no other scheme ever is, since it lands in pages. */
+/**
+ * Syntax and length. Whether plain http or this host may be used is for the caller to say; no other
+ * scheme ever is, since it lands in pages.
+ */
 export const url = (max: number): Kind => fitting((t) => t.length <= max && urlPattern.test(t) && URL.canParse(t))
 
 const isDate = (year: string, month: string, day: string): boolean =>

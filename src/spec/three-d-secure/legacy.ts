@@ -1,6 +1,6 @@
 /**
- * Messages of 3-D Secure 1.0.2. A row's name is the path of the element below the message, in the order of the document type. Elements without a row are
- * ignored, extensions excepted.
+ * Messages of 3-D Secure 1.0.2. A row's name is the path of the element below the message, in the
+ * order of the document type. Elements without a row are ignored, extensions excepted.
  */
 
 export interface LegacyRow {
@@ -30,11 +30,17 @@ const ascii = (max: number) => matching(new RegExp(`^[\\x20-\\x7e]{1,${max}}$`))
 const text = (max: number) => matching(new RegExp(`^\\P{Cc}{1,${max}}$`, 'u'))
 /** 20 bytes in base64. */
 const bytes20 = matching(/^[A-Za-z0-9+/]{27}=$/)
-/** Strictly spelled, since `new URL` repairs much and it lands in pages. Whether plain http may be used is for the caller to say. */
+/**
+ * Strictly spelled, since `new URL` repairs much and it lands in pages. Whether plain http may be
+ * used is for the caller to say.
+ */
 const url = (max: number) => (t: string) =>
   t.length <= max && /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i.test(t) && URL.canParse(t)
 
-/** Milliseconds of `YYYYMMDD HH:MM:SS`, GMT; NaN for anything else, also for a day that no month has. */
+/**
+ * Milliseconds of `YYYYMMDD HH:MM:SS`, GMT; NaN for anything else, also for a day that no month
+ * has.
+ */
 export function readLegacyMoment(t: string): number {
   const [, year, month, day, time] = /^([0-9]{4})([0-9]{2})([0-9]{2}) ([0-9]{2}:[0-9]{2}:[0-9]{2})$/.exec(t) ?? []
   const ms = Date.parse(`${year}-${month}-${day}T${time}Z`)

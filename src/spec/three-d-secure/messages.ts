@@ -1,11 +1,17 @@
-/** The messages of EMV 3-D Secure as rows. Reading, writing, refusals and masking all come from these tables; a field without a row is neither sent nor understood. */
+/**
+ * The messages of EMV 3-D Secure as rows. Reading, writing, refusals and masking all come from
+ * these tables; a field without a row is neither sent nor understood.
+ */
 import { areq, ares } from './authentication.ts'
 import { creq, cres } from './challenge.ts'
 import { O, R, codes, digits, messageVersion, text, uuid, type Layout } from './kinds.ts'
 import { preq, pres } from './ranges.ts'
 import { rreq, rres } from './results.ts'
 
-/** Never answered by another. Ids are there as far as the message it is about had readable ones; codes of later versions can be read. */
+/**
+ * Never answered by another. Ids are there as far as the message it is about had readable ones;
+ * codes of later versions can be read.
+ */
 // oxfmt-ignore
 const erro: Layout = {
   fields: {
@@ -22,7 +28,14 @@ const erro: Layout = {
   },
 }
 
-// oxfmt-ignore
 export const messages = {
-  PReq: preq, PRes: pres, AReq: areq, ARes: ares, CReq: creq, CRes: cres, RReq: rreq, RRes: rres, Erro: erro,
+  PReq: preq,
+  PRes: pres,
+  AReq: areq,
+  ARes: ares,
+  CReq: creq,
+  CRes: cres,
+  RReq: rreq,
+  RRes: rres,
+  Erro: erro,
 } as const satisfies Record<string, Layout>

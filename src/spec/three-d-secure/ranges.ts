@@ -1,4 +1,7 @@
-/** PReq and PRes: which card numbers can be authenticated, in which versions, and where the issuer's method is. */
+/**
+ * PReq and PRes: which card numbers can be authenticated, in which versions, and where the issuer's
+ * method is.
+ */
 import {
   O,
   R,
