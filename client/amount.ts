@@ -1,7 +1,4 @@
-/**
- * Decimals of the minor unit by ISO 4217, where it is not two; a unit without a minor one counts as
- * having none.
- */
+/** Decimals of the minor unit by ISO 4217 where it is not two; none without a minor unit. */
 // oxfmt-ignore
 const decimals = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),

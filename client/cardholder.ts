@@ -85,10 +85,7 @@ export function methodForm({ methodUrl, threeDSServerTransID }: MethodFrame, not
   return { action: methodUrl, fields: { threeDSMethodData: Buffer.from(data).toString('base64url') } }
 }
 
-/**
- * For the window or a frame. The issuer has it post `cres` to the notification URL of the method's
- * upload.
- */
+/** For the window or a frame. It posts `cres` to the notification URL of the method's upload. */
 export const challengeForm = ({ acsUrl, creq }: Challenge): BrowserForm => ({ action: acsUrl, fields: { creq } })
 
 /** For the whole window. The issuer has it post `PaRes` and `MD` to `termUrl`. */

@@ -33,10 +33,7 @@ export interface Client {
   createCardRef: Call<asks.OrderName, Reply<Registered | NotRegistered>>
   createCardRefV4: Call<asks.OrderName, Reply<Registered | NotRegistered> | Denied>
   getCardInfo: Call<asks.CardInfoRequest, Reply<CardInfo>>
-  /**
-   * Waits for what became of a request: until its order is final, or until the cardholder has
-   * something to do.
-   */
+  /** Waits until the order of a request is final, or the cardholder has something to do. */
   finish(reply: Reply<Accepted>, options?: FinishOptions): Promise<Ending>
   readCallback(text: string, expected: asks.OrderName): Callback | NotGenuine
   readReturn(text: string, expected: asks.OrderName): CustomerReturn | NotGenuine

@@ -9,10 +9,7 @@ export type Ending =
   | { is: 'final'; status: FinalStatus; order: OrderName; seen: OrderStatus }
   /** The order waits for the cardholder. */
   | { is: 'cardholder'; step: Step; order: OrderName; seen: OrderStatus }
-  /**
-   * No end within the limit, or the wait was aborted: the order goes on, and can be waited for
-   * again.
-   */
+  /** No end within the limit, or an aborted wait: the order goes on and can be waited for again. */
   | { is: 'open'; why: 'limit' | 'aborted'; seen?: OrderStatus }
   /**
    * After a lost answer: the gateway has no order of this name. The same request may be sent again,
@@ -64,10 +61,7 @@ export const realTime: Time = {
 
 type Ask = (request: StatusRequest) => Promise<Reply<OrderStatus>>
 
-/**
- * Asks for the status until the order is final or waits for the cardholder, also after an answer
- * that was lost.
- */
+/** Asks for the status until the order is final or waits for the cardholder; lost answers too. */
 export async function finish(reply: Reply<Accepted>, ask: Ask, time: Time, options: FinishOptions): Promise<Ending> {
   if (reply.is === 'accepted') return untilEnd({ ...reply.order, 'by-request-sn': reply.serialNumber }, ask, time, options)
   const { operation, client_orderid: name, orderid } = reply.asked

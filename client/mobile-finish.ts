@@ -8,10 +8,7 @@ export type MobileEnding =
   | { is: 'redirect'; redirectUrl: string; seen: MobileStatus }
   /** The consumer has to choose what the transfer costs, by `completeTransfer`. */
   | { is: 'fees'; fees: readonly TransferFee[]; seen: MobileStatus }
-  /**
-   * No end within the limit, or the wait was aborted: the transaction goes on, and can be waited
-   * for again.
-   */
+  /** No end within the limit, or an aborted wait: the transaction goes on. Wait for it again. */
   | { is: 'open'; why: 'limit' | 'aborted'; seen?: MobileStatus }
   | MobileRefused
 

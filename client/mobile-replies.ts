@@ -1,10 +1,7 @@
 import type { MobileKind } from './mobile-requests.ts'
 import type { Sent } from './post.ts'
 
-/**
- * A transaction that the merchant's server has begun and signed: what the app carries to the
- * gateway.
- */
+/** A transaction begun and signed by the merchant's server, which the app takes to the gateway. */
 export interface Begun<Kind extends MobileKind = MobileKind> {
   is: 'begun'
   kind: Kind

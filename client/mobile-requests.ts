@@ -1,7 +1,4 @@
-/**
- * What an app says in the mobile API. Names are those of the interface; `session` is the client's
- * to add.
- */
+/** What an app sends in the mobile API, by the interface's names; the client adds `session`. */
 
 interface Consumer {
   device: { serialNumber: string; imei?: string }
@@ -79,10 +76,7 @@ export interface MobileRequests {
 
 export type MobileKind = keyof MobileRequests
 
-/**
- * First digits of the two cards of a transfer, from which a merchant's server may calculate what it
- * costs.
- */
+/** First digits of the two cards of a transfer, by which a merchant's server may set its fee. */
 export interface TransferBins {
   fromBin?: string
   toBin?: string

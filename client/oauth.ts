@@ -1,7 +1,4 @@
-/**
- * OAuth 1.0a (RFC 5849) as version v4 has it: RSA-SHA256, no token, the parameters in the
- * Authorization header.
- */
+/** OAuth 1.0a (RFC 5849) of v4: RSA-SHA256, no token, parameters in the Authorization header. */
 import { sign, type KeyObject } from 'node:crypto'
 import type { Pairs } from './form.ts'
 
@@ -29,10 +26,7 @@ export function authorizationOf({ url, login, key, body, nonce, timestampSeconds
   return `OAuth ${shown.map(([name, value]) => `${percentEncoded(name)}="${percentEncoded(value)}"`).join(', ')}`
 }
 
-/**
- * What is signed: the method, the address without its query, and all parameters in order (RFC 5849,
- * 3.4.1).
- */
+/** What is signed: method, address without query, all parameters in order (RFC 5849, 3.4.1). */
 export function baseString(url: string, parameters: Pairs): string {
   const { protocol, host, pathname } = new URL(url)
   const normalised = parameters

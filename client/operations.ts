@@ -3,15 +3,9 @@ import { minorUnits, type ControlMinorUnits } from './amount.ts'
 
 interface OperationRow {
   path: string
-  /**
-   * What the checksum covers, in order; `login` is sent where it is signed. What has none is signed
-   * with OAuth.
-   */
+  /** What the checksum covers, in order; a signed `login` is sent. None: signed with OAuth. */
   signs?: readonly Part[]
-  /**
-   * `order`: it makes one, which a lost answer leaves in doubt. `transaction`: it adds to one that
-   * is there.
-   */
+  /** `order`: makes one, which a lost answer leaves in doubt. `transaction`: adds to an order. */
   begins?: 'order' | 'transaction'
 }
 
@@ -59,10 +53,7 @@ export interface Signing {
   minorUnits: ControlMinorUnits
 }
 
-/**
- * What the checksum of a request covers, but for the key. A field that is not sent counts as an
- * empty text.
- */
+/** What a request's checksum covers, but for the key. A missing field counts as empty text. */
 export function signedParts(operation: Operation, sent: ReadonlyMap<string, string>, signing: Signing): string[] {
   const { id, login } = signing
   const value = (name: string): string => sent.get(name) ?? ''

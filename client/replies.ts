@@ -26,18 +26,12 @@ export interface Refused {
   fields: Fields
 }
 
-/**
- * HTTP 403 of version v4: signature, time, key or endpoint is not accepted, and which of them is
- * not said.
- */
+/** HTTP 403 of version v4: signature, time, key or endpoint is not accepted; no word which. */
 export interface Denied {
   is: 'denied'
 }
 
-/**
- * Nothing came, or nothing that is a reply: whether the request arrived is unknown, and the order
- * may exist.
- */
+/** No reply came, or none that can be read: the request may have arrived, the order may exist. */
 export interface NoAnswer {
   is: 'no answer'
   asked: Asked
@@ -79,10 +73,7 @@ export interface Reason {
   message: string
 }
 
-/**
- * A card that was registered. Version v2 gives the unique reference, v4 the ids of other
- * interfaces.
- */
+/** A registered card. Version v2 gives the unique reference, v4 the ids of other interfaces. */
 export interface Registered {
   is: 'registered'
   cardRefId: string
@@ -93,10 +84,7 @@ export interface Registered {
   fields: Fields
 }
 
-/**
- * The first payment does not allow it: `declined`, it ended otherwise than approved; `error`, it
- * has not ended.
- */
+/** The first payment forbids it: `declined`, it was not approved; `error`, it is not over. */
 export interface NotRegistered {
   is: 'not registered'
   status: 'declined' | 'error'

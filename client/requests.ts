@@ -14,10 +14,7 @@ interface Payment {
   client_orderid: string
   order_desc: string
   ipaddress: string
-  /**
-   * Where the cardholder returns, whatever the outcome. Mandatory where the endpoint runs 3-D
-   * Secure.
-   */
+  /** Where the cardholder returns, whatever the outcome. Mandatory with 3-D Secure. */
   redirect_url?: string
   redirect_success_url?: string
   redirect_fail_url?: string
@@ -94,10 +91,7 @@ export interface VerificationRequest extends Payment, Customer, Card, CustomerBr
 export interface RebillRequest extends Payment, Money {
   /** `card-ref-id` of the registration. */
   cardrefid: string
-  /**
-   * Amounts with commas between them, tried in turn until one is approved; none may be above
-   * `amount`.
-   */
+  /** Comma-separated, tried in turn until one is approved; none may be above `amount`. */
   enumerate_amounts?: string
   cvv2?: string
   recurrent_scenario?: 'REGULAR' | 'IRREGULAR'

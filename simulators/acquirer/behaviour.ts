@@ -91,10 +91,7 @@ export const namesOf = ({ fields }: Message): Names => ({
 
 const refuse = (actionCode: string, text: string): Refusal => ({ does: 'refuse', actionCode, text })
 
-/**
- * Judges everything that is neither a reversal nor a network message. `now` is in milliseconds
- * since 1970.
- */
+/** Judges all but reversals and network messages. `now` is in milliseconds since 1970. */
 export function judge(request: Message, books: Books, now: number, cavvKey?: CavvKey): Verdict {
   const { fields } = request
   const row = kinds.find(({ type, processing }) => type === firstType(request.type) && processing === fields[3])
@@ -187,10 +184,7 @@ function proofOwed(key: CavvKey, fields: Message['fields'], tags: ReadonlyMap<st
   return cavvOf(key, proven, tags.get('AM') === 'attempt' ? 'A' : 'Y', tags.get('TV') ?? '')
 }
 
-/**
- * The table of the sandbox. 217 is approved but never answered, so that money moves without the
- * gateway knowing.
- */
+/** The sandbox's table. 217 is approved without an answer: money moves unknown to the gateway. */
 function decideByCvv2(
   cvv2: string | undefined,
   challenged: boolean,

@@ -57,10 +57,7 @@ export function cardFacts(maskedCard: string): CardFacts {
 /** Cards of this BIN (4242 4242 4242 4242 is one) belong to a loyalty program; no others do. */
 const loyaltyBin = '424242'
 
-/**
- * A point for each whole unit of the currency, on top of a balance that is always 1250 before the
- * payment.
- */
+/** A point for each whole unit of the currency; the balance before a payment is always 1250. */
 export function loyaltyOf(maskedCard: string, wholeUnits: bigint): Record<'LB' | 'LM' | 'LO' | 'LP', string> | undefined {
   if (!maskedCard.startsWith(loyaltyBin)) return undefined
   const balance = 1250n + wholeUnits

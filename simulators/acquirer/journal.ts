@@ -44,10 +44,7 @@ export class Journal {
     this.#start()
   }
 
-  /**
-   * Runs `fn` once everything appended so far is written; at once when there is nothing to wait
-   * for.
-   */
+  /** Runs `fn` once everything appended so far is written; at once when nothing is pending. */
   whenWritten(fn: () => void): void {
     if (this.#failed) return
     if (this.#lines.length === 0 && !this.#busy) fn()

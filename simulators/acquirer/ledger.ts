@@ -104,10 +104,7 @@ export class Ledger {
     return preauth.amountMinor - this.#drawn(preauth, 'capture')
   }
 
-  /**
-   * What may still be given back of a sale, a debit, a capture, or of all captures of a
-   * preauthorisation.
-   */
+  /** What may still be returned of a sale, debit, capture, or a preauthorisation's captures. */
   leftToReturn(entry: Entry): bigint {
     if (entry.kind === 'preauth') return this.#drawn(entry, 'capture') - this.#returnedOfFamily(entry)
     const ownLeft = entry.amountMinor - this.#drawn(entry, 'return')

@@ -13,10 +13,7 @@ export interface Message {
   fields: (string | undefined)[]
 }
 
-/**
- * Bytes that are no frame or no message. Nothing that follows them on the connection can be
- * trusted.
- */
+/** Bytes that are no frame or no message. What follows them on the connection is useless too. */
 export class Unreadable extends Error {}
 
 const longestMessage = 4096

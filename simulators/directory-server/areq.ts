@@ -7,10 +7,7 @@ import type { Answer } from '../three-d-secure/peers.ts'
 import { dsReferenceNumber, refuse, say, spoil, trouble, type Desk, type Passage } from './desk.ts'
 import { judgeAReq } from './rules.ts'
 
-/**
- * AReq and ARes: checks, adds what is the directory server's to add, asks the ACS, and hands its
- * answer back.
- */
+/** AReq and ARes: checks, adds the directory server's fields, asks the ACS, returns its answer. */
 
 const peer = '3ds-server'
 /** Enough for whoever looks something up; the oldest are forgotten. */

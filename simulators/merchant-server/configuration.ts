@@ -97,10 +97,7 @@ const anyCurrency = '*'
 
 type ByCurrency = ReadonlyMap<string, readonly string[]>
 
-/**
- * Of each kind one endpoint, or one for each currency; in the place of one several, of which the
- * app may choose.
- */
+/** Each kind has an endpoint, or one for each currency, or several for the app to choose from. */
 function endpointsIn(given: unknown, complain: (says: string) => void): Record<Kind, ByCurrency> {
   const read = (kind: Kind): ByCurrency => {
     const one = isObject(given) ? given[kind] : undefined

@@ -13,10 +13,7 @@ export class Refused extends Error {
 
 export const invalid = (message: string): Refused => new Refused('INVALID_REQUEST', message)
 
-/**
- * The gateway calls again after a status from 500 on, and takes one from 400 on for the merchant's
- * no.
- */
+/** To the gateway a status from 400 on is the merchant's no; from 500 on it calls again. */
 export const httpStatus: Readonly<Record<Cause, number>> = {
   FILTERED: 400,
   INVALID_REQUEST: 400,

@@ -19,10 +19,7 @@ export function signatureKey(controlKey: Secret<string>): Secret<Buffer> | undef
 export const sign = (parts: Parts, key: Secret<Buffer>): string =>
   createHmac('sha1', key.reveal()).update(stringToSign(parts), 'utf8').digest('hex').toUpperCase()
 
-/**
- * Whether this is the signature of the parts, in whatever case; how long the comparison takes tells
- * nothing.
- */
+/** Whether this signs the parts, in either case. The time it takes gives nothing away. */
 export function signatureHolds(given: string, parts: Parts, key: Secret<Buffer>): boolean {
   if (!/^[0-9a-fA-F]{40}$/.test(given)) return false
   return timingSafeEqual(Buffer.from(given.toUpperCase()), Buffer.from(sign(parts, key)))

@@ -71,10 +71,7 @@ const bindCheck = statement<object>(`
   where invoice_id = $1 and session_token is null
   returning invoice_id`)
 
-/**
- * False when the invoice was checked before. Refused as `taken` when another invoice has this
- * session token.
- */
+/** False when it was checked before. Refused as `taken` when another invoice has this token. */
 export async function saveCheck(pool: Pool, invoiceId: string, check: CheckRow): Promise<boolean | 'taken'> {
   try {
     const written = await pool.run(bindCheck, [invoiceId, check.sessionToken, check.question, check.answer, check.email ?? null])

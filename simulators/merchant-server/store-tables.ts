@@ -67,10 +67,7 @@ const tables = [
   )`,
 ]
 
-/**
- * Any number will do; two servers that start at once on one database would else make the same table
- * twice.
- */
+/** Any number will do. It keeps two servers that start at once from making the same tables. */
 const lockNo = 7_264_119
 
 export async function makeTables(pool: Pool): Promise<void> {

@@ -47,10 +47,7 @@ const newestOf: Record<string, string> = { '1': '2.1.0', '2': '2.2.0' }
 /** Version digit of the cards whose issuers still have 1.0.2; they are in no range. */
 const legacyDigit = '9'
 
-/**
- * `not known` is the answer about its enrolment, as `error` is; the others are what the issuer
- * does.
- */
+/** `not known` and `error` answer the question of enrolment; the others come from the issuer. */
 export type LegacyOutcome = 'password' | 'attempt' | 'denied' | 'unavailable' | 'not known' | 'password-failed' | 'error'
 const legacyOutcomes: readonly LegacyOutcome[] = [
   'password',
@@ -65,10 +62,7 @@ const legacyOutcomes: readonly LegacyOutcome[] = [
   'error',
 ]
 
-/**
- * First and last number of each general range; those of Visa and Mastercard stop short of their
- * special cards.
- */
+/** First and last number of each general range; two of them stop before the special cards. */
 // oxfmt-ignore
 const general: readonly (readonly [start: string, end: string])[] = [
   ['4000000000010000', '4999999999999999'],

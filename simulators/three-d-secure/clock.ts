@@ -5,10 +5,7 @@ export interface ScaledClock extends Clock {
   advance(ms: number): void
 }
 
-/**
- * A clock on which waits last `scale` times as long as they say: with 0.01, 30 s are over in 300
- * ms.
- */
+/** A clock whose waits last `scale` times as long: with 0.01, 30 s are over in 300 ms. */
 export function scaleClock(clock: Clock, scale: number): ScaledClock {
   const startedAt = clock.now()
   const startedMonotonic = clock.monotonic()

@@ -108,10 +108,7 @@ export function textOf(fields: Fields, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/**
- * An Erro of a directory server (D) or an ACS (A), in the version of what it is about where that
- * could be read.
- */
+/** An Erro of a directory server (D) or ACS (A), in the version of its subject if that is known. */
 export function erroAbout({ code, description, detail, about }: Unusable, component: 'D' | 'A'): Message {
   const version = versions.find((one) => one === about['messageVersion']) ?? '2.1.0'
   const type = about['messageType']

@@ -8,10 +8,7 @@ export type JsonRead = { is: 'read'; value: unknown; repeated: string[] } | { is
 const deepest = 16
 const longest = 65_536
 
-/**
- * `repeated` names the keys that stand twice in one object; JSON.parse would silently keep the last
- * of them.
- */
+/** `repeated` names keys that an object has twice; JSON.parse would silently keep the last. */
 export function readJson(text: string): JsonRead {
   if (text.length > longest) return { is: 'no JSON' }
   let value: unknown
@@ -24,10 +21,7 @@ export function readJson(text: string): JsonRead {
   return seen.depth > deepest ? { is: 'no JSON' } : { is: 'read', value, repeated: seen.repeated }
 }
 
-/**
- * Walks the tokens of a text that is known to be JSON: a string before a colon is a key of the
- * innermost object.
- */
+/** Walks the tokens of valid JSON: a string before a colon is a key of the innermost object. */
 function keysOf(text: string): { repeated: string[]; depth: number } {
   const open: Set<string>[] = []
   const repeated: string[] = []

@@ -43,10 +43,7 @@ export interface Pareq {
 }
 
 export interface Pares {
-  /**
-   * Its values come back as they are here: an issuer that errs, or a browser that lies, gives other
-   * ones.
-   */
+  /** These values come back, unless the issuer errs or the browser lies. */
   pareq: Pick<Pareq, 'messageId' | 'acqBIN' | 'merID' | 'xid' | 'date' | 'purchAmount' | 'currency' | 'exponent'>
   paresId: string
   lastFour: string
@@ -209,10 +206,7 @@ const unescape = (value: string): string =>
     .toReversed()
     .reduce((text, [plain, entity]) => text.replaceAll(entity, plain), value)
 
-/**
- * Id and content of the message of this type; nothing of a document with a type definition, and of
- * any other.
- */
+/** Id and content of a message of this type; nothing of other documents, or with a DOCTYPE. */
 function openMessage(xml: string, type: string): [messageId?: string, content?: string] {
   if (xml.includes('<!')) return []
   const [, messageId, content] =

@@ -1,10 +1,7 @@
 import type { Secret } from '../base/secret.ts'
 import type { GateRow } from '../merchant/merchant.ts'
 
-/**
- * What a line to an acquirer needs of its gate. Amounts everywhere here are minor units of the
- * currency.
- */
+/** What a line to an acquirer needs of its gate. All amounts here are in minor units. */
 export interface GateSettings extends Pick<
   GateRow,
   'host' | 'port' | 'terminalId' | 'cardAcceptorId' | 'cardAcceptorName' | 'acquirerId' | 'mcc' | 'answerTimeoutMs'

@@ -17,10 +17,7 @@ export const maskCardNumbers = (text: string): string =>
     return digits.length <= 19 && checkDigitHolds(digits) ? mask(digits) : found
   })
 
-/**
- * First six and last four digits; of fewer than 13 the last four alone, since ten of them would
- * give it away.
- */
+/** First six and last four digits; below 13 digits the last four, since ten would give it away. */
 export function mask(pan: string): string {
   const shown = pan.length < 13 ? '' : pan.slice(0, 6)
   return shown + '*'.repeat(Math.max(0, pan.length - shown.length - 4)) + pan.slice(-4)

@@ -1,9 +1,6 @@
 import currencyCodes from 'currency-codes'
 
-/**
- * A currency of ISO 4217. `exponent` is the number of decimals of its minor unit: USD 2, JPY 0, KWD
- * 3.
- */
+/** A currency of ISO 4217. `exponent` is the number of its decimals: USD 2, JPY 0, KWD 3. */
 export interface Currency {
   code: string
   numeric: string

@@ -9,10 +9,7 @@ const poolBytes = 16_384
 const pool = Buffer.alloc(poolBytes)
 let used = poolBytes
 
-/**
- * The operating system's generator, drawn in pools: asking it for every IV alone costs 3 % of a
- * sale's time.
- */
+/** The system's generator, drawn in pools: one draw for each IV costs 3 % of a sale's time. */
 export const systemRandom: Random = {
   bytes(length) {
     if (length > poolBytes) return randomFillSync(Buffer.alloc(length))
@@ -36,10 +33,7 @@ export function uuid(random: Random): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/**
- * A whole number from 0 up to, not including, `limit` (at most 2^48); the bias is below limit /
- * 2^48.
- */
+/** A whole number below `limit` (at most 2^48); the bias is below limit / 2^48. */
 export function below(random: Random, limit: number): number {
   return Math.floor((random.bytes(6).readUIntBE(0, 6) / 2 ** 48) * limit)
 }

@@ -1,7 +1,4 @@
-/**
- * What a card number says by itself. Source of the ranges: the networks' public issuer
- * identification numbers.
- */
+/** What a card number says by itself. The ranges are the networks' public issuer numbers. */
 
 // oxfmt-ignore
 const networks: readonly (readonly [name: string, pattern: RegExp])[] = [

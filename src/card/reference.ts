@@ -59,10 +59,7 @@ export interface NewReference {
   at: number
 }
 
-/**
- * The card that a transfer credits, to be kept: without expiry and holder it can only be credited
- * again.
- */
+/** The card that a transfer credits: without expiry and holder it can only be credited again. */
 export interface NewDestination {
   place: Place
   sealed: SealedCard
@@ -165,10 +162,7 @@ export function sealDestination(
   }
 }
 
-/**
- * The number alone: a CVV2 is never kept with a reference. One that does not open is a defect and
- * throws.
- */
+/** The number alone: a reference has no CVV2. Throws if it does not open, which is a defect. */
 export function openReference({ place, ids, sealed }: Pick<CardReference, 'place' | 'ids' | 'sealed'>, keys: KeyRing): Card {
   const key = keys.version('pan', sealed.panKey)
   if (!key) throw new Error(`the vault has no key ${sealed.panKey} for the card reference made of order ${place.orderId}`)

@@ -44,10 +44,7 @@ export interface BinTable {
   refresh(): Promise<void>
 }
 
-/**
- * The table in memory: some tens of bytes a range, and a look-up without a question to the
- * database.
- */
+/** The table in memory: some tens of bytes a range, and no query for a look-up. */
 export async function openBins(pool: Pool): Promise<BinTable> {
   let read: bigint | undefined
   let issuerOf: BinTable['issuerOf'] = () => undefined

@@ -49,10 +49,7 @@ const selectDestination = new Map([
   [3n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_recurring_payment_id = $2'))],
 ])
 
-/**
- * Both leave alone what is there, be it the same card or order, or another one that was given this
- * id.
- */
+/** Neither changes a row that is there, whether for the same card or order or for the same id. */
 const insertNumber = statement<object>(`
   insert into card_number_ref (merchant_id, fingerprint, unique_reference, created_at)
   values ($1, $2, $3, $4) on conflict do nothing`)
@@ -153,10 +150,7 @@ async function register(pool: Pool, fresh: Registered, random: Random): Promise<
 
 const aboveBigint = 2n ** 63n
 
-/**
- * By `card-ref-id` alone: another id of the reference, and whatever is another merchant's, finds
- * nothing.
- */
+/** By `card-ref-id` alone: its other ids, and those of other merchants, find nothing. */
 export async function findReference(pool: Pool, merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined> {
   if (cardRefId >= aboveBigint) return undefined
   const [row] = await pool.run(selectById, [merchantId, cardRefId])

@@ -42,10 +42,7 @@ export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random
   }
 }
 
-/**
- * Adds the CVV2, sealed under the key of the hour: to be stored only while a further authorisation
- * is owed.
- */
+/** Adds the CVV2, sealed under the key of the hour; stored only while an authorisation is owed. */
 export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
   if (!card.cvv2) return sealed
   const cvv2Key = keys.current('cvv2')

@@ -1,7 +1,4 @@
-/**
- * A message that must arrive. Kinds are given their rendering by main; more kinds come with more
- * operations.
- */
+/** A message that must arrive. Main gives each kind its rendering. */
 export type DeliveryKind = 'callback' | 'card mapping'
 
 export interface NewDelivery {

@@ -21,10 +21,7 @@ export const maxTries = 30
  */
 const jitter = 0.1
 
-/**
- * When the next try is due after `tries` tries that failed, the last at `at`; undefined when it is
- * given up.
- */
+/** When the next try is due after `tries` failures, the last at `at`; undefined: given up. */
 export function nextTryAt(tries: number, at: number, random: Random, most = maxTries): number | undefined {
   if (tries >= most) return undefined
   const pause = firstPausesMs[tries - 1] ?? longPauseMs

@@ -68,10 +68,7 @@ export interface AuthenticationPolicy {
   unavailable: AuthenticationChoice
   /** The card is in no range of a directory server. */
   notEnrolled: AuthenticationChoice
-  /**
-   * No usable answer: directory server down, time-out, an error message, a process that died
-   * meanwhile.
-   */
+  /** No usable answer: directory server down, time-out, error message, or our process died. */
   failed: AuthenticationChoice
 }
 

@@ -26,10 +26,7 @@ export type ReadAuthorization = { is: 'read'; params: Authorization } | { is: 'r
 /** As many as no client sends, and few enough to be read at once. */
 const maxParams = 32
 
-/**
- * Reads an `Authorization` header (RFC 5849, 3.5.1). Values may stand without quotes, as RFC 7235
- * lets them.
- */
+/** Reads an `Authorization` header (RFC 5849, 3.5.1). RFC 7235 allows values without quotes. */
 export function readAuthorization(header: string | readonly string[] | undefined): ReadAuthorization {
   if (typeof header !== 'string') return refused(header === undefined ? 'there is no Authorization header' : 'there are several')
   const scheme = /^ *OAuth[ \t]+/i.exec(header)
@@ -85,10 +82,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/**
- * Others are signed with the rest and mean nothing here, such as the empty `oauth_token` that some
- * clients send.
- */
+/** Others are signed and mean nothing here, such as the empty `oauth_token` of some clients. */
 function judged(params: ReadonlyMap<string, string>): ReadAuthorization {
   for (const name of ['consumer_key', 'nonce', 'signature', 'signature_method', 'timestamp'])
     if (!params.get(`oauth_${name}`)) return refused(`oauth_${name} is missing`)

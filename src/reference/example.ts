@@ -1,7 +1,4 @@
-/**
- * The worked example of each operation: a request, what is signed of it, and what goes over the
- * wire.
- */
+/** The worked example of each operation: request, signed parts, and what goes over the wire. */
 import { secret } from '../base/secret.ts'
 import { authorizationOf, baseStringOf } from '../merchant/oauth-sign.ts'
 import { writeForm } from '../spec/form.ts'
@@ -9,10 +6,7 @@ import { exampleOf, exampleRequest } from '../spec/gateway/examples.ts'
 import { operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { signingOf, type Signing } from './signing.ts'
 
-/**
- * Opens nothing. Whoever computes a control of the examples with it and has the same has the
- * formula right.
- */
+/** Opens nothing. It is for checking one's formula against the controls of the examples. */
 export const exampleKey = '01234567-89AB-CDEF-0123-456789ABCDEF'
 const exampleId = '101'
 export const exampleBaseUrl = 'http://127.0.0.1:8080/gateway'

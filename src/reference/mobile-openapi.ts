@@ -70,10 +70,7 @@ function parameter(name: string, description: string, pattern: string): Json {
 
 const namesIn = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
 
-/**
- * What tables are called that several operations have in common; any other is called by its
- * operation.
- */
+/** Names of tables that several operations share; any other has the name of its operation. */
 const shared = new Map<MobileTable, string>([
   [statusRequest, 'status-request'],
   [performAnswer, 'perform-answer'],

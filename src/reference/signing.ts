@@ -1,7 +1,4 @@
-/**
- * How a request is signed, explained: the parts with their values, and the control that comes of
- * them.
- */
+/** How a request is signed: the parts with their values, and the control made of them. */
 import type { Secret } from '../base/secret.ts'
 import { controlOf, partsOf, signedMinor, type SignedSum } from '../merchant/control.ts'
 import type { EndpointSettings } from '../merchant/merchant.ts'

@@ -44,10 +44,7 @@ export interface Amount {
   minor?: bigint
 }
 
-/**
- * In the highest unit, "." as delimiter, above zero; as many decimals as the currency has, zeros
- * beyond.
- */
+/** In the highest unit, "." as delimiter, above zero; beyond the currency's decimals only zeros. */
 export const amount = (max: number): Kind<Amount> => ({
   name: 'amount',
   max,
@@ -87,10 +84,7 @@ export const currency: Kind<Currency> = {
   read: (t) => currencyOf(t) ?? unfit('it is not a currency code of ISO 4217'),
 }
 
-/**
- * Codes that older lists have and ISO 3166 no longer, or not yet: kept because integrators send
- * them.
- */
+/** Codes that ISO 3166 has no longer, or not yet: kept because integrators send them. */
 const elderCountries = new Set(['AN', 'XK', 'EU', 'AP', 'A1', 'A2'])
 
 export const country: Kind<string> = {

@@ -3,10 +3,7 @@
  * wire. Source: docs/choices.md, "States".
  */
 
-/**
- * Final: approved, declined, error, filtered. `unknown` is not: the acquirer's answer is being
- * sought.
- */
+/** Final: approved, declined, error, filtered. `unknown` still waits for the acquirer's answer. */
 export type Status = 'processing' | 'unknown' | 'approved' | 'declined' | 'error' | 'filtered'
 
 export const finalStatuses: ReadonlySet<Status> = new Set(['approved', 'declined', 'error', 'filtered'])

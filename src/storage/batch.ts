@@ -22,10 +22,7 @@ export interface Batch<T, R> {
 
 export interface BatchSettings<T, R> {
   name: string
-  /**
-   * One result for each item, in order. It runs again after a failure, so it must be harmless to
-   * repeat.
-   */
+  /** One result for each item, in order. Runs again after a failure, so it must be repeatable. */
   run: (items: T[]) => Promise<R[]>
   maxItems: number
   /** Batches under way at once. */
@@ -89,10 +86,7 @@ export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {
   }
 }
 
-/**
- * Runs batches to their end: again after a conflict or a lost connection, in halves after an error
- * of the data.
- */
+/** Runs a batch to its end: again after a conflict or lost connection, in halves after bad data. */
 function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (batch: Waiting<T, R>[]) => Promise<void> {
   async function carry(batch: Waiting<T, R>[]): Promise<void> {
     const began = settings.clock.monotonic()

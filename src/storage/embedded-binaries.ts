@@ -33,10 +33,7 @@ export function packageFolder(platform: string = process.platform, arch: string 
   }
 }
 
-/**
- * Where a copy of the package may go that is not usable in its place, and under which name it is
- * complete.
- */
+/** Where a copy of an unusable package may go, and the name it has once it is complete. */
 export interface CopyContext {
   directory: string
   user: User | undefined

@@ -18,10 +18,7 @@ import type { User } from './embedded-process.ts'
 
 /** Where one installation's database lives. */
 export interface Place {
-  /**
-   * The real path of the directory the operator named: secrets, the log and the lock are always
-   * here.
-   */
+  /** The real path of the operator's directory: secrets, the log and the lock are always here. */
   directory: string
   /** PostgreSQL's data directory; it may not exist yet. */
   data: string
@@ -126,10 +123,7 @@ export async function leaveNote(place: Place, log: Log): Promise<void> {
   log.warn({ data: place.data, note }, `The database is not inside the directory: ${place.moved}`)
 }
 
-/**
- * The first directory on the way to and including `path` that this user may not pass; undefined:
- * all are open.
- */
+/** The first directory on the way to `path`, or `path`, that this user may not pass. */
 export function closedFor(user: User, path: string): string | undefined {
   const above = dirname(path)
   const closed = above === path ? undefined : closedFor(user, above)
@@ -200,10 +194,7 @@ function handOver(path: string, user: User): void {
   }
 }
 
-/**
- * Replaces a small file so that after a loss of power there is the old one or the new one, never
- * half.
- */
+/** Replaces a small file. After a loss of power it is the old or the new one, never half. */
 export async function writeDurably(path: string, text: string, mode: number, owner?: User): Promise<void> {
   const file = await open(`${path}.new`, 'w', mode)
   try {

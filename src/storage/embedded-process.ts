@@ -11,10 +11,7 @@ export interface User {
   gid: number
 }
 
-/**
- * Where Linux shows its processes. Systems without it (macOS) are judged by signal 0 and by a
- * connection.
- */
+/** Where Linux shows its processes. Without it (macOS), signal 0 and a connection decide. */
 export const systemProc = '/proc'
 
 /**
@@ -35,10 +32,7 @@ export function incarnationOf(pid: number, proc = systemProc): string | undefine
 
 export const hasProc = (proc: string): boolean => existsSync(`${proc}/self`)
 
-/**
- * What is looked for among the processes: the working directory of a server and the name that its
- * children show.
- */
+/** Which processes to find: by a server's working directory and the name of its children. */
 export interface Traces {
   data: string
   clusterName: string
@@ -83,10 +77,7 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-/**
- * Polls until `met` gives something other than undefined or false, or the bound passes, which gives
- * undefined.
- */
+/** Polls until `met` gives something but undefined or false; undefined once the bound passes. */
 export async function until<T>(
   clock: Clock,
   boundMs: number,

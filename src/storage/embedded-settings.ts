@@ -65,10 +65,7 @@ const throwAway: Row[] = [
 /** macOS lets an ordinary fsync return before the drive has written. */
 const macOs: Row[] = [['wal_sync_method', 'fsync_writethrough', 'the only method here that reaches the disk itself']]
 
-/**
- * The whole text of postgresql.conf. A live server started with another text is not adopted but
- * started again.
- */
+/** The text of postgresql.conf. A live server with another text is restarted, not adopted. */
 export function settingsFile({ version, major, clusterName, durable: lasting, own, platform }: SettingsFor): string {
   const rows: Row[] = [
     ['cluster_name', clusterName, 'shown by every process, so that what a dead server left running is recognised'],

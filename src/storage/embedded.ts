@@ -36,10 +36,7 @@ export interface Surroundings {
 }
 
 export interface EmbeddedOptions extends Surroundings {
-  /**
-   * A directory with an operator's own PostgreSQL programs, 15 or newer, instead of the npm
-   * package's.
-   */
+  /** The operator's own PostgreSQL programs, 15 or newer, in place of the npm package's. */
   binaries?: string
   /** Settings of postgresql.conf that win over ours. */
   settings?: Record<string, string>
@@ -122,10 +119,7 @@ function binariesFor(place: Place, { binaries, random, log }: EmbeddedOptions): 
   return packagedBinaries(packageFolder(), { directory: place.directory, user: place.user, random, log })
 }
 
-/**
- * Writes postgresql.conf. True: it was the same, which is what a server found running was started
- * with.
- */
+/** Writes postgresql.conf. True if it did not change: a running server has these settings. */
 async function applySettings(
   site: Site,
   binaries: Binaries,

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Log } from '../base/log.ts'
 
-/**
- * One SQL statement with its row type. It is prepared once a connection under a name derived from
- * its text.
- */
+/** An SQL statement with its row type, prepared once a connection by a name made of its text. */
 export interface Statement<Row> {
   readonly name: string
   readonly text: string

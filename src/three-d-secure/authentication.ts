@@ -7,19 +7,13 @@
 export const versions = ['2.1.0', '2.2.0'] as const
 export type Version = (typeof versions)[number]
 
-/**
- * Of an authentication: one of the above, or the protocol before them, where an installation still
- * speaks it.
- */
+/** One of the above, or the protocol before them where an installation still speaks it. */
 export type AnyVersion = Version | '1.0.2'
 
 /** Final answers of an issuer, and C: a challenge is to follow. */
 export type TransStatus = 'Y' | 'A' | 'N' | 'R' | 'U' | 'I' | 'C'
 
-/**
- * 05, 06 and 07 ask for data sharing or an exemption, to which an issuer may answer I; 04 mandates
- * a challenge.
- */
+/** 05 to 07 ask for data sharing or an exemption, to which I is an answer; 04 wants a challenge. */
 export type ChallengeIndicator = '01' | '02' | '03' | '04' | '05' | '06' | '07' | '08' | '09'
 
 /** Whether the issuer's method ran: done, not done, or there is none. */
@@ -66,10 +60,7 @@ export interface Authentication {
    * ask the issuer by itself.
    */
   methodUntil?: number
-  /**
-   * Where the issuer sends the browser after a challenge: the merchant's, or absent for the
-   * gateway's own.
-   */
+  /** Where a challenge sends the browser: to the merchant, or, when absent, to the gateway. */
   notificationUrl?: string
   /** Of 1.0.2 alone. */
   legacy?: LegacyFacts
@@ -104,10 +95,7 @@ export interface LegacyFacts {
   accountId?: string
 }
 
-/**
- * `verified-3d-status`: authenticated or attempted; refused by the issuer; not possible; 3-D Secure
- * did not run.
- */
+/** `verified-3d-status`: authenticated or attempted; refused; not possible; did not run. */
 export type VerifiedStatus = 'AUTHENTICATED' | 'NOT_AUTHENTICATED' | 'UNSUPPORTED' | 'UNKNOWN'
 
 /** For what only 2.x has. Throws where 1.0.2 came so far, which is a defect. */

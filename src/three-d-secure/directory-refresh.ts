@@ -38,10 +38,7 @@ export interface RefreshParts {
 }
 
 export interface Refresh {
-  /**
-   * Resolves when what is under way has ended; close the outgoing calls before, or this waits for
-   * an answer.
-   */
+  /** Resolves when nothing is under way. Close the outgoing calls first, or this waits for them. */
   stop(): Promise<void>
 }
 

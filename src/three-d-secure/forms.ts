@@ -42,10 +42,7 @@ export function usableUrl(text: string, { loopbackHttp }: { loopbackHttp: boolea
 }
 
 export interface PostForm {
-  /**
-   * http or https; anything else is a defect, since `javascript:` in an action is a script of
-   * somebody else.
-   */
+  /** http or https. Others are a defect: `javascript:` in an action is a stranger's script. */
   action: string
   fields: readonly (readonly [name: string, value: string])[]
   /** Name of the frame that shows the answer; absent: the page's own place. */

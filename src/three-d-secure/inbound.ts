@@ -44,10 +44,7 @@ export interface InboundParts {
   port: number
   /** PEM. `ca` signs the directory servers that may connect. */
   tls: { cert: string; key: Secret<string>; ca: string }
-  /**
-   * Directory servers by the common name of their certificate: others have certificates of the same
-   * authority.
-   */
+  /** Directory servers by the common name of their certificate: its authority serves others too. */
   peers: ReadonlyMap<string, string>
   /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
@@ -56,10 +53,7 @@ export interface InboundParts {
   limits?: InboundLimits
 }
 
-/**
- * Milliseconds; until a connection is secure, until the header and until the whole request is
- * there.
- */
+/** Milliseconds until a connection is secure, until the header and the whole request are read. */
 export interface InboundLimits {
   handshakeMs: number
   headersMs: number

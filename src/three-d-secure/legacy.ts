@@ -75,18 +75,12 @@ function group(paths: readonly string[], values: Readonly<Record<string, string 
     .join('')
 }
 
-/**
- * What issuers and directory servers give as ids, and what is harmless in every place an id is
- * used.
- */
+/** Ids as issuers and directory servers give them, harmless wherever an id is used. */
 export const isId = (id: string | undefined): id is string => id !== undefined && /^[A-Za-z0-9_.:-]{1,128}$/.test(id)
 
 export type LegacyValues = ReadonlyMap<string, readonly string[]>
 
-/**
- * Why a message cannot be used, in the codes of 1.0.2; `element` is a name of ours, never the
- * peer's text.
- */
+/** Why a message is unusable, in codes of 1.0.2. `element` is our name, never the peer's text. */
 export interface LegacyUnusable {
   is: 'unusable'
   errorCode: '1' | '2' | '3' | '4' | '5' | '6'
@@ -95,10 +89,7 @@ export interface LegacyUnusable {
 
 const unusable = (errorCode: LegacyUnusable['errorCode'], why: string): LegacyUnusable => ({ is: 'unusable', errorCode, why })
 
-/**
- * The values of a message by path. An element that should be there once and is there twice does not
- * fit.
- */
+/** The values of a message by path. An element that may be there once does not fit twice. */
 export function readValues(message: Element, table: LegacyTable): { is: 'values'; values: LegacyValues } | LegacyUnusable {
   const values = new Map<string, readonly string[]>()
   const missing: string[] = []

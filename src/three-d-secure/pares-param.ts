@@ -1,7 +1,4 @@
-/**
- * The form field `PaRes`: XML, compressed, in base64, after what browsers and servers do to it on
- * the way.
- */
+/** The form field `PaRes`: compressed XML in base64, after what browsers and servers do to it. */
 import { inflateRawSync, inflateSync } from 'node:zlib'
 import { turnBudget, type InPieces } from '../base/turn.ts'
 

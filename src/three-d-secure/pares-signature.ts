@@ -36,10 +36,7 @@ export interface Unverified {
 
 const refused = (why: string): Refused => ({ is: 'refused', why })
 
-/**
- * Names that must be there once in the whole document: the library looks some of them up wherever
- * they are.
- */
+/** Names that must be in the document once: the library finds some of them wherever they are. */
 const onceEach =
   'PARes Signature SignedInfo CanonicalizationMethod SignatureMethod Reference DigestMethod DigestValue SignatureValue KeyInfo'
 

@@ -1,7 +1,4 @@
-/**
- * Whose signature a PARes may carry: the path from the certificate in it to a root of the card's
- * own network.
- */
+/** Who may sign a PARes: a certificate with a path to a root of the card's own network. */
 import { X509Certificate, type KeyObject } from 'node:crypto'
 import type { InPieces } from '../base/turn.ts'
 

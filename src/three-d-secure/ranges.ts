@@ -129,10 +129,7 @@ function firstFrom(length: number, holds: (index: number) => boolean): number {
   return from
 }
 
-/**
- * The highest version that we, the directory server and the issuer speak; a missing interval allows
- * all.
- */
+/** The highest version that we, directory server and issuer speak; no interval allows all. */
 export function versionFor(range: CardRange): Version | undefined {
   return versions.findLast(
     (version) =>

@@ -117,10 +117,7 @@ export function authorisationRequest(gate: GateSettings, ask: Authorisation): Me
   }
 }
 
-/**
- * A capture or return. It names the payment in field 56, and has a STAN, a time and an RRN of its
- * own.
- */
+/** A capture or return names the payment in field 56; STAN, time and RRN are its own. */
 export function followRequest(gate: GateSettings, ask: Follow): Message {
   const { type, processing, whole, part } = followSpelling[ask.kind]
   return {
@@ -226,10 +223,7 @@ const sentAt = (fields: Fields): number => {
   return Date.UTC(2000 + year, month - 1, ...rest)
 }
 
-/**
- * A name as field 43 can carry it: letters lose their accents, what ASCII has nothing for becomes
- * `?`.
- */
+/** A name as field 43 can carry it: without accents, and `?` for what ASCII does not have. */
 const printable = (name: string): string =>
   name
     .normalize('NFD')
@@ -292,10 +286,7 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   }
 }
 
-/**
- * Packed once at the start, so that settings which fit no message are told then and not with the
- * first payment.
- */
+/** Packed at the start, so that settings that fit no message fail before the first payment. */
 const probe: Authorisation = {
   kind: 'sale',
   orderId: 1n,

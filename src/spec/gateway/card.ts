@@ -23,10 +23,7 @@ export const createCardRefRequest = table({
   control: { is: checksum, need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 })
 
-/**
- * Request of `create-card-ref`, version v4: who asks, and that it is them, is in the Authorization
- * header.
- */
+/** Request of `create-card-ref`, version v4: the Authorization header proves who asks. */
 export const createCardRefV4Request = table(firstPayment)
 
 /** Request of `get-card-info`. */

@@ -1,7 +1,4 @@
-/**
- * What checksums are made of (docs/choices.md, "Checksums"). A part is the name of a field, or one
- * of these two.
- */
+/** A part of a checksum is the name of a field or one of these (docs/choices.md, "Checksums"). */
 export const pathId = 'endpoint or group id'
 export const amountInMinorUnits = 'amount in minor units'
 

@@ -13,10 +13,7 @@ export const voidNote =
   'window (ten minutes unless it is set otherwise), is answered with that one. While one is open or approved, any ' +
   'other void of the order is refused with code 9.'
 
-/**
- * Request of `capture`, `return` and `void` (docs/choices.md). Without an amount all that is left
- * is meant.
- */
+/** Request of `capture`, `return`, `void` (docs/choices.md). Without amount: all that is left. */
 // oxfmt-ignore
 export const followRequest = table({
   login:          { is: text(20),     need: 'mandatory', guard: 'open', means: "the merchant's login" },

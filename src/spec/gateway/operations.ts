@@ -1,7 +1,4 @@
-/**
- * Every operation of the gateway API: where it is, what it takes, how it is signed, what it
- * answers.
- */
+/** The operations of the gateway API: path, request, signature and reply of each. */
 import type { Table } from '../field.ts'
 import type { RefusalName } from '../refusals.ts'
 import { cardInfoReply, createCardRefReply, createCardRefRequest, createCardRefV4Reply } from './card.ts'

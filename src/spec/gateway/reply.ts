@@ -6,10 +6,7 @@ export interface ReplyField {
 
 export type ReplyTable = Readonly<Record<string, ReplyField>>
 
-/**
- * What is accepted: a payment, what follows one, an upload. Its outcome is told by status and
- * callback.
- */
+/** A payment, follow-up or upload was accepted. Status and callback report its outcome. */
 // oxfmt-ignore
 export const asyncReply = {
   type:                { guard: 'open', means: 'async-response' },

@@ -1,7 +1,4 @@
-/**
- * A value for each path, for documentation: they fit, and the simulated world approves them. Test
- * cards only.
- */
+/** A value for each path, for documentation: approved in the simulated world. Test cards only. */
 import { mobileRow, type MobileOperation, type MobileTable } from './operations.ts'
 
 const date = '2030-05-10 12:00:00.000+0000'

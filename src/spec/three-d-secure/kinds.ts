@@ -18,10 +18,7 @@ export type Kind =
 
 /** What is known while a field is judged. */
 export interface Scene {
-  /**
-   * A text or boolean of the same object; blank ones and those that the version does not have are
-   * absent.
-   */
+  /** A text or boolean of the same object; blank ones and those of other versions are absent. */
   value(name: string): string | boolean | undefined
   asked: Asked
 }
@@ -117,10 +114,7 @@ export const uuid: Kind = matching(uuidPattern)
 export const flag: Kind = { is: 'flag' }
 export const onlyTrue: Kind = { is: 'flag', only: true }
 
-/**
- * `new URL` alone would repair much of what is wrong: blanks, line breaks, backslashes, missing
- * slashes.
- */
+/** `new URL` alone would repair blanks, line breaks, backslashes and missing slashes. */
 const urlPattern = /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i
 
 /**

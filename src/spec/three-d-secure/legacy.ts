@@ -37,10 +37,7 @@ const bytes20 = matching(/^[A-Za-z0-9+/]{27}=$/)
 const url = (max: number) => (t: string) =>
   t.length <= max && /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i.test(t) && URL.canParse(t)
 
-/**
- * Milliseconds of `YYYYMMDD HH:MM:SS`, GMT; NaN for anything else, also for a day that no month
- * has.
- */
+/** Milliseconds of `YYYYMMDD HH:MM:SS`, GMT; NaN for anything else, such as 31 February. */
 export function readLegacyMoment(t: string): number {
   const [, year, month, day, time] = /^([0-9]{4})([0-9]{2})([0-9]{2}) ([0-9]{2}:[0-9]{2}:[0-9]{2})$/.exec(t) ?? []
   const ms = Date.parse(`${year}-${month}-${day}T${time}Z`)

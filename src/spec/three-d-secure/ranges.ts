@@ -1,7 +1,4 @@
-/**
- * PReq and PRes: which card numbers can be authenticated, in which versions, and where the issuer's
- * method is.
- */
+/** PReq and PRes: cards that can be authenticated, in which versions, and the issuer's method. */
 import {
   O,
   R,
