@@ -21,10 +21,7 @@ export type Parsed =
    */
   | { is: 'doubtful'; fields: Readonly<Record<string, unknown>>; repeated: readonly string[]; prototypes: readonly string[] }
 
-/**
- * Names that reach the prototype when an object is merged or walked carelessly; no message has
- * them.
- */
+/** Names that reach the prototype of a carelessly merged object; no message has them. */
 const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor'])
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -120,10 +117,7 @@ const endsScalar = (c: number): boolean =>
   c === brace ||
   c === bracket
 
-/**
- * Two spellings of a name, one with escapes, are the same name. Undefined when its escapes are
- * none.
- */
+/** A name may be spelled with escapes. Undefined when they are no escapes. */
 function nameIn(quoted: string): string | undefined {
   if (!quoted.includes('\\')) return quoted.slice(1, -1)
   try {

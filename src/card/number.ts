@@ -19,10 +19,7 @@ export const networkOf = (pan: string): string | undefined => networks.find(([, 
 /** Length of `bin` on the wire; shops and lists of this family of gateways use six digits. */
 const binLength = 6
 
-/**
- * Six digits and the last four of a shorter number, whose check digit is known, would leave at most
- * ten numbers to try.
- */
+/** With six and four digits of a shorter number, at most ten numbers would be left to try. */
 const shortestWithBin = 13
 
 /** Empty for a number too short for it. */

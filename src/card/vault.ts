@@ -71,17 +71,11 @@ export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card 
   return { ...card, cvv2: secret(unseal(cvv2Key, sealed.cvv2Sealed, cvv2Context(place)).toString()) }
 }
 
-/**
- * Equal for equal numbers of one merchant, whatever the expiry; says nothing without the key. 32
- * bytes.
- */
+/** 32 bytes, equal for equal numbers of one merchant; they say nothing without the key. */
 export const fingerprintOf = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>
   hmacSha256(keys.current('fingerprint').key, `${merchantId}:${pan.reveal()}`)
 
-/**
- * `card-hash-id`: 128 bits of another hash of the fingerprint, so that it never gives the stored
- * fingerprint away.
- */
+/** `card-hash-id`: 128 bits of a hash of the fingerprint, which it does not give away. */
 export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
   hmacSha256(keys.current('fingerprint').key, Buffer.concat([Buffer.from('card-hash-id:'), print]))
     .subarray(0, 16)

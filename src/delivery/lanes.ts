@@ -16,10 +16,7 @@ export interface Lanes<Job> {
    * row stays due and is found by a sweep.
    */
   put(merchantId: bigint, origin: string, job: Job): boolean
-  /**
-   * Tells how a job of the lane ended; `unsaid` when the reason was ours, which says nothing of the
-   * merchant.
-   */
+  /** Reports how a job ended; `unsaid` for a reason of ours, which says nothing of the merchant. */
   ended(merchantId: bigint, origin: string, how: 'well' | 'badly' | 'unsaid'): void
   /** Origins of a merchant whose rows a sweep must leave alone for now. */
   blocked(merchantId: bigint): string[]

@@ -17,9 +17,6 @@ export const placesOf = (all: number): Places => ({
   few: Math.min(64, Math.ceil(all / 8)),
 })
 
-/**
- * How many more places a merchant may take. `taken` counts the messages of all, `held` those of
- * this merchant.
- */
+/** How many more places a merchant may take. `taken` counts all messages, `held` the merchant's. */
 export const roomIn = ({ all, common, few }: Places, taken: number, held: number): number =>
   Math.max(0, common - taken, Math.min(few - held, all - taken))

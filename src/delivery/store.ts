@@ -27,10 +27,7 @@ const insert = statement<object>(`
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, transaction_no int, kind text, url text,
     origin text, due_at timestamptz, lease bigint, created_at timestamptz)`)
 
-/**
- * Merchants with messages that wait, one step in the index for each, however many there are of a
- * merchant.
- */
+/** Merchants with waiting messages: one step in the index for each, however many messages wait. */
 const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
   with recursive m as (
     select f.merchant_id, f.due_at, 1 as no from (

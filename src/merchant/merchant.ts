@@ -88,20 +88,11 @@ export interface EndpointSettings {
    * Of the mobile API: a cardholder whom 3-D Secure does not ask names a small sum that was held.
    */
   randomSum?: boolean
-  /**
-   * Fields that are mandatory here beyond the table's own: names of the gateway API, dotted paths
-   * of the mobile API.
-   */
+  /** Further mandatory fields: names of the gateway API, dotted paths of the mobile API. */
   mandatoryFields: string[]
-  /**
-   * Fields that the table makes mandatory under a condition, and that may be left out here all the
-   * same.
-   */
+  /** Fields that may be left out although the table makes them mandatory under a condition. */
   optionalFields?: string[]
-  /**
-   * What the cardholder's statement says of this endpoint's payments; without it the gate's
-   * descriptor.
-   */
+  /** Shown on the cardholder's statement; without it the gate's descriptor is. */
   descriptor?: string
   /** Operations switched off. */
   disabledOperations: Operation[]
@@ -148,10 +139,7 @@ export interface Entry {
 /** Merchants, endpoints, groups and gates as they stood at one moment; a change makes a new one. */
 export interface Registry {
   version: bigint
-  /**
-   * From then on it says too much although nothing was changed: a control key before a rotation is
-   * accepted no longer.
-   */
+  /** From then on it is outdated without a change: a rotated control key is no longer accepted. */
   staleAt: number
   merchantByLogin(login: string): Merchant | undefined
   merchant(merchantId: bigint): Merchant | undefined

@@ -2,10 +2,7 @@ import { createHmac } from 'node:crypto'
 import { sameText } from '../base/digest.ts'
 import type { Secret } from '../base/secret.ts'
 
-/**
- * Signatures of the mobile API: HMAC-SHA1 over the joined parts, under the control key read as
- * hexadecimal digits. Pure.
- */
+/** Signatures of the mobile API: HMAC-SHA1 over the joined parts, under the control key as hex. */
 
 /** Undefined where the control key is no 32 hexadecimal digits: the mobile API cannot use it. */
 export function sessionSignature(parts: readonly string[], controlKey: Secret<string>): string | undefined {

@@ -133,10 +133,7 @@ export interface LiveRegistry {
   stop(): void
 }
 
-/**
- * Keeps a registry fresh: the version is read every second, the rest when it rose. A failed reading
- * keeps the old one.
- */
+/** Reads a registry when its version, asked every second, rose. A failure keeps the old one. */
 export async function watchRegistry(
   pool: Pool,
   keys: KeyRing,

@@ -108,10 +108,7 @@ type Tagged<T extends Record<string, TagRow>> = { [K in keyof T]?: Guarded<T[K]>
 type Value<R extends Row> = R extends { tags: infer T extends Record<string, TagRow> } ? Tagged<T> : Guarded<R>
 
 export type FieldNumber = keyof typeof isoFields
-/**
- * What a message carries, by field number, as on the wire but for length prefixes and padding.
- * `undefined` means absent.
- */
+/** Values by field number, as on the wire but for prefixes and padding. `undefined`: absent. */
 export type Fields = { [N in FieldNumber]?: Value<(typeof isoFields)[N]> | undefined }
 
 export interface Message {

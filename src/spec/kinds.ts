@@ -37,10 +37,7 @@ export const flag: Kind<boolean> = {
 export interface Amount {
   /** As the merchant spelled it; replies and callbacks spell it the same way. */
   text: string
-  /**
-   * Minor units of the request's currency; absent only when that currency is not readable, which is
-   * refused on its own.
-   */
+  /** In minor units; absent only when the currency is not readable, which is refused on its own. */
   minor?: bigint
 }
 
@@ -157,10 +154,7 @@ export const year: Kind<number> = {
         : unfit('it is not a year of two or four digits'),
 }
 
-/**
- * Date of birth; the order of day, month and year is the merchant's, and some leave the century
- * out.
- */
+/** Date of birth, in whatever order the merchant writes it; some leave the century out. */
 export const birthday: Kind<string> = {
   name: 'digits',
   min: 6,
@@ -168,10 +162,7 @@ export const birthday: Kind<string> = {
   read: (t) => (/^[0-9]{6}([0-9]{2})?$/.test(t) ? t : unfit('it is neither six nor eight digits')),
 }
 
-/**
- * Only the form is checked here; scheme, port and credentials by the rules of http/address, where
- * the request is.
- */
+/** Checks the form only; http/address checks scheme, port and credentials of a request. */
 export const url: Kind<string> = { ...text(1024), name: 'URL' }
 
 export const matching = (max: number, pattern: RegExp, name: string, why: string): Kind<string> => ({

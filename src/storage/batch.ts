@@ -8,10 +8,7 @@ import { failureOf } from './pool.ts'
  * docs/performance.md has the numbers.
  */
 export interface Batch<T, R> {
-  /**
-   * Resolves with this item's result once its batch is durable. Rejects when the item fails by
-   * itself, or at `close`.
-   */
+  /** Resolves with the result once it is durable. Rejects if it fails by itself, or at `close`. */
   submit(item: T): Promise<R>
   waiting(): number
   /** Batches and items since the start, for the metrics. */

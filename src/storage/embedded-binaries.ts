@@ -80,10 +80,7 @@ export async function createLinks(folder: string, random: Random): Promise<boole
   return true
 }
 
-/**
- * One copy serves all directories: its name has the version, and it gets that name by a rename once
- * it is complete.
- */
+/** One copy serves all directories. Its name has the version, and is given once it is complete. */
 async function copyOf(folder: string, home: string, { random, log }: CopyContext): Promise<string> {
   const { version }: { version: string } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   const copy = join(home, `postgresql-${version}-${basename(folder)}`)

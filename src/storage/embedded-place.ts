@@ -44,10 +44,7 @@ export function openDirectory(directory: string): string {
   return realpathSync(directory)
 }
 
-/**
- * The data directory that was used before, here or at the place that the note names; undefined:
- * there is none yet.
- */
+/** The data directory used before, here or where the note says; undefined: there is none yet. */
 export function knownData(directory: string): string | undefined {
   const inside = join(directory, 'postgres')
   if (existsSync(inside)) return realpathSync(inside)

@@ -171,10 +171,7 @@ async function withClient<T>(site: Site, port: number, database: string, work: (
   }
 }
 
-/**
- * Creates the gateway's database where it is missing: after initdb, or after a start that was
- * killed right behind it.
- */
+/** Creates a missing database: after initdb, or after a start that was killed right behind it. */
 export async function ensureDatabase(site: Site, port: number): Promise<void> {
   await withClient(site, port, 'postgres', async (client) => {
     const found = await client.query('select 1 from pg_database where datname = $1', [databaseName])

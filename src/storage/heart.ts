@@ -20,10 +20,7 @@ export type LeaseMode = 'holding' | 'late' | 'lost'
  * take-over overlaps a send.
  */
 export const lateMs = 3_000
-/**
- * A loop that did not turn for so long hangs: its process is ended, since it can neither work nor
- * stop.
- */
+/** A loop that stands still for so long hangs. Its process is ended: it cannot work or stop. */
 const hangsAfterMs = 15_000
 const beatEveryMs = 1_000
 /**

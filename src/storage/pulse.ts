@@ -7,10 +7,7 @@ export interface Pulse {
   readonly memory: SharedArrayBuffer
   /** Written by the main loop: when it last turned. */
   turnedAt: number
-  /**
-   * Written by the heart, as are all below: when the last beat that the database confirmed was
-   * sent.
-   */
+  /** When the last confirmed beat was sent. The heart writes it, and all below. */
   beatenAt: number
   /** When a lapse of the lease last ended. */
   recoveredAt: number

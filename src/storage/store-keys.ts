@@ -4,10 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { bytea, statement, timestamp, type Pool } from './pool.ts'
 
-/**
- * `pan` and `cvv2` seal cards, `control` merchants' control keys; `fingerprint` and `digest` are
- * keys of one-way hashes.
- */
+/** `pan`, `cvv2` and `control` seal; `fingerprint` and `digest` are keys of one-way hashes. */
 export type KeyPurpose = 'pan' | 'cvv2' | 'control' | 'fingerprint' | 'digest'
 
 export interface NumberedKey {
@@ -20,10 +17,7 @@ export interface KeyRing {
   current(purpose: KeyPurpose): NumberedKey
   /** Undefined when that key was destroyed. */
   version(purpose: KeyPurpose, version: bigint): Secret<Buffer> | undefined
-  /**
-   * Makes the CVV2 keys of this hour and the next, and destroys those of yesterday. To be called
-   * every few minutes.
-   */
+  /** Makes CVV2 keys of this hour and the next, destroys yesterday's. Call it every few minutes. */
   turn(): Promise<void>
 }
 

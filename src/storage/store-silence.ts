@@ -24,10 +24,7 @@ export const silentProcesses = async (pool: Pool): Promise<bigint[]> =>
 
 /** A reading is good for so long: all sweeps together read once a second. */
 const goodForMs = 1_000
-/**
- * A reading that took longer says nothing: a database that stood still finds everybody silent when
- * it goes on.
- */
+/** A longer reading proves nothing: after a standstill the database finds everybody silent. */
 const slowestMs = 1_000
 
 /**

@@ -43,10 +43,7 @@ export interface Authentication {
   /** Name of the directory server whose range the card is in. */
   directory: string
   version: AnyVersion
-  /**
-   * Made before the method is called, and used in every message; with 1.0.2 it only names the
-   * authentication here.
-   */
+  /** Made before the method is called, used in every message; with 1.0.2 only a name of ours. */
   threeDSServerTransId: string
   /** Of the gateway's own page; 22 unguessable characters. */
   pageToken: string

@@ -39,10 +39,7 @@ export type ReadMessage = Read | Unusable
 
 type Fields = Readonly<Record<string, unknown>>
 
-/**
- * An entry of a list that does not fit and was left out, and the names of its fields that are to
- * blame.
- */
+/** An entry of a list that was left out, and the names of the fields that do not fit. */
 export interface Unfit {
   entry: unknown
   missing: readonly string[]
@@ -68,10 +65,7 @@ const descriptions = {
 
 /** Ten extensions at the most that EMVCo allows make some 82,000. */
 const messageLimits = { length: 128 * 1024, depth: 16, nodes: turnBudget.nodes }
-/**
- * The ranges of a network are tens of thousands. They come from its directory server, over a line
- * that was opened to it.
- */
+/** A network has tens of thousands of ranges, from its directory server over our own line. */
 const rangesLimits = { ...messageLimits, length: 16 * 1024 * 1024, nodes: 4_000_000 }
 
 const idNames = ['threeDSServerTransID', 'acsTransID', 'dsTransID'] as const

@@ -30,10 +30,7 @@ export interface RefreshParts {
   clock: Clock
   random: Random
   log: Log
-  /**
-   * Asks each directory server once at the start, whenever it was asked last: the sandbox's are
-   * started anew with it.
-   */
+  /** Asks each directory server at the start, since the sandbox starts its own anew. */
   now: boolean
 }
 

@@ -81,10 +81,7 @@ const mastercardOtherEci: EciTable = { ...mastercardEci, Y: 'N2', N: 'N0', R: 'N
 const mirEci: EciTable = { Y: '02', A: '01' }
 const commonEci: EciTable = { Y: '05', A: '06', N: '07', R: '07', U: '07', I: '07', C: '07' }
 
-/**
- * The ECI where the issuer gave none; undefined where the network has none for it. `network` as the
- * vault names it.
- */
+/** The ECI where the issuer gave none; undefined where the network (as in the vault) has none. */
 export function defaultEci(network: string | undefined, category: '01' | '02', status: TransStatus): string | undefined {
   if (network === 'MIR') return mirEci[status]
   if (network !== 'MASTERCARD' && network !== 'MAESTRO') return commonEci[status]

@@ -1,7 +1,4 @@
-/**
- * Messages of 3-D Secure 1.0.2: VEReq and PAReq are written by their tables, VERes, PARes and Error
- * are read by them.
- */
+/** Messages of 3-D Secure 1.0.2: writes VEReq and PAReq, reads VERes, PARes and Error. */
 import { deflateSync } from 'node:zlib'
 import { sameText } from '../base/digest.ts'
 import { maskCardNumbers } from '../base/log.ts'

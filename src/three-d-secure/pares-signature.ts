@@ -69,10 +69,7 @@ function* everyElement(element: Element): Generator<Element> {
 
 const localName = ({ name }: Element): string => name.slice(name.indexOf(':') + 1)
 
-/**
- * Empty, or with its colon; undefined when the element is no Signature of XML-DSig that declares
- * its own namespace.
- */
+/** Empty, or with its colon; undefined when the element does not declare XML-DSig as its own. */
 function prefixOf({ name, attributes }: Element): string | undefined {
   const [, prefix] = /^((?:.+:)?)Signature$/.exec(name) ?? []
   return prefix !== undefined && attributes.get(declarationOf(prefix)) === dsig ? prefix : undefined

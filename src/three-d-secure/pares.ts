@@ -14,10 +14,7 @@ import { most, readXml } from './legacy-xml.ts'
 
 /** What the PAReq said, as it spelled it. */
 export interface ExpectedPares {
-  /**
-   * Of the PAReq's Message. It is not signed: that it is equal proves nothing, that it differs is
-   * reason enough.
-   */
+  /** Of the PAReq's Message. Not signed: equality proves nothing, a difference is reason enough. */
   messageId?: string
   acqBIN: string
   merID: string

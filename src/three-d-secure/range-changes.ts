@@ -9,10 +9,7 @@ export interface RangeItem {
   range: CardRange
 }
 
-/**
- * Entries of cardRangeData, whose fields the codec has judged one by one. An absent actionInd means
- * add.
- */
+/** Entries of cardRangeData that the codec has judged. An absent actionInd means add. */
 export function itemsOf(directory: string, data: readonly unknown[]): RangeItem[] {
   return (data as readonly Partial<RangeItem & CardRange>[]).map(({ actionInd = 'A', acsInfoInd = [], ...rest }) => ({
     actionInd,
@@ -160,10 +157,7 @@ function overlaps(ranges: readonly CardRange[], known: ReadonlySet<string>): str
     })
 }
 
-/**
- * The range that ends last so far, and the one that ends last among those whose contents differ
- * from it (`other`).
- */
+/** The range that ends last so far; `other`: that ends last among those of other contents. */
 interface Reach {
   last?: CardRange
   other?: CardRange
@@ -190,10 +184,7 @@ export interface Change {
   written: CardRange[]
 }
 
-/**
- * What must be written to make `before` `after`, so that a full load that brings nothing new costs
- * nothing.
- */
+/** What turns `before` into `after`: a full load without news costs nothing. */
 export function differenceOf(before: readonly CardRange[], after: readonly CardRange[]): Change {
   const then = new Map(before.map((range) => [words(range), contentsOf(range)]))
   const now = new Set(after.map(words))

@@ -46,10 +46,7 @@ interface Piece {
   range: CardRange | undefined
 }
 
-/**
- * Orders the ranges so that a look-up is one binary search, however they lie over each other.
- * 100,000 take about 0.2 s.
- */
+/** Orders the ranges so that a look-up is one binary search. 100,000 take about 0.2 s. */
 export function openRanges(list: readonly CardRange[]): Ranges {
   const inOrder = list
     .map((range) => ({ range, start: startOf(range), end: endOf(range) }))
@@ -114,10 +111,7 @@ function cut(heap: readonly Placed[], pieces: Piece[]): void {
 /** Sorts behind a number of 19 digits and before the next one. */
 const behind = (end: string) => `${end}~`
 
-/**
- * The first index below `length` for which `holds`, which holds for all behind it too; `length` if
- * there is none.
- */
+/** The first index for which `holds`, which then holds for all behind it; `length` if none. */
 function firstFrom(length: number, holds: (index: number) => boolean): number {
   let from = 0
   let to = length

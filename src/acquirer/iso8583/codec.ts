@@ -180,10 +180,7 @@ function describeTags(known: NonNullable<Row['tags']>, tags: Tags): string {
   return `[${parts.join(' ')}]`
 }
 
-/**
- * First six and last four of a number too short for a card would be most or all of it, so below 13
- * digits nothing shows.
- */
+/** Below 13 digits nothing shows: first six and last four would be most of the number. */
 function masked(how: Guard, text: string, format?: Format): string {
   if (how === 'secret') return '*'.repeat(format?.prefix === 0 ? format.length : 3)
   if (how === 'card') return text.length < 13 ? '***' : mask(text)

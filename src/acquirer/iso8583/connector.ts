@@ -55,10 +55,7 @@ const processorTags = [
   ['MM', 'motivationalMessage'],
 ] as const satisfies [keyof NonNullable<Fields[62]>, keyof ProcessorData][]
 
-/**
- * What a reply repeats of its request, besides the names by which the line finds it. Acquirers may
- * leave any of it out.
- */
+/** What a reply may repeat of its request, besides the names by which the line finds it. */
 const echoed = [3, 4, 37, 42, 49] as const satisfies FieldNumber[]
 
 /**

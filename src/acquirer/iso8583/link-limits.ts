@@ -11,10 +11,7 @@ export interface LinkLimits {
   backoffLongestMs: number
   /** How long a request may be held back for the line to come up. */
   sendWithinMs: number
-  /**
-   * How long an answer is waited for, from the moment the request was written; the deadline ends it
-   * earlier.
-   */
+  /** How long it waits for an answer once the request is written; the deadline may come earlier. */
   answerMs: number
   /** Requests held and open together; beyond them nothing is sent. */
   maxOpen: number

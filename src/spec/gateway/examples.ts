@@ -48,10 +48,7 @@ const besides: Partial<Record<Operation, readonly string[]>> = {
 
 export const exampleOf = (field: string): string | undefined => values[field]
 
-/**
- * A request in the order of its table: what is mandatory, and what makes it a good example. Its
- * control is computed.
- */
+/** A good example of a request, in the order of its table. Its control is computed. */
 export const exampleRequest = (operation: Operation): [name: string, value: string][] =>
   Object.entries(operationRow(operation).request)
     .filter(([name, { need }]) => name !== 'control' && (need === 'mandatory' || besides[operation]?.includes(name)))

@@ -21,10 +21,7 @@ const { login: _login, control: _control, ...unsigned } = statusRequest
 /** Request of `status` v4: who asks is in the Authorization header. */
 export const statusV4Request = table(unsigned)
 
-/**
- * Reply of `status` (docs/choices.md, "Status"), in the order it is written. A field without a
- * value is left out.
- */
+/** Reply of `status`, in order, without empty fields (docs/choices.md, "Status"). */
 // oxfmt-ignore
 export const statusReply = {
   type:                     { guard: 'open',     means: 'status-response' },

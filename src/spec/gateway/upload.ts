@@ -12,10 +12,7 @@ const common = {
   control:           { is: checksum,     need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 } as const
 
-/**
- * Request of `upload-method-url-result` (docs/three-d-secure.md). A browser field that is absent is
- * taken from the sale.
- */
+/** `upload-method-url-result` (docs/three-d-secure.md). Absent browser fields are the sale's. */
 // oxfmt-ignore
 export const uploadMethodRequest = table({
   ...common,
