@@ -9,7 +9,7 @@ export interface Line {
 /**
  * The lines to all origins, found by key. A line is in one of three modes:
  *   kept    its connections stay open for the next call
- *   ending  others took its place: it lives until its last call settles, and is kept again when it is called before that
+ *   ending  others took its place: it lives until its last call settles, or is called again
  *   ended   all is dropped; the next call opens a new line
  */
 export interface Lines<L extends Line> {
