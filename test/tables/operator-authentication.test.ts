@@ -11,7 +11,7 @@ import type { Transaction } from '../../src/order/order.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
 
-test('an authentication policy keeps only what differs from the safe one, and null removes a challenge indicator', () => {
+test('of an authentication policy only what differs from the safe one is kept, and a challenge indicator is taken away by null', () => {
   const bold = settingsAfter(usualEndpoint, {
     challengeIndicator: '04',
     authenticationPolicy: { unavailable: 'authorise', failed: 'decline' },
@@ -33,7 +33,7 @@ test('an authentication policy is read as it is written, and what does not fit i
     notEnrolled: 'authorise',
   })
   // oxfmt-ignore
-  const cases = [
+  for (const [text, complaint] of [
     ['',                                   /"" is not an end/],
     ['notEnrolled=decline',                /"notEnrolled" is not an end.*attempted, unavailable, not-enrolled, failed/],
     ['__proto__=decline',                  /"__proto__" is not an end/],
@@ -41,30 +41,23 @@ test('an authentication policy is read as it is written, and what does not fit i
     ['failed=accept',                      /failed=authorise or failed=decline/],
     ['failed=decline,failed=authorise',    /failed is there twice/],
     ['safe,failed=decline',                /"safe" is not an end.*or safe alone/],
-  ] as const
-  for (const [text, complaint] of cases) {
+  ] as const) {
     const read = readAuthenticationPolicy(text)
     assert.match(typeof read === 'string' ? read : 'none', complaint, text)
   }
 })
 
-test('the doctor checks the card ranges of each directory server, and warns where 3-D Secure is on without any', () => {
+test('the doctor looks at the card ranges of each directory server, and warns where 3-D Secure is wanted and none was ever entered', () => {
   const hour = 3_600_000
   const fresh: DirectoryFact = {
-    name: 'visa',
-    ranges: 33n,
-    loaded: true,
-    refreshedAt: now - hour,
-    dueAt: now + hour,
-    tries: 0,
-    leftOut: { count: 0, entries: [] },
-  }
+    name: 'visa', ranges: 33n, loaded: true, refreshedAt: now - hour, dueAt: now + hour, tries: 0, leftOut: { count: 0, entries: [] },
+  } // oxfmt-ignore
   const look = (changes: Partial<DirectoryFact>) =>
     directoryFindings({ directories: [{ ...fresh, ...changes }], secureEndpoints: [] }, now)
   const endpoints = (...ids: bigint[]) => directoryFindings({ directories: [], secureEndpoints: ids }, now)
   assert.deepEqual(endpoints(), [])
   // oxfmt-ignore
-  const looks = [
+  for (const [findings, is, says, advice] of [
     [look({}),                                                       'ok',      /^visa: 33 ranges, refreshed 1 h ago$/,        /^$/],
     [look({ error: 'timeout', tries: 2 }),                           'warning', /refreshed 1 h ago; the last 2 tries failed: timeout/, /old ones are used.*asked again in 1 h/],
     [look({ refreshedAt: now - 30 * hour, dueAt: now - 5_000 }),     'warning', /refreshed 30 h ago$/,                         /old ones are used/],
@@ -86,27 +79,15 @@ test('an authentication is told without its proof, its pages and the browser', (
   const transaction = {
     result: { verified: 'AUTHENTICATED', eci: '05' },
     authentication: {
-      round: 1,
-      directory: 'visa',
-      version: '2.2.0',
-      threeDSServerTransId: 'id-1',
-      pageToken: 'not-this',
-      methodUrl: 'https://not-this.example/',
-      acsUrl: 'https://not-this.example/',
-      notificationUrl: 'https://not-this.example/',
-      authenticationValue: 'not-this',
-      status: 'N',
-      statusReason: '88',
-      challengeCancel: '01',
-      cardholderInfo: 'not-this',
-      browser: { acceptHeader: 'not-this', userAgent: 'not-this', language: 'not-this', javascriptEnabled: true },
+      round: 1, directory: 'visa', version: '2.2.0', threeDSServerTransId: 'id-1', pageToken: 'not-this', methodUrl: 'https://not-this.example/',
+      acsUrl: 'https://not-this.example/', notificationUrl: 'https://not-this.example/', authenticationValue: 'not-this', status: 'N', statusReason: '88',
+      challengeCancel: '01', cardholderInfo: 'not-this', browser: { acceptHeader: 'not-this', userAgent: 'not-this', language: 'not-this', javascriptEnabled: true },
     },
-  } as unknown as Transaction
+  } as unknown as Transaction // oxfmt-ignore
   const text = authenticationText(transaction)
   assert.equal(
     text,
-    '2.2.0 by visa; not authenticated (N); reason 88; cancel 01, cancelled by the cardholder; ECI 05; ' +
-      'verified-3d-status AUTHENTICATED',
+    '2.2.0 by visa; not authenticated (N); reason 88; cancel 01, cancelled by the cardholder; ECI 05; verified-3d-status AUTHENTICATED',
   )
   assert.equal(authenticationJson(transaction)?.three_ds_server_trans_id, 'id-1')
   assert.ok(!`${text}${JSON.stringify(authenticationJson(transaction))}`.includes('not-this'))

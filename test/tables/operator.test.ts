@@ -22,13 +22,12 @@ const now = Date.parse('2030-01-31T12:00:00Z')
 
 test('spans and moments are read as they are written, and nothing else is', () => {
   // oxfmt-ignore
-  const spans = [
+  for (const [text, ms] of [
     ['0', 0], ['500ms', 500], ['30s', 30_000], ['5m', 300_000], ['5min', 300_000], ['24h', 86_400_000], ['14d', 1_209_600_000],
     ['', undefined], ['1', undefined], ['-5s', undefined], ['1.5h', undefined], ['5 s', undefined], ['5w', undefined],
-  ] as const
-  for (const [text, ms] of spans) assert.equal(readSpan(text), ms, text)
+  ] as const) assert.equal(readSpan(text), ms, text)
   // oxfmt-ignore
-  const moments = [
+  for (const [text, iso] of [
     ['2h',                     '2030-01-31T10:00:00.000Z'],
     ['0',                      '2030-01-31T12:00:00.000Z'],
     ['2030-01-30',             '2030-01-30T00:00:00.000Z'],
@@ -36,19 +35,16 @@ test('spans and moments are read as they are written, and nothing else is', () =
     ['2030-01-30 08:15:30',    '2030-01-30T08:15:30.000Z'],
     ['2030-01-30T08:15+03:00', '2030-01-30T05:15:00.000Z'],
     ['2030-01-30T08:15:30.5Z', '2030-01-30T08:15:30.500Z'],
-  ] as const
-  for (const [text, iso] of moments) assert.equal(new Date(readMoment(text, now)!).toISOString(), iso, text)
+  ] as const) assert.equal(new Date(readMoment(text, now)!).toISOString(), iso, text)
   for (const text of ['2030-02-30', '2030-13-01', '2030-01-30T25:00', 'yesterday', '30.01.2030', '2030-1-1', ''])
     assert.equal(readMoment(text, now), undefined, text)
 })
 
 test('a span is told by the largest unit it fills', () => {
   // oxfmt-ignore
-  const lengths = [
-    [0, '0 ms'], [999, '999 ms'], [1_000, '1 s'], [1_250, '1.2 s'], [59_999, '59 s'],
-    [60_000, '1 min'], [3_600_000, '1 h'], [172_800_000, '2 d'],
-  ] as const
-  for (const [ms, told] of lengths) assert.equal(spanText(ms), told)
+  for (const [ms, told] of [
+    [0, '0 ms'], [999, '999 ms'], [1_000, '1 s'], [1_250, '1.2 s'], [59_999, '59 s'], [60_000, '1 min'], [3_600_000, '1 h'], [172_800_000, '2 d'],
+  ] as const) assert.equal(spanText(ms), told)
   assert.deepEqual([agoText(now - 90_000, now), agoText(now + 5_000, now), agoText(now, now)], ['1 min ago', 'in 5 s', 'now'])
 })
 
@@ -84,8 +80,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
 test('a repeat window is a span of a day at most, or 0', () => {
   // oxfmt-ignore
   const spans: [string, number | undefined][] = [
-    ['10min', 600_000], ['0', 0], ['90s', 90_000], ['24h', 86_400_000], ['1d', 86_400_000],
-    ['25h', undefined], ['ten', undefined], ['-1s', undefined],
+    ['10min', 600_000], ['0', 0], ['90s', 90_000], ['24h', 86_400_000], ['1d', 86_400_000], ['25h', undefined], ['ten', undefined], ['-1s', undefined],
   ]
   for (const [text, ms] of spans) {
     const read = readRepeatWindow(text)
@@ -112,11 +107,9 @@ test('an operation of two names is switched off and on by either', () => {
 
 test('a country is read by its two letters alone', () => {
   // oxfmt-ignore
-  const countries = [
-    ['DE', '276'], ['us', '840'], ['AF', '004'],
-    ['DEU', undefined], ['276', undefined], ['XX', undefined], ['', undefined],
-  ] as const
-  for (const [text, numeric] of countries) assert.equal(readCountry(text), numeric, text)
+  for (const [text, numeric] of [
+    ['DE', '276'], ['us', '840'], ['AF', '004'], ['DEU', undefined], ['276', undefined], ['XX', undefined], ['', undefined],
+  ] as const) assert.equal(readCountry(text), numeric, text)
 })
 
 /** As the command line words it. */
@@ -140,13 +133,7 @@ test('lists of fields and operations are read, and strangers among them are name
   assert.deepEqual(readMandatoryFields('phone, city,phone'), ['phone', 'city'])
   assert.deepEqual(readMandatoryFields('none'), [])
   assert.match(complaintOf(readMandatoryFields('phone,__proto__')), /"__proto__" is not a field/)
-  assert.deepEqual(
-    readOperations('sale=off,status=on'),
-    new Map([
-      ['sale', false],
-      ['status', true],
-    ]),
-  )
+  assert.deepEqual(readOperations('sale=off,status=on'), new Map([['sale', false], ['status', true]])) // oxfmt-ignore
   assert.match(complaintOf(readOperations('sail=off')), /"sail" is not an operation/)
   assert.match(complaintOf(readOperations('sale')), /sale=on or sale=off/)
 })
@@ -161,7 +148,6 @@ test('what an operator is told names no option and no command: a web page can sh
 })
 
 test('a gate with a value that its messages have no room for is refused by the option’s name', () => {
-  // oxfmt-ignore
   const good = {
     host: 'acquirer.example', port: 8583, terminalId: 'SHOP0001', cardAcceptorId: '000000000012345', cardAcceptorName: 'The Shop', acquirerId: '400001',
     mcc: '5999', descriptor: 'THE SHOP', answerTimeoutMs: 30_000, partialCapture: true, partialReversal: true, recognisesRepeats: false, maxOpen: 2_000,
@@ -198,11 +184,10 @@ const goodServer: ServerFacts = {
   fsync: true,
   synchronousCommit: true,
 }
-// oxfmt-ignore
 const goodWork: WorkFacts = {
   keys: 6n, alive: [{ instance: 'vm:8080', startedAt: now - 60_000, lapses: 0, lapsedOrders: 0, takenOver: 0 }], silent: [], overdue: 0n, awaiting: 0n, parked: [], parkedInvoices: [], due: 0n, givenUp: 0n, nextOrderId: 1_000_001n,
   partitions: [{ table: 'orders', end: 20_000_000n }], merchants: 1n, gateless: [],
-}
+} // oxfmt-ignore
 
 test('the doctor is content where all is well, and has advice for each thing that is not', () => {
   const sick = (facts: Partial<WorkFacts>) =>
@@ -214,7 +199,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
   const longAgo = lived({ lapses: 1, lapsedAt: now - 90_000_000, takenOver: 3, takenOverAt: now - 90_000_000 })
   assert.deepEqual([...sick({}), ...ill({}), ...longAgo], [])
   // oxfmt-ignore
-  const cases = [
+  for (const [findings, is, says] of [
     [ill({ versionNumber: 140_011, version: '14.11' }),      'problem', /14\.11 is too old/],
     [ill({ aheadMs: -2_000 }),                               'warning', /2 s behind/],
     [ill({ aheadMs: 9_000 }),                                'problem', /9 s ahead of/],
