@@ -80,7 +80,10 @@ export const openReferenceStore = (pool: Pool): ReferenceStore => ({
   findDestination: (merchantId, id) => findDestination(pool, merchantId, id),
 })
 
-/** An id that somebody has already comes once in millions of millions of draws; several times in a row something else is wrong. */
+/**
+ * An id that somebody has already comes once in millions of millions of draws; several times in a
+ * row something else is wrong.
+ */
 const mostDraws = 5
 
 /**
@@ -157,7 +160,10 @@ export async function findReference(pool: Pool, merchantId: bigint, cardRefId: b
   return row && referenceOf(row)
 }
 
-/** The card that a transfer may credit: by a `card-ref-id`, or by an id of which that is all the use. */
+/**
+ * The card that a transfer may credit: by a `card-ref-id`, or by an id of which that is all the
+ * use.
+ */
 async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Promise<Destination | undefined> {
   const by = selectDestination.get(id % 4n)
   if (!by || id >= aboveBigint) return undefined

@@ -17,7 +17,10 @@ import type { CellStores, Ground } from './parts.ts'
 
 const anything = statement<object>('select 1')
 
-/** The stores of a cell in PostgreSQL, which has to be migrated. The heart beats on a connection of its own, by `databaseUrl`. */
+/**
+ * The stores of a cell in PostgreSQL, which has to be migrated. The heart beats on a connection of
+ * its own, by `databaseUrl`.
+ */
 export async function openCell(
   pool: Pool,
   databaseUrl: string,

@@ -1,4 +1,7 @@
-/** What a gateway stands on. PostgreSQL and sockets in a process that serves, a model and a simulated network in the simulation; nothing else differs. */
+/**
+ * What a gateway stands on. PostgreSQL and sockets in a process that serves, a model and a
+ * simulated network in the simulation; nothing else differs.
+ */
 import type { Connectors } from '../acquirer/connectors.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -32,13 +35,19 @@ export interface Ground {
   turns: Turns
 }
 
-/** Everything that is kept, in two parts that are never joined in SQL and have no foreign keys between them. */
+/**
+ * Everything that is kept, in two parts that are never joined in SQL and have no foreign keys
+ * between them.
+ */
 export interface Stores {
   registry: RegistryStores
   cell: CellStores
 }
 
-/** One for the installation: configuration, keys, BIN table, card ranges. Opened outside; gateways of one process share it. */
+/**
+ * One for the installation: configuration, keys, BIN table, card ranges. Opened outside; gateways
+ * of one process share it.
+ */
 export interface RegistryStores {
   /** The configuration as it is now. */
   current: () => Registry
@@ -71,7 +80,10 @@ export interface CellStores {
   answers: () => Promise<unknown>
 }
 
-/** Everything that leaves the process. Opened outside; gateways of one process share the lines and their limits. */
+/**
+ * Everything that leaves the process. Opened outside; gateways of one process share the lines and
+ * their limits.
+ */
 export interface Transports {
   /** The lines to the acquirers, by gate. */
   gates: Pick<Connectors, 'connector'>
@@ -87,7 +99,10 @@ export interface Directories {
 }
 
 export interface GatewaySettings {
-  /** The place that the process has to itself, such as its host and port: an older row of it belongs to a dead predecessor. */
+  /**
+   * The place that the process has to itself, such as its host and port: an older row of it belongs
+   * to a dead predecessor.
+   */
   instance: string
   /** Path before every operation, such as `/gateway`. */
   basePath: string
@@ -95,7 +110,10 @@ export interface GatewaySettings {
   publicUrls: readonly [string, ...string[]]
   /** Where merchants' servers may be called; an endpoint may allow plain http on top. */
   callbackPolicy: TargetPolicy
-  /** What this gateway is to directory servers, and who they are. Without it no card can be authenticated. */
+  /**
+   * What this gateway is to directory servers, and who they are. Without it no card can be
+   * authenticated.
+   */
   threeDSecure?: ThreeDSecureFacts
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { openConnectors } from '../acquirer/connectors.ts'
+import { openConnectors, type Connectors } from '../acquirer/connectors.ts'
 import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
 import { nextTurn, sleep, type Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -13,14 +13,15 @@ import { openOutgoing } from '../http/outgoing.ts'
 import { openServer, type Route } from '../http/server.ts'
 import { watchRegistry } from '../merchant/store.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
-import { openPool } from '../storage/pool.ts'
-import { openKeyRing } from '../storage/store-keys.ts'
+import { openPool, type Pool } from '../storage/pool.ts'
+import { openKeyRing, type KeyRing } from '../storage/store-keys.ts'
 import { openCell } from './cell.ts'
 import { openGateway } from './open.ts'
+import type { Ground } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
 import { noDirectories, noRanges, openThreeDSServer, type ThreeDSecureOptions } from './three-d-secure.ts'
 import type { Tuning } from './tuning.ts'
-import { openMeters, watchRoutes } from './watch.ts'
+import { openMeters, watchRoutes, type Meters } from './watch.ts'
 
 export interface GatewayOptions {
   databaseUrl: string
@@ -33,7 +34,10 @@ export interface GatewayOptions {
   clock: Clock
   random: Random
   log: Log
-  /** Where this gateway is reached, such as https://pay.example, browsers by the first; without any the loopback address. */
+  /**
+   * Where this gateway is reached, such as https://pay.example, browsers by the first; without any
+   * the loopback address.
+   */
   publicUrls?: readonly [string, ...string[]]
   /** Proxies in front of it, whose X-Forwarded-For is believed. */
   trustedProxies?: readonly Network[]
@@ -46,7 +50,10 @@ export interface GatewayOptions {
   tuning: Tuning
   /** Pages besides, which may need the base URL. */
   routes?: (baseUrl: string) => Route[]
-  /** Done when the base URL is known, before the configuration is read: for servers that must know it, and whose own address belongs in the configuration. */
+  /**
+   * Done when the base URL is known, before the configuration is read: for servers that must know
+   * it, and whose own address belongs in the configuration.
+   */
   beforeServing?: (baseUrl: string) => Promise<void>
 }
 
@@ -66,106 +73,127 @@ const maxConnections = 5_000
 /** How long a stop waits for requests under way. */
 const drainMs = 1_500
 
+/** What is open, so that it is closed in the end or when a start fails: the newest first. */
+interface Closing {
+  add(close: () => unknown): void
+  close(): Promise<void>
+}
+
+function openClosing(): Closing {
+  const closes: (() => unknown)[] = []
+  return {
+    add: (close) => void closes.push(close),
+    async close() {
+      for (const one of closes.splice(0).reverse()) await one()
+    },
+  }
+}
+
 /**
- * Opens what a gateway stands on, over one PostgreSQL and real sockets, and serves. The database has
- * to be migrated. The server listens first, since others must know its address; it answers 503
- * until everything is there. What was opened is closed again when something fails.
+ * Opens what a gateway stands on, over one PostgreSQL and real sockets, and serves. The database
+ * has to be migrated. What was opened is closed again when something fails.
  */
 export async function startGateway(o: GatewayOptions): Promise<GatewayProcess> {
-  const { clock, random, log } = o
-  const ground = { clock, random, log, turns: openTurns(nextTurn) }
-  /** Closes what is open, the newest first. */
-  const closes: (() => unknown)[] = []
-  const close = async () => {
-    for (const one of closes.splice(0).reverse()) await one()
-  }
+  const closing = openClosing()
   try {
-    const pool = openPool({ url: o.databaseUrl, connections: 10, use: 'oltp', log })
-    closes.push(() => Promise.race([pool.close(), sleep(clock, 1_000)]))
-    const pending = await pendingMigrations(pool)
-    if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
-    const keys = await openKeyRing(pool, o.kek, clock, random)
-    const cell = await openCell(pool, o.databaseUrl, keys, ground)
-
-    const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
-    const server = await openServer({ host: o.host, port: o.port, maxBodiesBytes, maxConnections, ...proxies, random, log })
-    const closeServer = () => server.close(drainMs)
-    closes.push(closeServer)
-    const local = (name: string) => `http://${name}:${server.port}`
-    const publicUrls = o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const)
-    const baseUrl = publicUrls[0] + basePath
-    await o.beforeServing?.(baseUrl)
-
-    const meters = openMeters()
-    const outgoing = openOutgoing({ policy: o.callbackPolicy, clock, perOrigin: 32 })
-    closes.push(() => outgoing.close())
-    const gates = openConnectors(
-      (gate) =>
-        openIso8583Connector({
-          gate: { ...gate.settings, gateId: gate.gateId },
-          clock,
-          random,
-          log,
-          limits: { maxOpen: gate.settings.maxOpen },
-          onStray: ({ kind }) => meters.stray(String(gate.gateId), kind),
-        }),
-      (closed) => void closed,
-    )
-    closes.push(() => gates.close())
-    const bins = await openBins(pool)
-    const configuration = await watchRegistry(pool, keys, clock, log, gates.follow)
-    closes.push(() => configuration.stop())
-    closes.push(
-      startPeriodic(clock, log, [
-        { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
-        { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
-      ]),
-    )
-    const threeDSServer = o.threeDSecure && (await openThreeDSServer(o.threeDSecure, pool, ground))
-    closes.push(() => threeDSServer?.stop())
-
-    const gateway = await openGateway({
-      ground,
-      stores: {
-        registry: {
-          current: configuration.current,
-          keys,
-          issuerOf: bins.issuerOf,
-          ranges: threeDSServer?.ranges ?? (() => noRanges),
-        },
-        cell,
-      },
-      transports: { gates, outgoing, directories: threeDSServer?.directories ?? noDirectories },
-      settings: {
-        instance: `${hostname()}:${server.port}`,
-        basePath,
-        publicUrls,
-        callbackPolicy: o.callbackPolicy,
-        ...(threeDSServer && { threeDSecure: threeDSServer.facts }),
-        steering: o.steering,
-        explains: o.explains,
-        tuning: o.tuning,
-      },
-      meters,
-    })
-    closes.push(() => gateway.stop())
-    closes.push(() => threeDSServer?.refuse())
-    await threeDSServer?.begin(gateway.lease, gateway.results)
-    await server.serve([
-      ...watchRoutes(meters, [gateway], {
-        pools: () => outgoing.pools(),
-        gates: () => gates.states(),
-        configuration: () => configuration.current().version,
-        turns: ground.turns.counts,
-      }),
-      ...(o.routes?.(baseUrl) ?? []),
-      ...gateway.routes,
-    ])
-    closes.splice(closes.indexOf(closeServer), 1)
-    closes.push(closeServer)
-    return { port: server.port, lost: gateway.lost, stop: close }
+    return await start(o, closing)
   } catch (error) {
-    await close()
+    await closing.close()
     throw error
   }
+}
+
+async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProcess> {
+  const { clock, random, log, callbackPolicy } = o
+  const ground = { clock, random, log, turns: openTurns(nextTurn) }
+  const pool = await openDatabase(o, closing)
+  const keys = await openKeyRing(pool, o.kek, clock, random)
+  const cell = await openCell(pool, o.databaseUrl, keys, ground)
+
+  // The server listens first, since others must know its address; it answers 503 until it has
+  // routes.
+  const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
+  const server = await openServer({ host: o.host, port: o.port, maxBodiesBytes, maxConnections, ...proxies, random, log })
+  closing.add(() => server.close(drainMs))
+  const local = (name: string) => `http://${name}:${server.port}`
+  const publicUrls = o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const)
+  const baseUrl = publicUrls[0] + basePath
+  await o.beforeServing?.(baseUrl)
+
+  const meters = openMeters()
+  const outgoing = openOutgoing({ policy: callbackPolicy, clock, perOrigin: 32 })
+  closing.add(() => outgoing.close())
+  const gates = openGates(ground, meters)
+  closing.add(() => gates.close())
+  const { configuration, bins } = await openRegistry(pool, keys, ground, gates, closing)
+  const threeDSServer = o.threeDSecure && (await openThreeDSServer(o.threeDSecure, pool, ground))
+  closing.add(() => threeDSServer?.stop())
+  const { facts, directories = noDirectories, ranges = () => noRanges } = threeDSServer ?? {}
+
+  const gateway = await openGateway({
+    ground,
+    stores: { registry: { current: configuration.current, keys, issuerOf: bins.issuerOf, ranges }, cell },
+    transports: { gates, outgoing, directories },
+    settings: {
+      instance: `${hostname()}:${server.port}`,
+      basePath,
+      publicUrls,
+      callbackPolicy,
+      ...(facts && { threeDSecure: facts }),
+      steering: o.steering,
+      explains: o.explains,
+      tuning: o.tuning,
+    },
+    meters,
+  })
+  closing.add(() => gateway.stop())
+  closing.add(() => threeDSServer?.refuse())
+  await threeDSServer?.begin(gateway.lease, gateway.results)
+  const shared = {
+    pools: () => outgoing.pools(),
+    gates: () => gates.states(),
+    configuration: () => configuration.current().version,
+    turns: ground.turns.counts,
+  }
+  await server.serve([...watchRoutes(meters, [gateway], shared), ...(o.routes?.(baseUrl) ?? []), ...gateway.routes])
+  // Requests end before what answers them does.
+  closing.add(() => server.close(drainMs))
+  return { port: server.port, lost: gateway.lost, stop: closing.close }
+}
+
+async function openDatabase({ databaseUrl, clock, log }: GatewayOptions, closing: Closing): Promise<Pool> {
+  const pool = openPool({ url: databaseUrl, connections: 10, use: 'oltp', log })
+  closing.add(() => Promise.race([pool.close(), sleep(clock, 1_000)]))
+  const pending = await pendingMigrations(pool)
+  if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
+  return pool
+}
+
+/** The lines to the acquirers, one for each gate. */
+const openGates = ({ clock, random, log }: Ground, meters: Meters): Connectors =>
+  openConnectors(
+    (gate) =>
+      openIso8583Connector({
+        gate: { ...gate.settings, gateId: gate.gateId },
+        clock,
+        random,
+        log,
+        limits: { maxOpen: gate.settings.maxOpen },
+        onStray: ({ kind }) => meters.stray(String(gate.gateId), kind),
+      }),
+    (closed) => void closed,
+  )
+
+/** The configuration and the BIN table, both followed from now on. */
+async function openRegistry(pool: Pool, keys: KeyRing, { clock, log }: Ground, gates: Connectors, closing: Closing) {
+  const bins = await openBins(pool)
+  const configuration = await watchRegistry(pool, keys, clock, log, gates.follow)
+  closing.add(() => configuration.stop())
+  closing.add(
+    startPeriodic(clock, log, [
+      { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
+      { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
+    ]),
+  )
+  return { configuration, bins }
 }

@@ -49,9 +49,13 @@ export interface ServerSettings extends BodyLimits {
 
 export interface Server {
   port: number
-  /** Answers by these routes from now on; until then every request gets a 503. May be called once. */
+  /**
+   * Answers by these routes from now on; until then every request gets a 503. May be called once.
+   */
   serve(routes: readonly Route[]): Promise<void>
-  /** Refuses new connections, lets requests under way finish, drops what is left after `withinMs`. */
+  /**
+   * Refuses new connections, lets requests under way finish, drops what is left after `withinMs`.
+   */
   close(withinMs: number): Promise<void>
 }
 
@@ -125,7 +129,8 @@ function fastifyFor(server: HttpServer, take: (listener: RequestListener) => voi
       take(listener)
       return server
     },
-    // Until the close is over a request on a kept connection is answered like any other, and that connection then ends.
+    // Until the close is over a request on a kept connection is answered like any other, and that
+    // connection then ends.
     return503OnClosing: false,
     frameworkErrors: (_error, _request, reply: unknown) => notFound(reply as FastifyReply),
   })

@@ -13,7 +13,10 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import { placeKey, type Place } from './change.ts'
 import type { OrderStore } from './store.ts'
 
-/** The vault as the operations use it. A card that retention took is a defect for whoever still needs it, and throws. */
+/**
+ * The vault as the operations use it. A card that retention took is a defect for whoever still
+ * needs it, and throws.
+ */
 export interface Cards {
   /** The card of an order, opened, for its next step. */
   cardOf(place: Place): Promise<Card>
@@ -21,7 +24,10 @@ export interface Cards {
   registerCard(made: Omit<NewReference, 'sealed'>): Promise<CardReference>
   findReference(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
   openReference(reference: CardReference): Card
-  /** Keeps the card that a transfer credited; by the id that it answers it may only be credited again. */
+  /**
+   * Keeps the card that a transfer credited; by the id that it answers it may only be credited
+   * again.
+   */
   registerDestination(made: Omit<NewDestination, 'sealed'>): Promise<{ dstCardRefId: bigint; uniqueReference: number }>
   findDestination(merchantId: bigint, id: bigint): Promise<{ pan: Secret<string>; card: DestinationCard } | undefined>
 }

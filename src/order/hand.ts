@@ -15,13 +15,13 @@ export interface Held {
  * The orders in the memory of this process, counted by merchant and by gate, so that neither can
  * take it all.
  *
- *   state      means                                   entered                         left
- *   resting    not in memory                           by `keep` without a step,       by `keep` with a step
- *                                                      by `release` of the last one
- *   current    in memory as it is stored; a step of    by `keep` with a step           by `keep`, `outdate`,
- *              it runs here                                                            `release` of its last step
- *   outdated   in memory, but another process saved    by `outdate`                    by `keep`, once it was read
- *              it since                                                                again; by `release`
+ *   state      means                              entered by                left by
+ *   resting    not in memory                      `keep` without a step,    `keep` with a step
+ *                                                 `release` of the last
+ *   current    in memory as it is stored,         `keep` with a step        `keep`, `outdate`,
+ *              while a step of it runs here                                 `release` of the last
+ *   outdated   in memory, but another process     `outdate`                 `keep` once it was read
+ *              saved it since                                               again, `release`
  *
  * A lease alone keeps no order in memory, or a lost reply would keep it for ever.
  */
@@ -30,7 +30,10 @@ export interface Hand {
   isCurrent(place: Place): boolean
   /** Whether this process does a step of that transaction now. */
   does(place: Place, transactionNo: number): boolean
-  /** An order was committed, and these steps of it begin here. It stays as long as any of its steps runs. */
+  /**
+   * An order was committed, and these steps of it begin here. It stays as long as any of its steps
+   * runs.
+   */
   keep(order: Order, card: Card | undefined, steps: readonly Transaction[]): Held | undefined
   /** Another process moved the order on: it is read again before anything is decided about it. */
   outdate(place: Place): void

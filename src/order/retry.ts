@@ -17,7 +17,10 @@ export interface Retries {
   /** Notes what is decided about events, until it is known that it was not saved. */
   decide(item: Submission, work: Work): void
   undecide(item: Submission): void
-  /** What was decided about an event, if `stored` is exactly that: then its commit went through. The same version alone may be another process's. */
+  /**
+   * What was decided about an event, if `stored` is exactly that: then its commit went through. The
+   * same version alone may be another process's.
+   */
   committed(item: Submission, stored: Order | undefined): Work | undefined
 }
 

@@ -45,8 +45,8 @@ export interface RoundParts {
   /** The sealed card of an order with its CVV2 in it, for one that is not begun here. */
   sealCvv2: (accept: Accept) => SealedCard
   /**
-   * Whether so many new deliveries of a merchant can be taken by this process, besides those granted
-   * before in this round.
+   * Whether so many new deliveries of a merchant can be taken by this process, besides those
+   * granted before in this round.
    */
   deliveryRoom: () => (merchantId: bigint, deliveries: number) => boolean
   /** Begins the steps of a committed order for which `isNew` holds. */
@@ -69,12 +69,17 @@ interface Round {
   deciding: (hold: boolean) => Deciding
   /** Those that an earlier run of the batch tried to commit. */
   triedBefore: ReadonlySet<Entry>
-  /** Requests by whose serial numbers a transaction is to be found, besides the one that made it. */
+  /**
+   * Requests by whose serial numbers a transaction is to be found, besides the one that made it.
+   */
   noted: readonly RepeatRow[]
   repeated: Bound[]
   /** Entries that must be decided again, in a round of their own. */
   again: Set<number>
-  /** Refused because of what this round decided before them: should that not be saved, they are judged again. */
+  /**
+   * Refused because of what this round decided before them: should that not be saved, they are
+   * judged again.
+   */
   refusedAfter: [number, Work][]
 }
 
@@ -160,7 +165,8 @@ function judge({ hand, retries, begin }: RoundParts, round: Round): void {
     // Nothing that this round decides is there before it is saved.
     if (isRepeat && work.entries.length > 0) again.add(at)
     else if ((isRepeat || isNotFollowed(refused)) && unread.has(work)) {
-      // Another process may have moved it on, and a refusal is never saved: it is given only by what was just read.
+      // Another process may have moved it on, and a refusal is never saved: it is given only by
+      // what was just read.
       hand.outdate(work.after)
       again.add(at)
     } else if (isRepeat) {
@@ -185,12 +191,18 @@ function happen(hand: Hand, work: Work, item: Happened, deciding: Deciding): Ret
   return resume(work, item.transactionNo, deciding)
 }
 
-/** An event is refused because an earlier run of its batch committed it. What follows from it was begun by nobody, so it is now. */
+/**
+ * An event is refused because an earlier run of its batch committed it. What follows from it was
+ * begun by nobody, so it is now.
+ */
 function beginCommitted(hand: Hand, begin: RoundParts['begin'], { before, after, card }: Work): void {
   begin(after, card, (t) => t !== before?.transactions[t.no - 1] && !hand.does(after, t.no))
 }
 
-/** The transaction of a round: claims the names of new orders, decides about them under the locks of their filters, writes. */
+/**
+ * The transaction of a round: claims the names of new orders, decides about them under the locks of
+ * their filters, writes.
+ */
 async function save(parts: RoundParts, round: Round, tables: OrderTables): Promise<Saved> {
   const { entries, works, filters, again } = round
   const { won, earlier, bound } = await claim(round, tables)

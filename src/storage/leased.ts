@@ -18,9 +18,9 @@ interface ClaimValues {
 
 /**
  * SQL that holds for a row which nobody works on. It has no lease, or that of the caller, who knows
- * what it still does, or that of a dead process. A process without a heartbeat is dead; a silent one
- * is dead once its beat is old, and older by `patience` (an interval) where its call may still be
- * answered. Claims that share rows add `for update … skip locked`, so that two of them share the
+ * what it still does, or that of a dead process. A process without a heartbeat is dead; a silent
+ * one is dead once its beat is old, and older by `patience` (an interval) where its call may still
+ * be answered. Claims that share rows add `for update … skip locked`, so that two of them share the
  * work instead of waiting for each other.
  */
 export const isFree = (row: string, { me, silent, deadAfterMs }: ClaimValues, patience = `interval '0'`): string => `
@@ -41,7 +41,10 @@ export interface SweepParts {
   failed: (error: unknown) => void
 }
 
-/** Does this again and again, with a pause after each time, which it may set itself (milliseconds). After a failure it goes on. */
+/**
+ * Does this again and again, with a pause after each time, which it may set itself (milliseconds).
+ * After a failure it goes on.
+ */
 export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once: () => Promise<number | void>): Sweep {
   let stopped = false
   let running = Promise.resolve()

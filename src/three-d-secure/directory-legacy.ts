@@ -22,7 +22,10 @@ const mostBytes = 16_384
 /** Asks the directory server of that name whether a card is enrolled. Never rejects. */
 export type AskEnrolment = (directory: string, vereq: { xml: string; messageId: string }) => Promise<VeresReply>
 
-/** The way to directory servers of 1.0.2. Where one may be on this machine, issuers' pages may be as well. */
+/**
+ * The way to directory servers of 1.0.2. Where one may be on this machine, issuers' pages may be as
+ * well.
+ */
 export const askBy =
   (directories: readonly LegacyDirectory[], outgoing: Outgoing, policy: TargetPolicy): AskEnrolment =>
   (name, vereq) => {

@@ -1,4 +1,7 @@
-/** The duty that keeps card ranges fresh: one process at a time asks each directory server, daily, at most once an hour, and stores what changed. */
+/**
+ * The duty that keeps card ranges fresh: one process at a time asks each directory server, daily,
+ * at most once an hour, and stores what changed.
+ */
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import { below, type Random } from '../base/random.ts'

@@ -3,7 +3,10 @@ import type { Version } from './authentication.ts'
 import type { LegacyDirectory } from './directory-legacy.ts'
 import { versionFor, type Ranges } from './ranges.ts'
 
-/** What card ranges say of a card: its directory server with the version to speak, or why there is none. */
+/**
+ * What card ranges say of a card: its directory server with the version to speak, or why there is
+ * none.
+ */
 export type Enrolment =
   | { is: 'enrolled'; directory: string; version: Version; methodUrl?: string }
   | { is: 'not enrolled' }
@@ -13,7 +16,10 @@ export type Enrolment =
   | { is: 'unknown' }
 
 export interface LoadedRanges extends Ranges {
-  /** Whether the ranges of this directory server were ever loaded; until then a card that is in none may still be enrolled. */
+  /**
+   * Whether the ranges of this directory server were ever loaded; until then a card that is in none
+   * may still be enrolled.
+   */
   loaded(directory: string): boolean
 }
 

@@ -64,7 +64,9 @@ export interface Inbound {
   port: number
   /** Takes results from now on; until then every peer gets a 503, and tries again. */
   serve(results: Results): void
-  /** Refuses new connections, lets requests under way finish, and drops what is left after a moment. */
+  /**
+   * Refuses new connections, lets requests under way finish, and drops what is left after a moment.
+   */
   close(): Promise<void>
 }
 
@@ -191,7 +193,10 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks, size)
 }
 
-/** The text to answer with HTTP 200, '' for none; undefined when the result could not be stored. `peer`: the common name of the sender's certificate. */
+/**
+ * The text to answer with HTTP 200, '' for none; undefined when the result could not be stored.
+ * `peer`: the common name of the sender's certificate.
+ */
 export async function answerResult(
   body: Buffer,
   parts: Pick<InboundParts, 'peers' | 'turns' | 'log'>,

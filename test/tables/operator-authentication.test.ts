@@ -11,7 +11,7 @@ import type { Transaction } from '../../src/order/order.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
 
-test('of an authentication policy only what differs from the safe one is kept, and a challenge indicator is taken away by null', () => {
+test('an authentication policy keeps what differs from the safe one, and null removes a challenge indicator', () => {
   const bold = settingsAfter(usualEndpoint, {
     challengeIndicator: '04',
     authenticationPolicy: { unavailable: 'authorise', failed: 'decline' },
@@ -32,43 +32,78 @@ test('an authentication policy is read as it is written, and what does not fit i
     attempted: 'decline',
     notEnrolled: 'authorise',
   })
-  // oxfmt-ignore
+
   for (const [text, complaint] of [
-    ['',                                   /"" is not an end/],
-    ['notEnrolled=decline',                /"notEnrolled" is not an end.*attempted, unavailable, not-enrolled, failed/],
-    ['__proto__=decline',                  /"__proto__" is not an end/],
-    ['failed',                             /failed=authorise or failed=decline/],
-    ['failed=accept',                      /failed=authorise or failed=decline/],
-    ['failed=decline,failed=authorise',    /failed is there twice/],
-    ['safe,failed=decline',                /"safe" is not an end.*or safe alone/],
+    ['', /"" is not an end/],
+    ['notEnrolled=decline', /"notEnrolled" is not an end.*attempted, unavailable, not-enrolled, failed/],
+    ['__proto__=decline', /"__proto__" is not an end/],
+    ['failed', /failed=authorise or failed=decline/],
+    ['failed=accept', /failed=authorise or failed=decline/],
+    ['failed=decline,failed=authorise', /failed is there twice/],
+    ['safe,failed=decline', /"safe" is not an end.*or safe alone/],
   ] as const) {
     const read = readAuthenticationPolicy(text)
     assert.match(typeof read === 'string' ? read : 'none', complaint, text)
   }
 })
 
-test('the doctor looks at the card ranges of each directory server, and warns where 3-D Secure is wanted and none was ever entered', () => {
+test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and none was ever entered', () => {
   const hour = 3_600_000
   const fresh: DirectoryFact = {
-    name: 'visa', ranges: 33n, loaded: true, refreshedAt: now - hour, dueAt: now + hour, tries: 0, leftOut: { count: 0, entries: [] },
-  } // oxfmt-ignore
+    name: 'visa',
+    ranges: 33n,
+    loaded: true,
+    refreshedAt: now - hour,
+    dueAt: now + hour,
+    tries: 0,
+    leftOut: { count: 0, entries: [] },
+  }
   const look = (changes: Partial<DirectoryFact>) =>
     directoryFindings({ directories: [{ ...fresh, ...changes }], secureEndpoints: [] }, now)
   const endpoints = (...ids: bigint[]) => directoryFindings({ directories: [], secureEndpoints: ids }, now)
   assert.deepEqual(endpoints(), [])
-  // oxfmt-ignore
+
   for (const [findings, is, says, advice] of [
-    [look({}),                                                       'ok',      /^visa: 33 ranges, refreshed 1 h ago$/,        /^$/],
-    [look({ error: 'timeout', tries: 2 }),                           'warning', /refreshed 1 h ago; the last 2 tries failed: timeout/, /old ones are used.*asked again in 1 h/],
-    [look({ refreshedAt: now - 30 * hour, dueAt: now - 5_000 }),     'warning', /refreshed 30 h ago$/,                         /old ones are used/],
-    [look({ loaded: false, ranges: 0n, tries: 1, error: 'refused' }), 'problem', /none loaded yet.*the last try failed: refused/, /THREE_DS_CONFIG.*asked again in 1 h/],
-    [look({ dueAt: now - hour }),                                    'warning', /no gateway asks for them/,                    /delete from directory_state where directory = 'visa'/],
-    [look({ dueAt: now - hour, loaded: false }),                     'warning', /none loaded, and no gateway asks/,            /names it/],
-    [look({ leftOut: { count: 1, entries: ['4 to 3: odd'] } }),      'warning', /^visa: 33 ranges, refreshed 1 h ago; left out 1 that cannot be used: 4 to 3: odd$/, /not enrolled.*whoever runs visa/],
-    [look({ leftOut: { count: 5, entries: ['a', 'b', 'c', 'd'] }, error: 'timeout', tries: 1 }), 'warning', /left out 5 that cannot be used: a; b; c; …; the last try failed/, /old ones are used/],
-    [endpoints(103n, 104n),                                          'warning', /endpoint 103, 104.*fails for every card/,     /THREE_DS_CONFIG.*endpoint set 103 --three-d-secure off/],
+    [look({}), 'ok', /^visa: 33 ranges, refreshed 1 h ago$/, /^$/],
+    [
+      look({ error: 'timeout', tries: 2 }),
+      'warning',
+      /refreshed 1 h ago; the last 2 tries failed: timeout/,
+      /old ones are used.*asked again in 1 h/,
+    ],
+    [look({ refreshedAt: now - 30 * hour, dueAt: now - 5_000 }), 'warning', /refreshed 30 h ago$/, /old ones are used/],
+    [
+      look({ loaded: false, ranges: 0n, tries: 1, error: 'refused' }),
+      'problem',
+      /none loaded yet.*the last try failed: refused/,
+      /THREE_DS_CONFIG.*asked again in 1 h/,
+    ],
+    [look({ dueAt: now - hour }), 'warning', /no gateway asks for them/, /delete from directory_state where directory = 'visa'/],
+    [look({ dueAt: now - hour, loaded: false }), 'warning', /none loaded, and no gateway asks/, /names it/],
+    [
+      look({ leftOut: { count: 1, entries: ['4 to 3: odd'] } }),
+      'warning',
+      /^visa: 33 ranges, refreshed 1 h ago; left out 1 that cannot be used: 4 to 3: odd$/,
+      /not enrolled.*whoever runs visa/,
+    ],
+    [
+      look({ leftOut: { count: 5, entries: ['a', 'b', 'c', 'd'] }, error: 'timeout', tries: 1 }),
+      'warning',
+      /left out 5 that cannot be used: a; b; c; …; the last try failed/,
+      /old ones are used/,
+    ],
+    [
+      endpoints(103n, 104n),
+      'warning',
+      /endpoint 103, 104.*fails for every card/,
+      /THREE_DS_CONFIG.*endpoint set 103 --three-d-secure off/,
+    ],
   ] as const) {
-    assert.deepEqual(findings.map((finding) => finding.is), [is], String(says))
+    assert.deepEqual(
+      findings.map((finding) => finding.is),
+      [is],
+      String(says),
+    )
     const worded = inFindingWords(findings[0]!, now)
     assert.match(worded.says, says)
     assert.match(worded.advice ?? '', advice)
@@ -79,15 +114,27 @@ test('an authentication is told without its proof, its pages and the browser', (
   const transaction = {
     result: { verified: 'AUTHENTICATED', eci: '05' },
     authentication: {
-      round: 1, directory: 'visa', version: '2.2.0', threeDSServerTransId: 'id-1', pageToken: 'not-this', methodUrl: 'https://not-this.example/',
-      acsUrl: 'https://not-this.example/', notificationUrl: 'https://not-this.example/', authenticationValue: 'not-this', status: 'N', statusReason: '88',
-      challengeCancel: '01', cardholderInfo: 'not-this', browser: { acceptHeader: 'not-this', userAgent: 'not-this', language: 'not-this', javascriptEnabled: true },
+      round: 1,
+      directory: 'visa',
+      version: '2.2.0',
+      threeDSServerTransId: 'id-1',
+      pageToken: 'not-this',
+      methodUrl: 'https://not-this.example/',
+      acsUrl: 'https://not-this.example/',
+      notificationUrl: 'https://not-this.example/',
+      authenticationValue: 'not-this',
+      status: 'N',
+      statusReason: '88',
+      challengeCancel: '01',
+      cardholderInfo: 'not-this',
+      browser: { acceptHeader: 'not-this', userAgent: 'not-this', language: 'not-this', javascriptEnabled: true },
     },
-  } as unknown as Transaction // oxfmt-ignore
+  } as unknown as Transaction
   const text = authenticationText(transaction)
   assert.equal(
     text,
-    '2.2.0 by visa; not authenticated (N); reason 88; cancel 01, cancelled by the cardholder; ECI 05; verified-3d-status AUTHENTICATED',
+    '2.2.0 by visa; not authenticated (N); reason 88; cancel 01, cancelled by the cardholder; ' +
+      'ECI 05; verified-3d-status AUTHENTICATED',
   )
   assert.equal(authenticationJson(transaction)?.three_ds_server_trans_id, 'id-1')
   assert.ok(!`${text}${JSON.stringify(authenticationJson(transaction))}`.includes('not-this'))

@@ -12,7 +12,7 @@ const world = /^(?:(?:node:)?(?:net|http|http2|https|tls|dgram|child_process|wor
 
 export function onlyNamedFilesTouchTheWorld({ sources }: Tree): Violation[] {
   return [...sources.values()].flatMap(({ path, text, imports }) =>
-    !pure.test(path) || worldly.test(path)
+    !pure.test(path) || path.endsWith('.js') || worldly.test(path)
       ? []
       : imports
           .filter(({ from }) => world.test(from))
@@ -25,7 +25,9 @@ const ambient =
 
 export function timeAndChanceAreArguments({ sources }: Tree): Violation[] {
   return [...sources.values()].flatMap(({ path, text, names }) =>
-    !pure.test(path) || /^src\/(?:(?:sandbox|cli)\/|base\/(?:clock|random)\.ts$)|^simulation\/(?:clock|program)\.ts$/.test(path)
+    !pure.test(path) ||
+    path.endsWith('.js') ||
+    /^src\/(?:(?:sandbox|cli)\/|base\/(?:clock|random)\.ts$)|^simulation\/(?:clock|program)\.ts$/.test(path)
       ? []
       : names
           .filter(({ name }) => ambient.test(name))

@@ -72,7 +72,10 @@ function destinationIn(data) {
   return clientCardId ? { clientCardId } : { number: textIn(data, 'to') }
 }
 
-/** @type {Record<string, (data: FormData) => Pick<Wish, 'kind' | 'amountCentis' | 'source' | 'destination'>>} */
+/**
+ * @type {Record<string, (data: FormData) => Pick<Wish, 'kind' | 'amountCentis' | 'source' |
+ * 'destination'>>}
+ */
 const wishIn = {
   register: (data) => ({ kind: 'verification', source: { card: cardIn(data) } }),
   pay: (data) => ({ kind: 'sale', amountCentis: centisOf(textIn(data, 'amount')), source: sourceIn(data) }),
@@ -134,7 +137,9 @@ async function begin(wish) {
   over(outcome, wish)
 }
 
-/** The merchant has just got a name for the card. Whoever is not at the wallet sees it there later. */
+/**
+ * The merchant has just got a name for the card. Whoever is not at the wallet sees it there later.
+ */
 function showMapped() {
   if (!screenOf('home').hidden) showWallet()
 }

@@ -212,7 +212,8 @@ function emptyState({ filter, gatewayBaseUrl, counts }: CallbacksPage): Markup {
 
 const check = '<path class="cut" d="M4.8 8.3l2.2 2.2 4.2-4.6"/>'
 const cross = '<path class="cut" d="M5.8 5.8l4.4 4.4m0-4.4l-4.4 4.4"/>'
-// Each outcome has a word, a colour and a shape (drawn on a field of 16 × 16), so that none of them is needed to tell it.
+// Each outcome has a word, a colour and a shape (drawn on a field of 16 × 16), so that none of them
+// is needed to tell it.
 // oxfmt-ignore
 const marks = new Map<string | undefined, [tone: string, shape: string]>([
   ['approved', ['good',    `<circle cx="8" cy="8" r="7"/>${check}`]],

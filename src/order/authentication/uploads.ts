@@ -1,4 +1,7 @@
-/** What comes back through the browser, whether a merchant uploads it or a page of the gateway takes it. The first of each counts. */
+/**
+ * What comes back through the browser, whether a merchant uploads it or a page of the gateway takes
+ * it. The first of each counts.
+ */
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Authentication } from '../../three-d-secure/authentication.ts'
@@ -36,7 +39,10 @@ export async function uploadMethod(
   return true
 }
 
-/** The browser is back from the challenge with a CRes of this payment. False when it was back before, or the challenge is over. */
+/**
+ * The browser is back from the challenge with a CRes of this payment. False when it was back
+ * before, or the challenge is over.
+ */
 export async function uploadCres(parts: UploadParts, upload: Upload): Promise<boolean> {
   const event = challengeEvent(upload.transaction, parts.clock.now())
   if (!event) return false

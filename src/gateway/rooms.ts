@@ -1,0 +1,193 @@
+/** The rooms of a gateway, each opened over those before it. */
+import { withCvv2 } from '../card/vault.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import { openSender, type Rendered, type Sender } from '../delivery/send.ts'
+import { callbackMessages } from '../gateway-api/callback-messages.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import type { Endpoint } from '../merchant/merchant.ts'
+import { cardMapping } from '../mobile-api/mapping.ts'
+import { openDoor, type Door } from '../order/advance.ts'
+import { enrol } from '../order/authentication/ask-enrolment.ts'
+import { authenticate } from '../order/authentication/ask-issuer.ts'
+import type { AuthenticationPlanner } from '../order/authentication/plan.ts'
+import { pareqPartsOf } from '../order/authentication/pareq.ts'
+import type { Cards } from '../order/cards.ts'
+import type { Hand } from '../order/hand.ts'
+import type { Order } from '../order/order.ts'
+import { performersOf, type OutsideStep, type Performer } from '../order/perform.ts'
+import { openSteps, type Steps } from '../order/steps.ts'
+import { hideBy } from '../risk/limits.ts'
+import { startHeartbeat, type Heartbeat } from '../storage/store-heartbeat.ts'
+import { openJudge, type Judge } from '../storage/store-silence.ts'
+import { enrolmentBy } from '../three-d-secure/enrolment.ts'
+import { hostedUrls, usableUrl, type HostedUrls } from '../three-d-secure/forms.ts'
+import type { GatewaySettings, Ground, Stores, ThreeDSecureFacts, Transports } from './parts.ts'
+
+/** What a gateway stands on. */
+export interface Foundations {
+  ground: Ground
+  stores: Stores
+  transports: Transports
+  settings: GatewaySettings
+}
+
+/** Where a planted bug of the simulation gets between two rooms; nobody else passes any. */
+export interface Between {
+  heartbeat?: (heartbeat: Heartbeat) => Heartbeat
+  performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>
+  door?: (door: Door, performers: Record<OutsideStep, Performer>) => Door
+}
+
+const callbackTimeoutMs = 10_000
+const noServer: Pick<ThreeDSecureFacts, 'server' | 'legacy'> = {
+  server: { refNumber: '', resultsUrl: '' },
+  legacy: [],
+}
+
+/** What follows from the settings alone. */
+export interface Ways {
+  /** Root of the gateway's own pages, such as https://pay.example/gateway. */
+  publicUrl: string
+  /** The gateway's own pages of an authentication. */
+  pages: (token: string) => HostedUrls
+  /** Whether a browser may be sent to a URL that a merchant or an issuer names. */
+  usable: (url: string) => boolean
+  /** Where messages about orders of an endpoint may go. */
+  policyOf: (endpoint: Endpoint | undefined) => TargetPolicy
+  planner: AuthenticationPlanner
+  pareqParts: (order: Order) => ReturnType<typeof pareqPartsOf>
+  /** Roots of the network that a directory server of 1.0.2 stands for. */
+  paresRoots: (directory: string) => readonly string[]
+}
+
+export function waysOf({ ground, stores, settings }: Foundations): Ways {
+  const { callbackPolicy, threeDSecure, basePath } = settings
+  const { current, ranges } = stores.registry
+  const publicUrl = settings.publicUrls[0] + basePath
+  const { legacy } = threeDSecure ?? noServer
+  return {
+    publicUrl,
+    pages: (token) => hostedUrls(publicUrl, basePath, token),
+    usable: (url) => usableUrl(url, { loopbackHttp: callbackPolicy.loopbackAnyPort }) instanceof URL,
+    policyOf: (endpoint) => ({
+      ...callbackPolicy,
+      plainHttp: callbackPolicy.plainHttp || endpoint?.settings.plainHttpCallbacks === true,
+    }),
+    planner: {
+      enrolment: threeDSecure ? enrolmentBy({ ranges, ...threeDSecure }) : () => ({ is: 'unknown' }),
+      random: ground.random,
+      steering: settings.steering,
+    },
+    pareqParts: (order) => pareqPartsOf(current(), order, publicUrl),
+    paresRoots: (name) => legacy.find((one) => one.name === name)?.roots ?? [],
+  }
+}
+
+export interface Lease {
+  processId: bigint
+  heartbeat: Heartbeat
+  judge: Judge
+}
+
+/** Takes a process id of the cell and begins to beat. */
+export async function openLease({ ground, stores, settings }: Foundations, hand: Hand, between: Between): Promise<Lease> {
+  const { clock, log } = ground
+  const { cell } = stores
+  const processId = await cell.ids('process', 1).take()
+  const beating = await startHeartbeat({
+    store: cell.heartbeat,
+    processId,
+    instance: settings.instance,
+    clock,
+    log,
+    heart: cell.heart,
+    inHand: hand.size,
+    ...(cell.pulse && { pulse: cell.pulse }),
+  })
+  const heartbeat = between.heartbeat?.(beating) ?? beating
+  return { processId, heartbeat, judge: openJudge(cell.silent, heartbeat, clock) }
+}
+
+export interface Messages {
+  sender: Sender
+  /** A message about an order that the caller has. */
+  rendered: (delivery: Delivery, order: Order) => Promise<Rendered | undefined>
+}
+
+/** Callbacks and card mappings, and who sends them. */
+export function openMessages({ ground, stores, transports, settings }: Foundations, over: Ways & Lease & Cards): Messages {
+  const { clock, random, log } = ground
+  const { registry, cell } = stores
+  const { policyOf, heartbeat, judge } = over
+  const orderOf = async (delivery: Delivery) => (await cell.orders.load([delivery]))[0]
+  const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf })
+  const mapping = cardMapping({ ...over, registry: registry.current, invoices: cell.invoices, clock }, orderOf)
+  const sender = openSender({
+    store: cell.deliveries,
+    outgoing: transports.outgoing,
+    kinds: { 'card mapping': mapping, callback: callbacks },
+    clock,
+    random,
+    heartbeat,
+    judge,
+    log,
+    timeoutMs: callbackTimeoutMs,
+    maxInHand: settings.tuning.maxHeld,
+    sweepMs: settings.tuning.sweepMs * 2,
+  })
+  return {
+    sender,
+    rendered: async (delivery, order) =>
+      delivery.kind === 'callback' ? callbacks.renderFor(delivery, order) : mapping.render(delivery),
+  }
+}
+
+export interface Orders {
+  steps: Steps
+  door: Door
+}
+
+/** The door, and the loop that carries orders on. */
+export function openOrders(on: Foundations, over: Ways & Lease & Messages, hand: Hand, between: Between): Orders {
+  const { ground, stores, transports, settings } = on
+  const { clock, random, log } = ground
+  const { current: registry, keys } = stores.registry
+  const { orders, ids } = stores.cell
+  const { tuning } = settings
+  const { processId, heartbeat, judge, sender, planner } = over
+  const server = { ...(settings.threeDSecure ?? noServer).server, pages: over.pages }
+  const asking = { clock, random, keys, registry, server, usable: over.usable }
+  const own = performersOf({
+    clock,
+    random,
+    keys,
+    authenticate: (...step) => authenticate({ ...asking, ask: transports.directories.authenticate }, ...step),
+    enrol: (...step) => enrol({ ...asking, askEnrolment: transports.directories.enrol }, ...step),
+    gate: (id) => registry().gate(id),
+    connector: transports.gates.connector,
+    holding: heartbeat.holding,
+    processId,
+  })
+  const performers = between.performers?.(own) ?? own
+  const { sweepMs } = tuning
+  const steps = openSteps({ store: orders, performers, heartbeat, judge, clock, log, sweepMs, sweepLimit: 200 })
+  const door = openDoor({
+    ...tuning,
+    store: orders,
+    hand,
+    attempts: ids('attempt'),
+    clock,
+    log,
+    keys,
+    processId,
+    registry,
+    planner,
+    hide: hideBy(keys),
+    sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
+    onStep: steps.start,
+    deliveryRoom: () => (tuning.handOver ? sender.room() : () => false),
+    onDeliveries: (deliveries, order) =>
+      sender.take(deliveries.map((delivery) => ({ delivery, render: () => over.rendered(delivery, order) }))),
+  })
+  return { steps, door: between.door?.(door, performers) ?? door }
+}

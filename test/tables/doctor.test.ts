@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inFindingWords } from '../../src/cli/commands/doctor-words.ts'
+import { migrationFinding, serverFindings, workFindings } from '../../src/operator/doctor.ts'
+import type { LeaseFact, ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
+
+const now = Date.parse('2030-01-31T12:00:00Z')
+
+const goodServer: ServerFacts = {
+  version: '18.4',
+  versionNumber: 180_004,
+  roundTripMs: 1,
+  aheadMs: 3,
+  fsync: true,
+  synchronousCommit: true,
+}
+const goodWork: WorkFacts = {
+  keys: 6n,
+  alive: [{ instance: 'vm:8080', startedAt: now - 60_000, lapses: 0, lapsedOrders: 0, takenOver: 0 }],
+  silent: [],
+  overdue: 0n,
+  awaiting: 0n,
+  parked: [],
+  parkedInvoices: [],
+  due: 0n,
+  givenUp: 0n,
+  nextOrderId: 1_000_001n,
+  partitions: [{ table: 'orders', end: 20_000_000n }],
+  merchants: 1n,
+  gateless: [],
+}
+
+test('the doctor is content where all is well, and has advice for each thing that is not', () => {
+  const sick = (facts: Partial<WorkFacts>) =>
+    workFindings({ ...goodWork, ...facts }, now).filter((finding) => finding.is !== 'ok')
+  const lived = (facts: Partial<LeaseFact>) => sick({ alive: [{ ...goodWork.alive[0]!, ...facts }] })
+  const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)
+  const ill = (facts: Partial<ServerFacts>) =>
+    serverFindings({ ...goodServer, ...facts }).filter((finding) => finding.is !== 'ok')
+  const longAgo = lived({ lapses: 1, lapsedAt: now - 90_000_000, takenOver: 3, takenOverAt: now - 90_000_000 })
+  assert.deepEqual([...sick({}), ...ill({}), ...longAgo], [])
+
+  for (const [findings, is, says] of [
+    [ill({ versionNumber: 140_011, version: '14.11' }), 'problem', /14\.11 is too old/],
+    [ill({ aheadMs: -2_000 }), 'warning', /2 s behind/],
+    [ill({ aheadMs: 9_000 }), 'problem', /9 s ahead of/],
+    [ill({ fsync: false }), 'warning', /fsync is off/],
+    [ill({ synchronousCommit: false }), 'warning', /synchronous_commit is off/],
+    [sick({ alive: [] }), 'problem', /no gateway/],
+    [
+      sick({ silent: [{ instance: 'vm:81', beatAt: now - 9_000, orders: 7n }] }),
+      'warning',
+      /vm:81 for 9 s, with 7 orders in hand/,
+    ],
+    [
+      sick({ silent: times(7, { instance: 'vm:81', beatAt: now - 9_000, orders: 1n }) }),
+      'warning',
+      /hour: 7, the last vm:81 for 9 s, with 1 order in hand; vm:81/,
+    ],
+    [
+      lived({ lapses: 2, lapsedAt: now - 60_000, lapsedOrders: 12 }),
+      'warning',
+      /vm:8080 lapsed 2 times, last 1 min ago with 12 orders in hand/,
+    ],
+    [
+      lived({ takenOver: 5, takenOverAt: now - 60_000 }),
+      'warning',
+      /vm:8080 took 5 orders over from silent processes, last 1 min ago/,
+    ],
+    [sick({ overdue: 3n, overdueSince: now - 60_000 }), 'problem', /3 overdue.*1 min ago/],
+    [sick({ parked: [1_000_007n] }), 'problem', /1000007/],
+    [sick({ parkedInvoices: ['invoice-7'] }), 'problem', /invoice-7/],
+    [sick({ due: 2n, dueSince: now - 7_200_000 }), 'warning', /2 waiting, the oldest for 2 h/],
+    [sick({ givenUp: 4n }), 'warning', /4 given up/],
+    [sick({ nextOrderId: 20_000_000n }), 'problem', /orders has none/],
+    [sick({ partitions: [] }), 'problem', /orders has none/],
+    [sick({ merchants: 0n }), 'warning', /none is registered/],
+    [sick({ gateless: [101n] }), 'warning', /101/],
+  ] as const) {
+    assert.deepEqual(
+      findings.map((finding) => finding.is),
+      [is],
+      String(says),
+    )
+    const worded = inFindingWords(findings[0]!, now)
+    assert.match(worded.says, says)
+    assert.ok((worded.advice ?? '').length > 10)
+  }
+  const applied = { missing: [], foreign: [], changed: [] }
+  assert.equal(migrationFinding(applied).is, 'ok')
+  for (const wrong of [{ missing: ['0003.sql'] }, { foreign: ['0003.sql'] }, { changed: ['0003.sql'] }])
+    assert.equal(migrationFinding({ ...applied, ...wrong }).is, 'problem')
+})
+
+test('a payment whose cardholder is being authenticated is not overdue work', () => {
+  const findings = workFindings({ ...goodWork, awaiting: 2n }, now).map((finding) => inFindingWords(finding, now))
+  assert.deepEqual(
+    findings.find(({ what }) => what === 'transactions'),
+    { is: 'ok', what: 'transactions', says: 'none is overdue; 2 with a cardholder being authenticated' },
+  )
+})
