@@ -34,6 +34,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const registry: RegistryStores = {
     current: () => parts.registry,
     keys: parts.keys,
+    ids: (name, block = blockOfIds) => drawIds(() => parts.stores.reserve(name, block), block),
     issuerOf: () => undefined,
     ranges: () => cardRanges,
   }
@@ -79,7 +80,6 @@ function cellOf({ stores, clock, ...parts }: GatewayParts): CellStores {
   return {
     ...stores,
     useNonce: () => Promise.resolve(false),
-    ids: (name, block = blockOfIds) => drawIds(() => stores.reserve(name, block), block),
     ...heartOf({ ...parts, clock }),
     upkeep: [{ name: 'Idempotency-Keys', everyMs: 60_000, run: () => stores.orders.forgetIdempotencyKeys(clock.now()) }],
     answers: () => Promise.resolve(),

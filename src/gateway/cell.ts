@@ -10,25 +10,26 @@ import { declareTransitions, ensurePartitions } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { heartOnThread } from '../storage/store-heart.ts'
 import { heartbeatStore } from '../storage/store-heartbeat.ts'
-import { openIds } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { silentProcesses } from '../storage/store-silence.ts'
 import type { CellStores, Ground } from './parts.ts'
 
 const anything = statement<object>('select 1')
 
-/**
- * The stores of a cell in PostgreSQL, which has to be migrated. The heart beats on a connection of
- * its own, by `databaseUrl`.
- */
-export async function openCell(
-  pool: Pool,
-  databaseUrl: string,
-  keys: KeyRing,
-  { clock, random, log }: Ground,
-): Promise<CellStores> {
+export interface CellParts {
+  pool: Pool
+  /** Of the same database: the heart beats on a connection of its own. */
+  databaseUrl: string
+  /** The database of the registry, from which ids come; the same one where there is one cell. */
+  registry: Pool
+  keys: KeyRing
+}
+
+/** The stores of a cell in PostgreSQL, which has to be migrated. */
+export async function openCell({ pool, databaseUrl, registry, keys }: CellParts, ground: Ground): Promise<CellStores> {
+  const { clock, random, log } = ground
   await declareTransitions(pool, legalTransitions())
-  await ensurePartitions(pool)
+  await ensurePartitions(pool, registry)
   const orders = openOrderStore(pool)
   return {
     orders,
@@ -37,7 +38,6 @@ export async function openCell(
     wrongSums: openWrongSums(pool, keys),
     references: openReferenceStore(pool),
     useNonce: (...use) => useNonce(pool, ...use),
-    ids: (name, block) => openIds(pool, name, block),
     heartbeat: heartbeatStore(pool),
     heart: heartOnThread(databaseUrl, clock, log),
     silent: () => silentProcesses(pool),
@@ -46,7 +46,7 @@ export async function openCell(
       { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
       { name: 'Idempotency-Keys', everyMs: 60_000, run: () => orders.forgetIdempotencyKeys(clock.now()) },
       { name: 'wrong sums', everyMs: 600_000, run: () => forgetWrongSums(pool, clock.now()) },
-      { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool) },
+      { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool, registry) },
     ],
     answers: () => pool.run(anything),
   }

@@ -52,6 +52,11 @@ export interface RegistryStores {
   /** The configuration as it is now. */
   current: () => Registry
   keys: KeyRing
+  /**
+   * Ids that no two gateways of the installation give out: of orders, of attempts (STAN and RRN of a
+   * shared line) and of processes.
+   */
+  ids: (name: IdName, block?: number) => Ids
   /** What the BIN table says of a card number. */
   issuerOf: (pan: string) => Issuer | undefined
   /** The card ranges of the directory servers as they are now. */
@@ -67,7 +72,6 @@ export interface CellStores {
   references: ReferenceStore
   /** True once for each nonce of a merchant. */
   useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number, now: number) => Promise<boolean>
-  ids: (name: IdName, block?: number) => Ids
   heartbeat: HeartbeatStore
   heart: HeartStart
   /** The memory that the process shares with its heart, where that is not its own business. */

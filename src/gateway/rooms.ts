@@ -92,8 +92,8 @@ export interface Lease {
 /** Takes a process id of the cell and begins to beat. */
 export async function openLease({ ground, stores, settings }: Foundations, hand: Hand, between: Between): Promise<Lease> {
   const { clock, log } = ground
-  const { cell } = stores
-  const processId = await cell.ids('process', 1).take()
+  const { registry, cell } = stores
+  const processId = await registry.ids('process', 1).take()
   const beating = await startHeartbeat({
     store: cell.heartbeat,
     processId,
@@ -151,8 +151,8 @@ export interface Orders {
 export function openOrders(on: Foundations, over: Ways & Lease & Messages, hand: Hand, between: Between): Orders {
   const { ground, stores, transports, settings } = on
   const { clock, random, log } = ground
-  const { current: registry, keys } = stores.registry
-  const { orders, ids } = stores.cell
+  const { current: registry, keys, ids } = stores.registry
+  const { orders } = stores.cell
   const { tuning } = settings
   const { processId, heartbeat, judge, sender, planner } = over
   const server = { ...(settings.threeDSecure ?? noServer).server, pages: over.pages }

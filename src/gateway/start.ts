@@ -14,6 +14,7 @@ import { openServer, type Route } from '../http/server.ts'
 import { watchRegistry } from '../merchant/store.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
+import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing, type KeyRing } from '../storage/store-keys.ts'
 import { openCell } from './cell.ts'
 import { openGateway } from './open.ts'
@@ -108,7 +109,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const ground = { clock, random, log, turns: openTurns(nextTurn) }
   const pool = await openDatabase(o, closing)
   const keys = await openKeyRing(pool, o.kek, clock, random)
-  const cell = await openCell(pool, o.databaseUrl, keys, ground)
+  const cell = await openCell({ pool, databaseUrl: o.databaseUrl, registry: pool, keys }, ground)
 
   // The server listens first, since others must know its address; it answers 503 until it has
   // routes.
@@ -132,7 +133,16 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
 
   const gateway = await openGateway({
     ground,
-    stores: { registry: { current: configuration.current, keys, issuerOf: bins.issuerOf, ranges }, cell },
+    stores: {
+      registry: {
+        current: configuration.current,
+        keys,
+        ids: (name, block) => openIds(pool, name, block),
+        issuerOf: bins.issuerOf,
+        ranges,
+      },
+      cell,
+    },
     transports: { gates, outgoing, directories },
     settings: {
       instance: `${hostname()}:${server.port}`,

@@ -112,8 +112,8 @@ const nextOrderId = statement<{ next_id: bigint }>(`select next_id from id_block
  * Makes the partition that order ids are drawn from now, and the one after it. Cheap when both are
  * there; call it now and then.
  */
-export async function ensurePartitions(pool: Pool): Promise<void> {
-  const [row] = await pool.run(nextOrderId)
+export async function ensurePartitions(pool: Pool, registry: Pool = pool): Promise<void> {
+  const [row] = await registry.run(nextOrderId)
   const current = row!.next_id / partitionWidth
   for (const number of [current, current + 1n]) {
     const [from, to] = [number * partitionWidth, (number + 1n) * partitionWidth]
