@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { readArguments } from './arguments.mjs'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const [major, minor] = process.versions.node.split('.').map(Number)
@@ -77,4 +78,7 @@ function step(text) {
   console.log(`- ${text} …`)
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) build()
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  readArguments('npm run build   installs what is missing, and compiles to dist/\n')
+  build()
+}

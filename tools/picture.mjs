@@ -1,7 +1,7 @@
 // npm run picture: pays a challenge payment in the shop of a sandbox of its own, in a browser without a window, and photographs the order's page.
 import { renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readArguments } from './arguments.mjs'
 import { build, root } from './build.mjs'
 import { startSandbox, until } from './walk/sandbox.mjs'
 
@@ -16,7 +16,7 @@ const width = 1280
 const mostBytes = 300_000
 const settlesWithinMs = 60_000
 
-readArguments()
+readArguments(help)
 const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupt.abort())
 build()
@@ -26,18 +26,6 @@ try {
 } catch (thrown) {
   console.error(interrupt.signal.aborted ? 'Interrupted.' : `The picture failed: ${thrown.stack}`)
   process.exitCode = interrupt.signal.aborted ? 130 : 1
-}
-
-function readArguments() {
-  try {
-    const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
-    if (!values.help) return
-  } catch (thrown) {
-    console.error(`${thrown.message}\n\n${help}`)
-    process.exit(2)
-  }
-  console.log(help)
-  process.exit(0)
 }
 
 async function take() {

@@ -1,19 +1,19 @@
-// npm run simulate -- --seeds N [--from S]   runs N seeds on all cores
-// npm run simulate -- --planted              looks for each planted bug and records the seed that found it
+// npm run simulate: runs seeds of the simulation on all cores.
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { parseArgs } from 'node:util'
+import { readArguments } from './arguments.mjs'
 import { build, root } from './build.mjs'
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '100' },
-    from: { type: 'string', default: '1' },
-    planted: { type: 'boolean', default: false },
-  },
+const help = `npm run simulate -- --seeds 100 --from 1   runs so many seeds, beginning with this one
+npm run simulate -- --planted              looks for each planted bug and records the seed that found it
+`
+const { values } = readArguments(help, {
+  seeds: { type: 'string', default: '100' },
+  from: { type: 'string', default: '1' },
+  planted: { type: 'boolean', default: false },
 })
 for (const name of ['seeds', 'from'])
   if (!/^[1-9][0-9]{0,8}$/.test(values[name])) {

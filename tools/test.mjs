@@ -1,14 +1,18 @@
 // npm test: builds, checks the style, and runs every test against one throw-away PostgreSQL. Needs nothing but Node and npm.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
-import { parseArgs } from 'node:util'
+import { readArguments } from './arguments.mjs'
 import { build, root } from './build.mjs'
+import { printFailures, printSlowest, printTable, printTimes } from './test/summary.mjs'
 
-/** In the order they run: what fails fast comes first. A group without folders is the style of the code itself. Files at once: two, and more where they wait for others most of the time. */
+/**
+ * In the order they run: what fails fast comes first. A group without folders is the style of the
+ * code itself. Files at once: two, and more where they wait for others most of the time.
+ */
 // oxfmt-ignore
 const groups = [
   { name: 'style',      means: 'lint, format and structure',                       folders: [] },
@@ -29,6 +33,8 @@ const style = [
 const help = `npm test                          everything
 npm test -- --only wire           one group; may be given more than once
 npm test -- refusals 'sale-*'     the test files whose path has this in it; * stands for anything
+npm test -- --repeat 20 refusals  runs them that often, and reports which test failed how often
+npm test -- --load 6 refusals     beside so many busy loops, as on a slow machine
 
 Groups, in the order they run:
 ${groups.map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
@@ -40,8 +46,6 @@ const postgresWithinMs = 120_000
 /** A file that takes longer hangs. The longest takes some minutes, and on a slow machine several times that. */
 const fileWithinMs = 1_800_000
 const stopWithinMs = 5_000
-/** Of what each test failed of, at the end; all of it is where it ran. */
-const errorLines = 16
 
 /** Every process group that was started and may still run. */
 const running = new Set()
@@ -50,6 +54,7 @@ let told = false
 let workplace = ''
 let cluster
 const rows = []
+const ranFiles = []
 
 // Whatever ends the run, its last line says how it went; a build that fails ends it from within.
 process.on('exit', (code) => {
@@ -59,48 +64,54 @@ process.on('exit', (code) => {
 })
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupt(signal))
+told = true
+const { repeat, load, ...choice } = readWishes()
+const chosen = choose(choice)
+told = false
 watchNpm()
-const chosen = choose(readArguments())
 build()
 workplace = mkdtempSync(join(tmpdir(), 'tollgate-tests-'))
+const busy = Array.from({ length: load }, () => start(process.execPath, ['tools/test/busy.mjs', String(process.pid)], {}))
 try {
-  for (const group of chosen) {
-    if (interruptedBy) break
-    heading(group)
-    if (group.folders.length === 0) await runStyle(group)
-    else await runTests(group)
-  }
+  for (const group of chosen) await runGroup(group)
 } finally {
+  for (const child of busy) signalGroup(child, 'SIGKILL')
   await stopCluster()
 }
 const failed = rows.reduce((sum, row) => sum + row.failed, 0)
-printTable()
-printFailures()
+printTable(rows)
+printSlowest(ranFiles)
+printTimes()
+printFailures(rows, repeat)
 if (interruptedBy) console.log(`\nInterrupted by ${interruptedBy}.`)
 tell(failed)
 process.exitCode = interruptedBy ? 130 : failed > 0 ? 1 : 0
 
-function readArguments() {
-  const { values, positionals } = parsed()
-  if (values.help) {
-    console.log(help)
-    told = true
-    process.exit(0)
-  }
+function readWishes() {
+  const { values, positionals } = readArguments(
+    help,
+    {
+      only: { type: 'string', multiple: true, default: [] },
+      repeat: { type: 'string', default: '1' },
+      load: { type: 'string', default: '0' },
+    },
+    true,
+  )
   const names = groups.map(({ name }) => name)
   const unknown = values.only.find((name) => !names.includes(name))
   if (unknown !== undefined) refuse(`There is no group ${unknown}; there are ${names.join(', ')}.`)
-  return { only: values.only, patterns: positionals }
+  return {
+    only: values.only,
+    patterns: positionals,
+    repeat: numberOf('repeat', values.repeat, 1, 1_000),
+    load: numberOf('load', values.load, 0, 64),
+  }
 }
 
-function parsed() {
-  const only = { type: 'string', multiple: true, default: [] }
-  const asked = { type: 'boolean', short: 'h', default: false }
-  try {
-    return parseArgs({ options: { only, help: asked }, allowPositionals: true })
-  } catch (thrown) {
-    return refuse(`${thrown.message}\n\n${help}`)
-  }
+function numberOf(name, text, least, most) {
+  const number = /^\d{1,4}$/.test(text) ? Number(text) : -1
+  if (number < least || number > most) refuse(`--${name} takes a number from ${least} to ${most}.`)
+  return number
 }
 
 /** The groups to run with their files, as paths from the root without `.ts`. Patterns leave the style out. */
@@ -132,78 +143,63 @@ function testsIn(folder) {
 }
 
 function refuse(text) {
-  told = true
   console.error(text)
   process.exit(2)
 }
 
-async function runStyle(group) {
+async function runGroup(group) {
   const row = startRow(group)
+  for (let round = 1; round <= repeat; round++) {
+    if (interruptedBy) break
+    heading(group, round)
+    if (group.folders.length === 0) await runStyle(row)
+    else await runTests(group, row)
+  }
+  row.seconds = ((performance.now() - row.startedMs) / 1_000).toFixed(1)
+}
+
+async function runStyle(row) {
   for (const { name, command, args } of style) {
     if (interruptedBy) break
     const { code } = await ended(start(command, args, {}))
-    row.tests++
-    if (code === 0) row.passed++
-    else row.failed = row.failures.push({ name, place: `${command} ${args.join(' ')}` })
+    note(row, { name, place: `${command} ${args.join(' ')}`, passed: code === 0, explains: code !== 0, error: [] })
     console.log(`${code === 0 ? '✔' : '✖'} ${name}`)
   }
-  finishRow(row)
 }
 
-async function runTests(group) {
-  const row = startRow(group)
+async function runTests(group, row) {
   const shared = group.postgres ? await postgres() : undefined
   if (shared && shared.url === undefined) {
-    row.failed = 1
+    row.failed++
     console.log('✖ PostgreSQL for the tests did not start; the lines above say why.')
-    return finishRow(row)
+    return
   }
-  const report = join(workplace, `${group.name}.tap`)
-  const reporters = [
-    '--test-reporter=spec',
-    '--test-reporter-destination=stdout',
-    '--test-reporter=tap',
-    `--test-reporter-destination=${report}`,
-  ]
-  const files = group.files.map((file) => join('dist', `${file}.js`))
-  const limits = [`--test-concurrency=${group.atOnce ?? 2}`, `--test-timeout=${fileWithinMs}`, '--enable-source-maps']
   const child = start(
     process.execPath,
-    ['--test', ...limits, ...reporters, ...files],
+    ['--enable-source-maps', join('tools', 'test', 'files.mjs')],
     shared ? { TOLLGATE_TEST_POSTGRES: shared.url, TOLLGATE_TEST_KEYS: shared.keys } : {},
+    ['ignore', 'inherit', 'inherit', 'ipc'],
   )
+  const before = row.failed
+  child.on('message', (report) => (report.is === 'file' ? ranFiles.push(report) : note(row, report)))
+  child.send({
+    files: group.files.map((file) => join(root, 'dist', `${file}.js`)),
+    atOnce: group.atOnce ?? 2,
+    timeout: fileWithinMs,
+  })
   const { code } = await ended(child)
   // What a test left behind must not disturb the next ones, nor outlive the run.
   signalGroup(child, 'SIGKILL')
-  Object.assign(row, countsIn(report), { failures: failuresIn(report) })
-  if (code !== 0 && row.failed === 0) row.failed = 1
-  finishRow(row)
+  if ((code !== 0 || interruptedBy) && row.failed === before) row.failed++
 }
 
 /** What was neither passed nor failed (cancelled, left out) did not keep its promise either, so it counts as failed. */
-function countsIn(report) {
-  const text = existsSync(report) ? readFileSync(report, 'utf8') : ''
-  const last = (name) => Number([...text.matchAll(new RegExp(`^# ${name} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
-  return { tests: last('tests'), passed: last('pass'), failed: last('tests') - last('pass') }
-}
-
-/** What failed by itself, not because something within it did: its name, where it is written, and how it failed. */
-function failuresIn(report) {
-  const text = existsSync(report) ? readFileSync(report, 'utf8') : ''
-  const blocks = text.matchAll(/^ *not ok \d+ - (.*)\n( *---\n[^]*?^ *\.\.\.)$/gm)
-  return [...blocks].filter(([, , facts]) => !/failureType: 'subtestsFailed'/.test(facts)).map(failureIn)
-}
-
-function failureIn([, name, facts]) {
-  const place = /location: '(?:file:\/\/)?(.*?)(?::\d+)?'$/m.exec(facts)?.[1] ?? ''
-  return { name: name.replaceAll(/\\([#\\])/g, '$1'), place: relative(root, place), error: errorIn(facts) }
-}
-
-/** The first lines of the message: one in quotes, or several that stand deeper than their name. */
-function errorIn(facts) {
-  const [, , short, indent = '', long = ''] = /^( *)error: (?:(['"].*)|\|-\n(\1 +)(.*\n(?:\3.*\n)*))/m.exec(facts) ?? []
-  const lines = short === undefined ? long.trimEnd().split(`\n${indent}`) : [short.slice(1, -1)]
-  return lines.filter((line) => line.trim() !== '').slice(0, errorLines)
+function note(row, test) {
+  if (!test.group) {
+    row.tests++
+    row[test.passed ? 'passed' : 'failed']++
+  }
+  if (test.explains) row.failures.push(test)
 }
 
 /** What the files of the run share, made at the first need; without a URL when the server does not come up. */
@@ -289,31 +285,14 @@ function after(ms) {
 }
 
 function startRow(group) {
-  const row = { group: group.name, tests: 0, passed: 0, failed: 0, startedMs: performance.now(), seconds: '', failures: [] }
+  const row = { group: group.name, tests: 0, passed: 0, failed: 0, startedMs: performance.now(), seconds: '0.0', failures: [] }
   rows.push(row)
   return row
 }
 
-function finishRow(row) {
-  row.seconds = ((performance.now() - row.startedMs) / 1_000).toFixed(1)
-}
-
-function heading({ name, means }) {
-  console.log(`\n── ${name}: ${means} ${'─'.repeat(Math.max(2, 70 - name.length - means.length))}\n`)
-}
-
-function printTable() {
-  const columns = ['tests', 'passed', 'failed', 'seconds']
-  const all = [['group', ...columns], ...rows.map((row) => [row.group, ...columns.map((column) => String(row[column]))])]
-  console.log()
-  for (const [first, ...cells] of all) console.log(first.padEnd(12) + cells.map((cell) => cell.padStart(9)).join(''))
-}
-
-/** Thousands of lines further up is all that each said; here is which, and how it began. */
-function printFailures() {
-  for (const { group, failures } of rows) {
-    for (const { name, place, error = [] } of failures) console.log([`\n✖ ${group}: ${name}`, place, ...error].join('\n  '))
-  }
+function heading({ name, means }, round) {
+  const title = repeat === 1 ? `${name}: ${means}` : `${name}: ${means}, ${round} of ${repeat}`
+  console.log(`\n── ${title} ${'─'.repeat(Math.max(2, 72 - title.length))}\n`)
 }
 
 function tell(failures) {

@@ -1,7 +1,7 @@
 // npm run walk: drives payments with 3-D Secure through a sandbox of its own and prints what went over the wire, as Markdown.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readArguments } from './arguments.mjs'
 import { build, root } from './build.mjs'
 import { openPrinter } from './walk/print.mjs'
 import { startSandbox } from './walk/sandbox.mjs'
@@ -18,7 +18,8 @@ const page = join(root, 'docs', 'three-d-secure.md')
 const begins = '<!-- walk begins -->'
 const ends = '<!-- walk ends -->'
 
-const { check, write } = readArguments()
+const flag = { type: 'boolean', default: false }
+const { check, write } = readArguments(help, { check: flag, write: flag }).values
 const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupt.abort())
 build()
@@ -27,19 +28,6 @@ try {
 } catch (thrown) {
   console.error(interrupt.signal.aborted ? 'Interrupted.' : `The walk failed: ${thrown.stack}`)
   process.exitCode = interrupt.signal.aborted ? 130 : 1
-}
-
-function readArguments() {
-  const flag = { type: 'boolean', default: false }
-  try {
-    const { values } = parseArgs({ options: { check: flag, write: flag, help: { ...flag, short: 'h' } } })
-    if (!values.help) return values
-  } catch (thrown) {
-    console.error(`${thrown.message}\n\n${help}`)
-    process.exit(2)
-  }
-  console.log(help)
-  process.exit(0)
 }
 
 async function walk() {
