@@ -169,17 +169,17 @@ async function runStyle(row) {
 
 async function runTests(group, row) {
   const shared = group.postgres ? await postgres() : undefined
-  if (shared && shared.url === undefined) {
+  if (shared && shared.env === undefined) {
     row.failed++
     console.log('✖ PostgreSQL for the tests did not start; the lines above say why.')
     return
   }
-  const child = start(
-    process.execPath,
-    ['--enable-source-maps', join('tools', 'test', 'files.mjs')],
-    shared ? { TOLLGATE_TEST_POSTGRES: shared.url, TOLLGATE_TEST_KEYS: shared.keys } : {},
-    ['ignore', 'inherit', 'inherit', 'ipc'],
-  )
+  const child = start(process.execPath, ['--enable-source-maps', join('tools', 'test', 'files.mjs')], shared?.env ?? {}, [
+    'ignore',
+    'inherit',
+    'inherit',
+    'ipc',
+  ])
   const before = row.failed
   child.on('message', (report) => (report.is === 'file' ? ranFiles.push(report) : note(row, report)))
   child.send({
@@ -202,20 +202,16 @@ function note(row, test) {
   if (test.explains) row.failures.push(test)
 }
 
-/** What the files of the run share, made at the first need; without a URL when the server does not come up. */
+/** What the files of the run share, made at the first need; without an environment when the server does not come up. */
 async function postgres() {
   if (cluster) return cluster
   console.log('- Starting PostgreSQL for the tests …')
-  const keys = join(workplace, 'keys')
-  const child = start(process.execPath, [join('dist', 'test', 'harness', 'test-cluster.js'), keys], {}, [
-    'pipe',
-    'pipe',
-    'inherit',
-  ])
+  const stdio = ['pipe', 'pipe', 'inherit']
+  const child = start(process.execPath, [join('dist', 'test', 'harness', 'test-cluster.js'), workplace], {}, stdio)
   const exit = ended(child)
-  cluster = { child, exit, url: undefined, keys }
-  const line = once(createInterface(child.stdout), 'line').then(([text]) => JSON.parse(text).url)
-  cluster.url = await Promise.race([line, exit.then(() => undefined), after(postgresWithinMs)])
+  cluster = { child, exit, env: undefined }
+  const line = once(createInterface(child.stdout), 'line').then(([text]) => JSON.parse(text).env)
+  cluster.env = await Promise.race([line, exit.then(() => undefined), after(postgresWithinMs)])
   return cluster
 }
 

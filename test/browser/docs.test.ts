@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../conformance/client.ts'
-import { openBrowser, type TestBrowser, type Visit } from '../harness/browser.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openBrowser, type Visit } from '../harness/browser.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** The reference of the sandbox in a browser, where each operation can be tried. */
 
-let world: World
-let browser: TestBrowser
-let origin: string
-before(async () => {
-  world = await startWorld()
-  origin = new URL(world.baseUrl).origin
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const origin = new URL(world.baseUrl).origin
+const browser = closing(await openBrowser())
 
 const open = async (page: Page, operation: string) => {
   await page.goto(`${origin}/docs`)

@@ -1,33 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Client } from 'pg'
 import type { Page } from 'playwright-core'
-import { openBrowser, type TestBrowser, type Visit } from '../harness/browser.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App } from '../wire/mobile-app.ts'
+import { openBrowser, type Visit } from '../harness/browser.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openApp } from '../wire/mobile-app.ts'
 import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
 
 /** A cardholder names the sum that was held on the card, in a real browser. */
 
-let world: World
-let app: App
-let database: Client
-let browser: TestBrowser
-let sums: ReturnType<typeof openSumPage>
-before(async () => {
-  world = await startWorld()
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  browser = await openBrowser()
-  app = await openApp(world)
-  sums = openSumPage(world, app, database)
-})
-after(async () => {
-  app?.merchant.close()
-  await browser?.close()
-  await database?.end()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const browser = closing(await openBrowser())
+const app = await openApp(world)
+closing(app.merchant)
+const sums = openSumPage(world, app, database)
 
 const numbers = ['4111111111111111', '5555555555554444', '4012888888881881', '4222222222222220']
 const asked = () =>

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../conformance/client.ts'
-import { openBrowser, type TestBrowser } from '../harness/browser.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openBrowser } from '../harness/browser.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { pressAt, say } from './bank.ts'
 
 /** The shop of the sandbox, as somebody uses it who has just opened the banner's link. Pages that complain fail by themselves: `visit` sees to that. */
 
-let world: World
-let browser: TestBrowser
-before(async () => {
-  world = await startWorld()
-  browser = await openBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const browser = closing(await openBrowser())
 
 interface Purchase {
   scenario: string

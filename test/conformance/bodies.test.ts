@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, encodePairs, formType, newOrderId, order, readReply, refused, required, saleFields } from './client.ts'
-import { saleUrl, send, signedSale, signedStatus, statusUrl, type Changes, type Order } from './client.ts'
+import { saleUrl, send, signedSale, signedStatus, statusUrl, type Changes } from './client.ts'
 
 /** Bodies, paths, methods and the JSON form: docs/choices.md, "Wire". */
 
-let world: World
-let paid: Order
-before(async () => {
-  world = await startWorld()
-  paid = await order(world)
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const paid = await order(world)
 
 const nowhere = 999_999_999
 const wrong = '0123456789012345678901234567890123456789'

@@ -7,7 +7,7 @@ import {
   decode,
   nextYear,
   order,
-  send,
+  reversalsAfter,
   settled,
   statusOf,
   until,
@@ -72,11 +72,9 @@ before(async () => {
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
   origin = `http://127.0.0.1:${address.port}`
-  world = await startWorld()
+  world = await startWorld({ own: true })
   // What the acquirer never answers ends, and is told, when its reversal was acknowledged: not before all of this is over.
-  const slow = JSON.stringify({ slow_reversal_ms: 3_600_000 })
-  const answer = await send('POST', `${world.acquirerAdminUrl}/line`, slow, { 'content-type': 'application/json' })
-  assert.equal(answer.httpStatus, 200, answer.body)
+  await reversalsAfter(world, 3_600_000)
 })
 after(async () => {
   await world?.stop()

@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
-import { cardInfo, nowhere, rebill, registered, signedInfo, urlOf, wrongControl, type Registered } from './card.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
+import { cardInfo, nowhere, rebill, registered, signedInfo, urlOf, wrongControl } from './card.ts'
 import { encodePairs, invalid, nextYear, refused, required, send, type Changes, type Fields } from './client.ts'
 import { v4 } from './oauth.ts'
 
 /** Card information: masked data of a reference, to its own merchant only. */
 
-let world: World
-let first: Registered
-before(async () => {
-  world = await startWorld()
-  first = await registered(world)
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const first = await registered(world)
 
 const theirs = () => ({ as: world.other, path: world.other.endpoint })
 const notFound = 'Card reference not found'

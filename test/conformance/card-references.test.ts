@@ -3,7 +3,20 @@ import { after, before, describe, it } from 'node:test'
 import { startWorld, type World } from '../harness/world.ts'
 import { cardInfo, nowhere, notRegistered, rebillOrder, refOf, register, registered, signedRegistration, urlOf } from './card.ts'
 import { call, wrongControl, type Registered } from './card.ts'
-import { accepted, encodePairs, invalid, newOrderId, order, refused, required, send, settled, statusOf, until } from './client.ts'
+import {
+  accepted,
+  encodePairs,
+  invalid,
+  newOrderId,
+  order,
+  refused,
+  required,
+  reversalsAfter,
+  send,
+  settled,
+  statusOf,
+  until,
+} from './client.ts'
 import type { Changes, Fields, Order } from './client.ts'
 import { v4 } from './oauth.ts'
 import { approved, begin, followed } from './operations.ts'
@@ -15,7 +28,7 @@ let first: Registered
 let reply: Fields
 let declined: Order
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   first = await registered(world)
   reply = await register(world, first.made)
   declined = await order(world, { cvv2: '116' })
@@ -117,7 +130,7 @@ describe('an approved payment is registered', { concurrency: 4 }, () => {
     assert.deepEqual(lasting(await register(world, made)), lasting(earlier))
   })
   it('the ids outlive the gateway’s process', async () => {
-    const one = await startWorld()
+    const one = await startWorld({ own: true })
     try {
       const { made, ref } = await registered(one)
       const earlier = await register(one, made)
@@ -178,6 +191,7 @@ describe('a payment that is not approved is not registered', { concurrency: 4 },
     'without an answer of the acquirer: status error, code 9; then ended in error: status declined',
     { timeout: 300_000 },
     async () => {
+      await reversalsAfter(world, 2_000)
       const made = await order(world, { cvv2: '217' })
       const seen = await until(
         () => statusOf(world, made),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import {
   accepted,
   callbackControl,
@@ -14,7 +14,7 @@ import {
   saleFields,
   sha1,
 } from './client.ts'
-import { status, statusControl, type Changes, type Fields, type Order } from './client.ts'
+import { status, statusControl, type Changes, type Fields } from './client.ts'
 
 /** Checksums of sale, status and callback: docs/choices.md, "Checksums", with the published results. */
 
@@ -49,15 +49,8 @@ describe('the published results hold', () => {
   }
 })
 
-let world: World
-let paid: Order
-before(async () => {
-  world = await startWorld()
-  paid = await order(world)
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const paid = await order(world)
 
 /** Sends a sale signed over parts of the test's own choice: id of the path, client_orderid, minor units, e-mail, in this order. */
 async function saleSignedOver(changes: Changes, parts: (fields: Fields) => string[], path?: number | string): Promise<Fields> {

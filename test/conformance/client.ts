@@ -245,6 +245,13 @@ export async function settled(world: World, made: Order, way: Way = {}): Promise
   return reply
 }
 
+/** How long the acquirer lets reversals wait of what it never answered (CVV2 217): such an order ends only then. */
+export async function reversalsAfter(world: World, ms: number): Promise<void> {
+  const wish = JSON.stringify({ slow_reversal_ms: ms })
+  const answer = await send('POST', `${world.acquirerAdminUrl}/line`, wish, { 'content-type': 'application/json' })
+  assert.equal(answer.httpStatus, 200, answer.body)
+}
+
 /** What the acquirer's own books say of an order. */
 export async function ledger(world: World, orderid: string): Promise<Fields[]> {
   const answer = await send('GET', `${world.acquirerAdminUrl}/ledger?order_id=${orderid}`)

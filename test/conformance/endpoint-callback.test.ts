@@ -1,31 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { callbackControl, order, settled, until, type Changes, type Fields, type Order, type Way } from './client.ts'
 import { approved, followed, part } from './operations.ts'
 
 /** The endpoint's own URL, choices.md section 6: told every outcome, without any URL in the request. */
 
-let world: World
-let shop: Receiver
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-  const url = `${shop.origin}/own?shop=7`
-  await cliOf(() => world).tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', url])
-  // Until the gateway has read it, it knows no such URL.
-  await until(
-    () => order(world).then((made) => settled(world, made)),
-    () => shop.calls('/own').length > 0,
-  )
-  assert.ok(shop.calls('/own').length > 0, 'the setting is heeded within 60 s')
-})
-after(async () => {
-  await world?.stop()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld()
+const url = `${shop.origin}/own?shop=7`
+await cliOf(() => world).tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', url])
+// Until the gateway has read it, it knows no such URL.
+await until(
+  () => order(world).then((made) => settled(world, made)),
+  () => shop.calls('/own').length > 0,
+)
+assert.ok(shop.calls('/own').length > 0, 'the setting is heeded within 60 s')
 
 const of = (path: string, { orderid }: Order): Fields[] =>
   shop

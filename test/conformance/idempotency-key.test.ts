@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, newOrderId, refused, settled, status, statusOf, type Changes, type Fields, type Order } from './client.ts'
 import { approved, begin, booked, follow, followed, keyed, times, type FollowUp, type Initial } from './operations.ts'
 
@@ -10,13 +10,7 @@ import { approved, begin, booked, follow, followed, keyed, times, type FollowUp,
  * the merchant, over all operations that move money.
  */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 const inUse = (reply: Fields, key: string): void => refused(reply, 11, `Idempotency-Key ${key} is already in use`)
 const sale = (changes: Changes, key?: string): Promise<Fields> =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import {
   accepted,
   encodePairs,
@@ -19,13 +19,7 @@ import { signedSale, status, until, type Changes, type Fields, type Path } from 
 
 /** Idempotency, docs/choices.md, "Idempotency": per merchant, at most one order of a client_orderid is processing, approved or unknown. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 const times = <T>(count: number, make: (at: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => make(at)))

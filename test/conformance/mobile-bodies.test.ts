@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { ledger, nextYear, send, until } from './client.ts'
 import { at, type Json, type Kind } from './mobile-merchant.ts'
 import { about, accepted, begin, ends, initiate, json, newInvoiceId, newToken, openMobile, orderOf } from './mobile.ts'
-import { perform, post, read, refused, rested, urlOf, type Mobile, type Told } from './mobile.ts'
+import { perform, post, read, refused, rested, urlOf, type Told } from './mobile.ts'
 
 /** Bodies, paths, invoices, endpoints and amounts of the mobile API: choices.md section 8. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.yen])
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.yen])
+closing(mobile.shop)
 
 const nowhere = 999_999_999
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
@@ -183,7 +176,9 @@ describe('centis are hundredths of the unit, whatever the exponent of the curren
   }
   it('every number of centis can be expressed in KWD, which has three decimals', async () => {
     const { tell } = cliOf(() => world)
-    const settings = '--merchant sandbox --currency KWD --plain-http-callbacks on --merchant-server-url'.split(' ')
+    const settings = `--merchant ${world.merchant.login} --currency KWD --plain-http-callbacks on --merchant-server-url`.split(
+      ' ',
+    )
     const added = await tell(['endpoint', 'add', '--gate', 'sandbox acquirer', ...settings, mobile.shop.url])
     const endpoint = Number(/^Endpoint (\d+) /.exec(added)?.[1])
     const made = await until(

@@ -1,25 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { ledger, until } from './client.ts'
 import { ok, waits, type Behaviour, type Json, type Kind, type Reply } from './mobile-merchant.ts'
-import { begin, openMobile, orderOf, rested, statusOf, type Accepted, type Mobile } from './mobile.ts'
+import { begin, openMobile, orderOf, rested, statusOf, type Accepted } from './mobile.ts'
 
 /**
  * Check when the merchant's server does not answer: 10 s per try, 3 tries within 30 s on no answer or 5xx. These cases take that time, so all run at
  * once. Choices.md section 8.
  */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world)
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world)
+closing(mobile.shop)
 
 const late = 90_000
 const status = (code: number): Reply => ({ status: code, body: '' })

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
-import { ledger, newOrderId, nextYear, send, statusOf as orderStatus, until, type Fields } from './client.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
+import { ledger, newOrderId, nextYear, statusOf as orderStatus, until, type Fields } from './client.ts'
+import { allEntries } from './mobile-books.ts'
 import { at, changed, hmac, ok, textAt, waits, type Behaviour, type Call, type Json, type Kind } from './mobile-merchant.ts'
-import { begin, ends, newToken, openMobile, orderOf, rested, type Accepted, type Mobile } from './mobile.ts'
+import { begin, ends, newToken, openMobile, orderOf, rested, type Accepted } from './mobile.ts'
 
 /** Check: what the merchant's server is asked, and what its answers do. Choices.md section 8. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world)
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world)
+closing(mobile.shop)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 const gatewayOrder = (told: Json): Promise<Fields> =>
@@ -255,10 +249,7 @@ describe('what a good answer tells of the consumer is used', { concurrency: 4 },
 
 describe('until the merchant’s server has answered', { concurrency: 4 }, () => {
   it('perform is answered at once, and nothing is charged', async () => {
-    const books = async (): Promise<Fields[]> => {
-      const read: { entries: Fields[] } = JSON.parse((await send('GET', `${world.acquirerAdminUrl}/ledger`)).body)
-      return read.entries.filter(({ amountMinor }) => amountMinor === '7654321')
-    }
+    const books = async () => (await allEntries(world)).filter(({ amountMinor }) => amountMinor === '7654321')
     const { check, letGo } = waits()
     const made = await begin(mobile, 'sale', { 'transaction.amountCentis': 7_654_321 }, { check })
     await until(

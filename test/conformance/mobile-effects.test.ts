@@ -1,34 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { callbackControl, order, until, type Fields } from './client.ts'
 import { newEmail, openFilters } from './filters.ts'
 import { ok, textAt, type Json, type Kind } from './mobile-merchant.ts'
-import { begin, cardAt, ends, openMobile, orderOf, rested, type Mobile } from './mobile.ts'
+import { begin, cardAt, ends, openMobile, orderOf, rested } from './mobile.ts'
 
 /** What an order of the mobile API has in common with every other: the endpoint's callback, filters, and what survives the service. Choices.md section 8. */
 
-let world: World
-let mobile: Mobile
-let shop: Receiver
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-  const { tell } = cliOf(() => world)
-  await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own?x=1`])
-  mobile = await openMobile(world)
-  await until(
-    () => ends(mobile, 'APPROVED', 'sale'),
-    () => shop.calls('/own').length > 0,
-  )
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const { tell } = cliOf(() => world)
+await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own?x=1`])
+const mobile = await openMobile(world)
+closing(mobile.shop)
+await until(
+  () => ends(mobile, 'APPROVED', 'sale'),
+  () => shop.calls('/own').length > 0,
+)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 

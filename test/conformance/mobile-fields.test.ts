@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { fieldsOf, refusalCases } from './mobile-fields.ts'
 import type { Json, Kind } from './mobile-merchant.ts'
-import { about, accepted, begin, cardAt, initiate, openMobile, perform, refused, rested, type Mobile } from './mobile.ts'
+import { about, accepted, begin, cardAt, initiate, openMobile, perform, refused, rested } from './mobile.ts'
 
 /** The fields of the perform requests of the mobile API, one by one: choices.md section 8, and the tables of the specification. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world)
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world)
+closing(mobile.shop)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 

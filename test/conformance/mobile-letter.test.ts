@@ -1,33 +1,24 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { status, until } from './client.ts'
 import { at, changed, ok, type Behaviour, type Kind } from './mobile-merchant.ts'
-import { begin, cardAt, cardNumber, ends, initiate, openMobile, orderOf, perform, refused, signature, type Mobile } from './mobile.ts' // oxfmt-ignore
+import { begin, cardAt, cardNumber, ends, initiate, openMobile, orderOf, perform, refused, signature } from './mobile.ts' // oxfmt-ignore
 
 /** The mobile API to the letter: what differs in one detail, and what is told of a transaction that nobody was charged for. */
 
-let world: World
-let mobile: Mobile
-let shop: Receiver
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-  const { tell } = cliOf(() => world)
-  await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own?x=1`])
-  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile])
-  await until(
-    () => ends(mobile, 'APPROVED', 'sale'),
-    () => shop.calls('/own').length > 0,
-  )
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld()
+const { tell } = cliOf(() => world)
+await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own?x=1`])
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile])
+closing(mobile.shop)
+await until(
+  () => ends(mobile, 'APPROVED', 'sale'),
+  () => shop.calls('/own').length > 0,
+)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 const notified = (invoiceId: string) =>

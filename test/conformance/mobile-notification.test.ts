@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { ledger, nextYear, until } from './client.ts'
 import { cardInfo, register } from './card.ts'
 import { at, changed, hmac, ok, textAt, type Behaviour, type Call, type Json, type Kind } from './mobile-merchant.ts'
 import { begin, cardAt, ends, mastercard, newInvoiceId, newToken, openMobile, orderOf, rested } from './mobile.ts'
-import { statusOf, type Accepted, type Mobile } from './mobile.ts'
+import { statusOf, type Accepted } from './mobile.ts'
 
 /** Card mapping notification: when the merchant's server is told of a card, what, and how often. Choices.md section 8. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world)
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world)
+closing(mobile.shop)
 
 /** Invoices of which the merchant's server must never hear, and those of which it must hear so often; looked at when all else is over. */
 const never: string[] = []

@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { ledger, nextYear } from './client.ts'
 import { at, changed, type Json, type Kind } from './mobile-merchant.ts'
 import { accepted, begin, cardAt, ends, initiate, mastercard, newInvoiceId, newToken, openMobile, orderOf } from './mobile.ts'
-import { perform, post, refused, rested, signature, urlOf, type Accepted, type Made, type Mobile } from './mobile.ts'
+import { perform, post, refused, rested, signature, urlOf, type Accepted, type Made } from './mobile.ts'
 
 /** An invoice and a nonce are good once: the same content again answers the same, other content is refused. Choices.md section 8. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile])
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile])
+closing(mobile.shop)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 /** The same made anew with changes, rightly signed. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { before, describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { until } from './client.ts'
 import { booksOf, booksSay, entriesOf, fault, masked, newCard } from './mobile-books.ts'
 import { walk } from './mobile-consumer.ts'
 import { changed, ok, textAt, type Behaviour, type Json, type Kind } from './mobile-merchant.ts'
-import { accepted, begin, cardAt, ends, openMobile, perform, rested, statusOf, type Accepted, type Mobile } from './mobile.ts'
+import { accepted, begin, cardAt, ends, openMobile, perform, rested, statusOf, type Accepted } from './mobile.ts'
 import { cardOf, load, submit } from './shopper.ts'
 
 /**
@@ -14,16 +14,9 @@ import { cardOf, load, submit } from './shopper.ts'
  * after 30 minutes, since it takes them.
  */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_random_sum])
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_random_sum])
+closing(mobile.shop)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 const naming =

@@ -1,29 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { rebill, register, registered } from './card.ts'
 import { accepted as acceptedOrder, ledger, settled, statusOf as orderStatus, until } from './client.ts'
 import { at, changed, checkSignature, ok, textAt, type Behaviour, type Json } from './mobile-merchant.ts'
-import { ends, openMobile, orderOf, type Mobile, type Way } from './mobile.ts'
+import { ends, openMobile, orderOf, type Way } from './mobile.ts'
 import { v4 } from './oauth.ts'
 
 /** Repeat sale: a clientCardId from the app, and the serverCardId that the merchant's server gives for it. Choices.md section 8. */
 
-let world: World
-let mobile: Mobile
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.plain, world.other.endpoint])
+closing(mobile.shop)
 /** A card that this merchant was told of, and one that the other was. */
-let mine: string
-let theirs: string
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.plain, world.other.endpoint])
-  mine = await mapped()
-  theirs = await mapped({}, { endpoint: world.other.endpoint, as: world.other })
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const mine = await mapped()
+const theirs = await mapped({}, { endpoint: world.other.endpoint, as: world.other })
 
 /** The serverCardId of a card that has paid. */
 async function mapped(changes: Json = {}, way: Way = {}): Promise<string> {

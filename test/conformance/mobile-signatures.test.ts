@@ -1,25 +1,18 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { until } from './client.ts'
 import { at, changed, checkSignature, hmac, textAt, type Call, type Invoice, type Json, type Kind } from './mobile-merchant.ts'
 import { about, accepted, begin, initiate, newInvoiceId, newToken, openMobile, perform, refused, signature } from './mobile.ts'
-import { urlOf, post, type Made, type Mobile, type Way } from './mobile.ts'
+import { urlOf, post, type Made, type Way } from './mobile.ts'
 
 /** Signatures of the mobile API: the published ones, and session.signature as the service takes it. Choices.md section 8; "Mobile API" of Authentication. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile, world.other.endpoint])
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile, world.other.endpoint])
+closing(mobile.shop)
 
 const sampleKey = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
 const sample = {

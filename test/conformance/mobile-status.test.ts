@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { order, settled, status, statusOf as orderStatus, until } from './client.ts'
 import { at, changed, textAt, waits, type Behaviour, type Json, type Kind } from './mobile-merchant.ts'
 import { about, askStatus, begin, card, cardAt, empty, ends, newInvoiceId, newToken, openMobile, orderOf } from './mobile.ts'
-import { post, refused, rested, statusOf, urlOf, type Accepted, type Mobile } from './mobile.ts'
+import { post, refused, rested, statusOf, urlOf, type Accepted } from './mobile.ts'
 
 /** Status of the mobile API: each state with its fields, and who may ask. Choices.md section 8, and part B of the specification. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile, world.other.endpoint])
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile, world.other.endpoint])
+closing(mobile.shop)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 const code = (kind: Kind, securityCode: string): Json => ({ [`${cardAt(kind)}.securityCode`]: securityCode })

@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { ledger } from './client.ts'
 import { walk } from './mobile-consumer.ts'
 import { ok, textAt, type Json, type Kind } from './mobile-merchant.ts'
-import { accepted, begin, cardAt, openMobile, orderOf, perform, rested, statusOf, type Accepted, type Mobile } from './mobile.ts'
+import { accepted, begin, cardAt, openMobile, orderOf, perform, rested, statusOf, type Accepted } from './mobile.ts'
 import { cardOf, password } from './shopper.ts'
 
 /** 3-D Secure on the mobile API: REDIRECT_REQUEST, a page of the service's own, and the status after it. Choices.md section 8. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.mobile])
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.mobile])
+closing(mobile.shop)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 async function started(kind: Kind, scenario: string, more: Json = {}): Promise<{ made: Accepted; told: Json }> {

@@ -1,25 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cardInfo, notRegistered, register, registered, type Named } from './card.ts'
 import { until } from './client.ts'
 import { booksOf, legsOf, masked, newCard } from './mobile-books.ts'
 import { at, changed, checkSignature, ok, textAt, type Behaviour, type Call, type Invoice, type Json } from './mobile-merchant.ts'
-import { ends, newToken, openMobile, orderOf, type Accepted, type Mobile, type Way } from './mobile.ts'
+import { ends, newToken, openMobile, orderOf, type Accepted, type Way } from './mobile.ts'
 import { v4 } from './oauth.ts'
 
 /** The cards of transfers: repeat transfers by references, what check says of both, and the notification of both. Choices.md section 8. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.plain, world.other.endpoint])
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.plain, world.other.endpoint])
+closing(mobile.shop)
 
 /** Invoices of which there must be no notification; looked at when all else is over. */
 const never: string[] = []

@@ -1,29 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { inflateSync } from 'node:zlib'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { until } from './client.ts'
 import { booksOf, entriesOf, masked, newCard } from './mobile-books.ts'
 import { walk } from './mobile-consumer.ts'
 import { at, changed, textAt, waits, type Json } from './mobile-merchant.ts'
 import { about, accepted, begin, empty, ends, newInvoiceId, newToken, openMobile, perform, post, refused } from './mobile.ts'
-import { rested, statusOf, urlOf, type Accepted, type Mobile, type Session, type Told } from './mobile.ts'
+import { rested, statusOf, urlOf, type Accepted, type Session, type Told } from './mobile.ts'
 import { legacyCard } from './pares.ts'
 import { cardOf, load, password, type Page } from './shopper.ts'
 
 /** The consumer-defined rate: TRANSFER_FEE_REQUEST, and Complete transfer. Choices.md section 8. Not tried: the decline after 15 minutes, since it takes them. */
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_fee])
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld()
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_fee])
+closing(mobile.shop)
 
 interface Fee {
   assignedId: string

@@ -1,25 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { callbackControl, statusOf as orderStatus, until } from './client.ts'
 import { booksOf, booksSay, entriesOf, fault, legsOf, masked, newCard } from './mobile-books.ts'
 import { walk } from './mobile-consumer.ts'
 import { at, textAt, type Json } from './mobile-merchant.ts'
-import {
-  accepted,
-  begin,
-  ends,
-  initiate,
-  openMobile,
-  orderOf,
-  perform,
-  rested,
-  statusOf,
-  type Accepted,
-  type Mobile,
-} from './mobile.ts'
+import { accepted, begin, ends, initiate, openMobile, orderOf, perform, rested, statusOf, type Accepted } from './mobile.ts'
 import { cardOf } from './shopper.ts'
 
 /**
@@ -27,27 +15,18 @@ import { cardOf } from './shopper.ts'
  * credit does not go well. Choices.md section 8. The gate asks 0.30 and 1.5 % here.
  */
 
-let world: World
-let mobile: Mobile
-let shop: Receiver
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-  const { tell } = cliOf(() => world)
-  await tell(['gate', 'set', 'sandbox acquirer', '--commission-fixed', '30', '--commission-basis-points', '150'])
-  await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own`])
-  mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile])
-  await until(
-    async () => (await ends(mobile, 'APPROVED', 'transfer')).told,
-    (told) => at(told, 'transaction.commissionCentis') !== 0 && shop.calls('/own').length > 0,
-    60_000,
-  )
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld()
+const { tell } = cliOf(() => world)
+await tell(['gate', 'set', 'sandbox acquirer', '--commission-fixed', '30', '--commission-basis-points', '150'])
+await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own`])
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile])
+closing(mobile.shop)
+await until(
+  async () => (await ends(mobile, 'APPROVED', 'transfer')).told,
+  (told) => at(told, 'transaction.commissionCentis') !== 0 && shop.calls('/own').length > 0,
+  60_000,
+)
 
 interface Cards {
   source: string

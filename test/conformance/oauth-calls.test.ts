@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict'
 import { createVerify } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
-import { nowhere, notRegistered, rebillOrder, refOf, register, registered, type Registered } from './card.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
+import { nowhere, notRegistered, rebillOrder, refOf, register, registered } from './card.ts'
 import { encodePairs, invalid, newOrderId, order, readReply, refused, required, settled, statusOf, until } from './client.ts'
 import { status, type Changes, type Fields, type Order } from './client.ts'
 import { ask, baseString, header, normalised, nowSeconds, parametersOf, percent, post, v4, v4Url, type Pairs } from './oauth.ts'
 
 /** Version 4, let in: card registration and status with OAuth 1.0a in place of login and control. */
 
-let world: World
-let first: Registered
-let named: Fields
-before(async () => {
-  world = await startWorld()
-  first = await registered(world)
-  named = { client_orderid: first.made.client_orderid, orderid: first.made.orderid }
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const first = await registered(world)
+const named = { client_orderid: first.made.client_orderid, orderid: first.made.orderid }
 
 const lasting = ({ 'serial-number': _serial, 'end-point-id': _endpoint, ...rest }: Fields): Fields => rest
 const ids = ['card-ref-id', 'recurring-payment-id', 'dst-card-ref-id', 'dst-recurring-payment-id']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { nowhere, refOf, registered } from './card.ts'
 import { encodePairs, readReply, send, type Answer, type Changes, type Fields, type Path } from './client.ts'
 import { ask, header, nowSeconds, parametersOf, post, v4, v4Url, type Operation, type Pairs, type Signing } from './oauth.ts'
@@ -10,23 +10,13 @@ import { ask, header, nowSeconds, parametersOf, post, v4, v4Url, type Operation,
 
 const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
-let world: World
-let ref: string
-let body: Pairs
-let page: string
-before(async () => {
-  world = await startWorld()
-  const { made, ref: one } = await registered(world)
-  ref = one
-  body = [
-    ['client_orderid', made.client_orderid],
-    ['orderid', made.orderid],
-  ]
-  page = pageOf(await post(v4Url(world, 'create-card-ref'), body, undefined))
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const { made, ref } = await registered(world)
+const body: Pairs = [
+  ['client_orderid', made.client_orderid],
+  ['orderid', made.orderid],
+]
+const page = pageOf(await post(v4Url(world, 'create-card-ref'), body, undefined))
 
 const operations: Operation[] = ['create-card-ref', 'status']
 

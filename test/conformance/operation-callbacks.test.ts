@@ -1,28 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { accepted, callbackControl, settled, statusOf, until, type Changes, type Fields, type Order } from './client.ts'
 import { approved, begin, follow, followed, part, type FollowUp, type Initial } from './operations.ts'
 
 /** Callbacks of preauth, account verification, capture, return and void: to notify_url all of them, to server_callback_url the order's own outcome. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  // So that an answer may be late, and is no lost one.
-  await desk.gate({ answerTimeoutMs: 60_000 })
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
+// So that an answer may be late, and is no lost one.
+await desk.gate({ answerTimeoutMs: 60_000 })
 
 let paths = 0
 interface Told extends Order {

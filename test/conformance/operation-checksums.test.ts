@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, newOrderId, refused, saleFields, settled, sha1, type Fields, type Order, type Path } from './client.ts'
 import { approved, begin, booked, followUpControl, moved, part, post, type FollowUp, type Initial } from './operations.ts'
 
 /** Checksums of preauth, account verification, capture, return and void: over which parts they are signed, and over which never. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 const key = (): string => world.merchant.controlKey
 const begins: Record<FollowUp, Initial> = { capture: 'preauth', return: 'sale', void: 'sale' }

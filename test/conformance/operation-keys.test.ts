@@ -1,29 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openAmounts, type Amounts } from './amounts.ts'
+import { describe, it } from 'node:test'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openAmounts } from './amounts.ts'
 import { accepted, newOrderId, refused, settled, until, type Changes, type Fields } from './client.ts'
 import { approved, begin, booked, bySerial, follow, followed, keyed, moved, notAllowed, part, times } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
 
 /** Idempotency-Key of captures, returns and voids, docs/choices.md, "Idempotency". */
 
-let world: World
-let desk: FaultDesk
-let amounts: Amounts
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  amounts = openAmounts(desk)
-  // So that an answer may be late, and is no lost one.
-  await desk.gate({ answerTimeoutMs: 60_000 })
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
+const amounts = openAmounts(desk)
+// So that an answer may be late, and is no lost one.
+await desk.gate({ answerTimeoutMs: 60_000 })
 
 // oxfmt-ignore
 const movers: [FollowUp, Initial][] = [['capture', 'preauth'], ['return', 'sale']]

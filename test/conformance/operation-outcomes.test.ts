@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { accepted, order, refused, serialShape, settled, status, statusOf, until, type Changes } from './client.ts'
 import { approved, begin, booked, bySerial, follow, followed, line, moved, notAllowed, part } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
 
 /** What preauth, account verification, capture, return and void come to, and in which states they are refused. */
 
-let world: World
-let desk: FaultDesk
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
 
 /** An amount that no other case uses, by which the acquirer's scripts find it. */
 let amounts = 0

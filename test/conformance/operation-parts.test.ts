@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { rebill, register } from './card.ts'
 import { accepted, refused, statusOf, until, type Order } from './client.ts'
 import { v4 } from './oauth.ts'
@@ -10,16 +10,8 @@ import type { FollowUp, Initial } from './operations.ts'
 
 /** A gate that allows no parts, and one whose acquirer does not answer. */
 
-let world: World
-let desk: FaultDesk
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
 
 // oxfmt-ignore
 const movers: [FollowUp, Initial, string, string][] = [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { accepted, refused, settled, statusOf, until, type Changes, type Fields, type Order } from './client.ts'
-import { openAmounts, thinksForMs, type Amounts } from './amounts.ts'
+import { openAmounts, thinksForMs } from './amounts.ts'
 import { approved, booked, bySerial, follow, followed, line, moved, notAllowed, part, times } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
 
@@ -12,20 +12,11 @@ import type { FollowUp, Initial } from './operations.ts'
  * there is.
  */
 
-let world: World
-let desk: FaultDesk
-let amounts: Amounts
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  amounts = openAmounts(desk)
-  // So that an answer may be late, and is no lost one.
-  await desk.gate({ answerTimeoutMs: 60_000 })
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
+const amounts = openAmounts(desk)
+// So that an answer may be late, and is no lost one.
+await desk.gate({ answerTimeoutMs: 60_000 })
 
 const taken = (replies: readonly Fields[]): Fields[] => replies.filter(({ type }) => type === 'async-response')
 /** The others are refused for what is left, or since nothing is. */

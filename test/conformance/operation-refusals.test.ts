@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, encodePairs, invalid, newOrderId, order, readReply, refused, required, saleFields, send } from './client.ts'
 import { settled, statusOf, type Changes, type Fields, type Order } from './client.ts'
 import { approved, begin, booked, follow, followUpFields, moved, part, post, url, verificationFields } from './operations.ts'
@@ -9,17 +9,9 @@ import type { Asked, FollowUp, Initial } from './operations.ts'
 
 /** Fields and refusals of preauth, account verification, capture, return and void; the JSON form and the group's paths. */
 
-let world: World
-let paid: Order
-let held: Order
-before(async () => {
-  world = await startWorld()
-  paid = await approved(world, 'sale')
-  held = await approved(world, 'preauth')
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const paid = await approved(world, 'sale')
+const held = await approved(world, 'preauth')
 
 const followUps = ['capture', 'return', 'void'] as const
 const initials = ['preauth', 'account-verification'] as const

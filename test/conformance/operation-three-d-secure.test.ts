@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, refused, settled, type Changes, type Order } from './client.ts'
 import { begin, booked, bySerial, follow, followed, line, notAllowed, part } from './operations.ts'
 import { altered, cardOf, carryThrough, mastercard, passChallenge, uploadCres, uploadMethod, visa, waitsFor } from './shopper.ts'
 
 /** Preauth and account verification with 3-D Secure: the flow of a sale, under stages of their own. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 type Secured = 'preauth' | 'account-verification'
 const path = () => ({ path: world.endpoints.secure })

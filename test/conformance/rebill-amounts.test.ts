@@ -1,24 +1,27 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { rebill, rebillOrder, registered, type RebillWay } from './card.ts'
-import { accepted, invalid, ledger, refused, settled, statusOf, until, type Changes, type Fields, type Order } from './client.ts'
+import {
+  accepted,
+  invalid,
+  ledger,
+  refused,
+  reversalsAfter,
+  settled,
+  statusOf,
+  until,
+  type Changes,
+  type Fields,
+  type Order,
+} from './client.ts'
 
 /** enumerate_amounts: the list alone is tried, in its order, until an entry is approved. Without a CVV2 the sandbox approves up to 1,000.00. */
 
-let world: World
-let shop: Receiver
-let ref: string
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-  ref = (await registered(world)).ref
-})
-after(async () => {
-  await world?.stop()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld()
+const ref = (await registered(world)).ref
 
 /** What the acquirer saw of an order, in the order in which it came. */
 async function tries({ orderid }: Order): Promise<string[]> {
@@ -126,6 +129,7 @@ describe('some answers end the list', { concurrency: 4 }, () => {
     'no answer: the order is unknown and no further entry is tried, not even when it has ended',
     { timeout: 300_000 },
     async () => {
+      await reversalsAfter(world, 2_000)
       const made = await rebillOrder(world, ref, { amount: '50', enumerate_amounts: '40,30,20', cvv2: '217' })
       const seen = await until(
         () => statusOf(world, made),

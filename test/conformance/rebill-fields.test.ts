@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { call, nowhere, rebill, rebillControl, rebillOrder, registered, signedRebill, urlOf, wrongControl } from './card.ts'
 import type { Rebill, RebillWay } from './card.ts'
 import { accepted, encodePairs, invalid, newOrderId, readReply, refused, required, send, settled } from './client.ts'
@@ -8,17 +8,9 @@ import { sha1, statusOf, type Changes, type Fields, type Path } from './client.t
 
 /** The request of a recurrent payment: its fields, its checksum in both orders, and the order of its refusals. */
 
-let world: World
-let ref: string
-let used: string
-before(async () => {
-  world = await startWorld()
-  ref = (await registered(world)).ref
-  used = (await rebillOrder(world, ref)).client_orderid
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const ref = (await registered(world)).ref
+const used = (await rebillOrder(world, ref)).client_orderid
 
 const takes = (what: string, changes: Changes): void => {
   it(`${what}: accepted`, async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { call, rebill, rebillOrder, refOf, register, registered, signedRebill, type Rebill, type Registered } from './card.ts'
+import { describe, it } from 'node:test'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { call, rebill, rebillOrder, refOf, register, registered, signedRebill, type Rebill } from './card.ts'
 import {
   accepted,
   callbackControl,
@@ -28,20 +28,10 @@ const customer: Changes = {
   comment: 'the first', merchant_data: 'the first',
 }
 
-let world: World
-let shop: Receiver
-let first: Registered
-let firstSeen: Fields
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-  first = await registered(world, customer)
-  firstSeen = await settled(world, first.made)
-})
-after(async () => {
-  await world?.stop()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld()
+const first = await registered(world, customer)
+const firstSeen = await settled(world, first.made)
 
 const group = (): Path => `group/${world.groups.multi}`
 const inUse = (reply: Fields): void => refused(reply, 11, 'client_orderid is already in use')

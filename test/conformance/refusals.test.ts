@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, invalid, newOrderId, order, refused, required, sale, signedSale, signedStatus, status } from './client.ts'
 import type { Changes, Order } from './client.ts'
 
 /** The one order of refusals, docs/choices.md, "Refusals": requests with one, two and three faults at once. */
 
-let world: World
-let paid: Order
-before(async () => {
-  world = await startWorld()
-  paid = await order(world)
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const paid = await order(world)
 
 const nowhere = 999_999_999
 const texts = (reply: Record<string, string>) => ({ ...reply, 'serial-number': '' })

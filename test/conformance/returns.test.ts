@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { callbackControl, send, settled, until, type Changes, type Fields, type Order } from './client.ts'
 import { atPares, forPares, legacyCard, throughHtml } from './pares.ts'
 import { load, secureOrder, submit, type Form } from './shopper.ts'
@@ -11,16 +11,8 @@ import { load, secureOrder, submit, type Form } from './shopper.ts'
  * issuer's page, and back to the gateway. Not tried here: `processing` after 60 s, since that takes them.
  */
 
-let world: World
-let shop: Receiver
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld()
 
 let times = 0
 const urlsOf = (name: string): Changes => ({

@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { saleCases } from './cases.ts'
 import { accepted, encodePairs, invalid, newOrderId, nextYear, order, postSale, readReply, refused } from './client.ts'
 import { sale, saleUrl, send, settled, signedSale, statusOf } from './client.ts'
 
 /** Fields of a sale: lengths and mandatory fields of docs/choices.md, "Sale", spellings and trimming of "Fields", and "Amounts". */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 const { takes, refuses, misses } = saleCases(() => world)
 

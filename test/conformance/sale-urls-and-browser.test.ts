@@ -1,22 +1,13 @@
-import assert from 'node:assert/strict'
-import { after, before, describe } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { saleCases } from './cases.ts'
-import { send } from './client.ts'
+import { reversalsAfter } from './client.ts'
 
 /** URLs of a sale, choices.md sections 3 and 6, and the data of the customer's browser, section 3 with the formats of EMV 3-D Secure. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-  // What the acquirer never answers ends, and is told, when its reversal was acknowledged: not before all of this is over.
-  const slow = JSON.stringify({ slow_reversal_ms: 3_600_000 })
-  const answer = await send('POST', `${world.acquirerAdminUrl}/line`, slow, { 'content-type': 'application/json' })
-  assert.equal(answer.httpStatus, 200, answer.body)
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+// What the acquirer never answers ends, and is told, when its reversal was acknowledged: not before all of this is over.
+await reversalsAfter(world, 3_600_000)
 
 const { takes, refuses, misses } = saleCases(() => world)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { deflateRawSync, deflateSync, inflateSync } from 'node:zlib'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 import { rebillOrder, registered } from './card.ts'
 import { accepted, encodePairs, ledger, minorUnits, order, send, serialShape, settled, status, statusOf } from './client.ts'
 import type { Changes, Fields, Order, Path } from './client.ts'
@@ -11,13 +11,7 @@ import { approvedOnce, atMethod, lasting, methodFields, notNow, post, secureOrde
 
 /** 3-D Secure 1.0.2: specification A9 and its row of the table of states, choices.md sections 1, 3 and 5. The upload decides, since the issuer signed it. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 const now = (made: Order): Promise<Fields> => statusOf(world, made, { path: world.endpoints.secure })
 const redirect_url = 'https://shop.example/back'

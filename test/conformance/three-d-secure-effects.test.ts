@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import {
   accepted,
   ledger,
@@ -32,13 +32,7 @@ import { passChallenge, uploadCres, uploadMethod, waitsFor } from './shopper.ts'
 
 /** What an upload does to its order, and what it must not do. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 const now = (made: Order): Promise<Fields> => statusOf(world, made, { path: world.endpoints.secure })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, ledger, order, refused, required, sale, settled, statusOf, until } from './client.ts'
 import type { Changes, Fields, Order } from './client.ts'
 import {
@@ -19,13 +19,7 @@ import { waitsFor, whatNow } from './shopper.ts'
 
 /** What each result of 3-D Secure makes of the order: docs/choices.md, "3-D Secure", and the CVV2s of the sandbox that steer it. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 /** Insists that status, stage, error and the acquirer's books tell the same story. */
 async function consistent(made: Order, seen: Fields): Promise<void> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Call, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openReceiver, type Call } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import {
   accepted,
   callbackControl,
@@ -32,16 +32,8 @@ import { uploadCres, uploadMethod, uploadUrl, waitsFor } from './shopper.ts'
 
 /** What is told of a sale with 3-D Secure: the status by the serial of an upload, the callback, and the JSON form of replies. */
 
-let world: World
-let shop: Receiver
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld()
 
 describe('by-request-sn with the serial of an upload describes the sale that it moved', { concurrency: 4 }, () => {
   const bySerial = ({ client_orderid, orderid }: Order, serial: string) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, encodePairs, invalid, newOrderId, order, readReply, refused, required, send } from './client.ts'
 import { settled, sha1, statusOf, type Changes, type Fields, type Order, type Way } from './client.ts'
 import { altered, atChallenge, atMethod, base64url, browser, methodFields, notNow, passChallenge } from './shopper.ts'
@@ -9,21 +9,12 @@ import type { Upload } from './shopper.ts'
 
 /** Uploads of 3-D Secure results: checksum, mandatory fields, formats and the order of refusals. No refusal here has an effect on the order. */
 
-let world: World
+const world = await openWorld()
 /** Waits at MethodUrlFrame throughout. */
-let framed: { made: Order; seen: Fields }
+const framed = await atMethod(world, 'frictionless')
+const challenged = await atChallenge(world)
 /** Its challenge has been passed; what it came to does not matter to a request that is refused before the order is looked at. */
-let passed: { made: Order; cres: string }
-
-before(async () => {
-  world = await startWorld()
-  framed = await atMethod(world, 'frictionless')
-  const { made, seen } = await atChallenge(world)
-  passed = { made, cres: (await passChallenge(seen)).cres }
-})
-after(async () => {
-  await world?.stop()
-})
+const passed = { made: challenged.made, cres: (await passChallenge(challenged.seen)).cres }
 
 const wrong = '0123456789012345678901234567890123456789'
 const nowhere = 999_999_999

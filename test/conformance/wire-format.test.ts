@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import {
   accepted,
   encode,
@@ -29,13 +29,7 @@ import {
 
 /** How a reply looks on the wire: the conventions of the specification and docs/choices.md, "Wire". The client's reader checks most of it on every reply. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
 
 const rawSale = (changes: Changes = {}, path?: Path): Promise<Answer> =>
   send('POST', saleUrl(world, path), encodePairs(Object.entries(signedSale(world, changes, path === undefined ? {} : { path }))))

@@ -21,7 +21,7 @@ let desk: FaultDesk
 let busy: GatewayProcess
 
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   desk = await openFaultDesk(world)
   await desk.gate({ answerTimeoutMs: 30_000 })
   busy = await startServe(world, program)

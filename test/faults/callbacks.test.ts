@@ -24,7 +24,7 @@ function behave(path: string, earlier: number): Behaviour {
 
 before(async () => {
   merchant = await openReceiver(behave)
-  world = await startWorld()
+  world = await startWorld({ own: true })
   desk = await openFaultDesk(world)
 })
 after(async () => {

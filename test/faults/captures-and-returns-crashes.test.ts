@@ -1,28 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { accepted, order, statusOf, until, type Fields, type Order } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
 import { bothBooks, ended, follow, openWork, preauth, sumsOf, type Operation } from '../harness/follow.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** kill -9 of the gateway between the answer to a capture, return, void or cancel and its outcome. The simulated acquirer dies with it, and keeps its books. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 6_000 })
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+await desk.gate({ answerTimeoutMs: 6_000 })
 
 /** Each with the sums that stand when it is through, and when it was taken back. */
 // oxfmt-ignore

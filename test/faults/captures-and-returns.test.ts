@@ -1,30 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Effect } from '../../simulators/acquirer/faults.ts'
 import { accepted, order, refused, statusOf, until, type Fields, type Order } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
 import { bothBooks, ended, follow, openWork, preauth, standing, sumsOf, type Operation } from '../harness/follow.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** Lost, late, doubled and declined answers to captures and returns; choices.md, "Captures, returns and voids". The gate waits 4.8 s for an answer. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 4_800 })
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+await desk.gate({ answerTimeoutMs: 4_800 })
 
 /** What is asked of what: the stage's prefix, the type of callbacks, and how the sums are when it is through. */
 const cases = [

@@ -27,7 +27,7 @@ let hanging = true
 
 before(async () => {
   merchant = await openReceiver((path) => (path.startsWith('/hangs') && hanging ? 'hang' : 200))
-  world = await startWorld()
+  world = await startWorld({ own: true })
   desk = await openFaultDesk(world)
   await desk.gate({ answerTimeoutMs: 6_000 })
 })

@@ -17,7 +17,7 @@ const waiting = 1_000
 before(async () => {
   hangs = await openReceiver(() => (hanging ? 'hang' : 200))
   answers = await openReceiver(() => 200)
-  world = await startWorld()
+  world = await startWorld({ own: true })
   desk = await openFaultDesk(world)
 })
 after(async () => {

@@ -16,7 +16,7 @@ const made: Sold[] = []
 
 before(async () => {
   merchant = await openReceiver(() => 200)
-  world = await startWorld()
+  world = await startWorld({ own: true })
   desk = await openFaultDesk(world)
   await desk.gate({ answerTimeoutMs: 4_800 })
 })

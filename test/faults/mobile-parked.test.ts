@@ -16,7 +16,7 @@ let app: App
 let database: Client
 const { tell, json, refuse: refused } = cliOf(() => world)
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   database = new Client({ connectionString: world.databaseUrl })
   await database.connect()
   app = await openApp(world)

@@ -1,34 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Client } from 'pg'
 import { ledger, until } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App, type Begun, type Json } from '../wire/mobile-app.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openApp, type Begun, type Json } from '../wire/mobile-app.ts'
 import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
 
 /** kill -9 of the gateway at every step of a random sum: whatever the moment, one hold, given back once, and at most one charge. */
 
-let world: World
-let desk: FaultDesk
-let app: App
-let database: Client
-let sums: ReturnType<typeof openSumPage>
-before(async () => {
-  world = await startWorld()
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  desk = await openFaultDesk(world)
-  await database.query(`update endpoint set settings = settings || '{"randomSum": true}' where name = 'plain'`)
-  app = await openApp(world)
-  sums = openSumPage(world, app, database)
-})
-after(async () => {
-  app?.merchant.close()
-  await desk?.close()
-  await database?.end()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const desk = closing(await openFaultDesk(world))
+await database.query(`update endpoint set settings = settings || '{"randomSum": true}' where name = 'plain'`)
+const app = await openApp(world)
+closing(app.merchant)
+const sums = openSumPage(world, app, database)
 
 /** Above what the acquirer approves without CVV2: it has to be there still. */
 const amountCentis = 200_000

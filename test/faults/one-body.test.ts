@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { newOrderId, order, send, settled, until } from '../conformance/client.ts'
 import { metricsOf } from '../harness/metrics.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 
 /**
  * One body of a stranger must not stop the gateway: what is too large is not read, what nobody
  * asked for is not parsed, and everybody else is served meanwhile.
  */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
 
 const mebi = 1024 * 1024
 const lists = (length: number): string => '['.repeat(length / 2) + ']'.repeat(length / 2)

@@ -17,7 +17,7 @@ let desk: FaultDesk
 let silent: GatewayProcess
 
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   desk = await openFaultDesk(world)
 })
 after(async () => {

@@ -15,7 +15,7 @@ let first: GatewayProcess
 let second: GatewayProcess
 
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   desk = await openFaultDesk(world)
   first = await startServe(world)
   second = await startServe(world)

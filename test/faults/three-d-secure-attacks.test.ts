@@ -1,32 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { accepted, until } from '../conformance/client.ts'
 import { begin } from '../conformance/operations.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { openStage, type Challenged, type Sold, type Stage } from '../harness/three-d-secure.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { openStage, type Challenged, type Sold } from '../harness/three-d-secure.ts'
 import { decoded, encoded, newCard, receipt, refusal, said, type Json } from '../harness/three-d-secure-wire.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** Somebody lies: about who it is, which payment is meant, how it ended, or with text that is meant to become a page. Nothing is authorised for it. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-let stage: Stage
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  stage = openStage(world, desk, merchant)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+const stage = openStage(world, desk, merchant)
 
 const uploaded = async (sold: Sold) => assert.equal((await stage.uploadMethod(sold)).type, 'async-response')
 /** Does something that must leave the order as it was. */

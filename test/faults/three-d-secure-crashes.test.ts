@@ -1,31 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { until } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { openStage, type Challenged, type Sold, type Stage } from '../harness/three-d-secure.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { openStage, type Challenged, type Sold } from '../harness/three-d-secure.ts'
 import { receipt, refusal, said } from '../harness/three-d-secure-wire.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** kill -9 of the gateway at every rest and step of 3-D Secure. Issuer and directory server die with the sandbox and forget; what the gateway knows is in its database. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-let stage: Stage
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  stage = openStage(world, desk, merchant)
-  await desk.gate({ answerTimeoutMs: 8_000 })
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+const stage = openStage(world, desk, merchant)
+await desk.gate({ answerTimeoutMs: 8_000 })
 
 const result = (one: Challenged) => stage.result(stage.rreq(one), 'directory-server')
 

@@ -2,31 +2,19 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Fields } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { openStage, type Challenged, type Sold, type Stage } from '../harness/three-d-secure.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { openStage, type Challenged, type Sold } from '../harness/three-d-secure.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** Whatever was authenticated, that and nothing else is authorised: what the acquirer gets is what the issuer said, and its demand for a challenge is met once. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-let stage: Stage
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  stage = openStage(world, desk, merchant)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+const stage = openStage(world, desk, merchant)
 
 const uploaded = async (sold: Sold) => assert.equal((await stage.uploadMethod(sold)).type, 'async-response')
 

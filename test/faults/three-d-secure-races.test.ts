@@ -1,33 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { until, type Fields } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
 import { metricsOf } from '../harness/metrics.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { openStage, type Challenged, type Sold, type Stage } from '../harness/three-d-secure.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { openStage, type Challenged, type Sold } from '../harness/three-d-secure.ts'
 import { encoded, receipt, refusal, said } from '../harness/three-d-secure-wire.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** Everybody around a 3-D Secure payment at once, in every order, and late: each payment is made once or not at all. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-let stage: Stage
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  stage = openStage(world, desk, merchant)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+const stage = openStage(world, desk, merchant)
 
 const acknowledged = (...replies: Fields[]) => {
   for (const reply of replies) assert.equal(reply.type, 'async-response', JSON.stringify(reply))

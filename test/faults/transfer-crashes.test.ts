@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { ledger, until } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App, type Json } from '../wire/mobile-app.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openApp, type Json } from '../wire/mobile-app.ts'
 
 /** kill -9 of the gateway at every step of a transfer: whatever the moment, all of its money moved or none, and each leg was sent once at the most. */
 
-let world: World
-let desk: FaultDesk
-let app: App
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  app = await openApp(world)
-  await desk.gate({ answerTimeoutMs: 6_000, commissionFixedMinor: 35 })
-})
-after(async () => {
-  app?.merchant.close()
-  await desk?.close()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+const app = await openApp(world)
+closing(app.merchant)
+await desk.gate({ answerTimeoutMs: 6_000, commissionFixedMinor: 35 })
 
 /** Each transfer has its own amount, by which the acquirer's scripts tell its legs apart. */
 let transfers = 0

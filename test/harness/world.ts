@@ -4,40 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
-import { systemRandom } from '../../src/base/random.ts'
-import { secret } from '../../src/base/secret.ts'
-import type { EndpointSettings } from '../../src/merchant/merchant.ts'
-import { insertEndpoint, insertMerchant, loadRegistry, touchConfig } from '../../src/merchant/store.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import { openIds } from '../../src/storage/store-ids.ts'
-import { openKeyRing } from '../../src/storage/store-keys.ts'
-import { transaction } from '../../src/storage/transaction.ts'
+import { lease } from './lease.ts'
+import { openMerchants, type Own } from './merchants.ts'
 import { freePort } from './port.ts'
 import { testDatabase } from './postgres.ts'
 
-/** A whole sandbox in processes of its own, on a database of its own. */
-export interface World {
+/**
+ * A whole sandbox, and in it merchants of the test's own. Endpoints: plain: USD, euro: EUR, both
+ * without 3-D Secure; secure: USD with it. `disabled` is switched off, `strict` wants a phone number,
+ * `hundredths` signs yen times a hundred.
+ */
+export interface World extends Own {
   /** With `/gateway`. */
   baseUrl: string
-  merchant: { login: string; controlKey: string }
-  /** A second merchant with an endpoint of its own, in USD. */
-  other: { login: string; controlKey: string; endpoint: number }
-  /** plain: USD, euro: EUR, both without 3-D Secure; secure: USD with it. `disabled` is switched off, `strict` wants a phone number, `hundredths` signs yen times a hundred. */
-  endpoints: {
-    plain: number
-    secure: number
-    euro: number
-    disabled: number
-    strict: number
-    yen: number
-    hundredths: number
-    mobile: number
-    mobile_fee: number
-    mobile_random_sum: number
-  }
-  groups: { multi: number; multi_secure: number }
   acquirerAdminUrl: string
   directoryServerUrl: string
   acsUrl: string
@@ -58,11 +39,16 @@ export interface World {
   stop(): Promise<void>
 }
 
+/** What a world is that another process has started. */
+export type SharedWorld = Omit<World, 'output' | 'crash' | 'halt' | 'stop'>
+
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startWithinMs = 180_000
 const knownWithinMs = 120_000
 
 export interface WorldOptions {
+  /** For a test that ends, stops or changes processes, or that counts in the whole sandbox. */
+  own?: true
   env?: Record<string, string>
   /** The sandbox's own, durable PostgreSQL instead of a database on the server of the tests. */
   embedded?: boolean
@@ -70,8 +56,22 @@ export interface WorldOptions {
   through?: (databaseUrl: string) => Promise<string>
 }
 
+/**
+ * A world that other files of the run had before, with merchants of this file's own; with options, or
+ * when one file is run by hand, a sandbox that nobody else sees.
+ */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
-  const database = options.embedded ? undefined : await testDatabase()
+  const broker = process.env.TOLLGATE_TEST_WORLDS
+  if (broker === undefined || Object.keys(options).length > 0) return startOwn(options)
+  return { ...(await lease<SharedWorld>(broker)), output: onlyOwn, crash: onlyOwn, halt: onlyOwn }
+}
+
+function onlyOwn(): never {
+  throw new Error('this world is shared; a test that needs this starts one with { own: true }')
+}
+
+async function startOwn(options: WorldOptions): Promise<World> {
+  const database = options.embedded ? undefined : await testDatabase(process.env.TOLLGATE_TEST_TEMPLATE)
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-world-'))
   // Run by root, the embedded server is another user's and has to pass here.
   chmodSync(directory, 0o711)
@@ -83,7 +83,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   let running = await runAnywhere(env, directory)
   const { port } = new URL(running.file.base_url)
   const databaseUrl = database?.url ?? running.file.database_url
-  const added = await addOthers(databaseUrl, directory, running.file.endpoints.plain).catch(giveUp)
+  const added = await addOthers(databaseUrl, directory).catch(giveUp)
   const world: World = {
     ...viewOf(running.file),
     ...added,
@@ -162,6 +162,8 @@ async function runAnywhere(env: Record<string, string>, directory: string) {
 async function run(env: Record<string, string>, directory: string) {
   rmSync(join(directory, 'sandbox.json'), { force: true })
   const child = spawn(process.execPath, [main, 'sandbox'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  // What a test file throws while it opens its world ends the process without another word.
+  process.once('exit', () => child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const file = join(directory, 'sandbox.json')
@@ -178,54 +180,11 @@ async function run(env: Record<string, string>, directory: string) {
 }
 
 /** A second merchant, and endpoints of the first with settings the sandbox does not have. */
-async function addOthers(url: string, directory: string, plain: number) {
+async function addOthers(url: string, directory: string) {
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url, connections: 2, use: 'search', log })
   try {
-    const kek = secret(Buffer.from(readFileSync(join(directory, 'keys', 'master.key'), 'utf8'), 'base64'))
-    const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
-    const registry = await loadRegistry(pool, keys, systemClock.now())
-    const merchant = registry.merchantByLogin('sandbox')!
-    const { gateIds } = registry.endpoint(BigInt(plain))!
-    const other = { login: 'other-merchant', controlKey: '7C0FD3A2-40B1-4F0C-9A53-7D6B1E8F2C44' }
-    const merchantId = await openIds(pool, 'merchant', 1).take()
-    const ids = openIds(pool, 'endpoint', 1)
-    const usual: EndpointSettings = {
-      threeDSecure: false,
-      mandatoryFields: [],
-      disabledOperations: [],
-      controlMinorUnits: 'iso4217',
-      plainHttpCallbacks: true,
-    }
-    const added = await transaction(pool, async (runner) => {
-      const add = async (
-        owner: bigint,
-        name: string,
-        currency: string,
-        settings: Partial<EndpointSettings> = {},
-        enabled = true,
-      ) => {
-        const endpointId = await ids.take()
-        await insertEndpoint(
-          runner,
-          { endpointId, merchantId: owner, name, enabled, currency, gateIds, settings: { ...usual, ...settings } },
-          systemClock.now(),
-        )
-        return Number(endpointId)
-      }
-      const theirs = { merchantId, login: other.login, name: 'Other Shop', controlKey: secret(other.controlKey) }
-      await insertMerchant(runner, theirs, keys, systemRandom, systemClock.now())
-      const endpoint = await add(merchantId, 'other', 'USD')
-      const mine = merchant.merchantId
-      const endpoints = {
-        disabled: await add(mine, 'disabled', 'USD', {}, false),
-        strict: await add(mine, 'strict', 'USD', { mandatoryFields: ['phone'] }),
-        yen: await add(mine, 'yen', 'JPY'),
-        hundredths: await add(mine, 'hundredths', 'JPY', { controlMinorUnits: 'hundredths' }),
-      }
-      await touchConfig(runner)
-      return { other: { ...other, endpoint }, endpoints }
-    })
+    const added = await (await openMerchants(pool, directory)).beside()
     await rangesLoaded(pool)
     return added
   } finally {

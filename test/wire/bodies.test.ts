@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { formType, order, readReply, saleUrl, send, settled, statusUrl, until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 
 /** Memory for bodies is bounded, and nobody can take it from the others with less than bytes. */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
 
 const mebi = 1024 * 1024
 const held: Socket[] = []

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   accepted,
   encodePairs,
@@ -13,23 +13,14 @@ import {
   type Fields,
   type Order,
 } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
 import { ended, follow, openWork } from '../harness/follow.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** A recurrent payment that was approved at a later amount of its list: captured, returned and released is that amount. */
 
-let world: World
-let desk: FaultDesk
-
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
 
 async function post(operation: string, fields: Fields): Promise<Fields> {
   const url = `${world.baseUrl}/api/v2/${operation}/${world.endpoints.plain}`

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { accepted, newOrderId, refused, sale, saleControl, until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 
 // Merchants, endpoints, groups and gates by the command line, as an operator types it, and what the running gateway makes of it.
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
 
 const { tell, json, refuse } = cliOf(() => world)
 

@@ -2,38 +2,28 @@ import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from 'node:crypto'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { signatureHolds } from '../../src/merchant/oauth.ts'
-import { watchRegistry, type LiveRegistry } from '../../src/merchant/store.ts'
+import { watchRegistry } from '../../src/merchant/store.ts'
 import { addMerchantKey } from '../../src/operator/store-merchant-keys.ts'
-import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import { openPool, statement } from '../../src/storage/pool.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 
 // Public keys of merchants by the command line, the sandbox's own pair, and what a running process knows of both.
 
-let world: World
-let pool: Pool
-let registry: LiveRegistry
-before(async () => {
-  world = await startWorld()
-  const log = openLog({ level: 'fatal', destination: process.stderr })
-  pool = openPool({ url: world.databaseUrl, connections: 8, use: 'search', log })
-  const kek = secret(Buffer.from(readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8'), 'base64'))
-  const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
-  registry = await watchRegistry(pool, keys, systemClock, log, () => {})
-})
-after(async () => {
-  registry?.stop()
-  await pool?.close()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const log = openLog({ level: 'fatal', destination: process.stderr })
+const pool = closing(openPool({ url: world.databaseUrl, connections: 8, use: 'search', log }))
+const kek = secret(Buffer.from(readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8'), 'base64'))
+const ring = await openKeyRing(pool, kek, systemClock, systemRandom)
+const registry = closing(await watchRegistry(pool, ring, systemClock, log, () => {}))
 
 const { tell, json, refuse } = cliOf(() => world)
 

@@ -2,18 +2,14 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { accepted, encodePairs, readReply, saleFields, send, sha1, statusUrl, type Fields } from '../conformance/client.ts'
 import { approved } from '../conformance/operations.ts'
 import { v4Url } from '../conformance/oauth.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
 const { tell, json, refuse } = cliOf(() => world)
 
 const key = 'F9C0DE00-1111-4222-8333-444455556666'

@@ -14,7 +14,7 @@ import { cliOf, run } from './cli-run.ts'
 let world: World
 let challengeCard = ''
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
 })
 after(() => world?.stop())
 

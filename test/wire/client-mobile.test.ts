@@ -22,7 +22,7 @@ let serverUrl: string
 let app: MobileApp
 let accessToken: string
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   const env = { ...process.env, TOLLGATE_DIR: world.directory, PORT: '0' }
   server = spawn(process.execPath, [join(import.meta.dirname, '../../examples/mobile-server.js')], { env })
   let said = ''

@@ -21,7 +21,7 @@ let stranger: Client
 const servers: Server[] = []
 
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   client = openAt({ endpoint: world.endpoints.plain })
   secure = openAt({ endpoint: world.endpoints.secure })
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })

@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { operationNames, type Operation } from '../../src/spec/gateway/operations.ts'
 import { mobileOperationNames, mobileRow } from '../../src/spec/mobile/operations.ts'
 import { referenceFiles } from '../../src/reference/files.ts'
 import { mobileExample } from '../../src/reference/mobile-rows.ts'
 import { encodePairs, formType, settled, type Fields } from '../conformance/client.ts'
 import { startServe } from '../harness/serve.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 
 /** The reference in the sandbox, where each operation can be tried. */
 
-let world: World
-let origin: string
-before(async () => {
-  world = await startWorld()
-  origin = new URL(world.baseUrl).origin
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
+const origin = new URL(world.baseUrl).origin
 
 interface Seen {
   status: number

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rebill, registered } from '../conformance/card.ts'
 import {
   accepted,
@@ -16,23 +16,16 @@ import {
   type Changes,
   type Fields,
 } from '../conformance/client.ts'
-import { openMobile, initiate, perform, empty, type Mobile } from '../conformance/mobile.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openMobile, initiate, perform, empty } from '../conformance/mobile.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 
 // What an operator sets for an endpoint or a gate, and what the running gateway makes of it. Each
 // test has an endpoint of its own.
 
-let world: World
-let mobile: Mobile
-before(async () => {
-  world = await startWorld()
-  mobile = await openMobile(world)
-})
-after(async () => {
-  await world?.stop()
-  await mobile?.shop.close()
-})
+const world = await openWorld({ own: true })
+const mobile = await openMobile(world)
+closing(mobile.shop)
 
 const { tell, json } = cliOf(() => world)
 

@@ -2,19 +2,15 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, test } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 
 /** Each example, run as its reader runs it, and what it prints. */
 
 const folder = join(import.meta.dirname, '../../../examples')
 const compiled = join(import.meta.dirname, '../../examples')
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
 
 async function run(name: string, directory = world.directory, ends = 0): Promise<string> {
   const env = { ...process.env, TOLLGATE_DIR: directory }

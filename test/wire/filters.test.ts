@@ -26,7 +26,7 @@ let folder: string
 let desk: Desk
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-filters-'))
-  world = await startWorld()
+  world = await startWorld({ own: true })
   desk = { pool: openPool({ url: world.databaseUrl, connections: 2, use: 'search', log: openLog({ level: 'fatal', destination: process.stderr }) }), clock: systemClock, random: systemRandom, who: 'the test' } // oxfmt-ignore
   ;[first, second] = await Promise.all([startServe(world), startServe(world)])
 })

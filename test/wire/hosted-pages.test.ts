@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { encodePairs, formType, settled, until, type Fields, type Order } from '../conformance/client.ts'
 import { atMethod, issuerMessages, load, whatNow } from '../conformance/shopper.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 
 /**
  * The hosted page behind a proxy, and when its browser does not come back; the browser is played by
  * hand.
  */
 
-let world: World
-before(async () => {
-  world = await startWorld({ env: { TRUSTED_PROXIES: '127.0.0.0/8, 10.0.0.0/8' } })
-})
-after(() => world?.stop())
+const world = await openWorld({ env: { TRUSTED_PROXIES: '127.0.0.0/8, 10.0.0.0/8' } })
 
 const screen: Fields = {
   javascriptEnabled: 'true',

@@ -16,7 +16,7 @@ import { startWorld, type World } from '../harness/world.ts'
 let world: World
 let pid = 0
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   pid = world.pid
 })
 after(() => world?.stop())

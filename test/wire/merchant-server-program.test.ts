@@ -107,7 +107,7 @@ test('a configuration that cannot be used is refused in words, all of it at once
 })
 
 test("the sandbox's merchant answers the mobile API where it takes callbacks, and keeps a consumer's cards over a restart", async () => {
-  const world = await startWorld()
+  const world = await startWorld({ own: true })
   try {
     const base = world.merchantServerUrl
     const accessToken = await accessTokenOf(base, 'demo')

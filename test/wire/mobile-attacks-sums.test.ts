@@ -2,34 +2,24 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { ledger, send, status, until } from '../conformance/client.ts'
 import { register } from '../conformance/card.ts'
 import { follow, notAllowed } from '../conformance/operations.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { newCard } from '../conformance/mobile-books.ts'
-import { openApp, type App, type Json } from './mobile-app.ts'
+import { openApp, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
 
 /** Whoever has a stolen card and wants to name the sum: by guessing, by finding it where it should not be, by other pages, and by what the merchant may do. */
 
-let world: World
-let app: App
-let database: Client
-let sums: ReturnType<typeof openSumPage>
-before(async () => {
-  world = await startWorld()
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  app = await openApp(world)
-  sums = openSumPage(world, app, database)
-})
-after(async () => {
-  app?.merchant.close()
-  await database?.end()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const app = await openApp(world)
+closing(app.merchant)
+const sums = openSumPage(world, app, database)
 
 const begin = (wish: object = {}) =>
   app.begin('sale', { endpoint: world.endpoints.mobile_random_sum, number: newCard(), ...wish })

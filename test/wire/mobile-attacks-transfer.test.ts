@@ -1,30 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { openFilters } from '../conformance/filters.ts'
 import { walk } from '../conformance/mobile-consumer.ts'
 import { newCard } from '../conformance/mobile-books.ts'
 import { ledger, until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
 /** Transfers at the edges: sums, cards, filters, and a configuration that changes while the consumer chooses. Money moves as it was said, or not at all. */
 
-let world: World
-let app: App
-let database: Client
-before(async () => {
-  world = await startWorld()
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  app = await openApp(world)
-})
-after(async () => {
-  app?.merchant.close()
-  await database?.end()
-  await world?.stop()
-})
+const world = await openWorld()
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const app = await openApp(world)
+closing(app.merchant)
 
 const most = 999_999_999_999
 const begin = (wish: object = {}) => app.begin('transfer', wish)

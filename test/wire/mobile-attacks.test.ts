@@ -1,33 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Client } from 'pg'
 import { ledger, send, until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation, mapCard } from './mobile-merchant.ts'
 
 /** An app as an enemy: what it has of one transaction, consumer or merchant is good for no other. */
 
-let world: World
-let app: App
+const world = await openWorld()
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const app = await openApp(world)
+closing(app.merchant)
+const endpoints = { ...world.endpoints, plain: world.other.endpoint }
 /** Of the second merchant, whose server has a key of its own. */
-let other: App
-let database: Client
-before(async () => {
-  world = await startWorld()
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  app = await openApp(world)
-  const endpoints = { ...world.endpoints, plain: world.other.endpoint }
-  other = await openApp({ ...world, merchant: world.other, endpoints }, [world.other.endpoint])
-})
-after(async () => {
-  app?.merchant.close()
-  other?.merchant.close()
-  await database?.end()
-  await world?.stop()
-})
+const other = await openApp({ ...world, merchant: world.other, endpoints }, [world.other.endpoint])
+closing(other.merchant)
 
 const causeOf = ({ body }: { body: Json }) => (body.error as Json | undefined)?.['cause']
 const messageOf = ({ body }: { body: Json }) => (body.error as Json | undefined)?.['message']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { ledger, until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
 /** An app between the sandbox's gateway and the reference server of its merchant: nobody here signs anything. */
@@ -21,9 +21,7 @@ interface Listed {
   clientCardId: string
 }
 
-let world: World
-before(async () => void (world = await startWorld()))
-after(() => world?.stop())
+const world = await openWorld()
 
 async function post(url: string, body: object = {}): Promise<Told> {
   const reply = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })

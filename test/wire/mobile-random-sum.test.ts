@@ -1,32 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { checkDigitHolds } from '../../src/base/luhn.ts'
 import { ledger, send, until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from './cli-run.ts'
-import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
+import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
 /** Who is not asked by 3-D Secure names a sum that was held on the card; it is given back, whatever comes of it. */
 
-let world: World
-let app: App
-let database: Client
-let sums: ReturnType<typeof openSumPage>
-before(async () => {
-  world = await startWorld()
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  app = await openApp(world)
-  sums = openSumPage(world, app, database)
-})
-after(async () => {
-  app?.merchant.close()
-  await database?.end()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const app = await openApp(world)
+closing(app.merchant)
+const sums = openSumPage(world, app, database)
 
 let cards = 0
 /** A card that no other test answers for. */

@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { newOrderId } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App, type Json } from './mobile-app.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openApp, type Json } from './mobile-app.ts'
 
 /** What an app is refused, by which field and which cause. */
 
-let world: World
-let app: App
-before(async () => {
-  world = await startWorld()
-  app = await openApp(world)
-})
-after(async () => {
-  app?.merchant.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const app = await openApp(world)
+closing(app.merchant)
 
 describe('what is refused', () => {
   const without = (path: string) => (body: Json) => {

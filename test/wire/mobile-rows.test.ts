@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { valueAt } from '../../src/spec/mobile/field.ts'
 import { refusalBody } from '../../src/spec/mobile/answers.ts'
 import { mobileOperationNames, mobileRow, type MobileOperation, type MobileTable } from '../../src/spec/mobile/operations.ts'
 import { until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation, kinds } from './mobile-merchant.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
 /** What goes over the wire is in the rows that the reference of the mobile API is written from: no body has a member besides. */
 
-let world: World
-let app: App
-before(async () => {
-  world = await startWorld()
-  app = await openApp(world)
-})
-after(async () => {
-  app?.merchant.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const app = await openApp(world)
+closing(app.merchant)
 
 const leavesOf = (value: unknown, path = ''): string[] =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

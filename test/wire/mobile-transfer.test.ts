@@ -1,30 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { ledger, send, until } from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
-import type { MerchantServer } from './mobile-peer.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { openSumPage } from './mobile-sum-page.ts'
 
 /** Money from card to card, as an app meets it. */
 
-let world: World
-let app: App
-let merchant: MerchantServer
-let database: Client
-before(async () => {
-  world = await startWorld()
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  app = await openApp(world)
-  merchant = app.merchant
-})
-after(async () => {
-  merchant?.close()
-  await database?.end()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const app = await openApp(world)
+const merchant = closing(app.merchant)
 
 const begin = (wish: object = {}) => app.begin('transfer', wish)
 const withFee = (wish: object = {}) => begin({ endpoint: world.endpoints.mobile_fee, amountCentis: 1_000, ...wish })

@@ -1,31 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { ledger, until } from '../conformance/client.ts'
 import { openReceiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { openApp, type App, type Json } from './mobile-app.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openApp, type Json } from './mobile-app.ts'
 import { hmac, type MerchantServer } from './mobile-peer.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
 /** The mobile API as an app meets it, with a merchant's server that answers as the text says, and some that lie. */
 
-let world: World
-let app: App
-let merchant: MerchantServer
-let database: Client
-before(async () => {
-  world = await startWorld()
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  app = await openApp(world)
-  merchant = app.merchant
-})
-after(async () => {
-  merchant?.close()
-  await database?.end()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const app = await openApp(world)
+const merchant = closing(app.merchant)
 
 const callsAbout = (invoiceId: string) => merchant.calls.filter(({ path }) => path.includes(invoiceId))
 

@@ -2,16 +2,13 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { encodePairs, readReply, saleFields, send, sha1, until, type Fields } from '../conformance/client.ts'
 import { startServe } from '../harness/serve.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
+import type { World } from '../harness/world.ts'
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
 
 interface Line {
   serial?: string

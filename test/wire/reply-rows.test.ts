@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { callbackParams } from '../../src/spec/gateway/callback.ts'
 import { operationNames, operationRow, type Operation } from '../../src/spec/gateway/operations.ts'
 import { refusalFields } from '../../src/spec/gateway/reply.ts'
@@ -19,21 +19,13 @@ import { cardInfo, rebill, register, registered, type Rebill } from '../conforma
 import { v4 } from '../conformance/oauth.ts'
 import { approved, begin, follow } from '../conformance/operations.ts'
 import { atChallenge, atMethod, passChallenge, secureOrder, signedUpload, uploadCres, uploadMethod, whatNow } from '../conformance/shopper.ts' // oxfmt-ignore
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** What goes over the wire is in the rows that the reference is written from: no reply and no callback has a field besides. */
 
-let world: World
-let receiver: Receiver
-before(async () => {
-  world = await startWorld()
-  receiver = await openReceiver(() => 200)
-})
-after(async () => {
-  await world?.stop()
-  await receiver?.close()
-})
+const world = await openWorld()
+const receiver = closing(await openReceiver(() => 200))
 
 function listed(reply: Fields, names: object, what: string): Fields {
   const others = Object.keys(reply).filter((name) => !(name in names))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { testCards } from '../conformance/shopper.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 import {
   arrows,
   authentication,
@@ -21,13 +21,8 @@ import {
 
 /** The shop of the sandbox, opened by a shopper whose browser runs no scripts; what it shows of a payment is compared with what happens in one. */
 
-let world: World
-let shop: string
-before(async () => {
-  world = await startWorld()
-  shop = world.shopUrl
-})
-after(() => world?.stop())
+const world = await openWorld()
+const shop = world.shopUrl
 
 const usual = { product: 'mug', scenario: 'challenge', network: 'visa', version: '2.2.0', cvv2: '123', way: 'server-to-server', currency: 'USD' } // oxfmt-ignore
 

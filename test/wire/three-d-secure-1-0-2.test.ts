@@ -2,38 +2,25 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { deflateSync, inflateSync } from 'node:zlib'
 import { invalid, newOrderId, refused, required, sale, status, until } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
 import { freePort } from '../harness/port.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { openReceiver } from '../harness/receiver.ts'
 import { startServe } from '../harness/serve.ts'
-import { openStage, type Sold, type Stage } from '../harness/three-d-secure.ts'
+import { openStage, type Sold } from '../harness/three-d-secure.ts'
 import { formOf, post } from '../harness/three-d-secure-wire.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { cardOf, openPayer, passable, type Payer } from './three-d-secure-payer.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { cardOf, openPayer, passable } from './three-d-secure-payer.ts'
 
 /** 3-D Secure 1.0.2: the one version in which what the browser brings back decides, because the issuer signed it. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-let stage: Stage
-let payer: Payer
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  stage = openStage(world, desk, merchant)
-  payer = openPayer(world, stage)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+const stage = openStage(world, desk, merchant)
+const payer = openPayer(world, stage)
 
 /** How often the directory server was asked about a card since its start. */
 async function vereqsOf(card: string): Promise<number> {

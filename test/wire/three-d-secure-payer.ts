@@ -29,8 +29,6 @@ export interface Answer {
   md: string
 }
 
-export type Payer = ReturnType<typeof openPayer>
-
 export function openPayer(world: World, stage: Stage) {
   /** Sold, and waiting for the issuer's answer. */
   async function atPares(card = passable(), changes: Changes = {}): Promise<Asked> {

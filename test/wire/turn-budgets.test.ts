@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { nestedCres, nestedMethodData, paresBomb, worstForms, worstJson, worstSigned } from '../../bench/worst-bodies.ts'
 import { units, type Unit } from '../../src/base/turn.ts'
 import { operationNames, operations } from '../../src/spec/gateway/operations.ts'
@@ -9,7 +9,7 @@ import { formType, newOrderId, send } from '../conformance/client.ts'
 import { header, nowSeconds } from '../conformance/oauth.ts'
 import { atMethod, secureOrder, whatNow } from '../conformance/shopper.ts'
 import { metricsOf } from '../harness/metrics.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 import { cardOf } from './three-d-secure-payer.ts'
 
 /**
@@ -18,11 +18,7 @@ import { cardOf } from './three-d-secure-payer.ts'
  * metrics; no time is measured here.
  */
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
 
 type Counts = Record<Unit, number>
 const kibi = 1024

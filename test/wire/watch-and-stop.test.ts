@@ -9,7 +9,7 @@ let world: World
 const origin = () => new URL(world.baseUrl).origin
 
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
 })
 after(() => world?.stop())
 

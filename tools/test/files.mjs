@@ -35,11 +35,13 @@ async function runFile(file) {
   const began = performance.now()
   const lines = []
   const parents = []
+  let complaint = ''
   for await (const { type, data } of run({ files: [file], concurrency: 1, timeout })) {
+    if (type === 'test:stderr') complaint += data.message
     if (type === 'test:stdout' || type === 'test:stderr') lines.push(data.message.trimEnd())
     else if (type === 'test:start') parents.splice(data.nesting, Infinity, data.name)
     else if (type === 'test:pass' || type === 'test:fail') {
-      const test = testOf(type, data, parents, file)
+      const test = testOf(type, data, parents, { file, complaint })
       lines.push(lineOf(test, data))
       if (!stopped) process.send(test)
     }
@@ -51,37 +53,45 @@ async function runFile(file) {
 }
 
 /** What was left out or put off did not keep its promise, so it has not passed. */
-function testOf(type, { name, nesting, file, line, skip, todo, details }, parents, testFile) {
+function testOf(type, { name, nesting, file, line, skip, todo, details }, parents, ran) {
   const passed = type === 'test:pass' && skip === undefined && todo === undefined
   const { error } = details
-  const crashed = name === testFile
+  const crashed = name === ran.file
   return {
     is: 'test',
-    name: crashed ? `${nameOf(testFile)} as a whole` : [...parents.slice(0, nesting), name].join(' › '),
-    place: relative(root, crashed ? testFile : `${plain(file)}:${line}`),
+    name: crashed ? `${nameOf(ran.file)} as a whole` : [...parents.slice(0, nesting), name].join(' › '),
+    place: relative(root, crashed ? ran.file : `${plain(file)}:${line}`),
     group: details.type === 'suite',
     passed,
     // A test that failed because one within it did says nothing new.
     explains: !passed && error?.failureType !== 'subtestsFailed',
-    error: passed ? [] : shortly(error, skip, todo),
+    error: passed ? [] : shortly(error, skip ?? todo, ran.complaint),
   }
 }
 
-function lineOf({ name, passed, explains }, { nesting, details }) {
+function lineOf({ passed, explains }, { name, nesting, details }) {
   const title = `${passed ? '✔' : '✖'} ${name} (${Math.round(details.duration_ms)} ms)`
   const text = explains && details.error ? `${title}\n${inspect(causeOf(details.error))}` : title
   return text.replaceAll(/^/gm, ' '.repeat(2 * (nesting + 1)))
 }
 
-function shortly(error, skip, todo) {
-  if (!error) return [`left out (${[skip, todo].find((why) => why !== undefined)})`]
+function shortly(error, leftOut, complaint) {
+  if (!error) return [`left out (${leftOut})`]
   const { exitCode, signal } = error
-  if (exitCode !== undefined) return [`its process ended with ${signal ?? `exit code ${exitCode}`}`]
+  if (exitCode !== undefined) {
+    // Node prints what nobody caught under a line that begins with its class.
+    const thrown = complaint.slice(Math.max(0, complaint.search(/^\w*Error\b/m)))
+    return [`its process ended with ${signal ?? `exit code ${exitCode}`}`, ...beginOf(thrown)]
+  }
   const cause = causeOf(error)
   const message = typeof cause === 'string' ? cause : (cause?.message ?? inspect(cause))
-  return message
+  return beginOf(message)
+}
+
+function beginOf(text) {
+  return text
     .split('\n')
-    .filter((text) => text.trim() !== '')
+    .filter((line) => line.trim() !== '')
     .slice(0, errorLines)
 }
 

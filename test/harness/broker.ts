@@ -1,0 +1,165 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Program } from '../../src/sandbox/programs.ts'
+import { startMerchantServer } from '../../src/sandbox/merchant-server.ts'
+import { openLog, reasonOf } from '../../src/base/log.ts'
+import { secret } from '../../src/base/secret.ts'
+import { openPool, type Pool } from '../../src/storage/pool.ts'
+import type { Lease } from './lease.ts'
+import { openMerchants, type Own } from './merchants.ts'
+import { metricsOf } from './metrics.ts'
+import { startWorld, type SharedWorld, type World } from './world.ts'
+
+/** A running sandbox that files lease one after the other. */
+interface Place {
+  world: World
+  pool: Pool
+  /** Merchants that the gateway knows and nobody has used. */
+  next(): Promise<{ own: Own; server: Program }>
+  /** Puts everything shared as it was; rejects when that cannot be done. */
+  reset(): Promise<void>
+  stop(): Promise<void>
+}
+
+const upWithinMs = 20_000
+
+/** Leases worlds to the files of a run that connect at this path: as many as there are files at once, each started at the first need. */
+export async function openBroker(path: string): Promise<{ close(): Promise<void> }> {
+  const free: Place[] = []
+  const places = new Set<Place>()
+  /** Files that wait for a world that is being reset. */
+  const waiting: ((place: Place | undefined) => void)[] = []
+  let resetting = 0
+
+  async function take(): Promise<Place> {
+    const place =
+      free.pop() ?? (resetting > waiting.length ? await new Promise<Place | undefined>((r) => waiting.push(r)) : undefined)
+    if (place) return place
+    const opened = await openPlace()
+    places.add(opened)
+    return opened
+  }
+
+  async function giveBack(place: Place, server: Program | undefined): Promise<void> {
+    resetting++
+    try {
+      await server?.stop()
+      await place.reset()
+      const next = waiting.shift()
+      if (next) next(place)
+      else free.push(place)
+    } catch (thrown) {
+      console.error(`A shared world is thrown away: ${reasonOf(thrown)}`)
+      places.delete(place)
+      waiting.shift()?.(undefined)
+      await place.stop()
+    } finally {
+      resetting--
+    }
+  }
+
+  async function lease(socket: Socket): Promise<void> {
+    socket.on('error', () => undefined)
+    const gone = once(socket.resume(), 'close')
+    const answer = (said: Lease<SharedWorld>) => socket.write(`${JSON.stringify(said)}\n`)
+    let place: Place | undefined
+    let server: Program | undefined
+    try {
+      place = await take()
+      const next = await place.next()
+      server = next.server
+      const { ready } = server
+      const urls = { merchantServerUrl: String(ready.url), shopUrl: String(ready.shop_url) }
+      answer({ world: { ...place.world, ...next.own, ...urls } })
+    } catch (thrown) {
+      answer({ error: reasonOf(thrown) })
+      socket.end()
+    }
+    await gone
+    if (place) await giveBack(place, server)
+  }
+
+  const listener = createServer(
+    (socket) => void lease(socket).catch((thrown) => console.error(`The broker: ${reasonOf(thrown)}`)),
+  )
+  listener.listen(path)
+  await once(listener, 'listening')
+  return {
+    async close() {
+      listener.close()
+      await Promise.all(Array.from(places, (place) => place.stop()))
+    },
+  }
+}
+
+async function openPlace(): Promise<Place> {
+  const world = await startWorld({ own: true })
+  const log = openLog({ level: 'fatal', destination: process.stderr })
+  const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'search', log })
+  const merchants = await openMerchants(pool, world.directory)
+  const ask = async (url: string, method = 'GET', body?: object) => {
+    const headers = body ? { 'content-type': 'application/json' } : {}
+    const answer = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    if (!answer.ok) throw new Error(`${url} answers ${answer.status}: ${await answer.text()}`)
+    return answer.json()
+  }
+  const line = (await ask(`${world.acquirerAdminUrl}/line`)) as { slow_reversal_ms: number; latency_ms: number }
+  const ranges = JSON.stringify(await ask(`${world.directoryServerUrl}/ranges`))
+  const gates = await merchants.gates()
+
+  async function prepare() {
+    let server: Program | undefined
+    const own = await merchants.strangers(async ({ merchant, endpoints, groups }) => {
+      const { databaseUrl, directory, baseUrl } = world
+      const simulators = {
+        acquirer_admin_url: world.acquirerAdminUrl,
+        directory_server_url: world.directoryServerUrl,
+        acs_url: world.acsUrl,
+      }
+      const account = { login: merchant.login, controlKey: secret(merchant.controlKey), endpoints, groups }
+      server = await startMerchantServer(account, { databaseUrl, directory, baseUrl, simulators })
+      return String(server.ready.url)
+    })
+    await followed(world, await merchants.version())
+    return { own, server: server! }
+  }
+
+  let spare = prepare()
+  spare.catch(() => undefined)
+  return {
+    world,
+    pool,
+    async next() {
+      const next = await spare
+      // While a file runs, the merchants of the next one are made.
+      spare = prepare()
+      spare.catch(() => undefined)
+      return next
+    },
+    async reset() {
+      for (const url of [world.acquirerAdminUrl, world.directoryServerUrl, `${world.acsUrl}/admin`])
+        await ask(`${url}/faults`, 'DELETE')
+      const { slow_reversal_ms, latency_ms } = line
+      await ask(`${world.acquirerAdminUrl}/line`, 'POST', { refuse: false, slow_reversal_ms, latency_ms })
+      if (JSON.stringify(await ask(`${world.directoryServerUrl}/ranges`)) !== ranges)
+        throw new Error('its card ranges were changed')
+      await followed(world, await merchants.forget(gates))
+    },
+    async stop() {
+      await spare.then(({ server }) => server.stop()).catch(() => undefined)
+      await pool.close()
+      await world.stop()
+    },
+  }
+}
+
+/** Until the gateway follows this version of the configuration and has all its lines up. */
+async function followed(world: World, version: number): Promise<void> {
+  for (const since = Date.now(); ; await pause(50)) {
+    const metrics = await metricsOf(world)
+    const gates = metrics.names().filter((name) => name.startsWith('tollgate_gate_up{'))
+    if ((metrics('tollgate_configuration_version') ?? 0) >= version && gates.every((name) => metrics(name) === 1)) return
+    if (Date.now() - since > upWithinMs) throw new Error('its gateway does not follow')
+  }
+}
