@@ -17,10 +17,10 @@ import { printFailures, printSlowest, printTable, printTimes } from './test/summ
 const groups = [
   { name: 'style',      means: 'lint, format and structure',                       folders: [] },
   { name: 'pure',       means: 'functions and tables, without a world around',     folders: ['tables'] },
-  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true, atOnce: 4 },
+  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true, atOnce: 6 },
   { name: 'scrub',      means: 'no card data where none may be',                   folders: ['scrub'],               postgres: true },
-  { name: 'browser',    means: 'pages in a real browser',                          folders: ['browser'],             postgres: true },
-  { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true, atOnce: 3 },
+  { name: 'browser',    means: 'pages in a real browser',                          folders: ['browser'],             postgres: true, atOnce: 3 },
+  { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true, atOnce: 4 },
   { name: 'simulation', means: 'years of traffic on a clock that is moved',        folders: ['simulation'],          postgres: true },
 ]
 

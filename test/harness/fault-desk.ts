@@ -1,4 +1,5 @@
 import { Pool } from 'pg'
+import type { LoggedMessage } from '../../simulators/acquirer/desk.ts'
 import type { Effect, Match } from '../../simulators/acquirer/faults.ts'
 import { metricsOf } from './metrics.ts'
 import type { World } from './world.ts'
@@ -12,6 +13,8 @@ export interface FaultDesk {
   entries(orderId?: string): Promise<LedgerEntry[]>
   /** Messages the acquirer got since its start, by type; how many of them it had seen before, and how many had been reversed before they came. */
   messages(): Promise<{ byType: Record<string, number>; repeats: number; duplicates: number; forestalled: number }>
+  /** How often a capture, return or payment of this order came again under the names of one that had come before. */
+  repeats(orderId: string): Promise<number>
   /** How many answers to authorisations the acquirer has written. */
   answers(): Promise<number>
   /**
@@ -75,6 +78,12 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
         duplicates: Number(duplicates),
         forestalled: Number(forestalled),
       }
+    },
+    async repeats(orderId) {
+      const { messages } = (await ask(`/messages?limit=1000&order_id=${orderId}`)) as { messages: LoggedMessage[] }
+      const came = messages.filter(({ direction, type }) => direction === 'in' && type.startsWith('12')).toReversed()
+      const names = came.map(({ fields }) => `${fields['11']} ${fields['12']}`)
+      return came.filter(({ type }, at) => type.endsWith('1') && names.indexOf(names[at]!) < at).length
     },
     async answers() {
       const { messages } = (await ask('/messages?limit=1000')) as { messages: { direction: string; type: string }[] }

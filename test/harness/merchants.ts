@@ -70,8 +70,8 @@ const resettleGates = statement<object>(
      and (g.enabled, g.settings) is distinct from ((b.gate ->> 'enabled')::boolean, b.gate -> 'settings') returning gate_id`,
 )
 const forgetSums = statement<object>(`delete from wrong_sum`)
-/** Cards, tokens and invoices belong to a consumer. */
-const emptyServer = statement<object>(`truncate merchant_server.consumers cascade`)
+/** Cards, tokens and invoices belong to a consumer; calls to nobody. */
+const emptyServer = statement<object>(`truncate merchant_server.consumers, merchant_server.calls cascade`)
 
 /** Writes merchants into the configuration of the sandbox in this directory. */
 export async function openMerchants(pool: Pool, directory: string) {
@@ -87,9 +87,9 @@ export async function openMerchants(pool: Pool, directory: string) {
     return drawn as Pick<Endpoints, Name>
   }
 
-  async function addMerchant(runner: Runner, { login, controlKey }: Account): Promise<bigint> {
+  async function addMerchant(runner: Runner, name: string, { login, controlKey }: Account): Promise<bigint> {
     const merchantId = await merchantIds.take()
-    const merchant = { merchantId, login, name: `The shop ${login}`, controlKey: secret(controlKey) }
+    const merchant = { merchantId, login, name, controlKey: secret(controlKey) }
     await insertMerchant(runner, merchant, keys, systemRandom, systemClock.now())
     return merchantId
   }
@@ -113,7 +113,7 @@ export async function openMerchants(pool: Pool, directory: string) {
 
   async function addOther(runner: Runner, account: Account): Promise<Own['other']> {
     const { plain } = await draw(['plain'])
-    await addEndpoints(runner, await addMerchant(runner, account), { plain })
+    await addEndpoints(runner, await addMerchant(runner, 'Other Shop', account), { plain })
     return { ...account, endpoint: plain }
   }
 
@@ -145,7 +145,7 @@ export async function openMerchants(pool: Pool, directory: string) {
       const pem = pemOf(createPublicKey(readFileSync(join(directory, 'keys', 'oauth-private.pem'), 'utf8')))
       const other = await transaction(pool, async (runner) => {
         const now = systemClock.now()
-        const merchantId = await addMerchant(runner, merchant)
+        const merchantId = await addMerchant(runner, 'Sandbox Shop', merchant)
         await addEndpoints(runner, merchantId, endpoints, serverUrl)
         for (const [group, members] of Object.entries(groupMembers)) {
           const groupId = BigInt(groups[group as keyof Own['groups']])

@@ -7,7 +7,6 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from './cli-run.ts'
 import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
-import { testCard } from './three-d-secure-browser.ts'
 
 /** Who is not asked by 3-D Secure names a sum that was held on the card; it is given back, whatever comes of it. */
 
@@ -199,23 +198,6 @@ describe('nine wrong answers for a card within a day', () => {
     await database.query(`update wrong_sum set wrong_at = array(select at - interval '1 day' from unnest(wrong_at) t (at))`)
     await sums.asked(here())
   })
-})
-
-test('where 3-D Secure runs it asks, and the sum is for cards that it does not know', async () => {
-  const { secure } = world.endpoints
-  await cliOf(() => world).tell(['endpoint', 'set', String(secure), '--random-sum', 'on'])
-  const unknown = async () => {
-    const one = app.begin('sale', { endpoint: secure, number: '6759649826438453' })
-    return { one, seen: await app.ended(one) }
-  }
-  const isSum = ({ seen }: { seen: Json }) => String(seen.redirectUrl).includes('/random-sum/')
-  const { one } = await until(unknown, isSum)
-  const { page_token: pageToken, sum_minor: minor } = await sums.rowOf(one)
-  await sums.answer(`${world.baseUrl}/random-sum/${String(pageToken)}`, (Number(minor) / 100).toFixed(2), 1)
-  const end = await app.ended(one)
-  assert.deepEqual(outcomeOf(end), ['APPROVED', undefined, 'AUTHENTICATED'])
-  const known = await app.ended(app.begin('sale', { endpoint: secure, number: testCard('4', 2, 0) }))
-  assert.match(String(known.redirectUrl), /\/3ds\//)
 })
 
 test('a hold that is declined declines the transaction', async () => {

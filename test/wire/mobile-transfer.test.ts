@@ -161,31 +161,6 @@ describe('with a fee that the consumer chooses', () => {
     assert.equal((await app.complete(one, token, 'express')).status, 200, 'the same again is answered alike')
     await refusedComplete(one, token, 'economy', /another fee was chosen/)
   })
-  test('the fee is that of the list, even when the gate has another by then', async () => {
-    const one = withFee()
-    const { token } = await listed(one)
-    const change = (bp: number) =>
-      database.query(
-        `update gate set settings = settings || jsonb_build_object('commissionBasisPoints', $1::int) where name = 'economy'`,
-        [bp],
-      )
-    await change(900)
-    await database.query('update config_version set version = version + 1')
-    const other = withFee()
-    await costs(140)
-    await app.complete(one, token, 'economy')
-    assert.deepEqual(sums(await app.ended(one, token)), ['APPROVED', undefined, 1_000, 60, 'USD'])
-    assert.equal(((await listed(other)).seen.transferFeeList as Json[])[0]!['commissionCentis'], 140)
-    await change(100)
-    await database.query('update config_version set version = version + 1')
-    await costs(60)
-  })
-  /** The gateway has read what a gate costs now. */
-  const costs = (centis: number) =>
-    until(
-      () => listed(withFee()),
-      ({ seen }) => (seen.transferFeeList as Json[])[0]!['commissionCentis'] === centis,
-    )
   async function refusedComplete(one: Begun, token: string, assignedId: string, says: RegExp) {
     const { status, body } = await app.complete(one, token, assignedId)
     const error = body.error as Json

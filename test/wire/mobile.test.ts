@@ -6,7 +6,6 @@ import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type Json } from './mobile-app.ts'
 import { hmac, type MerchantServer } from './mobile-peer.ts'
-import { testCard } from './three-d-secure-browser.ts'
 
 /** The mobile API as an app meets it, with a merchant's server that answers as the text says, and some that lie. */
 
@@ -69,11 +68,6 @@ test('a sale is approved, charged once, told with its dates, and its card pays a
   )
   merchant.cards.set('foreign', '1000000000000000004')
   assert.equal((await app.ended(app.begin('sale', { reference: { clientCardId: 'foreign' } }))).errorCode, 4004)
-})
-
-test('what the acquirer declines is DECLINED with its code', async () => {
-  const seen = await app.ended(app.begin('sale', { securityCode: '116' }))
-  assert.deepEqual([seen.state, seen.errorCode, seen.errorMessage], ['DECLINED', 116, 'Not sufficient funds'])
 })
 
 test('the same request again has the same answer; with other content invoice and nonce are refused', async () => {
@@ -189,29 +183,6 @@ test('what is declined before anybody was charged is an order too, and called ba
     merchant.lie = undefined
     await receiver.close()
   }
-})
-
-test('a card with 3-D Secure sends the consumer to a short address; the next status is final', async () => {
-  const one = app.begin('sale', { endpoint: world.endpoints.secure, number: testCard('4', 2, 0) })
-  const token = await app.accepted(one)
-  const { redirectUrl, state } = (await app.ended(one, token)) as { redirectUrl: string; state: string }
-  assert.equal(state, 'REDIRECT_REQUEST')
-  assert.ok(redirectUrl.length <= 128)
-  assert.equal((await fetch(redirectUrl)).status, 200)
-})
-
-test('killed while it waits for the merchant: it is asked again, and the sale is made once', async () => {
-  const one = app.begin('sale')
-  merchant.lie = (path) => (path.endsWith(`${one.invoiceId}/check`) ? { hang: true } : {})
-  const token = await app.accepted(one)
-  await until(() => callsAbout(one.invoiceId).length, (n) => n === 1) // oxfmt-ignore
-  await world.crash(async () => {
-    merchant.lie = undefined
-    await Promise.resolve()
-  })
-  const seen = await app.ended(one, token)
-  assert.equal(seen.state, 'APPROVED')
-  assert.equal((await ledger(world, seen.orderId as string)).length, 1)
 })
 
 test('no secret is left: no CVV2 of an invoice that is over, no card number or access token in clear', async () => {

@@ -139,7 +139,7 @@ test('1.0.2, server to server: the form has a TermUrl of the shop, and XML is to
   inThisOrder(story, [...payer, 'shopper > merchant: PARes', 'merchant > gateway: upload-pares-result', ...money, 'gateway > merchant: callback']) // oxfmt-ignore
   assert.equal(arrows(story).filter((one) => one.endsWith('upload-pares-result')).length, 1)
   const upload = story.messages.find(({ name }) => name === 'upload-pares-result')
-  assert.equal(upload?.string_to_sign, `sandbox${story.client_orderid}${story.order_id}‹control key›`)
+  assert.equal(upload?.string_to_sign, `${world.merchant.login}${story.client_orderid}${story.order_id}‹control key›`)
   assert.deepEqual([upload?.control, upload?.control_holds], [upload?.fields.control, true])
   assert.deepEqual([upload?.fields.paRes, upload?.fields.md].map((value) => (value ?? '').length > 20), [true, true]) // oxfmt-ignore
   assert.deepEqual(valuesOf(story, enrolment[0]!, 'pan', 'Merchant/merID'), [undefined, '400000******9003', 'TOLLGATESANDBOX'])
