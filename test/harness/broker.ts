@@ -31,6 +31,7 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
   /** Files that wait for a world that is being reset. */
   const waiting: ((place: Place | undefined) => void)[] = []
   let resetting = 0
+  let closed = false
 
   async function take(): Promise<Place> {
     const place =
@@ -42,6 +43,8 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
   }
 
   async function giveBack(place: Place, server: Program | undefined): Promise<void> {
+    // The run is over, and all worlds are being stopped.
+    if (closed) return
     resetting++
     try {
       await server?.stop()
@@ -50,9 +53,10 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
       if (next) next(place)
       else free.push(place)
     } catch (thrown) {
+      waiting.shift()?.(undefined)
+      if (closed) return
       console.error(`A shared world is thrown away: ${reasonOf(thrown)}`)
       places.delete(place)
-      waiting.shift()?.(undefined)
       await place.stop()
     } finally {
       resetting--
@@ -87,6 +91,7 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
   await once(listener, 'listening')
   return {
     async close() {
+      closed = true
       listener.close()
       await Promise.all(Array.from(places, (place) => place.stop()))
     },

@@ -38,6 +38,8 @@ process.stdout.write(`${JSON.stringify({ env: all })}\n`)
 await ended
 await broker.close()
 await server.close()
+// A world that was just being started ends with this process.
+process.exit()
 
 /** The name of a database with all tables, to which nobody is connected. */
 async function migratedDatabase(): Promise<string> {

@@ -73,6 +73,8 @@ function onlyOwn(): never {
 async function startOwn(options: WorldOptions): Promise<World> {
   const database = options.embedded ? undefined : await testDatabase(process.env.TOLLGATE_TEST_TEMPLATE)
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-world-'))
+  const remove = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+  process.once('exit', remove)
   // Run by root, the embedded server is another user's and has to pass here.
   chmodSync(directory, 0o711)
   // They take a second to make. A world of its own database makes its own, as a first start does.
@@ -108,7 +110,8 @@ async function startOwn(options: WorldOptions): Promise<World> {
     async stop() {
       await world.halt()
       await database?.close()
-      rmSync(directory, { recursive: true, force: true })
+      remove()
+      process.off('exit', remove)
     },
   }
   await known(world).catch(giveUp)
@@ -163,7 +166,9 @@ async function run(env: Record<string, string>, directory: string) {
   rmSync(join(directory, 'sandbox.json'), { force: true })
   const child = spawn(process.execPath, [main, 'sandbox'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   // What a test file throws while it opens its world ends the process without another word.
-  process.once('exit', () => child.kill('SIGKILL'))
+  const end = () => child.kill('SIGKILL')
+  process.prependOnceListener('exit', end)
+  child.once('exit', () => process.off('exit', end))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const file = join(directory, 'sandbox.json')
