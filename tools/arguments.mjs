@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util'
 
-/** The options of a tool. Asked for help it prints that and ends with 0; what it does not know ends it with 2. */
+/**
+ * The options of a tool. Asked for help it prints that and ends with 0; what it does not know ends
+ * it with 2.
+ */
 export function readArguments(help, options = {}, positionals = false) {
   try {
     const known = { ...options, help: { type: 'boolean', short: 'h', default: false } }

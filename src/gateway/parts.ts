@@ -53,8 +53,8 @@ export interface RegistryStores {
   current: () => Registry
   keys: KeyRing
   /**
-   * Ids that no two gateways of the installation give out: of orders, of attempts (STAN and RRN of a
-   * shared line) and of processes.
+   * Ids that no two gateways of the installation give out: of orders, of attempts (STAN and RRN of
+   * a shared line) and of processes.
    */
   ids: (name: IdName, block?: number) => Ids
   /** What the BIN table says of a card number. */

@@ -5,8 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { World } from '../harness/world.ts'
 
 /**
- * A merchant's client, written from the text of the specification alone. It shares no line with the gateway: were encoding, reading or
- * checksums borrowed from there, a mistake would cancel itself out.
+ * A merchant's client, written from the text of the specification alone. It shares no line with the
+ * gateway: were encoding, reading or checksums borrowed from there, a mistake would cancel itself
+ * out.
  */
 
 export type Fields = Record<string, string>
@@ -33,11 +34,15 @@ export interface Order {
   serial: string
 }
 
-// ---- bytes -----------------------------------------------------------------------------------------------------------------------
+// ---- bytes
+// -----------------------------------------------------------------------------------------------------------------------
 
 const plainBytes = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789*-._'))
 
-/** Form encoding of one name or value: UTF-8, `+` for a space, %XX for all that is not a letter, a digit or one of `*-._`. */
+/**
+ * Form encoding of one name or value: UTF-8, `+` for a space, %XX for all that is not a letter, a
+ * digit or one of `*-._`.
+ */
 export function encode(text: string): string {
   let out = ''
   for (const byte of Buffer.from(text, 'utf8')) {
@@ -58,7 +63,10 @@ export function encodePairs(pairs: readonly (readonly [string, string])[]): stri
 
 export const formType = 'application/x-www-form-urlencoded'
 
-/** One HTTP request on a connection of its own, so that no kept-alive socket of another case matters. A header set to undefined is not sent. */
+/**
+ * One HTTP request on a connection of its own, so that no kept-alive socket of another case
+ * matters. A header set to undefined is not sent.
+ */
 export function send(method: string, url: string, body: string | Buffer = '', headers: Changes = {}): Promise<Answer> {
   const bytes = Buffer.from(body)
   const all: Changes =
@@ -81,8 +89,9 @@ export function send(method: string, url: string, body: string | Buffer = '', he
 }
 
 /**
- * Reads a reply and insists on the wire format: HTTP 200, the content type to the letter, pairs joined by `&` and nothing else between
- * them, form encoding (a space is `+`), each name once, no pair without a value, a serial-number always.
+ * Reads a reply and insists on the wire format: HTTP 200, the content type to the letter, pairs
+ * joined by `&` and nothing else between them, form encoding (a space is `+`), each name once, no
+ * pair without a value, a serial-number always.
  */
 export function readReply(answer: Answer): Fields {
   const { httpStatus, contentType, body } = answer
@@ -102,11 +111,15 @@ export function readReply(answer: Answer): Fields {
 
 export const serialShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-// ---- checksums ---------------------------------------------------------------------------------------------------------------------
+// ---- checksums
+// ---------------------------------------------------------------------------------------------------------------------
 
 export const sha1 = (...parts: string[]): string => createHash('sha1').update(parts.join(''), 'utf8').digest('hex')
 
-/** Amount in the highest unit -> minor units, by moving the point in the text; zeros beyond the exponent fall away. */
+/**
+ * Amount in the highest unit -> minor units, by moving the point in the text; zeros beyond the
+ * exponent fall away.
+ */
 export function minorUnits(amount: string, exponent: number): string {
   const [units = '', fraction = ''] = amount.split('.')
   const digits = units + fraction.slice(0, exponent).padEnd(exponent, '0')
@@ -124,7 +137,8 @@ export const statusControl = (login: string, clientOrderId: string, orderId: str
 export const callbackControl = (outcome: string, orderId: string, clientOrderId: string, key: string): string =>
   sha1(outcome, orderId, clientOrderId, key)
 
-// ---- operations --------------------------------------------------------------------------------------------------------------------
+// ---- operations
+// --------------------------------------------------------------------------------------------------------------------
 
 export const newOrderId = (): string => `c-${randomUUID()}`
 export const nextYear = new Date().getUTCFullYear() + 1
@@ -179,7 +193,10 @@ export async function order(world: World, changes: Changes = {}, way: Way = {}):
   return accepted(await sale(world, changes, way))
 }
 
-/** Insists that the reply accepts the request, with the fields that the specification names and no word of an error. */
+/**
+ * Insists that the reply accepts the request, with the fields that the specification names and no
+ * word of an error.
+ */
 export function accepted(reply: Fields): Order {
   assert.equal(reply.type, 'async-response', JSON.stringify(reply))
   assert.match(reply['gateway-order-id'] ?? '', /^[1-9][0-9]*$/)
@@ -224,7 +241,10 @@ export function statusOf(world: World, { orderid, client_orderid }: Order, way: 
   return status(world, { client_orderid, orderid }, way)
 }
 
-/** Tries again and again, without haste, until the condition holds or the time is over; answers what it saw last. */
+/**
+ * Tries again and again, without haste, until the condition holds or the time is over; answers what
+ * it saw last.
+ */
 export async function until<T>(look: () => T | Promise<T>, good: (seen: T) => boolean, withinMs = 60_000): Promise<T> {
   const end = performance.now() + withinMs
   for (;;) {
@@ -245,7 +265,10 @@ export async function settled(world: World, made: Order, way: Way = {}): Promise
   return reply
 }
 
-/** How long the acquirer lets reversals wait of what it never answered (CVV2 217): such an order ends only then. */
+/**
+ * How long the acquirer lets reversals wait of what it never answered (CVV2 217): such an order
+ * ends only then.
+ */
 export async function reversalsAfter(world: World, ms: number): Promise<void> {
   const wish = JSON.stringify({ slow_reversal_ms: ms })
   const answer = await send('POST', `${world.acquirerAdminUrl}/line`, wish, { 'content-type': 'application/json' })

@@ -24,7 +24,10 @@ interface Place {
 
 const upWithinMs = 20_000
 
-/** Leases worlds to the files of a run that connect at this path: as many as there are files at once, each started at the first need. */
+/**
+ * Leases worlds to the files of a run that connect at this path: as many as there are files at
+ * once, each started at the first need.
+ */
 export async function openBroker(path: string): Promise<{ close(): Promise<void> }> {
   const free: Place[] = []
   const places = new Set<Place>()

@@ -6,14 +6,23 @@ import type { World } from './world.ts'
 
 /** What a test of faults does to a world, and how it reads both books. */
 export interface FaultDesk {
-  /** Scripts what the acquirer does to messages that match; what is answered makes it forget the script. */
+  /**
+   * Scripts what the acquirer does to messages that match; what is answered makes it forget the
+   * script.
+   */
   script(match: Partial<Match>, effect: Effect): Promise<() => Promise<void>>
   line(wish: { refuse?: boolean; close_now?: boolean; latency_ms?: number; slow_reversal_ms?: number }): Promise<void>
   /** The acquirer's entries, of one order or all. */
   entries(orderId?: string): Promise<LedgerEntry[]>
-  /** Messages the acquirer got since its start, by type; how many of them it had seen before, and how many had been reversed before they came. */
+  /**
+   * Messages the acquirer got since its start, by type; how many of them it had seen before, and
+   * how many had been reversed before they came.
+   */
   messages(): Promise<{ byType: Record<string, number>; repeats: number; duplicates: number; forestalled: number }>
-  /** How often a capture, return or payment of this order came again under the names of one that had come before. */
+  /**
+   * How often a capture, return or payment of this order came again under the names of one that had
+   * come before.
+   */
   repeats(orderId: string): Promise<number>
   /** How many answers to authorisations the acquirer has written. */
   answers(): Promise<number>
@@ -26,7 +35,8 @@ export interface FaultDesk {
   /** The attempts of an order as text, oldest first: transaction, kind, outcome and action code. */
   attempts(orderId: string): Promise<string[]>
   /**
-   * Compares the books both ways, by order and amount: what stands at the acquirer must be exactly the approved orders here, each once, and of a transfer debit and credit. `open` counts orders
+   * Compares the books both ways, by order and amount: what stands at the acquirer must be exactly
+   * the approved orders here, each once, and of a transfer debit and credit. `open` counts orders
    * that have not ended.
    */
   books(): Promise<{ open: number; differences: string[] }>

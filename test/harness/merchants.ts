@@ -17,7 +17,10 @@ interface Row {
   settings: Partial<EndpointSettings>
 }
 
-/** The endpoints of a test's merchant. The first six are as the sandbox makes them, which has no others. */
+/**
+ * The endpoints of a test's merchant. The first six are as the sandbox makes them, which has no
+ * others.
+ */
 // oxfmt-ignore
 const settingsOf = {
   plain:             { currency: 'USD', settings: {} },
@@ -123,7 +126,10 @@ export async function openMerchants(pool: Pool, directory: string) {
   }
 
   return {
-    /** What tests need beside the sandbox's own merchant: the endpoints that it lacks, and a second merchant. */
+    /**
+     * What tests need beside the sandbox's own merchant: the endpoints that it lacks, and a second
+     * merchant.
+     */
     async beside(): Promise<{ endpoints: Pick<Endpoints, (typeof beyondSandbox)[number]>; other: Own['other'] }> {
       const [sandbox] = await pool.run(sandboxRow, [])
       const endpoints = await draw(beyondSandbox)
@@ -135,7 +141,10 @@ export async function openMerchants(pool: Pool, directory: string) {
       })
       return { endpoints, other }
     },
-    /** Two merchants whom nobody has used. `serve` starts the first one's server and returns its URL. */
+    /**
+     * Two merchants whom nobody has used. `serve` starts the first one's server and returns its
+     * URL.
+     */
     async strangers(serve: (own: Omit<Own, 'other'>) => Promise<string>): Promise<Own> {
       const endpoints = await draw(Object.keys(settingsOf) as (keyof Endpoints)[])
       const groups = { multi: Number(await ids.take()), multi_secure: Number(await ids.take()) }

@@ -8,7 +8,10 @@ after(async () => {
   for (const one of open.splice(0).toReversed()) await close(one)
 })
 
-/** What a file opens for all its tests. It is closed after the last one, before what was opened earlier. */
+/**
+ * What a file opens for all its tests. It is closed after the last one, before what was opened
+ * earlier.
+ */
 export function closing<One extends Closable>(one: One): One {
   open.push(one)
   return one

@@ -1,7 +1,7 @@
-// What the files of a test run share: one PostgreSQL, the keys and certificates of a sandbox, a migrated
-// database to copy, and worlds to lease. All of it is in the directory that it is given. Prints {"env"},
-// the environment that leads tests to it, and stops and removes everything when its standard input
-// ends, that is, when the run closes it or dies.
+// What the files of a test run share: one PostgreSQL, the keys and certificates of a sandbox, a
+// migrated database to copy, and worlds to lease. All of it is in the directory that it is given.
+// Prints {"env"}, the environment that leads tests to it, and stops and removes everything when its
+// standard input ends, that is, when the run closes it or dies.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
@@ -15,7 +15,8 @@ import { openBroker } from './broker.ts'
 import { startTestServer, testDatabase } from './postgres.ts'
 
 const ended = once(process.stdin.resume(), 'close')
-// Ctrl-C reaches everybody in the terminal. The server has to outlast the tests that are just then closing their databases.
+// Ctrl-C reaches everybody in the terminal. The server has to outlast the tests that are just then
+// closing their databases.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 
 const directory = process.argv[2]

@@ -13,8 +13,8 @@ import { testDatabase } from './postgres.ts'
 
 /**
  * A whole sandbox, and in it merchants of the test's own. Endpoints: plain: USD, euro: EUR, both
- * without 3-D Secure; secure: USD with it. `disabled` is switched off, `strict` wants a phone number,
- * `hundredths` signs yen times a hundred.
+ * without 3-D Secure; secure: USD with it. `disabled` is switched off, `strict` wants a phone
+ * number, `hundredths` signs yen times a hundred.
  */
 export interface World extends Own {
   /** With `/gateway`. */
@@ -32,7 +32,10 @@ export interface World extends Own {
   pid: number
   /** Everything the sandbox printed. */
   output(): string
-  /** Kills the gateway with SIGKILL and starts the sandbox again on the same port and data; `meanwhile` is done while it is dead. */
+  /**
+   * Kills the gateway with SIGKILL and starts the sandbox again on the same port and data;
+   * `meanwhile` is done while it is dead.
+   */
   crash(meanwhile?: () => Promise<void>): Promise<void>
   /** Stops the sandbox as Ctrl-C does; its database and directory stay until `stop`. */
   halt(): Promise<void>
@@ -57,8 +60,8 @@ export interface WorldOptions {
 }
 
 /**
- * A world that other files of the run had before, with merchants of this file's own; with options, or
- * when one file is run by hand, a sandbox that nobody else sees.
+ * A world that other files of the run had before, with merchants of this file's own; with options,
+ * or when one file is run by hand, a sandbox that nobody else sees.
  */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const broker = process.env.TOLLGATE_TEST_WORLDS
@@ -117,7 +120,10 @@ async function startOwn(options: WorldOptions): Promise<World> {
   await known(world).catch(giveUp)
   return world
 
-  /** Left running, the sandbox would keep this process from its end, and with it what went wrong untold. */
+  /**
+   * Left running, the sandbox would keep this process from its end, and with it what went wrong
+   * untold.
+   */
   function giveUp(error: unknown): never {
     running.child.kill('SIGKILL')
     throw error
@@ -201,7 +207,10 @@ const unloaded = statement<{ n: bigint }>(`select count(*) as n from directory_s
 /** The gateway looks each second whether card ranges have come. */
 const noticedWithinMs = 3_000
 
-/** On a slow machine a gateway may serve before it has the card ranges, and 3-D Secure would know no card. */
+/**
+ * On a slow machine a gateway may serve before it has the card ranges, and 3-D Secure would know no
+ * card.
+ */
 async function rangesLoaded(pool: Pool): Promise<void> {
   const missing = async () => (await pool.run(unloaded, []))[0]!.n > 0n
   if (!(await missing())) return

@@ -6,7 +6,10 @@ import { test } from 'node:test'
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
 
-/** Compiling would overwrite what other tests are running, so of scripts that compile first the compiled program is started. */
+/**
+ * Compiling would overwrite what other tests are running, so of scripts that compile first the
+ * compiled program is started.
+ */
 const compiled: Record<string, string> = {
   start: 'node dist/src/cli/main.js sandbox',
   bench: 'node dist/bench/main.js',

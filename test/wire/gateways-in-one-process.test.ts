@@ -39,7 +39,7 @@ let gates: Connectors
 let world: World
 
 before(async () => {
-  const sandbox = await startWorld()
+  const sandbox = await startWorld({ own: true })
   closes.push(() => sandbox.stop())
   const pool = openPool({ url: sandbox.databaseUrl, connections: 4, use: 'oltp', log })
   closes.push(() => pool.close())

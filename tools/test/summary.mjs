@@ -17,7 +17,9 @@ export function printSlowest(files) {
   for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(8)}  ${name}`)
 }
 
-/** The processor time is that of this process and of every one that it or its children waited for. */
+/**
+ * The processor time is that of this process and of every one that it or its children waited for.
+ */
 export function printTimes() {
   const file = '/proc/self/stat'
   if (!existsSync(file)) return
@@ -27,7 +29,9 @@ export function printTimes() {
   console.log(`\n${used.toFixed(0)} s of processor time in ${(performance.now() / 1_000).toFixed(0)} s`)
 }
 
-/** Thousands of lines further up is all that each said; here is which, how often, and how it began. */
+/**
+ * Thousands of lines further up is all that each said; here is which, how often, and how it began.
+ */
 export function printFailures(rows, repeat) {
   for (const { group, failures } of rows) {
     const times = new Map()
