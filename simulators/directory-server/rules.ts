@@ -1,4 +1,4 @@
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import { currencyOfNumeric } from '../../src/base/money.ts'
 import { unusable, type Message, type Unusable, textOf } from '../three-d-secure/codec.ts'
 import { mayCall } from '../three-d-secure/peers.ts'

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync'
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 
 /** Who issues the numbers that begin so: prefixes of eleven digits, the shorter ones filled up. */
 export interface BinRange {

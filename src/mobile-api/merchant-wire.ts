@@ -1,6 +1,6 @@
 /** What the service says to a merchant's server and what its answers mean, purely. */
 import { parseObject } from '../base/json.ts'
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import { sameText } from '../base/digest.ts'
 import { bodyLimits } from './body.ts'
 import type { Secret } from '../base/secret.ts'

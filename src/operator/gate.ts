@@ -1,5 +1,5 @@
 /** What an operator may set of a gate, the values that fit, and what a gate shows. */
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import type { GateRow } from '../merchant/merchant.ts'
 import { onOff, type Fact } from './facts.ts'
 import { isoTime, spanText } from './moments.ts'

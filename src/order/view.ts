@@ -1,4 +1,4 @@
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import type { StatusReply } from '../spec/gateway/status.ts'
 import { finalStatuses, kindWords, type Status } from '../spec/words.ts'
 import { head, statusOfState, type Order, type Transaction } from './order.ts'

@@ -2,7 +2,7 @@
  * The kinds of fields the gateway API has. Each says what fits; lengths count Unicode code points.
  */
 import ipaddr from 'ipaddr.js'
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
 import { checkDigitHolds } from '../base/luhn.ts'
 import { secret, type Secret } from '../base/secret.ts'

@@ -4,7 +4,6 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { systemRandom, uuid } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
-import { openOutgoing } from '../../http/outgoing.ts'
 import { loadRegistry } from '../../merchant/store.ts'
 import { servesMobile } from '../../operator/control-key.ts'
 import { counted } from '../../operator/moments.ts'
@@ -63,6 +62,8 @@ async function check(base: string, options: Options): Promise<void> {
   const { key, knowsEndpoint } = options.file === undefined ? await ofInstallation(options.login) : inFile(options.file)
   if (!servesMobile(key))
     throw new Failure('The control key is not 32 hexadecimal digits, dashes not counted: the mobile API takes no other.')
+  // It takes a tenth of a second to load, which the other commands are spared.
+  const { openOutgoing } = await import('../../http/outgoing.ts')
   const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock: systemClock })
   const { currency, accessToken, device, endpoint } = options
   let findings: Finding[]

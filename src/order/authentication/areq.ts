@@ -1,7 +1,7 @@
 /** The authentication request (AReq) of a payment, browser channel. Source: EMV 3-D Secure 2.1.0 and 2.2.0, table A.1. */
 import { currencyOf } from '../../base/money.ts'
 import type { Secret } from '../../base/secret.ts'
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import type { Gate } from '../../merchant/merchant.ts'
 import { emvVersion, type AnyVersion, type Authentication, type BrowserData } from '../../three-d-secure/authentication.ts'
 import { canCarry, type Message } from '../../three-d-secure/codec.ts'

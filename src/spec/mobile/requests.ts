@@ -1,4 +1,4 @@
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import { checkDigitHolds } from '../../base/luhn.ts'
 import { currencyOf } from '../../base/money.ts'
 import { degrees, integer, listOf, matching, text, zeroOr, type JsonKind, type JsonTable } from './field.ts'
