@@ -19,7 +19,8 @@ const compiled: Record<string, string> = {
 const foreign = new Set(['oxlint', 'oxfmt'])
 
 for (const [name, script] of Object.entries(scripts)) {
-  const [program = '', ...args] = (compiled[name] ?? script).split(' ')
+  // Options go to the last command of a script.
+  const [program = '', ...args] = (compiled[name] ?? script).split(' && ').at(-1)!.split(' ')
   const command = program === 'node' ? process.execPath : `node_modules/.bin/${program}`
   const run = (option: string) => spawnSync(command, [...args, option], { encoding: 'utf8', timeout: 60_000 })
 
