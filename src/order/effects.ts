@@ -1,0 +1,150 @@
+/** What each event does to its transaction, besides the move of the machine: one row an event. */
+import type { ProcessorData } from '../acquirer/connector.ts'
+import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
+import type { Verdict } from '../three-d-secure/interpret.ts'
+import type { Event, EventName } from './event.ts'
+import { neverSent } from './obligations.ts'
+import type { Attempt, Transaction } from './order.ts'
+
+export interface Effect<E> {
+  /** How it ends the attempt that it names; the attempt stays open without it. */
+  ends?: (event: E) => Pick<Attempt, 'outcome' | 'actionCode' | 'why'>
+  /** What it adds to the result of the transaction. */
+  result?: (event: E, now: number) => Transaction['result']
+  /** What the transaction knows of its authentication then; what it knew before, without it. */
+  authentication?: (event: E, before: Authentication | undefined) => Authentication | undefined
+  /** How often the step was tried then; never yet, without it. */
+  tries?: (before: number) => number
+  /** What the life story of the order says of it. */
+  facts?: (event: E) => object
+}
+
+type Named<Name extends EventName> = Extract<Event, { is: Name }>
+
+/** ISO 8583 action codes that the gateway gives on its own; docs/errors.md. */
+const expiredCard = { errorCode: '101', errorMessage: 'Expired card' }
+const answerLost = { errorCode: '911', errorMessage: 'Card issuer timed out' }
+
+/** The acquirer's own date counts, where its message has one. */
+const processed = ({ processedAt, ...processor }: ProcessorData, now: number) => ({ processor, processedAt: processedAt ?? now })
+
+const verifiedAs = (verified: VerifiedStatus, eci: string | undefined) => (eci === undefined ? { verified } : { verified, eci })
+const verdictOf = ({ verified, errorCode, errorMessage }: Verdict) => ({ verified, errorCode, errorMessage })
+
+/** What an operator asks about an authentication; never its proof. */
+const learnedFacts = (l: Partial<Authentication>) => ({
+  status: l.status,
+  reason: l.statusReason,
+  cancel: l.challengeCancel,
+  eci: l.eci,
+  acs_trans_id: l.acsTransId,
+  ds_trans_id: l.dsTransId,
+})
+
+const begins = {
+  authentication: ({ authentication }: { authentication: Authentication }) => authentication,
+  facts: ({ authentication: { version, threeDSServerTransId } }: { authentication: Authentication }) => ({
+    version,
+    three_ds_server_trans_id: threeDSServerTransId,
+  }),
+}
+const learns = {
+  authentication: ({ learned }: { learned: Partial<Authentication> }, before: Authentication | undefined) =>
+    before && { ...before, ...learned },
+}
+const answered = {
+  result: ({ data, gate, receiptId }: Named<'approved' | 'debited'>, now: number) => ({
+    ...processed(data, now),
+    ...gate,
+    receiptId,
+  }),
+  facts: ({ actionCode }: { actionCode: string }) => ({ action_code: actionCode }),
+}
+const refused = {
+  result: ({ code, message }: { code: string; message: string }) => ({ errorCode: code, errorMessage: message }),
+  facts: ({ code }: { code: string }) => ({ error_code: code }),
+}
+const why = { facts: (event: { why: string }) => ({ why: event.why }) }
+const endedAs =
+  (outcome: 'approved' | 'declined') =>
+  ({ actionCode }: { actionCode: string }) => ({ outcome, actionCode })
+const onceMore = (before: number) => before + 1
+
+const effects: { [Name in EventName]: Effect<Named<Name>> } = {
+  accepted: {},
+  requested: {},
+  'screened clean': {},
+  filtered: { ...refused, facts: ({ score, rules }) => ({ score, rules }) },
+  refused: refused,
+  'card expired': { result: () => expiredCard },
+  'authentication begun': begins,
+  'enrolment unknown': begins,
+  'payer authentication required': { ...learns, facts: ({ learned }) => learnedFacts(learned) },
+  'authentication waived': { result: ({ verified, eci }) => verifiedAs(verified, eci) },
+  'method begun': learns,
+  'method uploaded': { ...learns, facts: ({ learned }) => ({ comp_ind: learned.compInd }) },
+  'challenge required': { ...learns, facts: ({ learned }) => learnedFacts(learned) },
+  'challenge returned': learns,
+  authenticated: {
+    ...learns,
+    result: ({ verified, eci }) => verifiedAs(verified, eci),
+    facts: ({ learned }) => learnedFacts(learned),
+  },
+  'not authenticated': {
+    ...learns,
+    result: ({ verdict, eci }) => ({ ...verdictOf(verdict), ...(eci === undefined ? {} : { eci }) }),
+    facts: ({ learned, verdict }) => ({ ...learnedFacts(learned), error_code: verdict.errorCode }),
+  },
+  'result missing': {
+    result: ({ verdict }) => verdictOf(verdict),
+    facts: ({ verdict }) => ({ error_code: verdict.errorCode }),
+  },
+  'authentication demanded': {
+    ends: endedAs('declined'),
+    authentication: ({ authentication }) => authentication,
+    facts: ({ actionCode, authentication }) => ({
+      action_code: actionCode,
+      three_ds_server_trans_id: authentication.threeDSServerTransId,
+    }),
+  },
+  'attempt recorded': {
+    result: ({ attempt }) => ({ gateId: String(attempt.gateId) }),
+    facts: ({ attempt: { gateId, stan, rrn } }) => ({ gate: String(gateId), stan, rrn }),
+  },
+  'no gate': { result: () => neverSent },
+  approved: { ...answered, ends: endedAs('approved') },
+  debited: { ...answered, ends: endedAs('approved') },
+  credited: {},
+  'credit refused': refused,
+  'debit returned': {},
+  declined: {
+    ...answered,
+    ends: endedAs('declined'),
+    result: ({ data, gate, actionCode, text }, now) => ({
+      ...processed(data, now),
+      ...gate,
+      errorCode: actionCode,
+      errorMessage: text,
+    }),
+  },
+  'amount declined': {
+    ends: endedAs('declined'),
+    facts: ({ actionCode, next }) => ({ action_code: actionCode, next_amount: next.text }),
+  },
+  'not sent': { ...why, ends: (event) => ({ outcome: 'not sent', why: event.why }), result: () => neverSent },
+  'answer lost': { ...why, ends: (event) => ({ outcome: 'unknown', why: event.why }) },
+  'answer awaited': { ...why, tries: onceMore },
+  'lease lost': { ends: () => ({ outcome: 'unknown', why: 'the process that sent it is gone' }) },
+  reversed: { result: () => answerLost },
+  owed: {},
+  'taken up': { tries: (before) => before },
+  'reversal unanswered': { ...why, tries: onceMore },
+  'reversal acknowledged': {
+    ends: endedAs('approved'),
+    result: (_event, now) => ({ processedAt: now }),
+    facts: answered.facts,
+  },
+}
+
+/** The row of an event. The compiler knows that each has one; it cannot follow which. */
+export const effectOf = (event: Event): Effect<Event> => effects[event.is] as Effect<Event>
