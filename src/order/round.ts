@@ -143,7 +143,7 @@ function roundOf(
     triedBefore: new Set(begun.entries.filter(({ item }) => retries.wasBegun(item))),
     noted: [...repeats, ...begun.entries.flatMap(({ item }) => (item.is === 'accept' || !item.request ? [] : [item.request]))],
     filters: new FilterRound(current, hide),
-    deciding: (hold) => ({ now, processId, registry: current, planner, number: () => numbers.pop()!, hold }),
+    deciding: (hold) => ({ now, processId, registry: current, planner, number: () => numbers.shift()!, hold }),
     repeated: [],
     again: new Set(),
     refusedAfter: [],

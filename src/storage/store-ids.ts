@@ -8,7 +8,9 @@ export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'p
  */
 export interface Ids {
   take(): Promise<bigint>
-  /** Gives back what was taken and never used. */
+  /**
+   * Gives back what was taken and never used; the lowest is taken first, so that ids keep rising.
+   */
   giveBack(ids: readonly bigint[]): void
 }
 
@@ -33,9 +35,12 @@ export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
   const returned: bigint[] = []
 
   return {
-    giveBack: (ids) => void returned.push(...ids),
+    giveBack(ids) {
+      returned.push(...ids)
+      returned.sort((a, b) => (a < b ? -1 : 1))
+    },
     async take() {
-      const spare = returned.pop()
+      const spare = returned.shift()
       if (spare !== undefined) return spare
       while (next >= end) {
         coming ??= fetch()
