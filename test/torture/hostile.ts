@@ -63,6 +63,8 @@ async function send(merchant: Merchant, book: Book, { name, path, method, body }
       bodyTimeout: 20_000,
     })
     const text = await reply.body.text()
+    // A gateway that is still starting answers everything alike.
+    if (reply.statusCode === 503 && reply.headers['retry-after'] !== undefined) return false
     // Without a database the reply is `error` with code 100, like any other then.
     const refused =
       reply.statusCode === 200

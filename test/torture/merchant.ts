@@ -101,6 +101,11 @@ export class Merchant {
         dispatcher: this.#agent,
       })
       const text = await reply.body.text()
+      // A gateway that is still starting has done nothing: the request is sent again.
+      if (reply.statusCode === 503 && reply.headers['retry-after'] !== undefined) {
+        this.lost++
+        return undefined
+      }
       this.replies++
       const pairs = [...new URLSearchParams(text)].map(([name, value]) => [name, value.trim()])
       return { ...Object.fromEntries(pairs), 'http-status': String(reply.statusCode) }
