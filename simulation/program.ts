@@ -56,13 +56,14 @@ function summary(seed: number, ended: Ended): string {
     : `${what}\nNothing broke.`
 }
 
-/** One line of JSON for each seed, for whoever started this. A planted bug is looked for until it is found. */
+/** One line of JSON for each seed, for whoever started this. A planted bug is looked for until it breaks what it should. */
 async function runMany(from: number, to: number, step: number): Promise<void> {
   for (let seed = from; seed <= to; seed += step) {
     const began = process.hrtime.bigint()
     const { broken, simulatedMs } = await runWorld({ seed, orders, ...wrap })
     const realMs = Number(process.hrtime.bigint() - began) / 1e6
-    console.log(JSON.stringify({ seed, simulatedMs: Math.round(simulatedMs), realMs: Math.round(realMs), broken }))
-    if (bug && broken) return
+    const isFound = bug !== undefined && broken !== undefined && bug.breaks.includes(broken.invariant)
+    console.log(JSON.stringify({ seed, simulatedMs: Math.round(simulatedMs), realMs: Math.round(realMs), broken, isFound }))
+    if (isFound) return
   }
 }

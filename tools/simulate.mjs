@@ -75,8 +75,8 @@ async function findPlanted() {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
       const wanted = name
       await run(['--planted', wanted, '--from', '1', '--to', '500'], (line) => {
-        const { seed, broken } = JSON.parse(line)
-        if (broken) found[wanted] = { seed, invariant: broken.invariant }
+        const { seed, broken, isFound } = JSON.parse(line)
+        if (isFound) found[wanted] = { seed, invariant: broken.invariant }
       })
       const hit = found[wanted]
       if (!hit) missed.push(wanted)
