@@ -104,6 +104,7 @@ export async function openThreeDSServer(
     },
     refuse: () => inbound.close(),
     async stop() {
+      await inbound.close()
       ranges.stop()
       await outgoing.close()
       await client.close()

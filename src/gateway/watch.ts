@@ -72,43 +72,49 @@ export type Watched = { gauges: GatewayGauges; unready: () => Promise<string[]> 
 /** Values of one gauge, each with its labels. */
 type Values = readonly (readonly [labels: Record<string, string>, value: number])[]
 
+type Read = (gateways: readonly GatewayGauges[], shared: SharedGauges) => Values
+
+/** Labels stand in the rows: at the start there may be no gate to read them from. */
 // oxfmt-ignore
-const gauges: readonly [name: string, help: string, read: (gateways: readonly GatewayGauges[], shared: SharedGauges) => Values][] = [
-  ['tollgate_batches_total', 'Batches that shared a commit',
+const gauges: readonly [name: string, help: string, labels: readonly string[], read: Read][] = [
+  ['tollgate_batches_total', 'Batches that shared a commit', ['batch'],
     (all) => [[{ batch: 'orders' }, sum(all, (g) => g.orders().batches)]]],
-  ['tollgate_batch_items_total', 'Changes of orders in those batches',
+  ['tollgate_batch_items_total', 'Changes of orders in those batches', ['batch'],
     (all) => [[{ batch: 'orders' }, sum(all, (g) => g.orders().items)]]],
-  ['tollgate_orders_in_hand', 'Orders this process has in memory',
+  ['tollgate_orders_in_hand', 'Orders this process has in memory', [],
     (all) => [[{}, sum(all, (g) => g.orders().held)]]],
-  ['tollgate_orders_waiting', 'Changes of orders waiting for a batch',
+  ['tollgate_orders_waiting', 'Changes of orders waiting for a batch', [],
     (all) => [[{}, sum(all, (g) => g.waiting())]]],
-  ['tollgate_deliveries_total', 'Tries of messages to merchants since the start',
+  ['tollgate_deliveries_total', 'Tries of messages to merchants since the start', ['result'],
     (all) => (['delivered', 'failed'] as const).map((result) => [{ result }, sum(all, (g) => g.deliveries()[result])])],
-  ['tollgate_deliveries_in_hand', 'Messages to merchants under way or queued in memory',
+  ['tollgate_deliveries_in_hand', 'Messages to merchants under way or queued in memory', [],
     (all) => [[{}, sum(all, (g) => g.deliveries().inHand)]]],
-  ['tollgate_outgoing_pools', 'Pools of connections to merchants: kept, or ending with their last call',
+  ['tollgate_outgoing_pools', 'Pools of connections to merchants: kept, or ending with their last call', ['state'],
     (_all, { pools }) => Object.entries(pools()).map(([state, n]) => [{ state }, n])],
-  ['tollgate_gate_up', '1 while the line to the acquirer is signed on',
+  ['tollgate_gate_up', '1 while the line to the acquirer is signed on', ['gate'],
     (_all, { gates }) => [...gates()].map(({ gate, up }) => [{ gate }, up ? 1 : 0])],
-  ['tollgate_gate_open', 'Requests waiting for an answer of the acquirer',
+  ['tollgate_gate_open', 'Requests waiting for an answer of the acquirer', ['gate'],
     (_all, { gates }) => [...gates()].map(({ gate, open }) => [{ gate }, open])],
-  ['tollgate_configuration_version', 'The configuration that this process follows; it rises with each change',
+  ['tollgate_configuration_version', 'The configuration that this process follows; it rises with each change', [],
     (_all, { configuration }) => [[{}, Number(configuration())]]],
-  ['tollgate_parked_total', 'Work that failed too often and was parked for an operator, since the start',
-    (all) => [[{ what: 'transaction' }, sum(all, (g) => g.parked().transactions)], [{ what: 'invoice' }, sum(all, (g) => g.parked().invoices)]]],
-  ['tollgate_read_total', 'What was read of strangers since the start',
+  ['tollgate_parked_total', 'Work that failed too often and was parked for an operator, since the start', ['what'],
+    (all) => [
+      [{ what: 'transaction' }, sum(all, (g) => g.parked().transactions)],
+      [{ what: 'invoice' }, sum(all, (g) => g.parked().invoices)],
+    ]],
+  ['tollgate_read_total', 'What was read of strangers since the start', ['unit'],
     (_all, { turns }) => units.map((unit) => [{ unit }, turns()[unit].total])],
-  ['tollgate_read_most', 'The most of it that was read in one turn of the event loop',
+  ['tollgate_read_most', 'The most of it that was read in one turn of the event loop', ['unit'],
     (_all, { turns }) => units.map((unit) => [{ unit }, turns()[unit].most])],
-  ['tollgate_read_budget', 'The most that one turn may take',
+  ['tollgate_read_budget', 'The most that one turn may take', ['unit'],
     () => units.map((unit) => [{ unit }, turnBudget[unit]])],
-  ['tollgate_lease_holding', '1 while this process may send',
+  ['tollgate_lease_holding', '1 while this process may send', [],
     (all) => [[{}, all.every((g) => g.holding()) ? 1 : 0]]],
-  ['tollgate_lease_changes_total', 'How often the lease of this process was held, late or lost',
+  ['tollgate_lease_changes_total', 'How often the lease of this process was held, late or lost', ['mode'],
     (all) => leaseModes.map((mode) => [{ mode }, sum(all, (g) => g.leases().changes[mode])])],
-  ['tollgate_lease_lapsed_orders_total', 'Orders in hand when the lease became late or was lost',
+  ['tollgate_lease_lapsed_orders_total', 'Orders in hand when the lease became late or was lost', [],
     (all) => [[{}, sum(all, (g) => g.leases().lapsedOrders)]]],
-  ['tollgate_orders_taken_over_total', 'Orders taken over from processes that fell silent',
+  ['tollgate_orders_taken_over_total', 'Orders taken over from processes that fell silent', [],
     (all) => [[{}, sum(all, (g) => g.leases().takenOver)]]],
 ]
 
@@ -123,27 +129,17 @@ const sum = (all: readonly GatewayGauges[], read: (one: GatewayGauges) => number
  * operator: a proxy in front of the gateway passes on `/gateway` alone.
  */
 export function watchRoutes({ registry }: Meters, gateways: readonly Watched[], shared: SharedGauges): Route[] {
-  for (const [name, help, read] of gauges)
+  const all = gateways.map((one) => one.gauges)
+  for (const [name, help, labels, read] of gauges)
     registry.registerMetric(
       new Gauge({
         name,
         help,
-        labelNames: [
-          ...new Set(
-            read(
-              gateways.map((g) => g.gauges),
-              shared,
-            ).flatMap(([labels]) => Object.keys(labels)),
-          ),
-        ],
+        labelNames: [...labels],
         registers: [],
         collect() {
           this.reset()
-          for (const [labels, value] of read(
-            gateways.map((g) => g.gauges),
-            shared,
-          ))
-            this.set(labels, value)
+          for (const [values, value] of read(all, shared)) this.set(values, value)
         },
       }),
     )

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openTurns } from '../../src/base/turn.ts'
+import { openMeters, watchRoutes, type GatewayGauges } from '../../src/gateway/watch.ts'
+import type { Incoming } from '../../src/http/server.ts'
+
+/** What an operator reads of a process, over gateways and gates that are made up. */
+
+const gauges = (held: number, holding: boolean): GatewayGauges => ({
+  orders: () => ({ batches: 1, items: 2, held }),
+  waiting: () => 0,
+  deliveries: () => ({ delivered: 3, failed: 1, inHand: 0 }),
+  parked: () => ({ transactions: 0, invoices: 0 }),
+  holding: () => holding,
+  leases: () => ({ changes: { holding: 1, late: 0, lost: 0 }, lapsedOrders: 0, takenOver: 0 }),
+})
+
+function watching(own: readonly GatewayGauges[]) {
+  const gates: { gate: string; up: boolean; open: number }[] = []
+  const routes = watchRoutes(
+    openMeters(),
+    own.map((one) => ({ gauges: one, unready: () => Promise.resolve(one.holding() ? [] : ['its lease is late']) })),
+    {
+      pools: () => ({ kept: 0, ending: 0 }),
+      gates: () => gates,
+      configuration: () => 7n,
+      turns: openTurns(queueMicrotask).counts,
+    },
+  )
+  const get = async (path: string) => {
+    const { status, body } = await routes.find((route) => route.path === path)!.handle({} as Incoming)
+    return { status, body: String(body) }
+  }
+  return { gates, get }
+}
+
+test('a gate that is added to a process without any is in its metrics', async () => {
+  const { gates, get } = watching([gauges(0, true)])
+  assert.doesNotMatch((await get('/metrics')).body, /^tollgate_gate_up\{/m)
+  gates.push({ gate: '101', up: true, open: 4 })
+  const { body } = await get('/metrics')
+  assert.match(body, /^tollgate_gate_up\{gate="101"\} 1$/m)
+  assert.match(body, /^tollgate_gate_open\{gate="101"\} 4$/m)
+})
+
+test('the gateways of a process are summed, and one without its lease makes it not ready', async () => {
+  const { gates, get } = watching([gauges(2, true), gauges(5, false)])
+  gates.push({ gate: '101', up: false, open: 0 })
+  const { body } = await get('/metrics')
+  assert.match(body, /^tollgate_orders_in_hand 7$/m)
+  assert.match(body, /^tollgate_deliveries_total\{result="delivered"\} 6$/m)
+  assert.match(body, /^tollgate_lease_holding 0$/m)
+  const ready = await get('/ready')
+  assert.equal(ready.status, 503)
+  assert.deepEqual(JSON.parse(ready.body), {
+    status: 'not ready',
+    reasons: ['its lease is late', 'no line to an acquirer is up'],
+  })
+})
