@@ -42,8 +42,8 @@ const stopWithinMs = 20_000
 const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
 
 /**
- * Starts a sandbox. What was begun is stopped and removed when it does not come up or `signal`
- * aborts.
+ * Starts a sandbox. If it does not come up, or `signal` aborts, it is stopped and its files are
+ * removed.
  */
 export async function startSandbox(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Sandbox> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))

@@ -34,8 +34,8 @@ export interface MobileApp {
   /** How a consumer is let in is the merchant's affair; `who` is what its server wants to know. */
   requestAccessToken(who?: object): Promise<MobileReply<{ is: 'granted'; accessToken: string }>>
   /**
-   * The merchant's server makes an invoice and signs it. Of the request it sees device, place and
-   * amount, and never a card.
+   * The merchant's server makes an invoice and signs it. It sees device, place and amount of the
+   * request, and never a card.
    */
   initiate<Kind extends MobileKind>(
     kind: Kind,

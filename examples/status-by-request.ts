@@ -1,5 +1,4 @@
-// Of an order with several transactions, `status` tells of any of them by the serial number of its
-// request.
+// `status` reports any transaction of an order by the serial number of its request.
 import { openClient } from '../client/client.ts'
 import { multi, newName, payment, told } from './sandbox.ts'
 

@@ -5,9 +5,9 @@ import { isWithin, type CardRange } from '../three-d-secure/cards.ts'
 export type RangeItem = CardRange & { actionInd: 'A' | 'D' | 'M'; acsInfoInd?: readonly string[] }
 
 /**
- * The card ranges, with what they were at each serial number, so that whoever knows an older state
- * is told the difference. Serial numbers begin at the second of the start: those of an earlier life
- * are not taken for this one's.
+ * The card ranges, with their state at each serial number, so that a client with an older one gets
+ * the difference. Serial numbers begin with the second of the start, so numbers of an earlier run
+ * are never taken for numbers of this one.
  */
 export class RangeBook {
   readonly #states = new Map<string, readonly CardRange[]>()

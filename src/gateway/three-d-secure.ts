@@ -25,7 +25,10 @@ export interface ThreeDSecureOptions {
   results: {
     host: string
     port: number
-    /** As directory servers reach it, `https://results.example/3ds/results`; without it the loopback address. */
+    /**
+     * As directory servers reach it, `https://results.example/3ds/results`; without it the loopback
+     * address.
+     */
     url?: string
     cert: string
     key: Secret<string>
@@ -36,18 +39,26 @@ export interface ThreeDSecureOptions {
   legacy: readonly LegacyDirectory[]
   /** Where directory servers may be. */
   policy: TargetPolicy
-  /** Asks for card ranges at the start, whenever they were asked for last: the simulated ones change their addresses. */
+  /**
+   * Asks for card ranges at the start, whenever they were asked for last: the simulated ones change
+   * their addresses.
+   */
   refreshAtStart: boolean
 }
 
-/** The 3DS Server of a process: lines to the directory servers, card ranges in memory, and the port for results. */
+/**
+ * The 3DS Server of a process: lines to the directory servers, card ranges in memory, and the port
+ * for results.
+ */
 export interface ThreeDSServer {
   facts: ThreeDSecureFacts
   directories: Directories
   ranges: () => LoadedRanges
   /** Keeps the card ranges fresh under this lease, and takes results from now on. */
   begin(lease: Pick<RefreshParts, 'heartbeat' | 'judge'>, results: Results): Promise<void>
-  /** Takes no more results; a directory server then tells another process, or the same one again. */
+  /**
+   * Takes no more results; a directory server then tells another process, or the same one again.
+   */
   refuse(): Promise<void>
   stop(): Promise<void>
 }
@@ -130,6 +141,9 @@ async function refreshed(pool: Pool, directories: readonly string[], clock: Cloc
 
 const none = () => Promise.resolve({ is: 'failed', why: 'this installation has no directory servers' } as const)
 
-/** Of an installation that is no 3DS Server. No card can be authenticated, which an endpoint with 3-D Secure takes for a technical failure. */
+/**
+ * Of an installation that is no 3DS Server. No card can be authenticated, which an endpoint with
+ * 3-D Secure takes for a technical failure.
+ */
 export const noDirectories: Directories = { authenticate: none, enrol: none }
 export const noRanges: LoadedRanges = { find: () => undefined, loaded: () => false }

@@ -15,13 +15,19 @@ export interface Door {
   submit(submission: Submission): Promise<Advanced>
   /** Whether this process does a step of that transaction now. */
   holds(step: Place & { transactionNo: number }): boolean
-  /** A step was reported, or could not be done: then a sweep takes it up again. The order leaves memory with the last of its steps. */
+  /**
+   * A step was reported, or could not be done: then a sweep takes it up again. The order leaves
+   * memory with the last of its steps.
+   */
   release(place: Place, transaction: Transaction): void
   /** Orders that may still be taken into memory. */
   room(): number
   /** Orders in memory or submitted, by merchant and gate, and submissions waiting for a batch. */
   load(merchantId: bigint, gateId: bigint): Load & { waiting: number }
-  /** Resolves when this process commits the end of the order, or `signal` ends the waiting. An end that was committed before, or elsewhere, is not noticed. */
+  /**
+   * Resolves when this process commits the end of the order, or `signal` ends the waiting. An end
+   * that was committed before, or elsewhere, is not noticed.
+   */
   ended(place: Place, signal: AbortSignal): Promise<void>
   counts(): { batches: number; items: number; held: number }
   close(): Promise<void>
@@ -31,7 +37,10 @@ export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'beg
   log: Log
   /** Orders in memory at once; beyond it rows are committed unleased and swept. */
   maxHeld: number
-  /** Whether a new order is begun by the process that commits it; the bench shows what that is worth. */
+  /**
+   * Whether a new order is begun by the process that commits it; the bench shows what that is
+   * worth.
+   */
   handOver: boolean
   maxBatch: number
   lanes: number

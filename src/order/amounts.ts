@@ -1,4 +1,7 @@
-/** What is left of an order to capture, to return or to release: sums over its transactions, in which everything counts that may still have moved money. */
+/**
+ * What is left of an order to capture, to return or to release: sums over its transactions, in
+ * which everything counts that may still have moved money.
+ */
 import type { FollowKind } from '../spec/words.ts'
 import { head, statusOfState, type Order, type Transaction } from './order.ts'
 

@@ -13,7 +13,9 @@ import type { Event, GateFacts } from './event.ts'
 import type { Held } from './hand.ts'
 import { head, type Attempt, type Order, type Step, type Transaction } from './order.ts'
 
-/** Does one step outside and says what came of it. It never rejects for anything the outside does. */
+/**
+ * Does one step outside and says what came of it. It never rejects for anything the outside does.
+ */
 export type Performer = (held: Held, transaction: Transaction) => Promise<Event>
 
 /** The steps that call somebody; the others are done inside the commit, or are time limits. */
@@ -30,7 +32,10 @@ export interface PerformerParts {
   enrol: Performer
   gate: (gateId: bigint) => Gate | undefined
   connector: (gateId: bigint) => Connector | undefined
-  /** Whether the lease of this process was good from that (monotonic) time until now; asked right before bytes leave. */
+  /**
+   * Whether the lease of this process was good from that (monotonic) time until now; asked right
+   * before bytes leave.
+   */
   holding: (since: number) => boolean
   processId: bigint
 }
@@ -82,15 +87,17 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
   const now = parts.clock.now()
   if (gate?.settings.recognisesRepeats && transaction.tries < maxRepeats)
     return { is: 'answer awaited', ...about, why, lease: parts.processId, leaseDueAt: now + leaseLookMs }
-  // An answer that came and could not be used means that the original is through; else it may be on its way for the rest of its time.
+  // An answer that came and could not be used means that the original is through; else it may be on
+  // its way for the rest of its time.
   const patienceMs = attempt.deadlineAt - attempt.startedAt
   const waitedMs = outcome.is === 'unknown' ? (outcome.waitedMs ?? patienceMs) : 0
   return { is: 'answer lost', ...about, why, reverseAt: now + Math.max(0, patienceMs - waitedMs) }
 }
 
 /**
- * Asks the line of a gate, which may hold the message back for a while and then waits for an answer. After a lapse of the lease what is held back is not sent any more:
- * another process may have taken the order over and reversed it.
+ * Asks the line of a gate, which may hold the message back for a while and then waits for an
+ * answer. After a lapse of the lease what is held back is not sent any more: another process may
+ * have taken the order over and reversed it.
  */
 function ask<T>(
   parts: PerformerParts,
@@ -124,7 +131,10 @@ function nextAmount({ request }: Order, { amountMinor, kind }: Transaction): { m
   return next && { minor: BigInt(next[0]), text: next[1] }
 }
 
-/** What the acquirer is told of 3-D Secure: the issuer's proof with where it comes from, or the ECI of a payment that has none. */
+/**
+ * What the acquirer is told of 3-D Secure: the issuer's proof with where it comes from, or the ECI
+ * of a payment that has none.
+ */
 function proofOf(keys: KeyRing, order: Order, { authentication, result }: Transaction): Authorisation['authentication'] {
   if (!authentication || result.eci === undefined) return undefined
   const { authenticationValue, dsTransId, version, status, acsUrl } = authentication

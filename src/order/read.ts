@@ -8,7 +8,10 @@ import type { Shown } from './store-shown.ts'
 
 type Wanted = Place | { merchantId: bigint; clientOrderid: string }
 
-/** Reads of orders; many share a round trip, as polling merchants make more of them than of anything else. */
+/**
+ * Reads of orders; many share a round trip, as polling merchants make more of them than of anything
+ * else.
+ */
 export interface Reader {
   byId(place: Place): Promise<Order | undefined>
   signedAmounts: OrderStore['signedAmounts']

@@ -37,7 +37,10 @@ export interface Steps {
   stop(withinMs: number): Promise<void>
 }
 
-/** The loop that carries orders on: step, performer, event. What a dead process had in hand is found by the sweep. */
+/**
+ * The loop that carries orders on: step, performer, event. What a dead process had in hand is found
+ * by the sweep.
+ */
 export function openSteps(s: StepsSettings): Steps {
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
@@ -68,8 +71,9 @@ export function openSteps(s: StepsSettings): Steps {
   }
 
   /**
-   * While the lease is late nothing may be sent, and another process may take the order over. Once it is fresh again nobody can, and the row says whose it is: an order
-   * accepted while the database was away goes on then.
+   * While the lease is late nothing may be sent, and another process may take the order over. Once
+   * it is fresh again nobody can, and the row says whose it is: an order accepted while the
+   * database was away goes on then.
    */
   async function stillOurs({ order }: Held, transaction: Transaction): Promise<boolean> {
     if (s.heartbeat.holding()) return true
@@ -79,8 +83,9 @@ export function openSteps(s: StepsSettings): Steps {
   }
 
   /**
-   * An outcome is told until it is stored: while the database is away nobody gives it up. Rejects when the database is there and will not have it; the
-   * attempt is then open, and taking it up again ends in a reversal.
+   * An outcome is told until it is stored: while the database is away nobody gives it up. Rejects
+   * when the database is there and will not have it; the attempt is then open, and taking it up
+   * again ends in a reversal.
    */
   async function tell(serial: string | undefined, submit: () => Promise<unknown>): Promise<void> {
     for (let tries = 1; ; tries++) {
@@ -100,15 +105,9 @@ export function openSteps(s: StepsSettings): Steps {
     const limit = Math.min(s.sweepLimit, door.room())
     if (limit === 0 || !s.heartbeat.holding()) return
     const due = await s.store.claimDue(await s.judge(), s.clock.now(), limit)
-    noteTakeOver(due)
+    noteTakeOver(s.heartbeat, due)
     const lost = due.filter((d) => !door.holds(d))
     for (const d of lost) track(resume(d, door))
-  }
-
-  function noteTakeOver(due: readonly Due[]): void {
-    const inherited = due.filter(({ hadLease }) => hadLease !== undefined && hadLease !== s.heartbeat.processId)
-    if (inherited.length === 0) return
-    s.heartbeat.tookOver(new Set(inherited.map(placeKey)).size, [...new Set(inherited.map((d) => d.hadLease!))])
   }
 
   async function resume(d: Due, door: StepDoor): Promise<void> {
@@ -120,7 +119,10 @@ export function openSteps(s: StepsSettings): Steps {
     }
   }
 
-  /** A step that cannot be done is tried again later and later, then parked with an alarm; other orders go on meanwhile. */
+  /**
+   * A step that cannot be done is tried again later and later, then parked with an alarm; other
+   * orders go on meanwhile.
+   */
   async function putBack(due: Due, what: string, error: unknown, serial?: string): Promise<void> {
     const about = { serial, order: String(due.orderId) }
     const failure = { kind: 'a step', about, what, tries: due.tries, error, firstPauseMs: 500 }
@@ -142,4 +144,10 @@ export function openSteps(s: StepsSettings): Steps {
       stopping.abort()
     },
   }
+}
+
+function noteTakeOver(heartbeat: Heartbeat, due: readonly Due[]): void {
+  const inherited = due.filter(({ hadLease }) => hadLease !== undefined && hadLease !== heartbeat.processId)
+  if (inherited.length === 0) return
+  heartbeat.tookOver(new Set(inherited.map(placeKey)).size, [...new Set(inherited.map((d) => d.hadLease!))])
 }

@@ -1,4 +1,7 @@
-/** Orders as rows and back. Identifiers are text in what is sent (JSON has no 64-bit integers) and bigint in what is read. */
+/**
+ * Orders as rows and back. Identifiers are text in what is sent (JSON has no 64-bit integers) and
+ * bigint in what is read.
+ */
 import type { SealedCard } from '../card/vault.ts'
 import { bytea, timestamp } from '../storage/pool.ts'
 import type { OrderEventRow } from './decide.ts'
@@ -73,7 +76,10 @@ export interface SealedCardRecord extends Placed {
   destination_sealed: Buffer | null
 }
 
-/** The first two columns of every row, as text. Rows are written out column by column: building them by spreading costs a tenth of a sale. */
+/**
+ * The first two columns of every row, as text. Rows are written out column by column: building them
+ * by spreading costs a tenth of a sale.
+ */
 export interface PlaceRow {
   merchant_id: string
   order_id: string

@@ -1,4 +1,7 @@
-/** The statements of the order tables. Each works on a whole batch, handed over as one JSON list, and looks up by primary key. */
+/**
+ * The statements of the order tables. Each works on a whole batch, handed over as one JSON list,
+ * and looks up by primary key.
+ */
 import { isFree } from '../storage/leased.ts'
 import { statement, type Statement } from '../storage/pool.ts'
 import type { AttemptRecord, OrderRecord, SealedCardRecord, SignedAmountsRow, TransactionRecord } from './store-rows.ts'
@@ -18,8 +21,10 @@ interface PlaceRecord {
 }
 
 /**
- * docs/choices.md, "Idempotency": takes a client_orderid when nobody has it, or when its order ended declined, filtered or in error, unless the very same request comes while it is held. Sorted, so that
- * two batches take common names in the same order. Names that stay with their order are locked all the same, so that reading them next is exact.
+ * docs/choices.md, "Idempotency": takes a client_orderid when nobody has it, or when its order
+ * ended declined, filtered or in error, unless the very same request comes while it is held.
+ * Sorted, so that two batches take common names in the same order. Names that stay with their order
+ * are locked all the same, so that reading them next is exact.
  */
 export const claimKeys = statement<KeyRecord>(`
   insert into order_key as k (merchant_id, client_orderid, order_id, live, digest, created_at, held_until)
@@ -57,7 +62,10 @@ export const insertFacts: Write = statement(`
   select merchant_id, order_id, request, card, screening
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, request jsonb, card jsonb, screening jsonb)`)
 
-/** A row whose version moved is not in the result; the caller reads it again and decides again. *Rejected:* select … for update first, a round trip more. */
+/**
+ * A row whose version moved is not in the result; the caller reads it again and decides again.
+ * *Rejected:* select … for update first, a round trip more.
+ */
 export const updateOrders = statement<PlaceRecord>(`
   update orders o set version = n.version, status = n.status, authorised_minor = n.authorised_minor, captured_minor = n.captured_minor,
     returned_minor = n.returned_minor, events = n.events, deliveries = n.deliveries, final_at = n.final_at
@@ -147,7 +155,10 @@ export const claimDue = statement<PlaceRecord & { transaction_no: number; tries:
   where t.merchant_id = d.merchant_id and t.order_id = d.order_id and t.transaction_no = d.transaction_no
   returning t.merchant_id, t.order_id, t.transaction_no, t.tries, d.lease as was`)
 
-/** Puts a step back that could not be done: due later, in nobody's hand, and out of the sweeps' sight when there is an alarm. Only by the holder of the lease. */
+/**
+ * Puts a step back that could not be done: due later, in nobody's hand, and out of the sweeps'
+ * sight when there is an alarm. Only by the holder of the lease.
+ */
 export const putBack: Write = statement(`
   update transaction set tries = tries + 1, due_at = $5, lease = null, alarm = $6
   where merchant_id = $1 and order_id = $2 and transaction_no = $3 and lease = $4 and step is not null`)

@@ -42,14 +42,21 @@ export interface RepeatRow extends Place {
   at: number
 }
 
-/** The tables of orders inside one transaction. With `OrderStore` the seam where the simulation puts its model. */
+/**
+ * The tables of orders inside one transaction. With `OrderStore` the seam where the simulation puts
+ * its model.
+ */
 export interface OrderTables extends CountTables {
-  /** Takes each client_orderid that is free and answers who holds it: the claim's own order id when it was taken (now or by an earlier try). */
+  /**
+   * Takes each client_orderid that is free and answers who holds it: the claim's own order id when
+   * it was taken (now or by an earlier try).
+   */
   claimKeys(claims: readonly KeyClaim[]): Promise<KeyRow[]>
   load(places: readonly Place[]): Promise<Order[]>
   /**
-   * Writes decided orders. Those whose stored version is not the one they were decided on are left out of the answer, and nothing of them is written.
-   * Deliveries that go at once are leased as `deliveryLease` says, all others to nobody.
+   * Writes decided orders. Those whose stored version is not the one they were decided on are left
+   * out of the answer, and nothing of them is written. Deliveries that go at once are leased as
+   * `deliveryLease` says, all others to nobody.
    */
   save(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Promise<Set<string>>
   insertRepeats(rows: readonly RepeatRow[]): Promise<void>
@@ -187,7 +194,8 @@ function tablesOn(runner: Runner): OrderTables {
 async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> {
   if (places.length === 0) return []
   const wanted = [asJson(places.map(placeRow))]
-  // The version first: read after the rest it could be newer than that, and a save by it would pass although the order had moved.
+  // The version first: read after the rest it could be newer than that, and a save by it would pass
+  // although the order had moved.
   const orders = await runner.run(sql.selectOrders, wanted)
   const [transactions, attempts] = await Promise.all([
     runner.run(sql.selectTransactions, wanted),

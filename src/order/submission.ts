@@ -35,7 +35,10 @@ export type Happened = (
   | { is: 'noted' }
 ) &
   Place & {
-    /** The request that told it, to be found by its serial number, whether it changed anything or not. */
+    /**
+     * The request that told it, to be found by its serial number, whether it changed anything or
+     * not.
+     */
     request?: RepeatRow
   }
 
@@ -63,7 +66,10 @@ export interface AcceptEntry extends Entry {
   item: Accept
 }
 
-/** New orders of one batch by name: the first of a name claims it, its twins are answered by whoever holds the name then. */
+/**
+ * New orders of one batch by name: the first of a name claims it, its twins are answered by whoever
+ * holds the name then.
+ */
 export function pairUp(entries: readonly Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
   const firsts = new Map<string, AcceptEntry>()
   const twins: AcceptEntry[] = []

@@ -33,11 +33,17 @@ export const wireTime = (at: number | undefined): string | undefined =>
 const fullName = (order: Order): string | undefined =>
   [order.request.firstName, order.request.lastName].filter((part) => part !== undefined).join(' ') || undefined
 
-/** As it was sent; of a list of amounts the one that was approved, and until one is, the request's own. */
+/**
+ * As it was sent; of a list of amounts the one that was approved, and until one is, the request's
+ * own.
+ */
 export const amountOfPayment = (order: Order): string =>
   order.request.recurrent?.amounts && head(order).state === 'approved' ? head(order).amountText : order.amountText
 
-/** Everything a status reply can say of a transaction, by wire name; what has no value is left out when it is written. */
+/**
+ * Everything a status reply can say of a transaction, by wire name; what has no value is left out
+ * when it is written.
+ */
 export function statusView(order: Order, transaction: Transaction): StatusReply {
   const status = statusOfState(transaction.state)
   const { result } = transaction

@@ -15,7 +15,9 @@ import { openAttempt } from './perform.ts'
 import { screen } from './screen.ts'
 import type { Change } from './change.ts'
 
-/** An order on its way through one batch: everything decided about it so far, to be saved at once. */
+/**
+ * An order on its way through one batch: everything decided about it so far, to be saved at once.
+ */
 export interface Work extends Change {
   card: Card | undefined
   /** Entries of the batch that are answered once it is saved. */
@@ -37,8 +39,9 @@ export interface Deciding {
 }
 
 /**
- * Begins a new order. In hand, its CVV2 lives in memory only; at rest (unleased, or until the cardholder is authenticated), another process may have to authorise and finds it
- * sealed. What is decided at once needs none.
+ * Begins a new order. In hand, its CVV2 lives in memory only; at rest (unleased, or until the
+ * cardholder is authenticated), another process may have to authorise and finds it sealed. What is
+ * decided at once needs none.
  */
 export function acceptWork(
   order: Order,
@@ -78,7 +81,10 @@ export function drive(work: Work, event: Event, deciding: Deciding): Refused | u
   return undefined
 }
 
-/** What the gateway itself has to say before anybody outside is asked; then 3-D Secure, where it runs. */
+/**
+ * What the gateway itself has to say before anybody outside is asked; then 3-D Secure, where it
+ * runs.
+ */
 function screened(work: Work, transaction: Transaction, deciding: Deciding): Event {
   const { refusal } = work.after.request.mobile ?? {}
   if (refusal) return { is: 'refused', transactionNo: transaction.no, ...refusal }
@@ -98,8 +104,9 @@ function endsNeedOfCvv2(event: Event, transaction: Transaction): boolean {
 }
 
 /**
- * Takes up a step that was found in nobody's hand, or whose time is over. A call that a dead process may have made is never made again: its attempt counts as lost, its authentication
- * as failed. Whoever moved the order on meanwhile has it in hand.
+ * Takes up a step that was found in nobody's hand, or whose time is over. A call that a dead
+ * process may have made is never made again: its attempt counts as lost, its authentication as
+ * failed. Whoever moved the order on meanwhile has it in hand.
  */
 export function resume(work: Work, transactionNo: number, deciding: Deciding): Refused | undefined {
   const transaction = work.after.transactions.find((t) => t.no === transactionNo)
@@ -134,7 +141,8 @@ function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding
   const names = attemptNames(deciding.number())
   const about = { is: 'attempt recorded', transactionNo: transaction.no, ...leaseOf(deciding) } as const
   if (undoes(transaction)) {
-    // At the gate of its original and under its RRN, with a STAN of its own; the same patience again.
+    // At the gate of its original and under its RRN, with a STAN of its own; the same patience
+    // again.
     const { gateId, terminalId, rrn, deadlineAt, startedAt } = originalOf(order, transaction)
     return {
       ...about,
@@ -157,8 +165,9 @@ export const isNotFollowed = (refused: Refused | NotFollowed | Repeated): refuse
   refused.is !== 'stale' && refused.is !== 'impossible' && refused.is !== 'repeat'
 
 /**
- * Adds what a merchant asks of an approved order as a transaction of its own, or says why not. The very request may be there already, by a commit whose answer was lost: then there is
- * nothing to add.
+ * Adds what a merchant asks of an approved order as a transaction of its own, or says why not. The
+ * very request may be there already, by a commit whose answer was lost: then there is nothing to
+ * add.
  */
 export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused | NotFollowed | Repeated | undefined {
   const order = work.after

@@ -5,7 +5,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { status, until } from './client.ts'
 import { at, changed, ok, type Behaviour, type Kind } from './mobile-merchant.ts'
-import { begin, cardAt, cardNumber, ends, initiate, openMobile, orderOf, perform, refused, signature } from './mobile.ts' // oxfmt-ignore
+import { begin, cardAt, cardNumber, ends, initiate, openMobile, orderOf, perform, refused, signature } from './mobile.ts'
 
 /** The mobile API to the letter: what differs in one detail, and what is told of a transaction that nobody was charged for. */
 

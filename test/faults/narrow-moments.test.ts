@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { pino } from 'pino'
 import { configuration } from '../../simulation/configuration.ts'
-import { openFixedKeys } from '../../simulation/fixed-keys.ts'
-import { systemClock, type Clock } from '../../src/base/clock.ts'
-import { systemRandom } from '../../src/base/random.ts'
-import { secret } from '../../src/base/secret.ts'
-import { sealCard, withCvv2 } from '../../src/card/vault.ts'
-import { openDoor, type Door, type DoorSettings } from '../../src/order/advance.ts'
-import type { Registry } from '../../src/merchant/merchant.ts'
-import { openHand } from '../../src/order/hand.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import type { Door } from '../../src/order/advance.ts'
 import { legalTransitions } from '../../src/order/machine.ts'
-import type { Order, Transaction } from '../../src/order/order.ts'
-import type { Accept } from '../../src/order/submission.ts'
+import type { Transaction } from '../../src/order/order.ts'
 import { updateTransactions } from '../../src/order/store-statements.ts'
-import { openOrderStore } from '../../src/order/store.ts'
 import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
-import { hideBy } from '../../src/risk/limits.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import type { Heartbeat } from '../../src/storage/store-heartbeat.ts'
-import { openIds } from '../../src/storage/store-ids.ts'
 import { until } from '../conformance/client.ts'
+import { approval, doorOn, log, newSale, plainId, secureId } from '../harness/door.ts'
 import { openHeartbeat } from '../harness/heartbeat.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
@@ -28,20 +18,7 @@ import { openDatabaseProxy, type DatabaseProxy } from '../harness/proxy.ts'
 
 /** What goes wrong only when a connection breaks, or a process is slow, at one certain moment. */
 
-const log = pino({ level: 'silent' })
-const keys = openFixedKeys(systemRandom)
 let database: TestDatabase
-const plainId = 11n
-const secureId = 99n
-/** With an endpoint more, which runs 3-D Secure. */
-const secured: Registry = {
-  ...configuration,
-  endpoint(id) {
-    const plain = configuration.endpoint(plainId)!
-    const settings = { ...plain.settings, threeDSecure: true }
-    return id === secureId ? { ...plain, endpointId: id, settings } : configuration.endpoint(id)
-  },
-}
 /** Straight to the database, as another process would have it. */
 let straight: Pool
 
@@ -69,7 +46,7 @@ describe('a batch loses its connection in the second round, when an order of the
     proxy = await openDatabaseProxy(database.url)
     pool = openPool({ url: proxy.url, connections: 2, use: 'oltp', log })
     heartbeat = await openHeartbeat(straight, 1n, 'place of the door', systemClock, log)
-    door = doorOn(pool, heartbeat, systemClock, ({ order }) => void begun.push(order.orderId))
+    door = doorOn({ pool, straight, processId: heartbeat.processId, onStep: ({ order }) => void begun.push(order.orderId) })
   })
   after(async () => {
     await door?.close()
@@ -197,7 +174,13 @@ test('while the reading of an order took its time, its last process sent it agai
   const pool = openPool({ url: proxy.url, connections: 2, use: 'oltp', log })
   const heartbeat = await openHeartbeat(straight, 20n, 'place of a slow one', clock, log)
   let sent: Transaction | undefined
-  const door = doorOn(pool, heartbeat, clock, (_held, transaction) => void (sent = transaction))
+  const door = doorOn({
+    pool,
+    straight,
+    processId: heartbeat.processId,
+    clock,
+    onStep: (_held, transaction) => void (sent = transaction),
+  })
   try {
     const sale = newSale(31n)
     const { merchantId, orderId } = sale.order
@@ -223,97 +206,3 @@ test('while the reading of an order took its time, its last process sent it agai
     await proxy.close()
   }
 })
-
-const doorOn = (pool: Pool, heartbeat: Heartbeat, clock: Clock, onStep: DoorSettings['onStep']): Door =>
-  openDoor({
-    hand: openHand(),
-    store: openOrderStore(pool),
-    attempts: openIds(straight, 'attempt'),
-    clock,
-    log,
-    keys,
-    processId: heartbeat.processId,
-    registry: () => secured,
-    maxHeld: 100,
-    handOver: true,
-    maxBatch: 100,
-    lanes: 1,
-    hide: hideBy(keys),
-    planner: {
-      enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
-      random: systemRandom,
-      steering: false,
-    },
-    sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, systemRandom),
-    onStep,
-    deliveryRoom: () => () => true,
-    onDeliveries: () => {},
-  })
-
-const serial = (orderId: bigint) => `00000000-0000-4000-8000-${String(orderId).padStart(12, '0')}`
-
-const approval = ({ merchantId, orderId }: Order) =>
-  ({
-    is: 'event',
-    merchantId,
-    orderId,
-    event: {
-      is: 'approved',
-      transactionNo: 1,
-      attemptNo: 1,
-      actionCode: '000',
-      data: {},
-      receiptId: serial(orderId),
-      gate: { descriptor: 'SHOP', partialReversal: true, partialCapture: false },
-    },
-  }) as const
-
-function newSale(orderId: bigint, endpointId = plainId): Accept {
-  const createdAt = systemClock.now()
-  const amount = { amountMinor: 1_050n, amountText: '10.50' }
-  const order: Order = {
-    merchantId: 1n,
-    orderId,
-    version: 0,
-    kind: 'sale',
-    clientOrderid: `sale ${orderId}`,
-    pathId: endpointId,
-    endpointId,
-    currency: 'USD',
-    ...amount,
-    request: { orderDesc: 'a thing', ipAddress: '192.0.2.1', email: 'a@example.com' },
-    card: {
-      bin: '411111',
-      lastFour: '1111',
-      expiryMonth: 12,
-      expiryYear: new Date(createdAt).getUTCFullYear() + 2,
-      printedName: 'A BUYER',
-      hashId: 'f'.repeat(32),
-    },
-    events: 0,
-    deliveries: 0,
-    createdAt,
-    transactions: [
-      {
-        no: 1,
-        kind: 'sale',
-        origin: 'request',
-        serialNumber: serial(orderId),
-        state: 'new',
-        ...amount,
-        result: {},
-        tries: 0,
-        createdAt,
-      },
-    ],
-    attempts: [],
-  }
-  const card = { pan: secret('4111111111111111'), cvv2: secret('123') }
-  return {
-    is: 'accept',
-    order,
-    digest: Buffer.alloc(32, Number(orderId)),
-    card,
-    sealed: sealCard(card, order, keys, systemRandom),
-  }
-}

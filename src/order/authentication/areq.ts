@@ -1,4 +1,7 @@
-/** The authentication request (AReq) of a payment, browser channel. Source: EMV 3-D Secure 2.1.0 and 2.2.0, table A.1. */
+/**
+ * The authentication request (AReq) of a payment, browser channel. Source: EMV 3-D Secure 2.1.0 and
+ * 2.2.0, table A.1.
+ */
 import { currencyOf } from '../../base/money.ts'
 import type { Secret } from '../../base/secret.ts'
 import countries from 'i18n-iso-countries/index.js'
@@ -31,7 +34,8 @@ export interface AReqParts {
 }
 
 /**
- * Undefined when the screen of the browser is not known although the version wants it, which 2.1.0 does also of one without script: inventing one would be a false statement to the issuer.
+ * Undefined when the screen of the browser is not known although the version wants it, which 2.1.0
+ * does also of one without script: inventing one would be a false statement to the issuer.
  */
 export function areqOf(order: Order, transaction: Transaction, pan: Secret<string>, parts: AReqParts): Message | undefined {
   const authentication = transaction.authentication!
@@ -116,7 +120,10 @@ function screenFields(b: Partial<BrowserData>): Record<string, unknown> | undefi
 /** Browsers report 30 or 36 bits, which the list does not have: the next lower one is meant. */
 const knownDepth = (bits: number): string => String([48, 32, 24, 16, 15, 8, 4, 1].find((depth) => depth <= bits) ?? 1)
 
-/** Only what the fields can hold; issuers use them to judge risk, and one that cannot be spelled helps nobody. */
+/**
+ * Only what the fields can hold; issuers use them to judge risk, and one that cannot be spelled
+ * helps nobody.
+ */
 function cardholderFields({ card, request: r }: Order, authentication: Authentication): Record<string, unknown> {
   const country = r.country === undefined ? undefined : countries.alpha2ToNumeric(r.country)
   const said = {
@@ -139,7 +146,10 @@ function cardholderFields({ card, request: r }: Order, authentication: Authentic
 const knownIndicator = ({ challengeIndicator, version }: Authentication): string | undefined =>
   version === '2.1.0' && challengeIndicator !== undefined && challengeIndicator > '04' ? undefined : challengeIndicator
 
-/** Without signs that are no text to anybody, without blanks around it, and without half a surrogate pair at the cut. */
+/**
+ * Without signs that are no text to anybody, without blanks around it, and without half a surrogate
+ * pair at the cut.
+ */
 const cut = (text: string, max: number): string =>
   text
     .replace(/[\p{Cc}\p{Cs}]/gu, '')

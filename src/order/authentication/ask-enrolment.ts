@@ -20,7 +20,10 @@ export interface EnrolmentParts extends Pick<AuthenticationParts, 'clock' | 'ran
 /** Twelve digits. */
 const longestAmount = 10n ** 12n
 
-/** Step `enrol`: asks whether the issuer of a card takes part in 1.0.2. If so, the browser is to carry the PAReq to it. */
+/**
+ * Step `enrol`: asks whether the issuer of a card takes part in 1.0.2. If so, the browser is to
+ * carry the PAReq to it.
+ */
 export async function enrol(parts: EnrolmentParts, { order, card }: Held, transaction: Transaction): Promise<Event> {
   const registry = parts.registry()
   const endpoint = registry.endpoint(order.endpointId)
@@ -40,7 +43,10 @@ export async function enrol(parts: EnrolmentParts, { order, card }: Held, transa
   return { is: 'payer authentication required', transactionNo: transaction.no, of, learned, dueAt }
 }
 
-/** What a PARes means, once its signature and values were judged; one that fails a check ends the payment. */
+/**
+ * What a PARes means, once its signature and values were judged; one that fails a check ends the
+ * payment.
+ */
 export function paresEvent(
   parts: Pick<AuthenticationParts, 'keys' | 'random' | 'registry'>,
   order: Order,

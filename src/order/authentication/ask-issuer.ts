@@ -20,13 +20,19 @@ export interface AuthenticationParts {
   keys: KeyRing
   registry: () => Registry
   server: ServerIdentity
-  /** Asks a directory server; always resolves, and with an answer only when its ids and version are those of the request. */
+  /**
+   * Asks a directory server; always resolves, and with an answer only when its ids and version are
+   * those of the request.
+   */
   ask: (directory: string, areq: Message) => Promise<{ is: 'answered'; ares: Message } | { is: 'failed'; why: string }>
   /** Whether a URL of the issuer may be put into a page. */
   usable: (url: string) => boolean
 }
 
-/** Step `authenticate`: asks the issuer of the card. A challenge then waits for the result that the directory server posts; anything else is the result. */
+/**
+ * Step `authenticate`: asks the issuer of the card. A challenge then waits for the result that the
+ * directory server posts; anything else is the result.
+ */
 export async function authenticate(parts: AuthenticationParts, held: Held, transaction: Transaction): Promise<Event> {
   const { order, card } = held
   const registry = parts.registry()

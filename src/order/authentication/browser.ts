@@ -1,4 +1,7 @@
-/** What comes back from the cardholder's browser, by a merchant's upload or by the gateway's own pages: facts about the browser, and the end of a challenge. */
+/**
+ * What comes back from the cardholder's browser, by a merchant's upload or by the gateway's own
+ * pages: facts about the browser, and the end of a challenge.
+ */
 import { atOnce, type InPieces } from '../../base/turn.ts'
 import type { Authentication, BrowserData, CompInd } from '../../three-d-secure/authentication.ts'
 import { messageReader } from '../../three-d-secure/codec.ts'
@@ -19,7 +22,10 @@ export interface MethodResult {
   notificationUrl?: string
 }
 
-/** The method is over, so the issuer can be asked. Where there is no method URL the indicator is U, whatever was said. */
+/**
+ * The method is over, so the issuer can be asked. Where there is no method URL the indicator is U,
+ * whatever was said.
+ */
 export function methodEvent(
   { no, authentication }: Transaction & { authentication: Authentication },
   { compInd, ...said }: MethodResult,
@@ -59,7 +65,10 @@ export interface ReadCres {
   is: 'cres'
   threeDSServerTransId: unknown
   acsTransId: unknown
-  /** Y or N; absent when the issuer sent an error message instead. Advice only: the result comes from the directory server. */
+  /**
+   * Y or N; absent when the issuer sent an error message instead. Advice only: the result comes
+   * from the directory server.
+   */
   status?: unknown
   /** A CRes without a status, which only that of an account verification may be. */
   lacksStatus?: true
@@ -88,18 +97,26 @@ export const readCres = (param: string): ReadCres | { is: 'unreadable'; why: str
 export const unfitFor = (cres: ReadCres, order: Order): string | undefined =>
   cres.lacksStatus && categoryOf(order) === '01' ? 'it is no CRes of a payment (201 transStatus)' : undefined
 
-/** Whether a CRes is of this very authentication; one of another order is nobody's proof of anything. */
+/**
+ * Whether a CRes is of this very authentication; one of another order is nobody's proof of
+ * anything.
+ */
 export const isOf = (cres: ReadCres, authentication: Authentication): boolean =>
   cres.threeDSServerTransId === authentication.threeDSServerTransId && cres.acsTransId === authentication.acsTransId
 
-/** The browser is back: from now on the result is waited for a short while only. Undefined when that is known already. */
+/**
+ * The browser is back: from now on the result is waited for a short while only. Undefined when that
+ * is known already.
+ */
 export function challengeEvent({ no, authentication, state }: Transaction, now: number): Event | undefined {
   if (state !== 'awaiting challenge' || !authentication || authentication.cresAt !== undefined) return undefined
   const of = authentication.threeDSServerTransId
   return { is: 'challenge returned', transactionNo: no, of, learned: { cresAt: now }, dueAt: now + waits.afterCresMs }
 }
 
-/** Browser facts as a sale gives them. The header lists languages by preference; the first is meant. */
+/**
+ * Browser facts as a sale gives them. The header lists languages by preference; the first is meant.
+ */
 export function browserOfSale(sale: BrowserFacts | undefined): Partial<BrowserData> {
   if (!sale) return {}
   const { accept, userAgent, language, javascriptEnabled, javaEnabled, colorDepth, screenHeight, screenWidth, timeZone } = sale
@@ -116,7 +133,10 @@ export function browserOfSale(sale: BrowserFacts | undefined): Partial<BrowserDa
   }
 }
 
-/** At most eight characters fit the message: a longer tag loses its last parts, which are the least telling. */
+/**
+ * At most eight characters fit the message: a longer tag loses its last parts, which are the least
+ * telling.
+ */
 export function firstLanguage(header: string): string {
   const parts = header.split(/[,;]/)[0]!.trim().split('-')
   while (parts.length > 1 && parts.join('-').length > 8) parts.pop()

@@ -1,4 +1,7 @@
-/** The messages of 3-D Secure 1.0.2 about a payment: the question whether its card is enrolled, and what the issuer is asked by way of the browser. */
+/**
+ * The messages of 3-D Secure 1.0.2 about a payment: the question whether its card is enrolled, and
+ * what the issuer is asked by way of the browser.
+ */
 import { currencyOf } from '../../base/money.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { Random } from '../../base/random.ts'
@@ -10,7 +13,10 @@ import { asciiText, usualCountry, type AReqParts } from './areq.ts'
 import { gateOf } from '../gate.ts'
 import { head, type Order, type Transaction } from '../order.ts'
 
-/** Names of the question and of what may follow it. An amount of more than twelve digits cannot be asked about. */
+/**
+ * Names of the question and of what may follow it. An amount of more than twelve digits cannot be
+ * asked about.
+ */
 export function legacyFacts({ gate, now }: Pick<AReqParts, 'gate' | 'now'>, messageId: string, random: Random): LegacyFacts {
   return {
     messageId,

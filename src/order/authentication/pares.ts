@@ -15,7 +15,10 @@ export interface ParesParts extends Pick<AuthenticationParts, 'keys' | 'random' 
   turns: Turns
 }
 
-/** Judges what an issuer sent back through the browser, against what it was asked; `refused` says why it proves nothing. */
+/**
+ * Judges what an issuer sent back through the browser, against what it was asked; `refused` says
+ * why it proves nothing.
+ */
 export async function judgePares(
   parts: ParesParts,
   order: Order,

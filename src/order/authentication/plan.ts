@@ -1,4 +1,7 @@
-/** 3-D Secure of a payment, purely: when it runs, what its results mean to the order, and the request to the directory server. */
+/**
+ * 3-D Secure of a payment, purely: when it runs, what its results mean to the order, and the
+ * request to the directory server.
+ */
 import { uuid, type Random } from '../../base/random.ts'
 import type { Card } from '../../card/vault.ts'
 import type { Endpoint } from '../../merchant/merchant.ts'
@@ -19,7 +22,9 @@ export interface AuthenticationPlanner {
   steering: boolean
 }
 
-/** A merchant's upload, the shopper and the issuer have this long; docs/three-d-secure.md, "Time". */
+/**
+ * A merchant's upload, the shopper and the issuer have this long; docs/three-d-secure.md, "Time".
+ */
 export const waits = {
   methodMs: 30 * 60_000,
   /** For the method that the gateway's own page runs. */
@@ -70,7 +75,10 @@ const steerOf = ({ cvv2 }: Card, { steering }: AuthenticationPlanner) => (steeri
 const isSkipped = (card: Card, endpoint: Endpoint | undefined, planner: AuthenticationPlanner): boolean =>
   !endpoint?.settings.threeDSecure || steerOf(card, planner) === '111'
 
-/** Whether 3-D Secure has nothing to say of a card here: it does not run, or the card is in no range of it. */
+/**
+ * Whether 3-D Secure has nothing to say of a card here: it does not run, or the card is in no range
+ * of it.
+ */
 export const isUnauthenticated = (card: Card, endpoint: Endpoint, planner: AuthenticationPlanner): boolean =>
   isSkipped(card, endpoint, planner) || planner.enrolment(card.pan.reveal()).is === 'not enrolled'
 
@@ -80,7 +88,8 @@ const newNames = (random: Random) => ({
 })
 
 /**
- * What the end of an authentication means. `learned` is what the issuer said; its ECI goes on to merchant and acquirer as it came, and only where there is none the network's own.
+ * What the end of an authentication means. `learned` is what the issuer said; its ECI goes on to
+ * merchant and acquirer as it came, and only where there is none the network's own.
  */
 export function endedEvent(
   order: Order,
@@ -126,7 +135,10 @@ function overdueEnding({ step, authentication }: Transaction): Ending {
   return authentication?.cresAt === undefined ? { is: 'overdue' } : { is: 'lost' }
 }
 
-/** Whether an acquirer's demand for authentication can be met: once, by a mandated challenge, where none was passed. */
+/**
+ * Whether an acquirer's demand for authentication can be met: once, by a mandated challenge, where
+ * none was passed.
+ */
 export const mayBeDemanded = (transaction: Transaction): boolean => {
   const { authentication } = transaction
   return authentication?.round === 1 && authentication.acsUrl === undefined && authentication.browser !== undefined
@@ -148,7 +160,10 @@ export function demandedAuthentication(first: Authentication, random: Random): A
   }
 }
 
-/** What ARes and RReq tell of an authentication, as far as it is kept. Of an account verification an issuer may leave the status out: it then says that it could not tell. */
+/**
+ * What ARes and RReq tell of an authentication, as far as it is kept. Of an account verification an
+ * issuer may leave the status out: it then says that it could not tell.
+ */
 export function learnedFrom(message: Readonly<Record<string, unknown>>): Partial<Authentication> & { status: TransStatus } {
   const learned: Record<string, unknown> = { status: 'U' }
   for (const [ours, theirs] of told) if (typeof message[theirs] === 'string') learned[ours] = message[theirs]

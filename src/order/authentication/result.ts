@@ -1,4 +1,7 @@
-/** A challenge's result as a directory server posts it: what it must match, and what it does to the order. */
+/**
+ * A challenge's result as a directory server posts it: what it must match, and what it does to the
+ * order.
+ */
 import { reasonOf, type Log } from '../../base/log.ts'
 import { emvVersion, type Authentication } from '../../three-d-secure/authentication.ts'
 import type { Message } from '../../three-d-secure/codec.ts'

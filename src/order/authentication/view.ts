@@ -6,15 +6,24 @@ import { categoryOf } from './areq.ts'
 import type { Order, State, Transaction } from '../order.ts'
 import { legacyOf, pareqOf, type PareqParts } from './pareq.ts'
 
-/** The method URL a merchant is given: the issuer's, or the gateway's own collector page where the card range has none. */
+/**
+ * The method URL a merchant is given: the issuer's, or the gateway's own collector page where the
+ * card range has none.
+ */
 const methodUrlOf = ({ authentication }: Transaction, pages: HostedUrls): string => authentication?.methodUrl ?? pages.collector
 
 const asking: ReadonlySet<State> = new Set(['awaiting method', 'awaiting challenge', 'awaiting pares'])
 
-/** A page of the whole window: the merchant may size his own frame, and the issuer's page fits the smallest one. */
+/**
+ * A page of the whole window: the merchant may size his own frame, and the issuer's page fits the
+ * smallest one.
+ */
 const windowSize = '05'
 
-/** What a status reply adds while the cardholder has something to do (docs/three-d-secure.md): a page to print, an address to send him to, and the fields both are made of. */
+/**
+ * What a status reply adds while the cardholder has something to do (docs/three-d-secure.md): a
+ * page to print, an address to send him to, and the fields both are made of.
+ */
 export function authenticationView(
   order: Order,
   transaction: Transaction,

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
+import type { Door } from '../../src/order/advance.ts'
+import type { Held } from '../../src/order/hand.ts'
+import { legalTransitions } from '../../src/order/machine.ts'
+import type { Transaction } from '../../src/order/order.ts'
+import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import { approval, doorOn, log, newSale, secureId } from '../harness/door.ts'
+import { openHeartbeat } from '../harness/heartbeat.ts'
+import { testDatabase } from '../harness/postgres.ts'
+
+/** What the door does by itself: numbers, cards, and who waits for the end of an order. */
+
+const closes: (() => unknown)[] = []
+let pool: Pool
+let door: Door
+const begun: { held: Held; transaction: Transaction }[] = []
+
+before(async () => {
+  const database = await testDatabase()
+  closes.push(() => database.close())
+  pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
+  closes.push(() => pool.close())
+  await migrate(pool, systemClock.now(), log)
+  await declareTransitions(pool, legalTransitions())
+  await ensurePartitions(pool)
+  const { processId, stop } = await openHeartbeat(pool, 1n, 'place of the door', systemClock, log)
+  closes.push(stop)
+  door = doorOn({ pool, straight: pool, processId, onStep: (held, transaction) => void begun.push({ held, transaction }) })
+  closes.push(() => door.close())
+})
+after(async () => {
+  for (const close of closes.reverse()) await close()
+})
+
+const stans = statement<{ stan: string }>('select stan from attempt where order_id = any ($1::bigint[]) order by order_id')
+
+test('an outcome takes no number: the STANs of sales that end one after the other follow each other', async () => {
+  const sales = [1n, 2n, 3n].map((id) => newSale(id))
+  for (const sale of sales) {
+    await door.submit(sale)
+    await door.submit(approval(sale.order))
+  }
+  const rows = await pool.run(stans, [sales.map(({ order }) => order.orderId)])
+  const [first = 0, ...others] = rows.map(({ stan }) => Number(stan))
+  assert.deepEqual(others, [first + 1, first + 2])
+})
+
+test('whoever waits for the end of an order is told when it is committed, and not before', async () => {
+  const sale = newSale(11n)
+  const waiting = new AbortController()
+  let isOver = false
+  const ended = door.ended(sale.order, waiting.signal).then(() => (isOver = true))
+  await door.submit(sale)
+  assert.equal(isOver, false)
+  await door.submit(approval(sale.order))
+  await ended
+  const [row] = await pool.run(statement<{ status: string }>('select status from orders where order_id = $1'), [11n])
+  assert.equal(row!.status, 'approved')
+})
+
+/** An upload to an order at rest, of which this process has nothing in memory. */
+async function uploadTo(orderId: bigint) {
+  const sale = newSale(orderId, secureId)
+  await door.submit(sale)
+  const authentication = statement<{ id: string }>(
+    `select authentication ->> 'threeDSServerTransId' as id from transaction where order_id = $1`,
+  )
+  const [{ id: of } = { id: '' }] = await pool.run(authentication, [orderId])
+  const due = { lease: 1n, leaseDueAt: systemClock.now() + 4_000 }
+  const event = { is: 'method uploaded', transactionNo: 1, of, learned: { compInd: 'Y' }, ...due } as const
+  return { is: 'event', merchantId: 1n, orderId, event } as const
+}
+
+test('an event that leads outside brings no card: the door reads it; one whose card is gone fails alone', async () => {
+  const [there, gone] = [await uploadTo(21n), await uploadTo(22n)]
+  await pool.run(statement('delete from sealed_card where order_id = $1'), [22n])
+  const [well, badly] = await Promise.allSettled([door.submit(there), door.submit(gone)])
+  assert.equal(well.status === 'fulfilled' && well.value.is, 'applied')
+  assert.match(badly.status === 'rejected' ? String(badly.reason) : '', /the card of order 22 is gone/)
+  const { held, transaction } = begun.find((one) => one.held.order.orderId === 21n)!
+  assert.deepEqual([held.card.pan.reveal(), transaction.step], ['4111111111111111', 'authenticate'])
+})
