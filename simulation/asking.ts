@@ -1,9 +1,9 @@
 import { uuid, type Random } from '../src/base/random.ts'
-import type { Asked } from '../src/gateway-api/asked.ts'
+import type { Addressed, ByMerchant, WithEndpoint } from '../src/gateway-api/stages.ts'
 import type { Operation } from '../src/spec/gateway/operations.ts'
 import type { FollowRequest } from '../src/spec/gateway/follow.ts'
 import type { RebillRequest } from '../src/spec/gateway/rebill.ts'
-import type { SaleRequest, VerificationRequest } from '../src/spec/gateway/sale.ts'
+import type { SaleRequest } from '../src/spec/gateway/sale.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
 import { configuration } from './configuration.ts'
@@ -16,22 +16,28 @@ export interface Slot {
   gateway: Gateway | undefined
 }
 
-export type PaymentOperation = 'sale' | 'preauth' | 'account-verification' | 'make-rebill-sale' | 'make-rebill-preauth'
-
 /** A payment by the name that its merchant gave it. */
 export interface Named {
   clientOrderid: string
   endpointId: bigint
 }
 
-export interface Wanted extends Named {
-  operation: PaymentOperation
-  values: SaleRequest | VerificationRequest | RebillRequest
+export type Wanted = Named & {
   /** Under which it is sent most often. */
   idempotencyKey?: string
-  /** The merchant whose card reference it names. */
-  referenceOf?: bigint
-}
+} & (
+    | {
+        operation: 'sale' | 'preauth' | 'account-verification'
+        values: SaleRequest
+        referenceOf?: undefined
+      }
+    | {
+        operation: 'make-rebill-sale' | 'make-rebill-preauth'
+        values: RebillRequest
+        /** The merchant whose card reference it names. */
+        referenceOf: bigint
+      }
+  )
 
 /** A request that a merchant means once, however often it is sent. */
 export interface Intent {
@@ -45,7 +51,9 @@ export interface Intent {
 
 /** How merchants and cardholders reach the gateway and pass their time. */
 export interface Asking {
-  /** A request over the network to one process, either way of which may be lost. Undefined: no answer. */
+  /**
+   * Asks one process over the network, which may lose the request or the answer: then undefined.
+   */
   ask<T>(slot: Slot, perform: (gateway: Gateway) => Promise<T>): Promise<T | undefined>
   pause(ms: number): Promise<void>
 }
@@ -73,21 +81,19 @@ export const openAsking = (events: Events, chance: Chance, lostOdds: () => numbe
 })
 
 /** A request as it is when the checks have held. */
-export function askedOf(gateway: Gateway, operation: Operation, wanted: Named & Pick<Asked, 'values'>, random: Random) {
+export function askedOf<O extends Operation>({ ports }: Gateway, operation: O, wanted: Named, random: Random) {
   const endpoint = configuration.endpoint(wanted.endpointId)!
   const entry = configuration.entry(wanted.endpointId, false)!
   return {
-    world: gateway.served,
     operation,
     path: { id: String(wanted.endpointId), group: false },
     overloaded: false,
     serialNumber: uuid(random),
-    now: gateway.served.clock.now(),
+    now: ports.clock.now(),
     registry: configuration,
     merchantOrderId: wanted.clientOrderid,
     entry,
-    values: wanted.values ?? {},
     merchant: entry.merchant,
     endpoint,
-  } satisfies Asked
+  } satisfies Addressed<O> & ByMerchant & WithEndpoint
 }

@@ -3,13 +3,17 @@ import type { Reply } from '../src/gateway-api/reply.ts'
 import type { Order } from '../src/order/order.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import type { TransStatus } from '../src/three-d-secure/authentication.ts'
-import type { Upload } from './cardholders.ts'
-import { epochMs, farthestJumpMs } from './clock.ts'
 import { configuration, enrolmentOf, secureCards } from './configuration.ts'
-import type { Breaks } from './invariant.ts'
+import { watchHostedPages } from './hosted-pages.ts'
+import { check, type Breaks, type Checks } from './invariant.ts'
 import type { Json, Said } from './issuer-messages.ts'
+import { watchProofs } from './proofs.ts'
+import type { Upload } from './uploads.ts'
 
-/** Watches the payments that run 3-D Secure: what was charged for must have been authenticated, by what the issuer said and nothing else. */
+/**
+ * Watches the payments that run 3-D Secure: what is charged must have been authenticated, by what
+ * the issuer said and nothing else.
+ */
 export interface Authentications {
   asked(areq: Json): void
   /** An Erro about an answer that had no fault. */
@@ -23,6 +27,16 @@ export interface Authentications {
   authorised(order: Order, names: string, tags: ReadonlyMap<string, string>): void
   committed(order: Order): void
   settled(order: Order): void
+}
+
+export interface AuthenticationParts {
+  /** What issuers said of an authentication. */
+  saidOf: (id: string) => readonly Said[] | undefined
+  byAuthentication: (id: string) => Order | undefined
+  orderOf: (orderId: bigint) => Order | undefined
+  legacy: LegacyAuthentications
+  breaks: Breaks
+  now: () => number
 }
 
 /** By which statuses an endpoint charges; written apart from the gateway's own table. */
@@ -42,140 +56,93 @@ const runsHere = ({ endpointId, request }: Order): boolean =>
 const isEnrolled = ({ card }: Order): boolean =>
   secureCards.some((pan) => pan.startsWith(card.bin) && pan.endsWith(card.lastFour) && enrolmentOf(pan).is === 'enrolled')
 
-/**
- * A message that comes to both processes at once, and is decided by both in the same millisecond, makes them write the very same. The one whose commit is refused by a broken connection
- * finds it stored, takes it for its own and confirms it too: the same was told twice, and counted once.
- */
-const twinsWithinMs = 1_000
-
-export function watchAuthentications(
-  saidOf: (id: string) => readonly Said[] | undefined,
-  orderOfId: (id: string) => Order | undefined,
-  orderOf: (orderId: bigint) => Order | undefined,
-  legacy: LegacyAuthentications,
-  breaks: Breaks,
-  now: () => number,
-): Authentications {
+export function watchAuthentications(parts: AuthenticationParts): Authentications {
+  const { byAuthentication, orderOf, legacy, breaks, now } = parts
   const asked = new Map<string, number>()
-  const usedBy = new Map<string, string>()
-  const acknowledged = new Map<string, number>()
-  /** When the wait for a method of the hosted page ends, by the authentication. */
-  const waitsUntil = new Map<string, number>()
-
-  /** Results that a gateway has: of a challenge, only what the directory server told. */
-  function resultsOf(id: string): Said[] {
-    const reached = (saidOf(id) ?? []).filter((s) => s.genuine && s.reached)
-    const ares = reached.find((s) => s.by === 'ARes')
-    if (!ares) return []
-    if (ares.status !== 'C') return [ares]
-    return reached.filter((s) => s.by === 'RReq' && s.acsTransID === ares.acsTransID)
-  }
+  const pages = watchHostedPages(orderOf, breaks, now)
+  const proofs = watchProofs(parts)
 
   return {
     asked(areq) {
       const id = String(areq['threeDSServerTransID'])
-      asked.set(id, (asked.get(id) ?? 0) + 1)
-      if (asked.get(id)! > 1) breaks('an issuer is asked once', `AReq ${id} was sent ${asked.get(id)} times`)
-      const order = orderOfId(id)
-      const { authentication, amountMinor } = order?.transactions[0] ?? {}
-      const due = order?.kind === 'account-verification' ? undefined : String(amountMinor)
-      if (authentication?.directory !== undefined && areq['purchaseAmount'] !== due)
-        breaks('an issuer is asked once', `AReq ${id} is about ${String(areq['purchaseAmount'])}, not ${due}`)
+      const times = (asked.get(id) ?? 0) + 1
+      asked.set(id, times)
+      check(whenAsked, { areq, id, times, order: byAuthentication(id) }, breaks)
     },
-    refused(erro) {
-      const { threeDSServerTransID: id, errorCode, errorDetail } = erro
+    refused({ threeDSServerTransID: id, errorCode, errorDetail }) {
       breaks('what an issuer says is understood', `ARes of ${String(id)} got Erro ${String(errorCode)}: ${String(errorDetail)}`)
     },
-    told(id, said, answer, by) {
-      const code = answer?.['messageType'] === 'Erro' ? String(answer['errorCode']) : ''
-      // A result of another transaction, or one that comes again, is refused with 301.
-      if (said.genuine && code !== '' && code !== '301')
-        breaks('what an issuer says is understood', `RReq of ${id} got Erro ${code}: ${String(answer!['errorDetail'])}`)
-      if (answer?.['messageType'] !== 'RRes') return
-      if (!said.genuine) return breaks('only the issuer says how an authentication ended', `a forged result of ${id} was taken`)
-      const before = (saidOf(id) ?? []).find((s) => s.confirmed)
-      const isTwin = before === said && said.confirmed!.by !== by && now() - said.confirmed!.at < twinsWithinMs
-      said.confirmed ??= { by, at: now() }
-      if (before && !isTwin) return breaks('a result is taken once', `two results of ${id} were confirmed`)
-      const authentication = orderOfId(id)?.transactions[0]?.authentication
-      if (authentication?.threeDSServerTransId === id && authentication.status !== said.status)
-        breaks('a confirmed result counts', `${said.status} of ${id} was confirmed, and ${authentication.status} is stored`)
-    },
-    uploaded({ orderId, what, isRight }, reply, reachedAt) {
-      const key = `${orderId} ${what}`
-      const before = acknowledged.get(key)
-      if (!('refused' in reply)) acknowledged.set(key, before ?? now())
-      else if (isRight || (before !== undefined && before < reachedAt))
-        breaks('an upload is answered alike', `${what} for order ${orderId} was refused: ${reply.refused}`)
-    },
-    begun(orderId, until) {
-      const { state, authentication } = orderOf(orderId)?.transactions[0] ?? {}
-      if (until === undefined && state === 'awaiting method' && authentication?.methodUntil === undefined)
-        breaks('a hosted page does not hold the payment up', `order ${orderId} does not wait for its page alone`)
-    },
+    told: proofs.told,
+    uploaded: watchUploads(breaks, now),
+    begun: pages.begun,
     authorised(order, names, tags) {
-      const charges = chargedBy(order)
       if (!runsHere(order)) return
+      const charges = chargedBy(order)
       const { authentication } = order.transactions[0]!
-      const why = `order ${order.orderId} is authorised`
-      const early = (detail: string) => breaks('nothing is charged that was not authenticated', `${why} ${detail}`)
-      if (!authentication) {
-        if (isEnrolled(order) || !charges.has('not enrolled')) early('without an authentication')
-        return
-      }
-      if (authentication.version === '1.0.2') return legacy.authorised(order, names, tags, charges)
-      const id = authentication.threeDSServerTransId
-      const results = resultsOf(id)
-      const good = results.filter((s) => charges.has(s.status))
-      if (good.length === 0) return early(`after ${results.map((s) => s.status).join() || 'no result'} of ${id}`)
-      const used = good.filter((s) => isProof(s, tags))
-      if (used.length === 0)
-        return breaks('the acquirer gets the proof that the issuer gave', `${why} with ${[...tags].join(' ')}, not that of ${id}`)
-      if (results.some((s) => s.confirmed && !used.includes(s)))
-        breaks('a confirmed result counts', `${why} by another result of ${id} than was confirmed`)
-      if ((usedBy.get(id) ?? names) !== names)
-        breaks('an authentication is used once', `${why} as ${names} and as ${usedBy.get(id)} with ${id}`)
-      usedBy.set(id, names)
+      if (authentication?.version === '1.0.2') legacy.authorised(order, names, tags, charges)
+      else if (authentication) proofs.authorised({ order, names, tags, charges, id: authentication.threeDSServerTransId })
+      else if (isEnrolled(order) || !charges.has('not enrolled'))
+        breaks('nothing is charged that was not authenticated', `order ${order.orderId} is authorised without an authentication`)
     },
-    committed({ orderId, transactions }) {
-      const { state: current, authentication: about, dueAt } = transactions[0]!
-      if (current === 'awaiting method' && about?.methodUntil !== undefined) {
-        const until = waitsUntil.get(about.threeDSServerTransId) ?? about.methodUntil
-        waitsUntil.set(about.threeDSServerTransId, until)
-        // A step committed after its time is due at once, by the clock of the process that decided
-        // it.
-        const latest = Math.max(until, epochMs + now() + farthestJumpMs)
-        if (about.methodUntil !== until || dueAt === undefined || dueAt > latest)
-          breaks('a hosted page does not hold the payment up', `order ${orderId} waits until ${dueAt}, not ${until}`)
-      }
-      for (const { state, authentication, no } of transactions)
-        if (['approved', 'declined', 'error', 'unknown'].includes(state) && authentication?.authenticationValue !== undefined)
-          breaks('a proof is gone when it is not needed', `transaction ${no} of order ${orderId} is ${state} and has its proof`)
+    committed(order) {
+      pages.committed(order)
+      check(whenCommitted, order, breaks)
     },
     settled(order) {
       if (!runsHere(order)) return
-      const { authentication, state, result } = order.transactions[0]!
-      const confirmed = authentication && resultsOf(authentication.threeDSServerTransId).find((s) => s.confirmed)
-      if (confirmed && confirmed.status !== authentication.status)
-        breaks(
-          'a confirmed result counts',
-          `order ${order.orderId} has ${authentication.status} after ${confirmed.status} was confirmed`,
-        )
-      if (state === 'declined' && authentication?.methodUntil !== undefined && result.verified === 'UNKNOWN')
-        breaks('a hosted page does not hold the payment up', `order ${order.orderId} is declined since its page was closed`)
-      if (state !== 'approved') return
-      const should = authentication?.status === 'Y' || authentication?.status === 'A' ? 'AUTHENTICATED' : 'UNSUPPORTED'
-      if (result.verified !== should)
-        breaks(
-          'nothing is charged that was not authenticated',
-          `order ${order.orderId} is approved as ${result.verified}, not ${should}`,
-        )
+      const { authentication } = order.transactions[0]!
+      const confirmed = authentication && proofs.confirmedOf(authentication.threeDSServerTransId)
+      check(whenSettled, { order, confirmed }, breaks)
     },
   }
 }
 
-/** Where there is a proof it goes with all that belongs to it; without one only the issuer's ECI, or the network's where he said none. */
-function isProof(said: Said, tags: ReadonlyMap<string, string>): boolean {
-  if (tags.get('AV') !== said.proof || (said.eci !== undefined && tags.get('EC') !== said.eci)) return false
-  return said.proof === undefined || (tags.get('DT') === said.dsTransID && tags.get('TV') === said.version)
+const whenAsked: Checks<{ areq: Json; id: string; times: number; order: Order | undefined }> = {
+  'an issuer is asked once'({ areq, id, times, order }) {
+    if (times > 1) return `AReq ${id} was sent ${times} times`
+    const { authentication, amountMinor } = order?.transactions[0] ?? {}
+    const due = order?.kind === 'account-verification' ? undefined : String(amountMinor)
+    const isOther = authentication?.directory !== undefined && areq['purchaseAmount'] !== due
+    return isOther && `AReq ${id} is about ${String(areq['purchaseAmount'])}, not ${due}`
+  },
+}
+
+const ended: ReadonlySet<string> = new Set(['approved', 'declined', 'error', 'unknown'])
+const whenCommitted: Checks<Order> = {
+  'a proof is gone when it is not needed'({ orderId, transactions }) {
+    const kept = transactions.find((t) => ended.has(t.state) && t.authentication?.authenticationValue !== undefined)
+    return kept && `transaction ${kept.no} of order ${orderId} is ${kept.state} and has its proof`
+  },
+}
+
+const whenSettled: Checks<{ order: Order; confirmed: Said | undefined }> = {
+  'a confirmed result counts'({ order, confirmed }) {
+    const status = order.transactions[0]!.authentication?.status
+    return (
+      confirmed && confirmed.status !== status && `order ${order.orderId} has ${status} after ${confirmed.status} was confirmed`
+    )
+  },
+  'a hosted page does not hold the payment up'({ order }) {
+    const { authentication, state, result } = order.transactions[0]!
+    const isPageClosed = authentication?.methodUntil !== undefined && result.verified === 'UNKNOWN'
+    return state === 'declined' && isPageClosed && `order ${order.orderId} is declined since its page was closed`
+  },
+  'nothing is charged that was not authenticated'({ order }) {
+    const { authentication, state, result } = order.transactions[0]!
+    const should = authentication?.status === 'Y' || authentication?.status === 'A' ? 'AUTHENTICATED' : 'UNSUPPORTED'
+    const isOther = state === 'approved' && result.verified !== should
+    return isOther && `order ${order.orderId} is approved as ${result.verified}, not ${should}`
+  },
+}
+
+/** Watches that an upload which was acknowledged is not refused when it comes again. */
+function watchUploads(breaks: Breaks, now: () => number): Authentications['uploaded'] {
+  const acknowledged = new Map<string, number>()
+  return ({ orderId, what, isRight }, reply, reachedAt) => {
+    const key = `${orderId} ${what}`
+    const before = acknowledged.get(key)
+    if (!('refused' in reply)) acknowledged.set(key, before ?? now())
+    else if (isRight || (before !== undefined && before < reachedAt))
+      breaks('an upload is answered alike', `${what} for order ${orderId} was refused: ${reply.refused}`)
+  }
 }

@@ -27,7 +27,10 @@ export interface BackOfficeParts {
 
 /** Merchants who deliver, or do not: they capture, return and release what was paid. */
 export interface BackOffices {
-  /** Does with an order what this merchant does, perhaps nothing; resolves when all of it was answered or given up. */
+  /**
+   * Does with an order what this merchant does, perhaps nothing. Resolves when all requests were
+   * answered or given up.
+   */
   work(wanted: Wanted, order: Order): Promise<void>
 }
 
@@ -47,7 +50,7 @@ export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts
       () => `shop     ${wanted.clientOrderid} asks ${slot.name} to ${operation} ${amount?.text ?? 'all'} ${idempotencyKey ?? ''}`,
     )
     return ask(slot, async (gateway) => {
-      const order = await gateway.served.orders.byId({ merchantId, orderId })
+      const order = await gateway.ports.orders.byId({ merchantId, orderId })
       if (!order) throw new Error(`order ${orderId} is not there`)
       const values = {
         client_orderid: wanted.clientOrderid,
@@ -60,7 +63,7 @@ export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts
       const again = acknowledged.has(intent)
       told.onFollowing(intent, asked.serialNumber)
       try {
-        const reply = await performFollow(asked)
+        const reply = await performFollow(asked, gateway.ports)
         if (!('refused' in reply)) acknowledged.add(intent)
         told.onFollowed(intent, asked.serialNumber, reply, again)
         return reply

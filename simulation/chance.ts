@@ -1,7 +1,10 @@
 import type { Random } from '../src/base/random.ts'
 import { seeded } from '../simulators/acquirer/faults.ts'
 
-/** Everything that is left to chance, drawn from a seed. Parts draw from chances of their own, so that one more draw in one does not change the others. */
+/**
+ * Random values from a seed. Each part draws from a chance of its own, so that one more draw in one
+ * part does not change the others.
+ */
 export class Chance {
   readonly #draw: () => number
 

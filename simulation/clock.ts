@@ -4,10 +4,15 @@ import type { Cancel, Clock } from '../src/base/clock.ts'
 export interface Actor {
   readonly name: string
   alive: boolean
-  /** Simulated time until which what happens to it waits; a paused process keeps its timers and its answers, in order. */
+  /**
+   * Its events wait until this simulated time. A paused process keeps its timers and its answers,
+   * in order.
+   */
   pausedUntil: number
   /** How far its wall clock is from true time, in milliseconds. */
   wallOffsetMs: number
+  /** The number under which a gateway process serves, once it has started. */
+  processId?: bigint
 }
 
 interface Planned {
@@ -24,12 +29,16 @@ export const epochMs = Date.UTC(2026, 0, 5, 12, 30)
 /** How far the wall clock of a process may be from true time. */
 export const farthestJumpMs = 60_000
 
-/** Times are whole parts of a millisecond that a double holds exactly: a sum that rounds would leave a timer that waits for its own moment forever. */
+/**
+ * Times are whole parts of a millisecond that a double holds exactly. If sums were rounded, a timer
+ * could wait for its own moment forever.
+ */
 const grain = 64
 
 /**
- * The one queue of everything that happens, and simulated time, which moves from one event to the next and only when all that the last one set off in
- * this process is done: promises, ticks, and the immediate that this queue waits for.
+ * The one queue of everything that happens, and simulated time. Time moves from one event to the
+ * next, and only when everything that the last one set off in this process is done: promises,
+ * ticks, and the immediate that this queue waits for.
  */
 export class Events {
   /** Milliseconds since the start. */
@@ -39,7 +48,10 @@ export class Events {
   readonly #heap: Planned[] = []
   #order = 0
 
-  /** Plans `fn` for `delayMs` from now. Of events at the same time the one planned first happens first. */
+  /**
+   * Plans `fn` for `delayMs` from now. Events at the same time happen in the order in which they
+   * were planned.
+   */
   after(delayMs: number, actor: Actor | undefined, fn: () => void): Cancel {
     const planned: Planned = { at: this.now + Math.ceil(Math.max(0, delayMs) * grain) / grain, order: this.#order++, actor, fn }
     this.#push(planned)

@@ -1,6 +1,7 @@
 import { goesAtOnce, type NewDelivery } from '../src/delivery/delivery.ts'
 import { lookedAt, type Claimed, type ClaimRoom, type DeliveryLease, type Try, type Turn } from '../src/delivery/store.ts'
 import { placeKey, type Change, type Place } from '../src/order/change.ts'
+import type { Order } from '../src/order/order.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
 
@@ -21,6 +22,12 @@ export class Deliveries {
 
   constructor(isFree: (lease: bigint | undefined, by: Claimer) => boolean) {
     this.#isFree = isFree
+  }
+
+  /** Also one more than the order counts, which only a bug can store. */
+  ofOrder(order: Order): DeliveryRow[] {
+    const numbers = [...Array(order.deliveries + 2).keys()]
+    return numbers.flatMap((deliveryNo) => this.rows.get(deliveryKey({ ...order, deliveryNo })) ?? [])
   }
 
   due(): Iterable<DeliveryRow> {
@@ -52,7 +59,8 @@ export class Deliveries {
       ![...this.#due].some((o) => placeKey(o) === placeKey(d) && o.deliveryNo < d.deliveryNo && o.url === d.url && o.tries === 0)
     const looked = turns.map((turn) => {
       const due = [...this.#due].filter((d) => d.merchantId === turn.merchantId && d.dueAt! <= now)
-      const rows = due.filter((d) => d.dueAt! >= turn.from).sort(byDueTime).slice(0, lookedAt) // oxfmt-ignore
+      const after = due.filter((d) => d.dueAt! >= turn.from)
+      const rows = after.sort(byDueTime).slice(0, lookedAt)
       const isFree = (d: DeliveryRow) => this.#isFree(d.lease, by) && !turn.blocked.includes(d.origin) && firstOfUrl(d)
       return { ...turn, rows, free: rows.filter(isFree) }
     })

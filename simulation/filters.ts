@@ -3,7 +3,10 @@ import { statusOf, type Order } from '../src/order/order.ts'
 import type { Breaks } from './invariant.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** Filters of the merchants, and what must hold of them; sums are taken over the orders themselves, apart from the counts that the gateway keeps. */
+/**
+ * Filters of the merchants, and what must hold of them. Sums are taken over the orders themselves,
+ * not from the counts that the gateway keeps.
+ */
 
 export const mallory = '203.0.113.66'
 
@@ -15,12 +18,13 @@ const limits = {
   3: { is: 'velocity', per: 'card', limit: 5, windowMs: 3 * minuteMs, counts: 'refused' },
 } as const
 
+// oxfmt-ignore
 export const filters: readonly (FilterRule & { merchantId: bigint })[] = [
-  { ...usual, merchantId: 1n, filterNo: 1, name: 'limit by address', facts: limits[1] },
-  { ...usual, merchantId: 1n, filterNo: 2, name: 'mallory', code: '3001', facts: { is: 'black', of: 'ip' }, entries: new Set([`${mallory}/32`]) },
-  { ...usual, merchantId: 2n, filterNo: 1, name: 'sum by payer', code: '3003', facts: limits[2] },
-  { ...usual, merchantId: 3n, filterNo: 1, name: 'refused cards', facts: limits[3] },
-] // oxfmt-ignore
+  { ...usual, merchantId: 1n, filterNo: 1, name: 'limit by address',               facts: limits[1] },
+  { ...usual, merchantId: 1n, filterNo: 2, name: 'mallory',          code: '3001', facts: { is: 'black', of: 'ip' }, entries: new Set([`${mallory}/32`]) },
+  { ...usual, merchantId: 2n, filterNo: 1, name: 'sum by payer',     code: '3003', facts: limits[2] },
+  { ...usual, merchantId: 3n, filterNo: 1, name: 'refused cards',                  facts: limits[3] },
+]
 
 type Limit = (typeof limits)[keyof typeof limits]
 const limitsOf: Readonly<Record<string, Limit | undefined>> = limits
@@ -41,8 +45,9 @@ const mostOf = ({ amountMinor, request }: Order) =>
 const keyOf = { ip: (o: Order) => o.request.ipAddress, email: (o: Order) => o.request.email, card: (o: Order) => o.card.hashId }
 
 /**
- * Watches what is committed. An order is judged once all of its commit is known: those of one commit were judged one after the other, and in which order is not to be seen. What was
- * refused in that very commit may have made room for it, or not.
+ * Watches what is committed. An order is judged once its whole commit is known. The gateway judged
+ * the orders of a commit one after the other, in an order that cannot be seen; so an order that was
+ * refused in the same commit may have made room for this one, or not.
  */
 export function watchFilters(
   model: StoreModel,
@@ -53,7 +58,10 @@ export function watchFilters(
   const refusedAt = new Map<bigint, number>()
   let fresh: Order[] = []
 
-  /** How much of a limit others use that came after `since`: `least` what certainly counted when the order was judged, `most` what perhaps did. */
+  /**
+   * How much of a limit is used by other orders after `since`: `least` is what certainly counted
+   * when the order was judged, `most` what may have counted.
+   */
   function usedBy(order: Order, limit: Limit, since: number, bound: 'least' | 'most'): bigint {
     const at = madeAt.get(order.orderId)!
     let used = 0n

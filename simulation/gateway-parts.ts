@@ -4,8 +4,10 @@ import type { Connector } from '../src/acquirer/connector.ts'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import type { Random } from '../src/base/random.ts'
-import type { World as Served } from '../src/gateway-api/asked.ts'
-import type { Performer as Uploader } from '../src/gateway-api/checks.ts'
+import type { performUploadCres } from '../src/gateway-api/upload-cres.ts'
+import type { performUploadMethod } from '../src/gateway-api/upload-method.ts'
+import type { performUploadPares } from '../src/gateway-api/upload-pares.ts'
+import type { Ports } from '../src/gateway/open.ts'
 import type { Outgoing } from '../src/http/outgoing.ts'
 import type { Answer } from '../src/http/server.ts'
 import type { Registry } from '../src/merchant/merchant.ts'
@@ -74,9 +76,9 @@ export interface Wraps {
 }
 
 export interface Uploads {
-  method: Uploader
-  cres: Uploader
-  pares: Uploader
+  method: typeof performUploadMethod
+  cres: typeof performUploadCres
+  pares: typeof performUploadPares
 }
 
 /** What the hosted page does as it runs the method. */
@@ -84,7 +86,7 @@ export type Hosted = Pick<ReturnType<typeof hostedOrders>, 'methodBegun' | 'brow
 
 export interface Gateway {
   processId: bigint
-  served: Served
+  ports: Ports
   uploads: Uploads
   hosted: Hosted
   /** A request over HTTP; the path without the base path. */

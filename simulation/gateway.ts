@@ -54,15 +54,15 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       door: (own, performers) => wrap.door?.(own, performers, parts) ?? own,
     },
   )
-  const { world, routes } = gateway
+  const { ports, routes } = gateway
   const uploads = { method: performUploadMethod, cres: performUploadCres, pares: performUploadPares }
-  const finding = { locate: parts.stores.orders.locate, order: world.orders.byId, merchant: parts.registry.merchant }
-  const hosted = hostedOrders({ ...world, ...finding })
+  const finding = { locate: parts.stores.orders.locate, order: ports.orders.byId, merchant: parts.registry.merchant }
+  const hosted = hostedOrders({ ...ports, ...finding })
   const results = wrap.results?.(gateway.results, parts) ?? gateway.results
   const inbound: Gateway['result'] = (text, peer) => answerResult(Buffer.from(text), { peers, ...ground }, results, peer)
   return {
     processId: gateway.processId,
-    served: world,
+    ports,
     call: (method, path, body) => callRoute(routes, method, basePath + path, body),
     uploads: wrap.uploads?.(uploads) ?? uploads,
     hosted: wrap.hosted?.(hosted, performing!, parts) ?? hosted,

@@ -70,3 +70,19 @@ export interface Broken {
 }
 
 export type Breaks = (invariant: Invariant, why: string) => void
+
+/** What is wrong, where something is. */
+export type Fault = string | false | undefined
+
+/**
+ * What must hold on one occasion, in the order in which it is reported. Each check looks at the
+ * same view and changes nothing.
+ */
+export type Checks<View> = { readonly [I in Invariant]?: (view: View) => Fault }
+
+export function check<View>(checks: Checks<View>, view: View, breaks: Breaks): void {
+  for (const [invariant, faultOf] of Object.entries(checks)) {
+    const why = faultOf(view)
+    if (typeof why === 'string') breaks(invariant as Invariant, why)
+  }
+}

@@ -5,7 +5,7 @@ import { rreqOf, type Json, type Passage, type Said } from './issuer-messages.ts
 import type { IssuerParts, OnTold } from './issuer-weather.ts'
 
 export interface Results {
-  /** Posts a result to one of the gateways until one has answered: with RRes, or that it cannot use it. */
+  /** Posts a result to one of the gateways until one has answered, with an RRes or an Erro. */
   tell(message: Json, said: Said, peer: string): void
   /** Somebody posts a result that is none, some time. */
   forge(passage: Passage): void

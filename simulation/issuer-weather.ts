@@ -3,7 +3,7 @@ import type { Chance } from './chance.ts'
 import type { Events } from './clock.ts'
 import type { Json, Said } from './issuer-messages.ts'
 
-/** How the directory servers, the issuers behind them and the ways between them and the gateways are doing. */
+/** How the directory servers, the issuers behind them and the network in between are doing. */
 export interface IssuerWeather {
   directories: 'well' | 'away'
   /** Of messages, either way. */

@@ -1,4 +1,7 @@
-import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
+import { uuid, type Random } from '../src/base/random.ts'
+import type { Outgoing } from '../src/http/outgoing.ts'
+import { outgoingOf, type Call } from './calls.ts'
+import type { Chance } from './chance.ts'
 import type { Actor } from './clock.ts'
 import type { Directory } from './configuration.ts'
 import {
@@ -12,7 +15,7 @@ import {
   type Passage,
   type Said,
 } from './issuer-messages.ts'
-import { openResults } from './issuer-results.ts'
+import { openResults, type Results } from './issuer-results.ts'
 import type { IssuerParts, OnTold } from './issuer-weather.ts'
 
 /** What the cardholder does at the issuer's page. */
@@ -22,7 +25,10 @@ export interface Issuers {
   /** All that was said of an authentication, by its threeDSServerTransID. */
   said: Map<string, Said[]>
   outgoing(actor: Actor): Outgoing
-  /** The browser posts the CReq and the cardholder answers: the CRes that the browser carries back, or nothing where the issuer knows no such challenge. */
+  /**
+   * The browser posts the CReq and the cardholder answers: the CRes that the browser carries back,
+   * or nothing if the issuer knows no such challenge.
+   */
   challenge(creq: string, does: AtIssuer): string | undefined
   /** An AReq leaves a gateway. */
   onAsked: (actor: Actor, areq: Json) => void
@@ -31,154 +37,159 @@ export interface Issuers {
   onTold: OnTold
 }
 
+interface State extends IssuerParts, Pick<Issuers, 'said' | 'onAsked' | 'onRefused' | 'onTold'> {
+  random: Random
+  results: Results
+  passages: Map<string, Passage>
+  /** Transactions whose ARes was spoilt. */
+  spoiltIds: Set<string>
+}
+
 /** Two directory servers with the ACS of every issuer behind them. */
 export function openIssuers(parts: IssuerParts): Issuers {
-  const { events, chance, weather, trace } = parts
+  const { events, chance } = parts
   const random = chance.fork().random()
-  const passages = new Map<string, Passage>()
-  /** Transactions whose ARes was spoilt. */
-  const spoiltIds = new Set<string>()
-  const issuers: Issuers = {
+  const results = openResults(
+    parts,
+    chance.fork(),
+    (id, said) => noted(state, id, said),
+    (...told) => state.onTold(...told),
+  )
+  const state: State = {
+    ...parts,
+    random,
+    results,
+    passages: new Map(),
+    spoiltIds: new Set(),
     said: new Map(),
-    outgoing: (actor) => ({ send: (request) => send(actor, request), close: () => Promise.resolve() }),
-    challenge,
     onAsked: () => {},
     onRefused: () => {},
     onTold: () => {},
   }
-  const results = openResults(parts, chance.fork(), noted, (...told) => issuers.onTold(...told))
+  return Object.assign(state, {
+    outgoing: (actor: Actor) => outgoingOf(events, actor, (call) => carry(state, actor, call)),
+    challenge: (creq: string, does: AtIssuer) => challenge(state, creq, does),
+  })
+}
 
-  function noted(id: string, said: Said): Said {
-    issuers.said.set(id, [...(issuers.said.get(id) ?? []), said])
-    return said
+function noted({ said }: State, id: string, one: Said): Said {
+  said.set(id, [...(said.get(id) ?? []), one])
+  return one
+}
+
+function carry(state: State, actor: Actor, call: Call): void {
+  const { events, chance, weather, spoiltIds } = state
+  const directory = call.url.host.split('.')[0] as Directory
+  const message = JSON.parse(String(call.request.body)) as Json
+  const isQuestion = message['messageType'] === 'AReq'
+  if (isQuestion) state.onAsked(actor, message)
+  else if (!spoiltIds.has(String(message['threeDSServerTransID']))) state.onRefused(message)
+  if (weather.directories === 'away') return call.refuse(chance.between(1, 50))
+  call.timeOut()
+  if (chance.happens(weather.lostOdds)) return
+  events.after(chance.between(1, 60), undefined, () => {
+    const { said, ...reply } = isQuestion ? ask(state, directory, message) : { status: 200, body: '' }
+    if (chance.happens(weather.lostOdds)) return
+    const thinkingMs = chance.happens(weather.lateOdds) ? chance.between(8_000, 20_000) : chance.between(20, 1_200)
+    call.answer(thinkingMs, reply, () => said && (said.reached = true))
+  })
+}
+
+/**
+ * Issuers that do not look work twice on a question that arrives twice; one of the answers goes
+ * back.
+ */
+function ask(state: State, directory: Directory, areq: Json): { status: number; body: string; said?: Said } {
+  const { chance, weather, random, passages, spoiltIds, trace } = state
+  const id = String(areq['threeDSServerTransID'])
+  const answers = Array.from({ length: chance.happens(weather.doubledOdds) ? 2 : 1 }, () => {
+    const passage = newPassage(areq, directory, outcomeOf(areq, chance), random)
+    passages.set(passage.acsTransID, passage)
+    if (passage.status === 'C') expect(state, passage)
+    return aresOf(passage, random)
+  })
+  const { message, said } = chance.pick(answers)
+  trace(() => `issuer   ${directory} answers ${said.status} about ${id}${answers.length > 1 ? ', asked twice' : ''}`)
+  if (!chance.happens(weather.spoiltOdds)) return { status: 200, body: JSON.stringify(message), said: noted(state, id, said) }
+  spoiltIds.add(id)
+  return spoilt(message, state)
+}
+
+function outcomeOf(areq: Json, chance: Chance): Passage['status'] {
+  if (areq['threeDSRequestorChallengeInd'] === '04' && chance.happens(0.8)) return 'C'
+  return chance.pick(['Y', 'Y', 'Y', 'A', 'N', 'R', 'U', 'C', 'C', 'C', 'C', 'C'])
+}
+
+function spoilt(message: Json, { chance, random }: State): { status: number; body: string } {
+  const { threeDSServerTransID, messageVersion } = message
+  const other = uuid(random)
+  const erro = {
+    messageType: 'Erro',
+    messageVersion,
+    threeDSServerTransID,
+    errorCode: '405',
+    errorComponent: 'D',
+    errorDescription: 'down',
+    errorDetail: 'ACS',
   }
+  return chance.pick([
+    { status: 500, body: '' },
+    { status: 200, body: JSON.stringify(erro) },
+    { status: 200, body: '{"messageType":"ARes",' },
+    { status: 200, body: JSON.stringify({ ...message, threeDSServerTransID: other }) },
+    { status: 200, body: JSON.stringify({ ...message, transStatus: 'I' }) },
+  ])
+}
 
-  function send(actor: Actor, request: OutgoingRequest): Promise<Reply> {
-    const began = events.now
-    const directory = new URL(request.url).host.split('.')[0] as Directory
-    const message = JSON.parse(String(request.body)) as Json
-    const isQuestion = message['messageType'] === 'AReq'
-    if (isQuestion) issuers.onAsked(actor, message)
-    else if (!spoiltIds.has(String(message['threeDSServerTransID']))) issuers.onRefused(message)
-    return new Promise((resolve) => {
-      const answer = (afterMs: number, reply: (durationMs: number) => Reply) =>
-        events.after(afterMs, actor, () => resolve(reply(Math.round(events.now - began))))
-      const failed = (kind: 'timeout' | 'connection', why: string) => (durationMs: number) =>
-        ({ is: 'failed', kind, why, durationMs }) as const
-      if (weather.directories === 'away') return answer(chance.between(1, 50), failed('connection', 'connect ECONNREFUSED'))
-      let isOver = false
-      answer(request.timeoutMs, (durationMs) => {
-        isOver = true
-        return failed('timeout', 'no answer in time')(durationMs)
-      })
-      if (chance.happens(weather.lostOdds)) return
-      events.after(chance.between(1, 60), undefined, () => {
-        const served = isQuestion ? ask(directory, message) : { status: 200, body: '' }
-        if (chance.happens(weather.lostOdds)) return
-        const thinkingMs = chance.happens(weather.lateOdds) ? chance.between(8_000, 20_000) : chance.between(20, 1_200)
-        answer(thinkingMs, (durationMs) => {
-          if (!isOver && served.said) served.said.reached = true
-          isOver = true
-          const body = Buffer.from(served.body)
-          return { is: 'answered', status: served.status, headers: {}, body, truncated: false, durationMs }
-        })
-      })
-    })
-  }
+/**
+ * The cardholder may never come; most issuers report that after a while. And whoever knows or
+ * guesses names may post a result of his own.
+ */
+function expect(state: State, passage: Passage): void {
+  const { events, chance, results, trace } = state
+  if (chance.happens(0.1)) results.forge(passage)
+  const timesOut = chance.happens(0.8)
+  events.after(chance.between(60_000, 600_000), undefined, () => {
+    if (passage.cres !== undefined || !timesOut) return
+    passage.cres = cresOf({ ...passage }, 'N')
+    trace(() => `issuer   ${passage.directory} gives up the challenge of ${passage.threeDSServerTransID}`)
+    tell(state, passage, { status: 'N', reason: '14', cancel: '05' })
+  })
+}
 
-  /** A question that arrives twice is worked on twice, by issuers who do not look; one of the answers goes back. */
-  function ask(directory: Directory, areq: Json): { status: number; body: string; said?: Said } {
-    const id = String(areq['threeDSServerTransID'])
-    const answers = Array.from({ length: chance.happens(weather.doubledOdds) ? 2 : 1 }, () => {
-      const passage = newPassage(areq, directory, outcomeOf(areq), random)
-      passages.set(passage.acsTransID, passage)
-      if (passage.status === 'C') expect(passage)
-      return aresOf(passage, random)
-    })
-    const { message, said } = chance.pick(answers)
-    trace(() => `issuer   ${directory} answers ${said.status} about ${id}${answers.length > 1 ? ', asked twice' : ''}`)
-    if (chance.happens(weather.spoiltOdds)) {
-      spoiltIds.add(id)
-      return spoilt(message)
-    }
-    return { status: 200, body: JSON.stringify(message), said: noted(id, said) }
-  }
+function challenge(state: State, creq: string, does: AtIssuer): string | undefined {
+  const { chance, passages, trace } = state
+  const passage = passages.get(String(outOfBrowser(creq)['acsTransID']))
+  if (passage?.status !== 'C') return undefined
+  if (passage.cres !== undefined) return passage.cres
+  const ending = endingOf(does, chance)
+  const passed = ending.status === 'Y'
+  const contradicts = chance.happens(0.05)
+  passage.cres = cresOf({ ...passage }, passed === contradicts ? 'N' : 'Y')
+  trace(() => `issuer   ${passage.directory} ends the challenge of ${passage.threeDSServerTransID} with ${ending.status}`)
+  if (!chance.happens(0.06)) tell(state, passage, ending)
+  return passage.cres
+}
 
-  function outcomeOf(areq: Json): Passage['status'] {
-    if (areq['threeDSRequestorChallengeInd'] === '04' && chance.happens(0.8)) return 'C'
-    return chance.pick(['Y', 'Y', 'Y', 'A', 'N', 'R', 'U', 'C', 'C', 'C', 'C', 'C'])
-  }
+function endingOf(does: AtIssuer, chance: Chance): Ending {
+  if (does === 'cancel') return { status: 'N', cancel: '01' }
+  if (does === 'wrong') return { status: 'N', reason: '01' }
+  return { status: chance.pick(['Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'A', 'U', 'R']) }
+}
 
-  function spoilt(message: Json): { status: number; body: string } {
-    const { threeDSServerTransID, messageVersion } = message
-    const other = random
-      .bytes(16)
-      .toString('hex')
-      .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5')
-    const erro = {
-      messageType: 'Erro',
-      messageVersion,
-      threeDSServerTransID,
-      errorCode: '405',
-      errorComponent: 'D',
-      errorDescription: 'down',
-      errorDetail: 'ACS',
-    }
-    return chance.pick([
-      { status: 500, body: '' },
-      { status: 200, body: JSON.stringify(erro) },
-      { status: 200, body: '{"messageType":"ARes",' },
-      { status: 200, body: JSON.stringify({ ...message, threeDSServerTransID: other }) },
-      { status: 200, body: JSON.stringify({ ...message, transStatus: 'I' }) },
-    ])
-  }
-
-  /** The cardholder may never come; most issuers say so after a while. And whoever knows or guesses names may post a result of his own. */
-  function expect(passage: Passage): void {
-    if (chance.happens(0.1)) results.forge(passage)
-    const timesOut = chance.happens(0.8)
-    events.after(chance.between(60_000, 600_000), undefined, () => {
-      if (passage.cres !== undefined || !timesOut) return
-      passage.cres = cresOf({ ...passage }, 'N')
-      trace(() => `issuer   ${passage.directory} gives up the challenge of ${passage.threeDSServerTransID}`)
-      tell(passage, { status: 'N', reason: '14', cancel: '05' })
-    })
-  }
-
-  function challenge(creq: string, does: AtIssuer): string | undefined {
-    const asked = outOfBrowser(creq)
-    const passage = passages.get(String(asked['acsTransID']))
-    if (passage?.status !== 'C') return undefined
-    if (passage.cres !== undefined) return passage.cres
-    const ending = endingOf(does)
-    const passed = ending.status === 'Y'
-    const contradicts = chance.happens(0.05)
-    passage.cres = cresOf({ ...passage }, passed === contradicts ? 'N' : 'Y')
-    trace(() => `issuer   ${passage.directory} ends the challenge of ${passage.threeDSServerTransID} with ${ending.status}`)
-    if (!chance.happens(0.06)) tell(passage, ending)
-    return passage.cres
-  }
-
-  function endingOf(does: AtIssuer): Ending {
-    if (does === 'cancel') return { status: 'N', cancel: '01' }
-    if (does === 'wrong') return { status: 'N', reason: '01' }
-    return { status: chance.pick(['Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'A', 'U', 'R']) }
-  }
-
-  function tell(passage: Passage, ending: Ending): void {
-    const { message, said } = rreqOf(passage, ending, random)
-    const lateMs = chance.happens(weather.lateResultOdds) ? chance.between(1_000, 60_000) : chance.between(1, 500)
-    events.after(lateMs, undefined, () => {
-      results.tell(message, noted(passage.threeDSServerTransID, said), passage.directory)
-      if (chance.happens(weather.doubledResultOdds)) results.tell(message, said, passage.directory)
-    })
-    // Another result after the first one: an issuer who changed his mind.
-    if (!chance.happens(weather.doubledResultOdds)) return
-    const other = rreqOf(passage, { status: ending.status === 'Y' ? 'N' : 'Y' }, random)
-    events.after(lateMs + chance.between(0, 5_000), undefined, () =>
-      results.tell(other.message, noted(passage.threeDSServerTransID, other.said), passage.directory),
-    )
-  }
-
-  return issuers
+function tell(state: State, passage: Passage, ending: Ending): void {
+  const { events, chance, weather, random, results } = state
+  const { threeDSServerTransID: id, directory } = passage
+  const { message, said } = rreqOf(passage, ending, random)
+  const lateMs = chance.happens(weather.lateResultOdds) ? chance.between(1_000, 60_000) : chance.between(1, 500)
+  events.after(lateMs, undefined, () => {
+    results.tell(message, noted(state, id, said), directory)
+    if (chance.happens(weather.doubledResultOdds)) results.tell(message, said, directory)
+  })
+  // Another result after the first one: an issuer who changed his mind.
+  if (!chance.happens(weather.doubledResultOdds)) return
+  const other = rreqOf(passage, { status: ending.status === 'Y' ? 'N' : 'Y' }, random)
+  events.after(lateMs + chance.between(0, 5_000), undefined, () =>
+    results.tell(other.message, noted(state, id, other.said), directory),
+  )
 }

@@ -1,25 +1,17 @@
-import type { MobileKind } from '../src/mobile-api/invoice.ts'
-import { secret } from '../src/base/secret.ts'
-import { checkParts, initiateParts, notificationParts, sign, signatureKey } from '../simulators/merchant-server/signatures.ts'
+import type { Random } from '../src/base/random.ts'
 import type { Chance } from './chance.ts'
-import { configuration, merchantServers } from './configuration.ts'
-
-/** What an app is about to ask, as its merchant initiated it. */
-export interface Initiated {
-  merchantId: bigint
-  endpointId: bigint
-  kind: MobileKind
-  invoiceId: string
-  nonce: string
-  accessToken: string
-  serialNumber: string
-  signature: string
-  amountCentis?: number
-  /** It pays with a card that was mapped; absent where the app has the card itself. */
-  clientCardId?: string
-  /** Likewise the card that a transfer credits. */
-  toClientCardId?: string
-}
+import { merchantServers } from './configuration.ts'
+import {
+  checkAnswer,
+  initiateSignature,
+  notificationAnswer,
+  refusal,
+  type Confirmation,
+  type Initiated,
+  type Notice,
+  type Question,
+  type Reply,
+} from './merchant-server-messages.ts'
 
 /** A card that a merchant's server was told of. */
 export interface Mapped {
@@ -51,15 +43,20 @@ export interface Notified {
   answer: 'accepted' | 'refused' | 'false'
 }
 
-export interface Served {
-  status: number
-  body: string
+export interface Served extends Reply {
   afterMs: number
 }
 
+/** What a merchant's server is to initiate. */
+type Drafted = Omit<Initiated, 'signature' | 'nonce' | 'accessToken'>
+
+/**
+ * The merchants' own servers of the mobile API: each knows what it initiated, and remembers the
+ * notifications it received.
+ */
 export interface MerchantServers {
   initiated: ReadonlyMap<string, Initiated>
-  initiate(what: Omit<Initiated, 'signature' | 'nonce' | 'accessToken'>, nonce?: string): Initiated
+  initiate(what: Drafted, nonce?: string): Initiated
   /** A call of a gateway, if this is the server of a merchant. */
   serve(url: URL, body: string): Served | undefined
   /** Which invoices merchants' servers said are their own, and the cards that they meant. */
@@ -70,183 +67,149 @@ export interface MerchantServers {
   onNotified: (told: Notified) => void
 }
 
-interface Confirmation {
-  token: string
-  source: string | undefined
-  destination: string | undefined
-}
-
-interface Question {
-  consumer: { device: { serialNumber: string } }
-  session: { accessToken: string; nonce: string; signature: string; token: string }
-  sourceOfFunds?: { reference: { clientCardId: string } }
-  destinationOfFunds?: { reference: { clientCardId: string } }
-}
-
-interface Notice {
-  session: { accessToken: string; token: string }
-  reference?: { serverCardId: string }
-  sourceCard?: { reference?: { serverCardId: string } }
-  destinationCard?: { reference: { serverCardId: string } }
-}
-
 /** What is wrong with an answer that is not about the question. */
 const falsehoods = ['signature', 'nonce', 'token', 'invoice', 'another', 'another', 'currency', 'card', 'garbage'] as const
 
-const keyOf = (merchantId: bigint) => signatureKey(secret(configuration.merchant(merchantId)!.controlKeys[0]!.reveal()))!
-const refusal = (status: number) => ({ status, body: JSON.stringify({ error: { cause: 'INVALID_REQUEST', message: 'no' } }) })
+/** What each server initiated, and what it was told. */
+interface State extends Pick<MerchantServers, 'onChecked' | 'onNotified'> {
+  chance: Chance
+  random: Random
+  weather: ServerWeather
+  initiated: Map<string, Initiated>
+  byToken: Map<string, Initiated>
+  confirmed: Map<string, Confirmation>
+  /** Right answers to checks, for a server to mix up. */
+  answers: { merchantId: bigint; body: string }[]
+  notified: Notified[]
+  mapped: Mapped[]
+}
 
-/** The merchants' own servers of the mobile API: each knows what it initiated, and remembers what it was told. */
 export function openMerchantServers(chance: Chance, weather: ServerWeather): MerchantServers {
-  const random = chance.fork().random()
-  const text = () => random.bytes(24).toString('hex')
-  const invoices = new Map<string, Initiated>()
-  const byToken = new Map<string, Initiated>()
-  const confirmed = new Map<string, Confirmation>()
-  const answers: { merchantId: bigint; body: string }[] = []
-  const notified: Notified[] = []
-  const mapped: Mapped[] = []
-  const servers: MerchantServers = {
-    initiated: invoices,
-    confirmed,
-    notified,
-    mapped,
+  const state: State = {
+    chance,
+    random: chance.fork().random(),
+    weather,
+    initiated: new Map(),
+    byToken: new Map(),
+    confirmed: new Map(),
+    answers: [],
+    notified: [],
+    mapped: [],
     onChecked: () => {},
     onNotified: () => {},
-    initiate(what, nonce = text()) {
-      const accessToken = text()
-      const { endpointId, invoiceId, serialNumber, amountCentis } = what
-      const parts = initiateParts({
-        accessToken,
-        serialNumber,
-        endpointId: String(endpointId),
-        nonce,
-        invoiceId,
-        amountCentis: amountCentis?.toString(),
-        currency: 'USD',
-      })
-      const made = { ...what, nonce, accessToken, signature: sign(parts, keyOf(what.merchantId)) }
-      invoices.set(invoiceId, made)
-      return made
-    },
-    serve(url, body) {
-      const server = merchantServers.find((s) => new URL(s.url).host === url.host)
-      if (!server) return undefined
-      const [, , , name, operation] = url.pathname.split('/')
-      const afterMs = chance.happens(weather.slowOdds) ? chance.between(3_000, 14_000) : chance.between(5, 400)
-      if (chance.happens(weather.failedOdds)) return { status: chance.pick([500, 503]), body: '', afterMs }
-      const served =
-        operation === 'check'
-          ? check(invoices.get(decodeURIComponent(name!)), JSON.parse(body) as Question)
-          : notify(JSON.parse(body) as Notice)
-      return { ...served, afterMs }
-    },
   }
+  return Object.assign(state, {
+    initiate: (what: Drafted, nonce?: string) => initiate(state, what, nonce),
+    serve: (url: URL, body: string) => serve(state, url, body),
+  })
+}
 
-  function check(invoice: Initiated | undefined, { session, consumer, sourceOfFunds, destinationOfFunds }: Question) {
-    const isOurs =
-      invoice?.accessToken === session.accessToken &&
-      invoice.nonce === session.nonce &&
-      invoice.signature === session.signature &&
-      invoice.serialNumber === consumer.device.serialNumber &&
-      invoice.clientCardId === sourceOfFunds?.reference.clientCardId &&
-      invoice.toClientCardId === destinationOfFunds?.reference.clientCardId
-    if (!isOurs) return refusal(400)
-    byToken.set(session.token, invoice)
-    servers.onChecked(invoice, session.token)
-    if (chance.happens(weather.refusedOdds)) return chance.happens(0.5) ? { status: 403, body: '' } : refusal(400)
-    if (chance.happens(weather.falseOdds)) return { status: 200, body: falseAnswer(invoice, session.token) }
-    const named = [invoice.clientCardId, invoice.toClientCardId]
-    const [source, destination] = named.map(
-      (id) => mapped.find((m) => m.clientCardId === id && m.merchantId === invoice.merchantId)?.serverCardId,
-    )
-    if ([source, destination].some((id, at) => id === undefined && named[at] !== undefined)) return refusal(400)
-    confirmed.set(invoice.invoiceId, { token: session.token, source, destination })
-    const body = answer(invoice, session.token, { source, destination })
-    answers.push({ merchantId: invoice.merchantId, body })
+const newText = ({ random }: State): string => random.bytes(24).toString('hex')
+
+function initiate(state: State, what: Drafted, nonce = newText(state)): Initiated {
+  const drafted = { ...what, nonce, accessToken: newText(state) }
+  const invoice = { ...drafted, signature: initiateSignature(drafted) }
+  state.initiated.set(invoice.invoiceId, invoice)
+  return invoice
+}
+
+function serve(state: State, url: URL, body: string): Served | undefined {
+  const { chance, weather, initiated } = state
+  const server = merchantServers.find((s) => new URL(s.url).host === url.host)
+  if (!server) return undefined
+  const [, , , name, operation] = url.pathname.split('/')
+  const afterMs = chance.happens(weather.slowOdds) ? chance.between(3_000, 14_000) : chance.between(5, 400)
+  if (chance.happens(weather.failedOdds)) return { status: chance.pick([500, 503]), body: '', afterMs }
+  const reply =
+    operation === 'check'
+      ? check(state, initiated.get(decodeURIComponent(name!)), JSON.parse(body) as Question)
+      : notify(state, JSON.parse(body) as Notice)
+  return { ...reply, afterMs }
+}
+
+function check(state: State, invoice: Initiated | undefined, question: Question): Reply {
+  const { chance, weather, byToken, confirmed, answers, mapped } = state
+  const { token } = question.session
+  if (!invoice || !isAbout(question, invoice)) return refusal(400)
+  const { invoiceId, merchantId, clientCardId, toClientCardId } = invoice
+  byToken.set(token, invoice)
+  state.onChecked(invoice, token)
+  if (chance.happens(weather.refusedOdds)) return chance.happens(0.5) ? { status: 403, body: '' } : refusal(400)
+  if (chance.happens(weather.falseOdds)) return { status: 200, body: falseAnswer(state, invoice, token) }
+  const cardOf = (id: string | undefined) =>
+    mapped.find((m) => m.clientCardId === id && m.merchantId === merchantId)?.serverCardId
+  const confirmation = { token, source: cardOf(clientCardId), destination: cardOf(toClientCardId) }
+  const isUnknown = (id: string | undefined) => id !== undefined && cardOf(id) === undefined
+  if (isUnknown(clientCardId) || isUnknown(toClientCardId)) return refusal(400)
+  confirmed.set(invoiceId, confirmation)
+  const body = checkAnswer(invoice, confirmation)
+  answers.push({ merchantId, body })
+  return { status: 200, body }
+}
+
+const isAbout = ({ session, consumer, sourceOfFunds, destinationOfFunds }: Question, invoice: Initiated): boolean =>
+  invoice.accessToken === session.accessToken &&
+  invoice.nonce === session.nonce &&
+  invoice.signature === session.signature &&
+  invoice.serialNumber === consumer.device.serialNumber &&
+  invoice.clientCardId === sourceOfFunds?.reference.clientCardId &&
+  invoice.toClientCardId === destinationOfFunds?.reference.clientCardId
+
+function falseAnswer(state: State, invoice: Initiated, token: string): string {
+  const { chance, answers } = state
+  const { invoiceId, merchantId, clientCardId, toClientCardId } = invoice
+  const what = chance.pick(falsehoods)
+  const right = { token, source: clientCardId && '1', destination: toClientCardId && '2' }
+  if (what === 'another') {
+    const others = answers.filter((a) => a.merchantId === merchantId && !a.body.includes(invoiceId))
+    if (others.length > 0) return chance.pick(others).body
+  }
+  if (what === 'nonce') return checkAnswer({ ...invoice, nonce: newText(state) }, right)
+  if (what === 'token') return checkAnswer(invoice, { ...right, token: newText(state).slice(0, 36) })
+  if (what === 'invoice') return checkAnswer({ ...invoice, invoiceId: `${invoiceId}-` }, right)
+  if (what === 'currency') return checkAnswer(invoice, right, { transaction: { currency: 'EUR' } })
+  if (what === 'card') return checkAnswer(invoice, { ...right, source: strangeCard(state, invoice) })
+  if (what === 'garbage') return '{"session":'
+  return checkAnswer(invoice, right).replace(/("checkSignature":")(.)/, (_all, name, first) => name + (first === '0' ? '1' : '0'))
+}
+
+/** The card of another merchant, or one that nobody has; none, where there should be one. */
+function strangeCard({ chance, mapped }: State, { merchantId, clientCardId }: Initiated): string | undefined {
+  if (clientCardId === undefined || chance.happens(0.7))
+    return mapped.find((m) => m.merchantId !== merchantId)?.serverCardId ?? '123456789'
+  return undefined
+}
+
+function notify(state: State, { session, reference, sourceCard, destinationCard }: Notice): Reply {
+  const { chance, weather, byToken, notified } = state
+  const { token, accessToken } = session
+  const invoice = byToken.get(token)
+  const source = (reference ?? sourceCard?.reference)?.serverCardId
+  const destination = destinationCard?.reference.serverCardId
+  if (invoice?.accessToken !== accessToken) return refusal(400)
+  const note = (answer: Notified['answer']) => {
+    const told = { invoice, source, destination, answer }
+    notified.push(told)
+    state.onNotified(told)
+  }
+  if (chance.happens(weather.refusedOdds / 3)) {
+    note('refused')
+    return refusal(400)
+  }
+  if (chance.happens(weather.falseOdds)) {
+    const body = notificationAnswer(invoice, token, newText(state))
+    note('false')
     return { status: 200, body }
   }
+  note('accepted')
+  map(state, invoice, 'source', source)
+  map(state, invoice, 'destination', destination)
+  return { status: 200, body: notificationAnswer(invoice, token, invoice.nonce) }
+}
 
-  function answer(
-    { merchantId, nonce, endpointId, invoiceId, serialNumber }: Initiated,
-    token: string,
-    { source, destination }: Partial<Confirmation>,
-    more = {},
-  ): string {
-    const parts = checkParts({
-      serialNumber,
-      nonce,
-      endpointId: String(endpointId),
-      invoiceId,
-      sourceServerCardId: source,
-      destinationServerCardId: destination,
-    })
-    const session = { checkSignature: sign(parts, keyOf(merchantId)), nonce, token }
-    const reference = (of: string, serverCardId: string | undefined) =>
-      serverCardId === undefined ? {} : { [of]: { reference: { serverCardId } } }
-    return JSON.stringify({
-      invoiceId,
-      session,
-      ...reference('sourceOfFunds', source),
-      ...reference('destinationOfFunds', destination),
-      ...more,
-    })
-  }
-
-  function falseAnswer(invoice: Initiated, token: string): string {
-    const what = chance.pick(falsehoods)
-    const asked = { source: invoice.clientCardId && '1', destination: invoice.toClientCardId && '2' }
-    if (what === 'another') {
-      const others = answers.filter((a) => a.merchantId === invoice.merchantId && !a.body.includes(invoice.invoiceId))
-      if (others.length > 0) return chance.pick(others).body
-    }
-    if (what === 'nonce') return answer({ ...invoice, nonce: text() }, token, asked)
-    if (what === 'token') return answer(invoice, text().slice(0, 36), asked)
-    if (what === 'invoice') return answer({ ...invoice, invoiceId: `${invoice.invoiceId}-` }, token, asked)
-    if (what === 'currency') return answer(invoice, token, asked, { transaction: { currency: 'EUR' } })
-    if (what === 'card') return answer(invoice, token, { ...asked, source: strangeCard(invoice) })
-    if (what === 'garbage') return '{"session":'
-    return answer(invoice, token, asked).replace(
-      /("checkSignature":")(.)/,
-      (_all, name, first) => name + (first === '0' ? '1' : '0'),
-    )
-  }
-
-  /** The card of another merchant, or one that nobody has; none, where there should be one. */
-  function strangeCard({ merchantId, clientCardId }: Initiated): string | undefined {
-    if (clientCardId === undefined || chance.happens(0.7))
-      return mapped.find((m) => m.merchantId !== merchantId)?.serverCardId ?? '123456789'
-    return undefined
-  }
-
-  function notify({ session, reference, sourceCard, destinationCard }: Notice) {
-    const invoice = byToken.get(session.token)
-    const source = (reference ?? sourceCard?.reference)?.serverCardId
-    const destination = destinationCard?.reference.serverCardId
-    if (invoice?.accessToken !== session.accessToken) return refusal(400)
-    const note = (how: Notified['answer']) => {
-      const told = { invoice, source, destination, answer: how }
-      notified.push(told)
-      servers.onNotified(told)
-    }
-    if (chance.happens(weather.refusedOdds / 3)) {
-      note('refused')
-      return refusal(400)
-    }
-    const { nonce, endpointId, invoiceId, merchantId } = invoice
-    const isFalse = chance.happens(weather.falseOdds)
-    const parts = notificationParts({ nonce: isFalse ? text() : nonce, endpointId: String(endpointId), invoiceId })
-    note(isFalse ? 'false' : 'accepted')
-    const cards = { source, destination }
-    for (const of of ['source', 'destination'] as const) {
-      const serverCardId = cards[of]
-      if (isFalse || serverCardId === undefined) continue
-      if (!mapped.some((m) => m.serverCardId === serverCardId && m.merchantId === merchantId))
-        mapped.push({ merchantId, clientCardId: `card ${mapped.length + 1}`, serverCardId, of })
-    }
-    const checkSignature = sign(parts, keyOf(merchantId))
-    return { status: 200, body: JSON.stringify({ invoiceId, session: { checkSignature, nonce, token: session.token } }) }
-  }
-
-  return servers
+/** A card that the merchant does not know yet gets an id for its apps. */
+function map({ mapped }: State, { merchantId }: Initiated, of: Mapped['of'], serverCardId: string | undefined): void {
+  if (serverCardId === undefined) return
+  if (!mapped.some((m) => m.serverCardId === serverCardId && m.merchantId === merchantId))
+    mapped.push({ merchantId, clientCardId: `card ${mapped.length + 1}`, serverCardId, of })
 }

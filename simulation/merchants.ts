@@ -1,9 +1,12 @@
-import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
+import type { Outgoing } from '../src/http/outgoing.ts'
+import { outgoingOf, type Call } from './calls.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
 import type { Served } from './merchant-servers.ts'
 
-/** How a merchant's receiver of callbacks is doing. `late` answers after the gateway has stopped listening. */
+/**
+ * How a merchant's receiver of callbacks is doing. `late` answers after the gateway has given up.
+ */
 export type Mood = 'well' | 'failing' | 'hanging' | 'late' | 'away'
 
 export interface Told {
@@ -22,24 +25,21 @@ export interface Merchants {
   /** Mood of each host; who is not in it is well. */
   moods: Map<string, Mood>
   onTold: (told: Told) => void
-  /** What the server of a merchant's apps answers, if it is called. */
-  serve: (url: URL, body: string) => Served | undefined
   outgoing(actor: Actor): Outgoing
 }
 
-export function openMerchants(events: Events, chance: Chance): Merchants {
+/** `serve`: what the server of a merchant's apps answers, if it is called. */
+export function openMerchants(events: Events, chance: Chance, serve: (url: URL, body: string) => Served | undefined): Merchants {
   const merchants: Merchants = {
     told: [],
     moods: new Map(),
     onTold: () => {},
-    serve: () => undefined,
-    outgoing: (actor) => ({ send: (request) => send(actor, request), close: () => Promise.resolve() }),
+    outgoing: (actor) => outgoingOf(events, actor, carry),
   }
 
   /** Does what a call asks for, and says what is answered when all is well. */
-  function receive(request: OutgoingRequest): Served {
-    const url = new URL(request.url)
-    const served = merchants.serve(url, String(request.body ?? ''))
+  function receive({ request, url }: Call): Served {
+    const served = serve(url, String(request.body ?? ''))
     if (served) return served
     const told = {
       url: `${url.origin}${url.pathname}`,
@@ -53,27 +53,15 @@ export function openMerchants(events: Events, chance: Chance): Merchants {
     return { status: 200, body: '', afterMs: chance.between(1, 100) }
   }
 
-  function send(actor: Actor, request: OutgoingRequest): Promise<Reply> {
-    const began = events.now
-    const mood = () => merchants.moods.get(new URL(request.url).host) ?? 'well'
-    return new Promise((resolve) => {
-      const answer = (afterMs: number, reply: (durationMs: number) => Reply) =>
-        events.after(afterMs, actor, () => resolve(reply(Math.round(events.now - began))))
-      const failed = (kind: 'timeout' | 'connection', why: string) => (durationMs: number) =>
-        ({ is: 'failed', kind, why, durationMs }) as const
-      const answered =
-        ({ status, body }: Pick<Served, 'status' | 'body'>) =>
-        (durationMs: number) =>
-          ({ is: 'answered', status, headers: {}, body: Buffer.from(body), truncated: false, durationMs }) as const
-      const leftMs = () => request.timeoutMs - (events.now - began)
-      if (mood() === 'away') return answer(chance.between(1, 50), failed('connection', 'connect ECONNREFUSED'))
-      events.after(chance.between(1, 40), undefined, () => {
-        const now = mood()
-        if (now === 'failing') return answer(chance.between(1, 100), answered({ status: 500, body: '' }))
-        const served = now === 'hanging' ? undefined : receive(request)
-        if (now === 'well' && served!.afterMs < leftMs()) return answer(served!.afterMs, answered(served!))
-        answer(leftMs(), failed('timeout', 'no answer in time'))
-      })
+  function carry(call: Call): void {
+    const mood = () => merchants.moods.get(call.url.host) ?? 'well'
+    if (mood() === 'away') return call.refuse(chance.between(1, 50))
+    events.after(chance.between(1, 40), undefined, () => {
+      const now = mood()
+      if (now === 'failing') return call.answer(chance.between(1, 100), { status: 500, body: '' })
+      const served = now === 'hanging' ? undefined : receive(call)
+      if (now === 'well' && served!.afterMs < call.leftMs()) call.answer(served!.afterMs, served!)
+      else call.timeOut()
     })
   }
 

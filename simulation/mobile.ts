@@ -1,6 +1,6 @@
 import { openApps, type AppParts, type Apps } from './apps.ts'
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
-import type { Initiated } from './merchant-servers.ts'
+import type { Initiated } from './merchant-server-messages.ts'
 import type { MobileInvariants } from './mobile-invariants.ts'
 import type { StoreModel } from './store-model.ts'
 import { openSumPayers } from './sum-payers.ts'

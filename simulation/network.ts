@@ -16,7 +16,10 @@ export interface LineWeather {
   lostOdds: number
   lateOdds: number
   doubledOdds: number
-  /** How likely a write is cut in two, with time between; and how likely the connection ends there. */
+  /**
+   * How likely a write is cut in two, with time in between, and how likely the connection breaks
+   * there.
+   */
   splitOdds: number
   cutOdds: number
 }
@@ -106,7 +109,10 @@ interface Taps {
   reached: (message: Message) => void
 }
 
-/** One connection: the gateway's end is a stream, the acquirer's end a line of its desk. Bytes arrive in order, in their own time. */
+/**
+ * One connection: the gateway's end is a stream, the acquirer's end a line of its desk. Bytes
+ * arrive in order, after some time.
+ */
 class Wire extends Duplex {
   readonly #actor: Actor
   readonly #parts: NetworkParts
@@ -116,7 +122,7 @@ class Wire extends Duplex {
   readonly #tap = new FrameReader()
   readonly #reader = new FrameReader()
   #isOpen = false
-  /** Bytes were lost on this connection: what would follow them never arrives, as a stream has no holes. */
+  /** Bytes were lost on this connection. Nothing after them arrives, as a stream has no holes. */
   #swallows = false
   #deaf = false
   #thereAt = 0
@@ -217,7 +223,10 @@ class Wire extends Duplex {
     })
   }
 
-  /** A message at the acquirer's door: there it may be lost, come late and so out of order, or come twice. */
+  /**
+   * A message reached the acquirer. It may still be lost, be late and so out of order, or come
+   * twice.
+   */
   #arrived(message: Message): void {
     const { events, chance, weather } = this.#parts
     const receive = () => this.#desk.receive(this.#line, message)

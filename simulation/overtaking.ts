@@ -1,8 +1,11 @@
 import { readOriginal, type Message } from '../simulators/acquirer/wire.ts'
 
-/** Watches messages as they leave the gateways, for reversals that may arrive before what they take back. */
+/** Watches messages as they leave the gateways, for reversals that may overtake their original. */
 export interface Overtaking {
-  /** What is wrong with a message that leaves; `patienceMs` is how long an answer to the original of a reversal is waited for. */
+  /**
+   * What is wrong with a message that leaves. `patienceMs` is how long the gateway waits for the
+   * answer to the original of a reversal.
+   */
   sent(message: Message, patienceMs: (stan: string) => number): string | undefined
   /** An answer reached a gateway. */
   answered(message: Message): void
@@ -14,9 +17,10 @@ export interface Overtaking {
 const roundingMs = 2
 
 /**
- * A reversal may leave once the answer to its original came, or so long after the original left as an answer is waited for. (The deadline of the attempt
- * counts from its record, but a line that is down may hold the original back beyond it.) When it is due is told by wall clocks, and clocks that disagree
- * disagree about that too: so much is allowed.
+ * A reversal may leave once the answer to its original came, or when the original left so long ago
+ * that the gateway stops waiting for an answer. (The deadline of the attempt counts from its
+ * record, but a line that is down may hold the original back beyond it.) Wall clocks say when that
+ * is, so the reversal may be early by as much as the clocks disagree.
  */
 export function watchOvertaking(now: () => number): Overtaking {
   /** Originals by terminal and STAN: when each left last, and whether its answer came since. */

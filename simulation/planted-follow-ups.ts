@@ -33,7 +33,10 @@ function addedTo(order: Order, { after, rows }: Work): Work {
   }
 }
 
-/** Judges what a merchant asks by the order as `view` shows it; `early`: as it was when the request came, not as it is in the commit. */
+/**
+ * Decides about a request by the order as `view` shows it. `early`: by the order as it was when the
+ * request came, not as it is in the commit.
+ */
 export const judgedBy = (view: (order: Order) => Order, early = false): Wraps => ({
   door: (door, _performers, parts) => ({
     ...door,

@@ -1,6 +1,5 @@
 import { inflateParam } from '../simulators/three-d-secure/legacy.ts'
 import type { Order, Transaction } from '../src/order/order.ts'
-import type { UploadParesRequest } from '../src/spec/gateway/upload.ts'
 import type { Uploads, Wraps } from './gateway-parts.ts'
 import { after, askAgainOnRecovery, never } from './planted-three-d-secure.ts'
 import type { Planted } from './planting.ts'
@@ -13,12 +12,12 @@ const inPares = (change: (pares: Uploads['pares']) => Uploads['pares']): Wraps =
 
 /** The order as it would be if it were what its PARes is about. */
 const pretending = (change: (payment: Transaction, valueOf: (element: string) => string | undefined) => Transaction): Wraps =>
-  inPares((pares) => (asked) => {
-    const xml = inflateParam((asked.values as UploadParesRequest).paRes) ?? ''
+  inPares((pares) => (asked, ports) => {
+    const xml = inflateParam(asked.values.paRes) ?? ''
     const valueOf = (element: string) => new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml)?.[1]
-    const [payment, ...others] = asked.order!.transactions
-    const order: Order = { ...asked.order!, transactions: [change(payment!, valueOf), ...others] }
-    return pares({ ...asked, order })
+    const [payment, ...others] = asked.order.transactions
+    const order: Order = { ...asked.order, transactions: [change(payment!, valueOf), ...others] }
+    return pares({ ...asked, order }, ports)
   })
 
 const anyPurchase = pretending((payment, valueOf) => {

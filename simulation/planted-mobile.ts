@@ -65,7 +65,7 @@ const believeAnyAnswer = inChecks(async (ask, open, parts) => {
   return text.endsWith('}') ? confirmation(open, JSON.parse(text) as Named, parts) : reply
 })
 
-/** What was confirmed is asked about once more by who takes it over, and what is said then counts. */
+/** Whoever takes an invoice over asks the merchant's server again, and the second answer counts. */
 const askAgain = inRows((invoices) => {
   const claimDue = invoices.claimDue.bind(invoices)
   const move = invoices.move.bind(invoices)
@@ -121,7 +121,7 @@ const chooseAgain = inRows((invoices) => {
 
 const again = 10n ** 12n
 
-/** Who takes an invoice over makes an order of his own for it, under a number and a name of its own. */
+/** Whoever takes an invoice over makes another order for it, under another number and name. */
 const orderAgain: Wraps = {
   ...inInvoices((invoices) => ({
     claimDue: async (...asked) =>

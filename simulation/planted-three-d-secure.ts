@@ -277,6 +277,6 @@ export const plantedInThreeDSecure: readonly Planted[] = [
   { name: 'cut the proof for the acquirer to 20 bytes', breaks: ['the acquirer gets the proof that the issuer gave'], wrap: cutProofs },
   { name: 'use an authentication again when the acquirer wants another', breaks: ['an authentication is used once'], wrap: useItTwice },
   { name: 'refuse an upload that comes again', breaks: ['an upload is answered alike'], wrap: {
-    uploads: ({ method, ...others }) => ({ ...others, method: (asked) =>
-      asked.order!.transactions[0]!.state === 'awaiting method' ? method(asked) : Promise.resolve(refuse('wrong state', 'it is over')) }) } },
+    uploads: ({ method, ...others }) => ({ ...others, method: (asked, ports) =>
+      asked.order.transactions[0]!.state === 'awaiting method' ? method(asked, ports) : Promise.resolve(refuse('wrong state', 'it is over')) }) } },
 ]

@@ -33,7 +33,10 @@ const debitedInstead = (event: Event): Event => {
 const isOfTransfer = (order: Order, { kind, parentNo }: Transaction, of: 'transfer' | 'credit') =>
   kind === 'reversal' && order.transactions[(parentNo ?? 1) - 1]!.kind === of
 
-/** The reversal of one leg counts as done and is never sent; that of a debit, only where there is a credit. */
+/**
+ * The reversal of one leg counts as done and is never sent; that of a debit only if there is a
+ * credit.
+ */
 const neverReversed = (of: 'transfer' | 'credit'): Wraps => ({
   performers: (performers) => ({
     ...performers,

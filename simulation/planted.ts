@@ -18,7 +18,9 @@ import { plantedInSums } from './planted-sums.ts'
 import { plantedInTransfers } from './planted-transfers.ts'
 import { cardOf, inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
 
-/** What is stored counts as what was read: an order is saved over whatever another process made of it. */
+/**
+ * Takes the stored order for the one that was read, and so overwrites the work of another process.
+ */
 const forgetTheFence = inTables((tables) => ({
   async save(changes, lease) {
     const stored = await tables.load(changes.filter((c) => c.before).map((c) => c.after))

@@ -1,4 +1,6 @@
-// One seed or many: node dist/simulation/program.js --seed 42 [--orders N] [--trace] | --from A --to B | --planted NAME --from A --to B
+// Runs one seed or many:
+// node dist/simulation/program.js --seed 42 [--orders N] [--trace]
+// node dist/simulation/program.js [--planted NAME] --from A --to B
 import { parseArgs } from 'node:util'
 import { planted } from './planted.ts'
 import { runWorld, usualOrders, type Ended } from './world.ts'
@@ -30,7 +32,10 @@ function number(name: 'seed' | 'orders' | 'from' | 'to' | 'step', usual: number)
   return given
 }
 
-/** Runs one seed again, exactly, and tells what happened. Without --trace only the end of it, about what broke. */
+/**
+ * Runs one seed again, exactly, and prints what happened. Without --trace it prints only the end,
+ * and only if something broke.
+ */
 async function replay(seed: number): Promise<void> {
   const lines: string[] = []
   const ended = await runWorld({ seed, orders, ...wrap, trace: (line) => lines.push(line) })
@@ -50,13 +55,18 @@ async function replay(seed: number): Promise<void> {
 function summary(seed: number, ended: Ended): string {
   const { simulatedMs, events, acknowledged, broken } = ended
   const statuses = [...ended.statuses].map(([status, count]) => `${count} ${status}`).join(', ')
-  const what = `seed ${seed}: ${(simulatedMs / 60_000).toFixed(1)} simulated minutes, ${events} events, ${ended.orders} orders, ${acknowledged} acknowledged (${statuses})`
+  const minutes = (simulatedMs / 60_000).toFixed(1)
+  const orderCounts = `${ended.orders} orders, ${acknowledged} acknowledged (${statuses})`
+  const what = `seed ${seed}: ${minutes} simulated minutes, ${events} events, ${orderCounts}`
   return broken
     ? `${what}\nBROKEN at ${(broken.at / 1_000).toFixed(3)} s: ${broken.invariant}: ${broken.why}`
     : `${what}\nNothing broke.`
 }
 
-/** One line of JSON for each seed, for whoever started this. A planted bug is looked for until it breaks what it should. */
+/**
+ * Prints one line of JSON for each seed, for the program that started this. The search for a
+ * planted bug ends when it breaks what it should.
+ */
 async function runMany(from: number, to: number, step: number): Promise<void> {
   for (let seed = from; seed <= to; seed += step) {
     const began = process.hrtime.bigint()

@@ -3,7 +3,10 @@ import type { Destination, ReferenceStore } from '../src/card/store-references.t
 
 type Row = Destination & { uniqueReference: number; whole: CardReference | undefined }
 
-/** The tables of card references: one for each first payment, one for each card that a transfer credited, and one unique number for each card of a merchant. */
+/**
+ * The tables of card references: a reference for each first payment, one for each card that a
+ * transfer credited, and a unique number for each card of a merchant.
+ */
 export class References {
   readonly #byOrder = new Map<string, Row>()
   readonly #byId = new Map<bigint, Row>()
@@ -22,7 +25,10 @@ export class References {
     return found?.place.merchantId === merchantId && found.ids.cardRefId === cardRefId ? found : undefined
   }
 
-  /** What may be credited: by the id of a card that paid, or by an id of which that is all the use. */
+  /**
+   * A card that may be credited: by the id of a card that paid, or by an id that only serves for
+   * credits.
+   */
   findDestination(merchantId: bigint, id: bigint): Destination | undefined {
     const found = this.#byId.get(id)
     if (found?.place.merchantId !== merchantId) return undefined

@@ -1,28 +1,17 @@
-import type { Actor } from './clock.ts'
 import type { Invariants } from './invariants.ts'
-import type { Issuers } from './issuers.ts'
-import type { LegacyIssuers } from './legacy-issuers.ts'
-import type { Merchants } from './merchants.ts'
-import type { Network } from './network.ts'
+import type { Peers } from './peers.ts'
 import type { StoreModel } from './store-model.ts'
+import type { Trace } from './time-line.ts'
 
 interface Reporting {
   model: StoreModel
-  network: Network
-  merchants: Merchants
-  issuers: Issuers
-  legacyIssuers: LegacyIssuers
-  /** Under which number the process of an actor serves. */
-  processIdOf: (actor: Actor) => bigint | undefined
-  trace: (what: () => string) => void
+  peers: Peers
+  trace: Trace
 }
 
-/**
- * Has everything that happens at the store, the line, the issuers and the merchants reported to the
- * invariants.
- */
-export function report(from: Reporting, invariants: Invariants): void {
-  const { model, network, merchants, issuers, legacyIssuers, processIdOf, trace } = from
+/** Reports everything that happens at the store and at the peers of a gateway to the invariants. */
+export function report({ model, peers, trace }: Reporting, invariants: Invariants): void {
+  const { network, merchants, issuers, legacyIssuers } = peers
   issuers.onAsked = (actor, areq) => {
     const id = String(areq['threeDSServerTransID'])
     trace(() => `issuer   ${actor.name} asks about ${id}`)
@@ -33,24 +22,23 @@ export function report(from: Reporting, invariants: Invariants): void {
   issuers.onTold = invariants.authentications.told
   legacyIssuers.onAsked = invariants.legacy.asked
   model.onCommit = (change, stored) => {
-    for (const r of change.rows)
-      trace(
-        () =>
-          `store    order ${change.after.orderId}/${r.transactionNo}: ${r.from} - ${r.event} -> ${r.to} ${JSON.stringify(r.facts ?? {})}`,
-      )
+    for (const { transactionNo, from, event, to, facts = {} } of change.rows) {
+      const move = `${from} - ${event} -> ${to}`
+      trace(() => `store    order ${change.after.orderId}/${transactionNo}: ${move} ${JSON.stringify(facts)}`)
+    }
     invariants.committed(change, stored)
   }
   network.onSent = (actor, message, connection) => {
     if (message.type !== '1804')
       trace(() => `line     ${actor.name} sends ${message.type} ${message.fields[11]} of order ${message.fields[48]}`)
-    invariants.sent(processIdOf(actor), message)
+    invariants.messages.sent(actor.processId, message)
     invariants.waiting.sent(message, connection)
   }
   network.onClosed = invariants.waiting.closed
   network.onBooked = invariants.booked
-  network.onReached = (message) => invariants.reached(message)
+  network.onReached = (message) => invariants.messages.reached(message)
   merchants.onTold = (told) => {
     trace(() => `merchant ${told.url} is told ${told.status} of order ${told.orderId}${told.accepted ? '' : ', and refuses'}`)
-    invariants.told(told)
+    invariants.statuses.told(told)
   }
 }

@@ -7,7 +7,10 @@ import type { Invariants } from './invariants.ts'
 import type { Told } from './merchants.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** A message that is due waits this long at the most for a sweep, the breaker of its origin, and a wall clock that was wrong. */
+/**
+ * A message that is due waits this long at the most: for a sweep, for the breaker of its origin,
+ * and because a wall clock was wrong.
+ */
 const deliverySlackMs = 150_000
 
 /** What must hold when the troubles are over and everything had its time. `wall` is true time. */
@@ -18,7 +21,7 @@ export function checkSettled(
   invariants: Invariants,
   wall: number,
 ): void {
-  for (const orderId of invariants.acknowledged().keys())
+  for (const orderId of invariants.answers.acknowledged().keys())
     if (![...model.orders.values()].some((o) => o.orderId === orderId))
       invariants.breaks('an acknowledged order exists', `order ${orderId} is not there`)
   for (const order of model.orders.values()) {
@@ -61,7 +64,10 @@ function checkBooks(model: StoreModel, ledger: Ledger, { breaks }: Invariants): 
 
 const messageKey = (orderId: bigint | string, type: string, url: string): string => `${orderId} ${type} ${url}`
 
-/** The first callback URL is told of the payment alone. Messages of two captures look alike: there must be as many accepted as are delivered. */
+/**
+ * The first callback URL is notified of the payment alone. Messages of two captures look the same,
+ * so as many must be accepted as are delivered.
+ */
 function checkTold(
   order: Order,
   { no, kind }: Transaction,
@@ -74,7 +80,7 @@ function checkTold(
   const wanted = new Set(
     [...(no === 1 ? [serverCallbackUrl] : []), notifyUrl, endpointCallbackUrl].filter((url) => url !== undefined),
   )
-  const rows = [...Array(order.deliveries + 1).keys()].flatMap((n) => model.deliveries.rows.get(`${placeKey(order)}/${n}`) ?? [])
+  const rows = model.deliveries.ofOrder(order)
   for (const url of wanted) {
     const row = rows.find((r) => r.url === url && r.transactionNo === no)
     const whose = `transaction ${no} of order ${order.orderId} for ${url}`

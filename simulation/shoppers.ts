@@ -1,11 +1,10 @@
-import type { Asked } from '../src/gateway-api/asked.ts'
+import type { Random } from '../src/base/random.ts'
 import { performCreateCardRef } from '../src/gateway-api/card-references.ts'
 import { referenceIsThisMerchants } from '../src/gateway-api/checks.ts'
 import { performRebill } from '../src/gateway-api/rebill.ts'
 import type { Reply } from '../src/gateway-api/reply.ts'
 import { performPayment } from '../src/gateway-api/payment.ts'
 import { statusOf, type Order } from '../src/order/order.ts'
-import type { RebillRequest } from '../src/spec/gateway/rebill.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import type { Chance } from './chance.ts'
 import { askedOf, type Asking, type Slot, type Wanted } from './asking.ts'
@@ -45,117 +44,146 @@ export interface Shoppers {
 
 const maxAsks = 8
 
-/** Merchants' shops: they send payments, sometimes twice, ask again when no answer comes, ask for the status, and charge the cards that they registered. */
-export function openShoppers({ chance, slots, asking, cardholders, backOffices, told }: ShopParts): Shoppers {
-  const { ask, pause } = asking
-  let waiting = 0
-  const random = chance.random()
-  /** Who pays with a card that is to be authenticated does so once, however often his order was sent. */
-  const authenticating = new Set<bigint>()
-  const followed = new Set<bigint>()
-  const handedOut: HandedOut[] = []
-  let rebills = 0
+interface State extends ShopParts {
+  random: Random
+  waiting: number
+  /** Cardholders are authenticated once, however often their order is sent. */
+  authenticating: Set<bigint>
+  followed: Set<bigint>
+  handedOut: HandedOut[]
+  rebills: number
+}
 
-  async function perform(gateway: Gateway, wanted: Wanted, idempotencyKey: string | undefined): Promise<Reply | Refusal> {
-    const named = idempotencyKey === undefined ? {} : { idempotencyKey }
-    const asked: Asked = { ...askedOf(gateway, wanted.operation, wanted, random), ...named }
-    if (idempotencyKey !== undefined) told.onKeyed(wanted, idempotencyKey)
-    const foreign = wanted.referenceOf === undefined ? undefined : await referenceIsThisMerchants(asked)
-    const reply = foreign ?? (await (wanted.referenceOf === undefined ? performPayment : performRebill)(asked))
-    if (idempotencyKey !== undefined) told.onKeyedAnswer(wanted, idempotencyKey, reply)
-    return reply
+/**
+ * Merchants' shops: they send payments, sometimes twice, ask again when no answer comes, ask for
+ * the status, and charge the cards that they registered.
+ */
+export function openShoppers(parts: ShopParts): Shoppers {
+  const state: State = {
+    ...parts,
+    random: parts.chance.random(),
+    waiting: 0,
+    authenticating: new Set(),
+    followed: new Set(),
+    handedOut: [],
+    rebills: 0,
   }
+  return { begin: (wanted) => begin(state, wanted), waiting: () => state.waiting }
+}
 
-  /** Most often the same key as before; sometimes none, or another, which may be in use. */
-  const keyFor = ({ idempotencyKey }: Wanted): string | undefined =>
-    chance.happens(0.9) ? idempotencyKey : chance.pick([undefined, `again-${chance.whole(1, 20)}`])
-
-  async function sell(wanted: Wanted, asks: number): Promise<void> {
-    for (let n = 0; n < asks; n++) {
-      const slot = chance.pick(slots)
-      told.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
-      const key = keyFor(wanted)
-      const reply = await ask(slot, (gateway) => perform(gateway, wanted, key))
-      if (reply && isRefusal(reply) && reply.refused === 'key in use') {
-        // Another request had it: the shop goes on without.
-        const { idempotencyKey: _used, ...rest } = wanted
-        return sell(rest, asks)
-      }
-      if (reply && isRefusal(reply)) return told.onAnswer(wanted, { refused: reply.refused })
-      if (reply) {
-        const orderId = BigInt(reply['gateway-order-id']!)
-        told.onAnswer(wanted, { orderId })
-        return look(wanted, orderId)
-      }
-      await pause(chance.between(200, 6_000))
-    }
-  }
-
-  /** Asks for the status a few times, of whichever process. */
-  async function look(wanted: Wanted, orderId: bigint): Promise<void> {
-    const { merchantId, settings } = configuration.endpoint(wanted.endpointId)!
-    if (settings.threeDSecure && !isAbsent(wanted) && !authenticating.has(orderId)) {
-      authenticating.add(orderId)
-      await cardholders.pay(wanted, orderId)
-    }
-    for (let n = 0; n < 2; n++) {
-      await pause(chance.between(50, 30_000))
-      const order = await ask(chance.pick(slots), (gateway) => gateway.served.orders.byId({ merchantId, orderId }))
-      if (!order) continue
-      told.onStatus(wanted, orderId, statusOf(order))
-      if (statusOf(order) === 'approved' || chance.happens(0.05)) await follow(wanted, order)
-    }
-  }
-
-  /** What the merchant does with a payment, once, however many of its requests are answered. */
-  async function follow(wanted: Wanted, order: Order): Promise<void> {
-    if (followed.has(order.orderId)) return
-    followed.add(order.orderId)
-    await Promise.all([chance.happens(0.15) && register(wanted, order), backOffices.work(wanted, order)])
-  }
-
-  /** Registers the card of a payment, asking one process or both, and charges it. */
-  async function register(wanted: Wanted, { merchantId, orderId }: Order): Promise<void> {
-    const asked = chance.happens(0.4) ? slots : [chance.pick(slots)]
-    const replies = await Promise.all(
-      asked.map((slot) =>
-        ask(slot, async (gateway) => {
-          const order = await gateway.served.orders.byId({ merchantId, orderId })
-          return performCreateCardRef({ ...askedOf(gateway, 'create-card-ref', wanted, random), order: order! })
-        }),
-      ),
-    )
-    const ids = replies.flatMap((reply) => (reply && !isRefusal(reply) ? (reply['card-ref-id'] ?? []) : []))
-    for (const id of ids) told.onRegistered(orderId, BigInt(id))
-    if (ids[0] === undefined) return
-    const own = { merchantId, cardRefId: BigInt(ids[0]) }
-    handedOut.push(own)
-    for (let n = chance.whole(1, 2); n > 0; n--) {
-      const foreign = handedOut.filter((h) => h.merchantId !== merchantId)
-      const reference = foreign.length > 0 && chance.happens(0.15) ? chance.pick(foreign) : own
-      begin(wantedRebill(++rebills, merchantId, reference, chance))
-    }
-  }
-
-  function begin(wanted: Wanted): void {
-    const times = chance.happens(0.15) ? 2 : 1
-    for (let n = 0; n < times; n++) {
-      waiting++
-      const late = n === 0 ? 0 : chance.happens(0.5) ? chance.between(0, 30) : chance.between(0, 60_000)
-      void pause(late)
-        .then(() => sell(wanted, maxAsks))
-        .finally(() => waiting--)
-    }
-  }
-
-  return {
-    begin,
-    waiting: () => waiting,
+function begin(state: State, wanted: Wanted): void {
+  const { chance, asking } = state
+  const times = chance.happens(0.15) ? 2 : 1
+  for (let n = 0; n < times; n++) {
+    state.waiting++
+    const late = n === 0 ? 0 : chance.happens(0.5) ? chance.between(0, 30) : chance.between(0, 60_000)
+    void asking
+      .pause(late)
+      .then(() => sell(state, wanted, maxAsks))
+      .finally(() => state.waiting--)
   }
 }
 
-const isRefusal = (reply: Reply | Refusal): reply is Refusal => 'refused' in reply
+async function sell(state: State, wanted: Wanted, asks: number): Promise<void> {
+  const { chance, slots, asking, told } = state
+  for (let n = 0; n < asks; n++) {
+    const slot = chance.pick(slots)
+    told.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
+    const key = keyFor(wanted, chance)
+    const reply = await asking.ask(slot, (gateway) => perform(state, gateway, wanted, key))
+    if (reply && isRefusal(reply) && reply.refused === 'key in use') {
+      // Another request had it: the shop goes on without.
+      const { idempotencyKey: _used, ...rest } = wanted
+      return sell(state, rest, asks)
+    }
+    if (reply && isRefusal(reply)) return told.onAnswer(wanted, { refused: reply.refused })
+    if (reply) {
+      const orderId = BigInt(reply['gateway-order-id']!)
+      told.onAnswer(wanted, { orderId })
+      return look(state, wanted, orderId)
+    }
+    await asking.pause(chance.between(200, 6_000))
+  }
+}
+
+/** Most often the same key as before; sometimes none, or another, which may be in use. */
+const keyFor = ({ idempotencyKey }: Wanted, chance: Chance): string | undefined =>
+  chance.happens(0.9) ? idempotencyKey : chance.pick([undefined, `again-${chance.whole(1, 20)}`])
+
+async function perform(
+  { random, told }: State,
+  gateway: Gateway,
+  wanted: Wanted,
+  idempotencyKey: string | undefined,
+): Promise<Reply | Refusal> {
+  const named = idempotencyKey === undefined ? {} : { idempotencyKey }
+  const asked = { ...askedOf(gateway, wanted.operation, wanted, random), ...named }
+  if (idempotencyKey !== undefined) told.onKeyed(wanted, idempotencyKey)
+  const reply =
+    wanted.referenceOf === undefined
+      ? await performPayment({ ...asked, operation: wanted.operation, values: wanted.values }, gateway.ports)
+      : await rebill(gateway, { ...asked, operation: wanted.operation, values: wanted.values })
+  if (idempotencyKey !== undefined) told.onKeyedAnswer(wanted, idempotencyKey, reply)
+  return reply
+}
+
+async function rebill({ ports }: Gateway, asked: Omit<Parameters<typeof performRebill>[0], 'reference'>) {
+  const found = await referenceIsThisMerchants(asked, ports)
+  return isRefusal(found) ? found : performRebill({ ...asked, ...found }, ports)
+}
+
+/** Asks for the status a few times, of whichever process. */
+async function look(state: State, wanted: Wanted, orderId: bigint): Promise<void> {
+  const { chance, slots, asking, cardholders, authenticating, told } = state
+  const { merchantId, settings } = configuration.endpoint(wanted.endpointId)!
+  if (settings.threeDSecure && !isAbsent(wanted) && !authenticating.has(orderId)) {
+    authenticating.add(orderId)
+    await cardholders.pay(wanted, orderId)
+  }
+  for (let n = 0; n < 2; n++) {
+    await asking.pause(chance.between(50, 30_000))
+    const order = await asking.ask(chance.pick(slots), ({ ports }) => ports.orders.byId({ merchantId, orderId }))
+    if (!order) continue
+    told.onStatus(wanted, orderId, statusOf(order))
+    if (statusOf(order) === 'approved' || chance.happens(0.05)) await follow(state, wanted, order)
+  }
+}
+
+/** What the merchant does with a payment, once, however many of its requests are answered. */
+async function follow(state: State, wanted: Wanted, order: Order): Promise<void> {
+  const { chance, backOffices, followed } = state
+  if (followed.has(order.orderId)) return
+  followed.add(order.orderId)
+  await Promise.all([chance.happens(0.15) && register(state, wanted, order), backOffices.work(wanted, order)])
+}
+
+/** Registers the card of a payment, asking one process or both, and charges it. */
+async function register(state: State, wanted: Wanted, { merchantId, orderId }: Order): Promise<void> {
+  const { chance, random, slots, asking, handedOut, told } = state
+  const asked = chance.happens(0.4) ? slots : [chance.pick(slots)]
+  const replies = await Promise.all(
+    asked.map((slot) =>
+      asking.ask(slot, async (gateway) => {
+        const order = await gateway.ports.orders.byId({ merchantId, orderId })
+        if (!order) throw new Error(`order ${orderId} is not there`)
+        return performCreateCardRef({ ...askedOf(gateway, 'create-card-ref', wanted, random), order }, gateway.ports)
+      }),
+    ),
+  )
+  const ids = replies.flatMap((reply) => (reply && !isRefusal(reply) ? (reply['card-ref-id'] ?? []) : []))
+  for (const id of ids) told.onRegistered(orderId, BigInt(id))
+  if (ids[0] === undefined) return
+  const own = { merchantId, cardRefId: BigInt(ids[0]) }
+  handedOut.push(own)
+  for (let n = chance.whole(1, 2); n > 0; n--) {
+    const foreign = handedOut.filter((h) => h.merchantId !== merchantId)
+    const reference = foreign.length > 0 && chance.happens(0.15) ? chance.pick(foreign) : own
+    begin(state, wantedRebill(++state.rebills, merchantId, reference, chance))
+  }
+}
+
+const isRefusal = (reply: object): reply is Refusal => 'refused' in reply
 
 /** Nobody is there to be authenticated. */
 const isAbsent = ({ values, referenceOf }: Wanted): boolean =>
-  referenceOf !== undefined && (values as RebillRequest).recurrent_initiator !== 'CARDHOLDER'
+  referenceOf !== undefined && values.recurrent_initiator !== 'CARDHOLDER'

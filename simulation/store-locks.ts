@@ -19,7 +19,7 @@ export const newUnit = (): Unit => ({
   ended: false,
 })
 
-/** Row locks. Who would wait in a circle is refused with 40P01, as PostgreSQL does after a while. */
+/** Row locks. A wait that would close a circle fails with 40P01, as in PostgreSQL after a while. */
 export class Locks {
   readonly #holders = new Map<string, Unit>()
 

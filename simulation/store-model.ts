@@ -29,8 +29,10 @@ export interface Step {
 }
 
 /**
- * What the tables hold and what the statements do to them, in memory: the meaning of src/order/store*.ts, src/delivery/store.ts and the heartbeat, without SQL.
- * A transaction sees what is committed, locks what it writes, and is applied at once at its commit. test/simulation/model.test.ts holds it to the real one.
+ * What the tables hold and what the statements do to them, in memory: the meaning of
+ * src/order/store*.ts, src/delivery/store.ts and the heartbeat, without SQL. A transaction sees
+ * what is committed, locks what it writes, and is applied at once at its commit.
+ * test/simulation/model.test.ts compares it with the real store.
  */
 export class StoreModel {
   readonly orders = new Map<string, Order>()
@@ -90,7 +92,10 @@ export class StoreModel {
     return this.#withSteps.size > 0
   }
 
-  /** Due times of all steps, if they are time limits of authentications and nothing else is left to do. */
+  /**
+   * Due times of all steps, if nothing is left to do but to wait for the time limits of
+   * authentications.
+   */
   timeLimits(): number[] | undefined {
     const due = [...this.#withSteps].flatMap((key) => this.orders.get(key)!.transactions.filter((t) => t.step !== undefined))
     return due.every((t) => t.step?.startsWith('await ')) ? due.map((t) => t.dueAt!) : undefined
@@ -274,7 +279,10 @@ export class StoreModel {
     if (row?.orderId === order.orderId && row.live) this.#putKey(unit, name, { ...row, live: false })
   }
 
-  /** Writes what is a new object in `after`; a transaction or attempt that was not decided about stays as it is stored. */
+  /**
+   * Writes what is a new object in `after`. A transaction or attempt that the decision left alone
+   * stays as it is stored.
+   */
   #apply(change: Change, deliveryLease: DeliveryLease | undefined): void {
     const { before, after, sealed } = change
     const key = placeKey(after)

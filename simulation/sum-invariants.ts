@@ -4,7 +4,7 @@ import { configuration } from './configuration.ts'
 import type { SumAnswer } from './sum-payers.ts'
 import type { Breaks } from './invariant.ts'
 import { invoiceKey, type InvoiceRow } from './invoices.ts'
-import type { Initiated } from './merchant-servers.ts'
+import type { Initiated } from './merchant-server-messages.ts'
 import type { StoreModel } from './store-model.ts'
 
 /** Watches random sums: what cardholders answer, what counts, and that the sum is given back. */

@@ -1,7 +1,7 @@
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import type { Asking, Slot } from './asking.ts'
 import type { Chance } from './chance.ts'
-import type { Initiated } from './merchant-servers.ts'
+import type { Initiated } from './merchant-server-messages.ts'
 
 /** What a cardholder types into the form that was shown for this try. */
 export interface SumAnswer {

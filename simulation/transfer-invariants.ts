@@ -1,14 +1,15 @@
 import { readOriginal, type Message } from '../simulators/acquirer/wire.ts'
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import { statusOf, type Order } from '../src/order/order.ts'
+import type { Gate } from '../src/merchant/merchant.ts'
 import { finalStatuses } from '../src/spec/words.ts'
 import { configuration } from './configuration.ts'
-import type { Breaks } from './invariant.ts'
+import { check, type Breaks, type Checks } from './invariant.ts'
 import type { Said } from './apps.ts'
-import type { Initiated } from './merchant-servers.ts'
+import type { Initiated } from './merchant-server-messages.ts'
 import { commissionAt } from './transfers.ts'
 
-/** Watches the two legs of transfers, in the acquirer's books and as messages leave the gateways. */
+/** Watches both legs of transfers, in the acquirer's books and as messages leave the gateways. */
 export interface TransferInvariants {
   /** A fee is chosen, perhaps one that was not listed; then what the gateway said. */
   choosing(invoice: Initiated, assignedId: string): void
@@ -22,78 +23,103 @@ export interface TransferInvariants {
   settled(order: Order): void
 }
 
-export function watchTransfers(ledger: Ledger, initiated: ReadonlyMap<string, Initiated>, breaks: Breaks): TransferInvariants {
+type Entry = ReturnType<Ledger['search']>['entries'][number]
+
+/** What the acquirer has of one leg: all that it approved, and what of it was not reversed. */
+interface Leg {
+  taken: Entry[]
+  standing: Entry[]
+}
+
+function legsOf(ledger: Ledger, { orderId }: Order): Record<'debit' | 'credit', Leg> {
+  const { entries } = ledger.search({ orderId: String(orderId), limit: Infinity })
+  const leg = (kind: Entry['kind']) => {
+    const taken = entries.filter((e) => e.kind === kind && e.actionCode === '000')
+    return { taken, standing: taken.filter((e) => e.state === 'approved') }
+  }
+  return { debit: leg('debit'), credit: leg('credit') }
+}
+
+/** `where` the order was seen: stored, or at the end. */
+const whenFinal: Checks<{ order: Order; legs: ReturnType<typeof legsOf>; where: string }> = {
+  'a transfer moves money once and whole'({ order, legs, where }) {
+    const [debits, credits] = [legs.debit.standing.length, legs.credit.standing.length]
+    const due = statusOf(order) === 'approved' ? 1 : 0
+    const what = `order ${order.orderId} is ${statusOf(order)} in ${where}`
+    return (debits !== due || credits !== due) && `${what}; the acquirer has ${debits} debits and ${credits} credits`
+  },
+}
+
+interface BookedView {
+  order: Order
+  legs: ReturnType<typeof legsOf>
+  /** What its merchant initiated, and the gate that the consumer chose. */
+  wanted: Initiated | undefined
+  gate: Gate | undefined
+}
+const whenBooked: Checks<BookedView> = {
+  'nothing is paid out that was not debited': ({ order, legs: { debit, credit } }) =>
+    credit.standing.length > debit.standing.length && `order ${order.orderId} has a credit without a debit`,
+
+  'a transfer moves money once and whole'({ order, legs }) {
+    const [debits, credits] = [legs.debit.taken.length, legs.credit.taken.length]
+    return (debits > 1 || credits > 1) && `order ${order.orderId} was debited ${debits} and credited ${credits} times`
+  },
+
+  'the fee is the one that was chosen'({ order, legs, wanted, gate }) {
+    if (!wanted || !gate) return `nobody chose the gate of order ${order.orderId}`
+    const { terminalId } = gate.settings
+    const sum = BigInt(wanted.amountCentis!)
+    const due = { debit: sum + commissionAt(gate.gateId, sum), credit: sum }
+    for (const kind of ['debit', 'credit'] as const)
+      for (const { amountMinor, terminal } of legs[kind].taken)
+        if (BigInt(amountMinor) !== due[kind] || terminal !== terminalId)
+          return `order ${order.orderId} has a ${kind} of ${amountMinor} at ${terminal}, not of ${due[kind]} at ${terminalId}`
+    return undefined
+  },
+}
+
+const whenSent: Checks<{ order: Order; message: Message; ledger: Ledger }> = {
+  'nothing is paid out that was not debited'({ order, message: { type, fields } }) {
+    const { state } = order.transactions[0]!
+    const isCredit = type === '1200' && fields[3] === '260000'
+    return isCredit && state !== 'crediting' && `order ${order.orderId} is ${state} and credits`
+  },
+
+  'the debit stays while the credit may stand'({ order, message: { type, fields }, ledger }) {
+    const credit = order.transactions.find((t) => t.kind === 'credit')
+    const original = type.startsWith('14') ? readOriginal(fields[56] ?? '') : undefined
+    const isDebits = order.attempts.some((a) => a.transactionNo === 1 && a.stan === original?.stan)
+    if (!isDebits || !credit) return undefined
+    const mayStand = credit.state !== 'declined' && credit.state !== 'error'
+    const stands = mayStand || legsOf(ledger, order).credit.standing.length > 0
+    return stands && `order ${order.orderId} gives its debit back; its credit is ${credit.state}`
+  },
+}
+
+const gateNames = (endpointId: bigint): string[] =>
+  configuration.endpoint(endpointId)!.gateIds.map((id) => configuration.gate(id)!.name)
+
+/** Watches which fees are listed, and which of them consumers choose. */
+function watchFees(breaks: Breaks) {
+  /** By invoice: the names of gates that were asked for, and the one that was acknowledged. */
   const asked = new Map<string, Set<string>>()
   const chosen = new Map<string, string>()
-
-  function legsOf(order: Order) {
-    const { entries } = ledger.search({ orderId: String(order.orderId), limit: Infinity })
-    const legs = (kind: 'debit' | 'credit') => {
-      const taken = entries.filter((e) => e.kind === kind && e.actionCode === '000')
-      return { taken, standing: taken.filter((e) => e.state === 'approved') }
-    }
-    return { debit: legs('debit'), credit: legs('credit') }
-  }
-
-  /** The gate that the consumer chose: the one whose choice was acknowledged, else any that he asked for. Where there is no choice, the endpoint's first. */
-  function gateOf({ clientOrderid, request }: Order, { endpointId }: Initiated) {
-    const { gateIds, settings } = configuration.endpoint(endpointId)!
-    if (!settings.consumerDefinedRate) return configuration.gate(gateIds[0]!)
-    const gate = configuration.gate(BigInt(request.transfer?.gateId ?? 0))
-    const sure = chosen.get(clientOrderid)
-    const isChosen = sure === undefined ? asked.get(clientOrderid)?.has(gate?.name ?? '') : sure === gate?.name
-    return isChosen ? gate : undefined
-  }
-
-  function checkAmounts(order: Order): void {
-    const wanted = initiated.get(order.clientOrderid)
-    const gate = wanted && gateOf(order, wanted)
-    if (!gate) return breaks('the fee is the one that was chosen', `nobody chose the gate of order ${order.orderId}`)
-    const { terminalId } = gate.settings
-    const amountMinor = BigInt(wanted.amountCentis!)
-    const { debit, credit } = legsOf(order)
-    const due = [
-      ...debit.taken.map((e) => [e, amountMinor + commissionAt(gate.gateId, amountMinor)] as const),
-      ...credit.taken.map((e) => [e, amountMinor] as const),
-    ]
-    for (const [{ kind, amountMinor: moved, terminal }, owed] of due)
-      if (BigInt(moved) !== owed || terminal !== terminalId)
-        breaks(
-          'the fee is the one that was chosen',
-          `order ${order.orderId} has a ${kind} of ${moved} at ${terminal}, not of ${owed} at ${terminalId}`,
-        )
-  }
-
-  function checkBoth(order: Order, where: string): void {
-    const { debit, credit } = legsOf(order)
-    const [debits, credits] = [debit.standing.length, credit.standing.length]
-    const due = statusOf(order) === 'approved' ? 1 : 0
-    if (debits !== due || credits !== due)
-      breaks(
-        'a transfer moves money once and whole',
-        `order ${order.orderId} is ${statusOf(order)} in ${where}; the acquirer has ${debits} debits and ${credits} credits`,
-      )
-  }
-
   return {
-    choosing({ invoiceId }, assignedId) {
+    choosing({ invoiceId }: Initiated, assignedId: string): void {
       asked.set(invoiceId, new Set([...(asked.get(invoiceId) ?? []), assignedId]))
     },
-    chosen({ invoiceId, endpointId }, assignedId, { status, body }) {
-      if (status >= 500) return
+    chosen({ invoiceId, endpointId }: Initiated, assignedId: string, { status, body }: Said): void {
       const before = chosen.get(invoiceId)
-      const isListed = configuration.endpoint(endpointId)!.gateIds.some((id) => configuration.gate(id)!.name === assignedId)
+      const what = `${assignedId} of ${invoiceId}`
       if (status === 400 && before === assignedId)
-        breaks(
-          'the same request has the same answer',
-          `${assignedId} of ${invoiceId} was taken, and is refused: ${body.error?.message}`,
-        )
+        breaks('the same request has the same answer', `${what} was taken, and is refused: ${body.error?.message}`)
       if (status !== 200) return
-      if (!isListed || (before !== undefined && before !== assignedId))
-        breaks('the fee is the one that was chosen', `${assignedId} of ${invoiceId} is taken, after ${before ?? 'nothing'}`)
+      if (!gateNames(endpointId).includes(assignedId) || (before !== undefined && before !== assignedId))
+        breaks('the fee is the one that was chosen', `${what} is taken, after ${before ?? 'nothing'}`)
       chosen.set(invoiceId, assignedId)
     },
-    listed({ invoiceId, endpointId, amountCentis }, { body }) {
+    listed({ invoiceId, endpointId, amountCentis }: Initiated, { body }: Said): void {
       const due = configuration.endpoint(endpointId)!.gateIds.map((id) => ({
         assignedId: configuration.gate(id)!.name,
         commissionCentis: Number(commissionAt(id, BigInt(amountCentis!))),
@@ -102,35 +128,34 @@ export function watchTransfers(ledger: Ledger, initiated: ReadonlyMap<string, In
       if (JSON.stringify(body.transferFeeList) !== JSON.stringify(due))
         breaks('the fee is the one that was chosen', `${invoiceId} lists ${JSON.stringify(body.transferFeeList)}`)
     },
+    /**
+     * The gate of the order, if the consumer chose it: the one whose choice was acknowledged, else
+     * any that was asked for. Where there is no choice, the endpoint's first gate.
+     */
+    gateOf({ clientOrderid, request }: Order, { endpointId }: Initiated): Gate | undefined {
+      const { gateIds, settings } = configuration.endpoint(endpointId)!
+      if (!settings.consumerDefinedRate) return configuration.gate(gateIds[0]!)
+      const gate = configuration.gate(BigInt(request.transfer?.gateId ?? 0))
+      const sure = chosen.get(clientOrderid)
+      const isChosen = sure === undefined ? asked.get(clientOrderid)?.has(gate?.name ?? '') : sure === gate?.name
+      return isChosen ? gate : undefined
+    },
+  }
+}
+
+export function watchTransfers(ledger: Ledger, initiated: ReadonlyMap<string, Initiated>, breaks: Breaks): TransferInvariants {
+  const { gateOf, ...fees } = watchFees(breaks)
+  const checkFinal = (order: Order, where: string) => check(whenFinal, { order, legs: legsOf(ledger, order), where }, breaks)
+  return {
+    ...fees,
     booked(order) {
-      const { debit, credit } = legsOf(order)
-      if (credit.standing.length > debit.standing.length)
-        breaks('nothing is paid out that was not debited', `order ${order.orderId} has a credit without a debit`)
-      if (credit.taken.length > 1 || debit.taken.length > 1)
-        breaks(
-          'a transfer moves money once and whole',
-          `order ${order.orderId} was debited ${debit.taken.length} and credited ${credit.taken.length} times`,
-        )
-      checkAmounts(order)
+      const wanted = initiated.get(order.clientOrderid)
+      check(whenBooked, { order, legs: legsOf(ledger, order), wanted, gate: wanted && gateOf(order, wanted) }, breaks)
     },
     committed(order) {
-      if (finalStatuses.has(statusOf(order))) checkBoth(order, 'the store')
+      if (finalStatuses.has(statusOf(order))) checkFinal(order, 'the store')
     },
-    sent(order, { type, fields }) {
-      const debit = order.transactions[0]!
-      const credit = order.transactions.find((t) => t.kind === 'credit')
-      if (type === '1200' && fields[3] === '260000' && debit.state !== 'crediting')
-        breaks('nothing is paid out that was not debited', `order ${order.orderId} is ${debit.state} and credits`)
-      const original = type.startsWith('14') ? readOriginal(fields[56] ?? '') : undefined
-      const isDebits = order.attempts.some((a) => a.transactionNo === 1 && a.stan === original?.stan)
-      if (!isDebits || !credit) return
-      const mayStand = credit.state !== 'declined' && credit.state !== 'error'
-      if (mayStand || legsOf(order).credit.standing.length > 0)
-        breaks(
-          'the debit stays while the credit may stand',
-          `order ${order.orderId} gives its debit back; its credit is ${credit.state}`,
-        )
-    },
-    settled: (order) => checkBoth(order, 'the end'),
+    sent: (order, message) => check(whenSent, { order, message, ledger }, breaks),
+    settled: (order) => checkFinal(order, 'the end'),
   }
 }

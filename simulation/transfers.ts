@@ -2,14 +2,19 @@ import { maskCard } from '../simulators/acquirer/cards.ts'
 import type { FaultScripts } from '../simulators/acquirer/faults.ts'
 import { configuration } from './configuration.ts'
 
-/** Cards that transfers credit: by their digits the acquirer's scripts find those that seldom get it. */
+/**
+ * Cards that transfers credit. The acquirer's scripts know those that seldom get it by their
+ * digits.
+ */
 export const destinations = {
   well: '6011111111111117',
   refused: '6011000990139424',
   silent: '6011601160116611',
 } as const
 
-/** What a gate takes for a transfer: written apart from the gateway's own sum, halves rounded up. */
+/**
+ * The fee of a gate for a transfer, halves rounded up; written apart from the gateway's own sum.
+ */
 export function commissionAt(gateId: bigint, amountMinor: bigint): bigint {
   const { commissionFixedMinor = 0, commissionBasisPoints = 0 } = configuration.gate(gateId)!.settings
   return BigInt(commissionFixedMinor) + (amountMinor * BigInt(commissionBasisPoints) * 2n + 10_000n) / 20_000n

@@ -5,18 +5,22 @@ import { calmIssuers, type IssuerWeather } from './issuer-weather.ts'
 import { calmServers, type ServerWeather } from './merchant-servers.ts'
 import type { Mood } from './merchants.ts'
 import type { LineWeather, Network } from './network.ts'
-import type { DatabaseWeather } from './store-line.ts'
+import type { DatabaseWeather } from './store-calls.ts'
 
-/** What troubles may do to a world. */
-export interface Troubled {
-  events: Events
+/** How everything around the gateways is doing. */
+export interface Weather {
   database: DatabaseWeather
   line: LineWeather
-  network: Network
-  moods: Map<string, Mood>
   issuers: IssuerWeather
   servers: ServerWeather
   shop: { lostOdds: number }
+}
+
+/** What troubles may do to a world. */
+export interface Troubled extends Weather {
+  events: Events
+  network: Network
+  moods: Map<string, Mood>
   slots: number
   crash(slot: number): void
   /** A stop as by SIGTERM, and a new start. */
@@ -30,7 +34,7 @@ export interface Troubled {
 }
 
 export const calmDatabase = (): DatabaseWeather => ({ down: false, latencyMs: 3, lossOdds: 0, conflictOdds: 0 })
-export const calmLine = (): LineWeather => ({
+const calmLine = (): LineWeather => ({
   acquirer: 'well',
   latencyMs: 20,
   lostOdds: 0,
@@ -38,6 +42,13 @@ export const calmLine = (): LineWeather => ({
   doubledOdds: 0,
   splitOdds: 0.02,
   cutOdds: 0,
+})
+export const calmWeather = (): Weather => ({
+  database: calmDatabase(),
+  line: calmLine(),
+  issuers: calmIssuers(),
+  servers: calmServers(),
+  shop: { lostOdds: 0 },
 })
 
 /** Begins a trouble and says what ends it, if anything does. */

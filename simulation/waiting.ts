@@ -1,5 +1,7 @@
 import type { Message } from '../simulators/acquirer/wire.ts'
+import type { Change } from '../src/order/change.ts'
 import type { Attempt } from '../src/order/order.ts'
+import type { Breaks } from './invariant.ts'
 
 /**
  * Watches authorisations, captures and returns that are given up while their answer may still come.
@@ -8,29 +10,39 @@ export interface Waiting {
   /** A message leaves a gateway over this connection. */
   sent(message: Message, connection: number): void
   closed(connection: number): void
-  /** A gateway stores that the answer to this attempt is lost. Returns what is wrong with that. */
-  givenUp(attempt: Attempt): string | undefined
+  committed(change: Change): void
 }
 
 /**
  * An answer may still come while its connection is open and its time is not up; only the answer
  * itself ends the waiting before that.
  */
-export function watchWaiting(now: () => number): Waiting {
+export function watchWaiting(breaks: Breaks, now: () => number): Waiting {
   /** By terminal and STAN: when each request left last, and over which connection. */
   const requests = new Map<string, { leftAt: number; connection: number }>()
   const gone = new Set<number>()
+
+  /** What is wrong with storing that the answer to this attempt is lost. */
+  function earlyWith({ terminalId, stan, startedAt, deadlineAt }: Attempt): string | undefined {
+    const request = requests.get(`${terminalId} ${stan}`)
+    if (!request || gone.has(request.connection)) return undefined
+    const waitedMs = now() - request.leftAt
+    const patienceMs = deadlineAt - startedAt
+    return waitedMs < patienceMs ? `the answer to ${stan} was given up after ${waitedMs} ms of ${patienceMs}` : undefined
+  }
+
   return {
     sent({ fields }, connection) {
       requests.set(`${fields[41]} ${fields[11]}`, { leftAt: now(), connection })
     },
     closed: (connection) => void gone.add(connection),
-    givenUp({ terminalId, stan, startedAt, deadlineAt }) {
-      const request = requests.get(`${terminalId} ${stan}`)
-      if (!request || gone.has(request.connection)) return undefined
-      const waitedMs = now() - request.leftAt
-      const patienceMs = deadlineAt - startedAt
-      return waitedMs < patienceMs ? `the answer to ${stan} was given up after ${waitedMs} ms of ${patienceMs}` : undefined
+    committed({ before, rows }) {
+      for (const { event, transactionNo } of rows) {
+        if (event !== 'answer lost' && event !== 'answer awaited') continue
+        const attempt = before?.attempts.find((a) => a.transactionNo === transactionNo && a.outcome === undefined)
+        const early = attempt && earlyWith(attempt)
+        if (early !== undefined) breaks('an answer is waited for', `order ${before!.orderId}: ${early}`)
+      }
     },
   }
 }

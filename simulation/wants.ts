@@ -97,7 +97,10 @@ export function wantedLegacy(number: number, chance: Chance): Wanted {
 
 const endpointsOf: Record<string, readonly bigint[]> = { 1: [11n, 15n], 2: [12n, 16n], 3: [13n], 4: [23n] }
 
-/** A payment with a registered card. Without CVV2 the acquirer approves up to 1,000.00, so that lists go on for a while; with this one it never does. */
+/**
+ * A payment with a registered card. Without CVV2 the acquirer approves up to 1,000.00, so that
+ * lists go on for a while; with CVV2 116 it never approves.
+ */
 export function wantedRebill(number: number, merchantId: bigint, reference: HandedOut, chance: Chance): Wanted {
   const endpointId = chance.pick(endpointsOf[String(merchantId)]!)
   const amounts = Array.from({ length: chance.whole(2, 5) }, () => chance.whole(40_000, 250_000)).sort((a, b) => b - a)

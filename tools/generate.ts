@@ -1,4 +1,5 @@
-// npm run generate: writes docs/reference anew from the rows of src/spec. Run it after changing them.
+// npm run generate: writes docs/reference anew from the rows of src/spec. Run it after a change in
+// them.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { referenceFiles } from '../src/reference/files.ts'

@@ -1,4 +1,5 @@
-// npm run picture: pays a challenge payment in the shop of a sandbox of its own, in a browser without a window, and photographs the order's page.
+// npm run picture: makes a payment with a challenge in the shop of a sandbox of its own, in a
+// browser without a window, and photographs the page of the order.
 import { renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readArguments } from './arguments.mjs'

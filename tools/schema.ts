@@ -1,5 +1,6 @@
-// The schema as the migrations make it, read back from the catalogs: node dist/tools/schema.js [postgres:// URL of an empty database]
-// writes src/storage/schema.sql. The packaged PostgreSQL has no pg_dump, and one of another version would spell things its own way.
+// node dist/tools/schema.js [postgres:// URL of an empty database] writes src/storage/schema.sql:
+// the schema as the migrations make it, read back from the catalogs. The packaged PostgreSQL has no
+// pg_dump, and a pg_dump of another version would spell things its own way.
 import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,8 +14,8 @@ import { testDatabase } from '../test/harness/postgres.ts'
 export const schemaFile = join('src', 'storage', 'schema.sql')
 
 const header = `-- The tables as all migrations together make them. Not a migration: nothing runs this file.
--- Written by \`npm run schema\` from the catalogs of a migrated database; a test compares the two. Partitions are left out, since they
--- come and go with the order ids.
+-- Written by \`npm run schema\` from the catalogs of a migrated database; a test compares the two.
+-- Partitions are left out, since they come and go with the order ids.
 `
 
 interface TableRow {
@@ -25,7 +26,8 @@ interface TableRow {
 
 /** Tables of the schema, but not the partitions of one. */
 const tables = statement<TableRow>(`
-  select quote_ident(c.relname) as name, pg_get_partkeydef(c.oid) as partitioned_by, array_to_string(c.reloptions, ', ') as options
+  select quote_ident(c.relname) as name, pg_get_partkeydef(c.oid) as partitioned_by,
+    array_to_string(c.reloptions, ', ') as options
   from pg_class c
   where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
   order by c.relname collate "C"`)
@@ -40,14 +42,18 @@ const columns = statement<PartRow>(`
     case when a.attcollation <> t.typcollation then 'collate ' || quote_ident(o.collname) end,
     case when a.attnotnull then 'not null' end, 'default ' || pg_get_expr(d.adbin, d.adrelid)) as definition
   from pg_attribute a
-  join pg_class c on c.oid = a.attrelid and c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  join pg_class c on c.oid = a.attrelid and c.relnamespace = 'public'::regnamespace
+    and c.relkind in ('r', 'p') and not c.relispartition
   join pg_type t on t.oid = a.atttypid
   left join pg_collation o on o.oid = a.attcollation
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attnum > 0 and not a.attisdropped
   order by c.relname, a.attnum`)
 
-/** Primary keys first. NOT NULL is left out, which only PostgreSQL 18 counts as a constraint: it stands with the column. */
+/**
+ * Primary keys first. NOT NULL is left out: it stands with the column, and only PostgreSQL 18
+ * counts it as a constraint.
+ */
 const constraints = statement<PartRow>(`
   select quote_ident(c.relname) as table_name, format('constraint %I %s', k.conname, pg_get_constraintdef(k.oid)) as definition
   from pg_constraint k
@@ -57,26 +63,34 @@ const constraints = statement<PartRow>(`
 
 /** Those that no constraint made. */
 const indexes = statement<PartRow>(`
-  select quote_ident(c.relname) as table_name, regexp_replace(pg_get_indexdef(i.indexrelid), ' ON (ONLY )?public\\.', ' ON ') as definition
+  select quote_ident(c.relname) as table_name,
+    regexp_replace(pg_get_indexdef(i.indexrelid), ' ON (ONLY )?public\\.', ' ON ') as definition
   from pg_index i
   join pg_class n on n.oid = i.indexrelid
   join pg_class c on c.oid = i.indrelid and c.relnamespace = 'public'::regnamespace and not c.relispartition
   where not exists (select from pg_constraint k where k.conindid = i.indexrelid)
   order by c.relname, n.relname collate "C"`)
 
-/** Whatever else a migration could make. There is none of it today; a dump that left some out in silence would be worse than none. */
+/**
+ * Everything else that a migration could make. There is none of it today, and a dump that silently
+ * left some out would be worse than none.
+ */
 const others = statement<{ what: string }>(`
   select 'relation ' || c.relname as what from pg_class c
   where c.relnamespace = 'public'::regnamespace and c.relkind not in ('r', 'p', 'i', 'I')
   union all select 'function ' || p.proname from pg_proc p where p.pronamespace = 'public'::regnamespace
-  union all select 'type ' || t.typname from pg_type t where t.typnamespace = 'public'::regnamespace and t.typtype in ('d', 'e', 'r', 'm')
+  union all select 'type ' || t.typname from pg_type t
+  where t.typnamespace = 'public'::regnamespace and t.typtype in ('d', 'e', 'r', 'm')
   union all select 'trigger ' || g.tgname from pg_trigger g where not g.tgisinternal
   union all select 'policy ' || p.polname from pg_policy p
   union all select format('generated column %s.%s', c.relname, a.attname) from pg_attribute a
   join pg_class c on c.oid = a.attrelid and c.relnamespace = 'public'::regnamespace
   where a.attidentity <> '' or a.attgenerated <> ''`)
 
-/** Migrates the database at `url` and answers its schema as SQL, the same text for the same migrations. Rejects when there is something it has no words for. */
+/**
+ * Migrates the database at `url` and resolves with its schema as SQL, the same text for the same
+ * migrations. Rejects if it finds something that it cannot write.
+ */
 export async function migratedSchema(url: string): Promise<string> {
   const log = openLog({ level: 'warn', destination: process.stderr })
   const pool = openPool({ url, connections: 1, use: 'search', log })

@@ -57,9 +57,9 @@ async function runSeeds(from, seeds) {
   )
   await Promise.all(workers)
   const speed = Math.round(simulatedMs / Math.max(1, Date.now() - began))
-  console.log(
-    `${done} seeds, ${(simulatedMs / 3_600_000).toFixed(0)} simulated hours in ${seconds()} s on ${cores} cores: ${speed} times real time. ${failed.length} broke.`,
-  )
+  const hours = (simulatedMs / 3_600_000).toFixed(0)
+  const pace = `${hours} simulated hours in ${seconds()} s on ${cores} cores: ${speed} times real time`
+  console.log(`${done} seeds, ${pace}. ${failed.length} broke.`)
   if (failed.length === 0) return
   console.log(`To see one: npx tollgate simulate --seed ${failed[0].seed}`)
   process.exitCode = 1

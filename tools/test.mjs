@@ -1,4 +1,5 @@
-// npm test: builds, checks the style, and runs every test against one throw-away PostgreSQL. Needs nothing but Node and npm.
+// npm test: builds, checks the style, and runs every test against one throw-away PostgreSQL. Needs
+// nothing but Node and npm.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -11,17 +12,18 @@ import { printFailures, printSlowest, printTable, printTimes } from './test/summ
 
 /**
  * In the order they run: what fails fast comes first. A group without folders is the style of the
- * code itself. Files at once: two, and more where they wait for others most of the time.
+ * code itself. Files at once: two, and more where they wait for others most of the time. The
+ * longest files begin, so that none of them runs alone in the end.
  */
 // oxfmt-ignore
 const groups = [
   { name: 'style',      means: 'lint, format and structure',                       folders: [] },
   { name: 'pure',       means: 'functions and tables, without a world around',     folders: ['tables'] },
-  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true, atOnce: 6 },
+  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true, atOnce: 6, longest: ['filters', 'cli-orders', 'mobile-attacks-merchant'] },
   { name: 'scrub',      means: 'no card data where none may be',                   folders: ['scrub'],               postgres: true },
   { name: 'browser',    means: 'pages in a real browser',                          folders: ['browser'],             postgres: true, atOnce: 3 },
-  { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true, atOnce: 4 },
-  { name: 'simulation', means: 'years of traffic on a clock that is moved',        folders: ['simulation'],          postgres: true },
+  { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true, atOnce: 6, longest: ['captures-and-returns', 'lost-answers', 'paused', 'torture', 'mobile-random-sum-crashes'] },
+  { name: 'simulation', means: 'years of traffic on a clock that is moved',        folders: ['simulation'],          postgres: true, longest: ['planted', 'seeds'] },
 ]
 
 const style = [
@@ -43,7 +45,10 @@ Each run has a PostgreSQL of its own, in a temporary directory; DATABASE_URL is 
 `
 
 const postgresWithinMs = 120_000
-/** A file that takes longer hangs. The longest takes some minutes, and on a slow machine several times that. */
+/**
+ * A file that takes longer hangs. The longest takes some minutes, on a slow machine several times
+ * that.
+ */
 const fileWithinMs = 1_800_000
 const stopWithinMs = 5_000
 
@@ -114,13 +119,16 @@ function numberOf(name, text, least, most) {
   return number
 }
 
-/** The groups to run with their files, as paths from the root without `.ts`. Patterns leave the style out. */
+/**
+ * The groups to run with their files, as paths from the root without `.ts`. Patterns exclude the
+ * style.
+ */
 function choose({ only: names, patterns: wanted }) {
   const forms = wanted.map((text) => new RegExp(text.split('*').map(literal).join('.*')))
   const fits = (file) => forms.length === 0 || forms.some((form) => form.test(file))
   const found = groups
     .filter(({ name }) => names.length === 0 || names.includes(name))
-    .map((group) => Object.assign({ files: group.folders.flatMap(testsIn).filter(fits) }, group))
+    .map((group) => Object.assign({ files: longestFirst(group).filter(fits) }, group))
     .filter(({ files, folders }) => files.length > 0 || (folders.length === 0 && forms.length === 0))
   if (found.length === 0)
     refuse(wanted.length > 0 ? `No test file has ${wanted.join(' or ')} in its path.` : `No tests in ${names.join(', ')}.`)
@@ -129,6 +137,14 @@ function choose({ only: names, patterns: wanted }) {
 
 function literal(text) {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
+
+/** A name of the list that no file has is a mistake. */
+function longestFirst({ name, folders, longest = [] }) {
+  const files = folders.flatMap(testsIn)
+  const first = longest.map((one) => files.find((file) => file.endsWith(`/${one}.test`)))
+  if (first.includes(undefined)) throw new Error(`${longest[first.indexOf(undefined)]} is no file of ${name}`)
+  return [...new Set([...first, ...files])]
 }
 
 /** By their sources: a compiled test whose source is gone stays in dist. */
@@ -193,7 +209,10 @@ async function runTests(group, row) {
   if ((code !== 0 || interruptedBy) && row.failed === before) row.failed++
 }
 
-/** What was neither passed nor failed (cancelled, left out) did not keep its promise either, so it counts as failed. */
+/**
+ * A test that neither passed nor failed (cancelled, left out) did not keep its promise either, so
+ * it counts as failed.
+ */
 function note(row, test) {
   if (!test.group) {
     row.tests++
@@ -202,7 +221,10 @@ function note(row, test) {
   if (test.explains) row.failures.push(test)
 }
 
-/** What the files of the run share, made at the first need; without an environment when the server does not come up. */
+/**
+ * What the files of the run share, made when it is first needed. Has no environment if the server
+ * does not come up.
+ */
 async function postgres() {
   if (cluster) return cluster
   console.log('- Starting PostgreSQL for the tests …')
@@ -223,7 +245,10 @@ async function stopCluster() {
   signalGroup(cluster.child, 'SIGKILL')
 }
 
-/** A process group of its own: Ctrl-C comes to this script alone, which then ends what it started, in order. */
+/**
+ * A process group of its own: Ctrl-C reaches only this script, which then ends in order what it
+ * started.
+ */
 function start(command, args, env, stdio = ['ignore', 'inherit', 'inherit']) {
   const child = spawn(command, args, { cwd: root, env: { ...cleanEnvironment(), ...env }, stdio, detached: true })
   running.add(child)

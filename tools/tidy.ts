@@ -1,10 +1,8 @@
 // The structure of the project as a test. node dist/tools/tidy.js [root] prints what is out of
-// place, and ends with 1 when there is anything; with --shrink it first takes out of
-// tools/tidy/exceptions.json what is no longer needed there.
-import { realpathSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+// place, and ends with 1 when there is anything.
+import { realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import {
   filesAreSmallAndNamed,
   linksLeadSomewhere,
@@ -12,9 +10,10 @@ import {
   onlyNamedFilesTouchTheWorld,
   timeAndChanceAreArguments,
 } from './tidy/habits.ts'
-import { exceptionsFile, linesAndFunctionsAreShort, shrunkExceptions } from './tidy/layout.ts'
+import { linesAndFunctionsAreShort } from './tidy/layout.ts'
 import {
   clientNeedsNodeAlone,
+  everyAssetIsNamed,
   everyExportIsImported,
   nothingImportsInCircles,
   nothingIsDead,
@@ -27,6 +26,7 @@ const rules: ((tree: Tree) => Violation[])[] = [
   roomsImportUpwards,
   nothingImportsInCircles,
   nothingIsDead,
+  everyAssetIsNamed,
   everyExportIsImported,
   programsKeepApart,
   clientNeedsNodeAlone,
@@ -38,7 +38,9 @@ const rules: ((tree: Tree) => Violation[])[] = [
   linksLeadSomewhere,
 ]
 
-/** What is out of place under this folder, by file and line; `files` is how many sources were read. */
+/**
+ * What is out of place under this folder, by file and line. `files`: how many sources were read.
+ */
 export function findViolations(root: string): { violations: Violation[]; files: number } {
   const tree = readTree(root)
   const violations = rules.flatMap((rule) => rule(tree))
@@ -46,8 +48,7 @@ export function findViolations(root: string): { violations: Violation[]; files: 
   return { violations, files: tree.sources.size }
 }
 
-function main(root: string, shrink: boolean) {
-  if (shrink) writeFileSync(join(root, exceptionsFile), shrunkExceptions(readTree(root)))
+function main(root: string) {
   const { violations, files } = findViolations(root)
   for (const { file, line, says } of violations) console.log(`${file}:${line}  ${says}`)
   console.log(
@@ -58,7 +59,5 @@ function main(root: string, shrink: boolean) {
   if (violations.length > 0) process.exitCode = 1
 }
 
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const { values, positionals } = parseArgs({ options: { shrink: { type: 'boolean', default: false } }, allowPositionals: true })
-  main(resolve(positionals[0] ?? '.'), values.shrink)
-}
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+  main(resolve(process.argv[2] ?? '.'))

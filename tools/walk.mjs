@@ -1,4 +1,5 @@
-// npm run walk: drives payments with 3-D Secure through a sandbox of its own and prints what went over the wire, as Markdown.
+// npm run walk: drives payments with 3-D Secure through a sandbox of its own, and prints what went
+// over the wire as Markdown.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readArguments } from './arguments.mjs'

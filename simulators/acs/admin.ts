@@ -2,16 +2,22 @@
  * The admin routes, on the port for browsers and for this machine alone:
  *
  *   GET    /admin                this list
- *   GET    /admin/log            the last 500 messages each way, card data masked: ?id=<any transaction id>
+ *   GET    /admin/log            the last 500 messages each way, card data masked;
+ *                              ?id=<any transaction id>
  *   GET    /admin/challenges     the challenges and where they stand; which browsers ran the method
  *   GET    /admin/faults         all, with their hits
  *   POST   /admin/faults         {"card": "2164", "times": 1, <one effect>}
  *   DELETE /admin/faults         forget all; /admin/faults/<id> one
  *
- * Effects on the connection: down. On ARes: off, silent, delay_ms, areq_erro, trans_status, without, acs_url, cardholder_info. On the
- * method page: method_delay_ms, method_dead, method_error. On RReq: rreq_late_ms, rreq_twice, rreq_missing, rreq_contradicts. On
- * CRes: cres_padded, cres_pretty, cres_wrapped, cres_foreign_ids, erro_instead_of_cres. On PARes of 1.0.2: pares. faults.ts and
- * pares-faults.ts have what each means.
+ * The effects, by what they change; faults.ts and pares-faults.ts explain each:
+ *   the connection   down
+ *   ARes             off, silent, delay_ms, areq_erro, trans_status, without, acs_url,
+ *                    cardholder_info
+ *   the method page  method_delay_ms, method_dead, method_error
+ *   RReq             rreq_late_ms, rreq_twice, rreq_missing, rreq_contradicts
+ *   CRes             cres_padded, cres_pretty, cres_wrapped, cres_foreign_ids,
+ *                    erro_instead_of_cres
+ *   PARes of 1.0.2   pares
  */
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from '../three-d-secure/admin.ts'

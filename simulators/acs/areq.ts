@@ -35,7 +35,7 @@ export async function answerAReq(desk: Desk, text: string): Promise<Answer> {
   const errorCode = faults.takeText('areq_erro', met)
   if (errorCode !== undefined) return refuse(desk, unusable(errorCode, 'scripted', message))
   const dsUrl = desk.dsUrl ?? textOf(message, 'dsURL')
-  // Without an address of its own the ACS goes where the message says, and then on this machine alone.
+  // Without an address of its own the ACS uses the one in the message, but only on this machine.
   if (desk.dsUrl === undefined && !mayCall(dsUrl, new Set())) return refuse(desk, unusable('303', 'dsURL', message))
   const verdict = verdictOn(desk, message, card)
   const acsTransID = uuid(desk.random)
@@ -61,7 +61,10 @@ function verdictOn({ faults }: Desk, message: Message, card: string): Verdict {
   return decide(outcomeOf(card), typeof indicator === 'string' ? indicator : undefined)
 }
 
-/** The reasons: 01 authentication failed, 11 suspected fraud, 22 technical problem at the ACS, 14 timed out at the ACS (for 2.1.0, which has no 22). */
+/**
+ * The reasons: 01 authentication failed, 11 suspected fraud, 22 technical problem at the ACS, 14
+ * timed out at the ACS (in 2.1.0, which has no 22).
+ */
 function aresOf(desk: Desk, message: Message, acsTransID: string, status: Exclude<Verdict['status'], 'Erro'>): Message {
   const card = textOf(message, 'acctNumber')
   const unavailable = message.messageVersion === '2.1.0' ? '14' : '22'

@@ -61,7 +61,7 @@ export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: numbe
   })
 }
 
-/** What is no message of the protocol but belongs to its story; what the cardholder typed stays out. */
+/** Logs a visit that is no message of the protocol. What the cardholder typed stays out. */
 const noteBrowser = ({ journal }: Desk, { threeDSServerTransID, acsTransID }: Case, direction: Direction, fields: object): void =>
   journal.note(direction, 'browser', JSON.stringify({ ...fields, threeDSServerTransID, acsTransID }))
 
@@ -69,7 +69,10 @@ export const formOf = ({ body }: FastifyRequest): URLSearchParams => new URLSear
 
 type ReadCReq = { one: Case; message: Message } | { one: Case; message: undefined; why: ReturnType<typeof unusable> }
 
-/** A text is for the person in front of it: where the transaction is not known, nobody else can be told. */
+/**
+ * Returns a text for the cardholder if the transaction is not known, because nobody else can be
+ * notified.
+ */
 function readCReq({ cases, journal }: Desk, param: string): ReadCReq | string {
   if (param === '') return 'The shop sent no creq.'
   const text = decodeParam(param)
@@ -95,7 +98,10 @@ function leave(reply: FastifyReply, one: Case, parting: { field: string; value: 
   return send(reply, 200, page, policy(nonce, anyFormAction, one.framedBy))
 }
 
-/** For pages that go elsewhere: browsers hold a form's redirects to form-action too, and where the shop sends its customer next is not known here. */
+/**
+ * For pages with a form that leads elsewhere. Browsers apply form-action to the redirects of a form
+ * too, and the ACS does not know where the shop sends its customer next.
+ */
 export const anyFormAction = 'form-action http: https:'
 
 /** Says to the person in front of it why this goes no further. */
@@ -107,7 +113,8 @@ export function turnAway({ random }: Desk, reply: FastifyReply, status: number, 
 /** Whoever frames it, and nobody else, may: X-Frame-Options knows no list and stays out. */
 export function policy(nonce: string, formAction: string, framedBy: readonly string[]): string {
   const ancestors = framedBy.length === 0 ? `'none'` : framedBy.join(' ')
-  return `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; ${formAction}; base-uri 'none'; frame-ancestors ${ancestors}`
+  const own = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; base-uri 'none'`
+  return `${own}; ${formAction}; frame-ancestors ${ancestors}`
 }
 
 export const send = (reply: FastifyReply, status: number, page: string, contentSecurityPolicy: string): FastifyReply =>

@@ -12,7 +12,7 @@ export interface Result {
   interactions: number
 }
 
-/** What the browser is to see. `undelivered`: the result could not be told to the directory server. */
+/** What the browser is to see. `undelivered`: the directory server did not get the result. */
 export type View =
   | { is: 'asking'; triesLeft: number; notice?: 'wrong' | 'empty' | 'sent again' | 'not sent again' }
   | { is: 'over'; result: Result; told: 'delivered' | 'undelivered' }
@@ -23,9 +23,13 @@ const tries = 3
 const resends = 3
 
 /**
- * One challenge. *expected*: ARes said C, the browser has not come; 30 s lead to *ending*. *asking*: the page is shown; a right password, the third wrong
- * one, a cancellation or 10 minutes without an answer lead to *ending*. *ending*: the result is being told. *over*: it was told, once and for
- * all. `#end` alone leads to the last two.
+ * One challenge, in one of four modes:
+ *   expected  ARes said C, and the browser has not come; ends after 30 s
+ *   asking    the page is shown; ends with the right password, the third wrong one, a cancellation,
+ *             or after 10 minutes without an answer
+ *   ending    the result is being sent
+ *   over      the result was sent, and does not change any more
+ * Only `#end` leads to the last two.
  */
 export class Challenge {
   readonly #clock: Clock

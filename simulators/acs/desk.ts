@@ -39,7 +39,9 @@ export interface Case {
   challenge: Challenge
   /** As the browser brought it along. */
   sessionData?: string
-  /** What the browser takes to the notification URL; made once, so that a refresh takes the same. */
+  /**
+   * What the browser takes to the notification URL; made once, so that a refresh sends the same.
+   */
   parting?: { field: string; value: string }
 }
 

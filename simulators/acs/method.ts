@@ -7,7 +7,10 @@ import { formOf } from './browser.ts'
 import { keep, type Desk } from './desk.ts'
 import { methodPage } from './pages.ts'
 
-/** The method page, at the address that the card range names: it works, takes its time, never answers, or fails. */
+/**
+ * The method page, at the address that the card range names. It works, is slow, never answers, or
+ * fails.
+ */
 
 const slowMs = 12_000
 const longestUrl = 256
@@ -37,7 +40,8 @@ export function methodRoutes(app: FastifyInstance, desk: Desk): void {
     const back = encodeParam(JSON.stringify({ threeDSServerTransID: asked.id }))
     const nonce = random.bytes(16).toString('base64')
     // Who shows the frame is not known here, and there is nothing in it to click.
-    const policy = `default-src 'none'; script-src 'nonce-${nonce}'; connect-src 'self'; form-action http: https:; base-uri 'none'`
+    const own = `default-src 'none'; script-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'`
+    const policy = `${own}; form-action http: https:`
     return reply
       .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy, 'cache-control': 'no-store' })
       .send(methodPage(asked.id, asked.notificationUrl, back, nonce))

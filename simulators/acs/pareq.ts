@@ -13,7 +13,9 @@ import { keep, type Desk, type LegacyCase, type Shown } from './desk.ts'
 import { challengePage, returnPage } from './pages.ts'
 import { paresFor } from './pares.ts'
 
-/** The page of 1.0.2: the browser brings PaReq, TermUrl and MD, and takes PaRes and MD to TermUrl. */
+/**
+ * The page of 1.0.2. The browser brings PaReq, TermUrl and MD, and takes PaRes and MD to TermUrl.
+ */
 
 const path = '/pareq-page'
 const longestUrl = 2048
@@ -61,7 +63,7 @@ export function pareqRoutes(app: FastifyInstance, desk: Desk, timeScale: number)
   })
 }
 
-/** What is no message of the protocol but belongs to its story; what the cardholder typed stays out. */
+/** Logs a visit that is no message of the protocol. What the cardholder typed stays out. */
 const noteBrowser = ({ journal }: Desk, { pareq }: LegacyCase, direction: Direction, fields: object): void =>
   journal.note(direction, 'browser', JSON.stringify({ ...fields, messageVersion: '1.0.2', messageId: pareq.messageId }))
 
@@ -72,7 +74,7 @@ function statusOf(outcome: LegacyOutcome, passed: boolean | undefined): Pares['s
   return outcome === 'unavailable' ? 'U' : 'Y'
 }
 
-/** What the browser brought, or the case it has opened before; a text is for the person in front of it. */
+/** The case that the browser brings, or has opened before; otherwise a text for the cardholder. */
 function openCase(desk: Desk, form: URLSearchParams): LegacyCase | string {
   const [param, termUrl, md] = [form.get('PaReq') ?? '', form.get('TermUrl') ?? '', form.get('MD')]
   const id = createHash('sha256')

@@ -2,7 +2,10 @@ import { createHmac, sign, X509Certificate } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
 import { writePares, type Pares, type ParesSigner } from '../three-d-secure/legacy.ts'
 
-/** PARes that a 3DS Server has to refuse: of a stranger, of another purchase, tampered with, or made to be read in two ways. */
+/**
+ * PARes that a 3DS Server has to refuse: signed by a stranger, for another purchase, tampered with,
+ * or ambiguous to read.
+ */
 
 /** What an issuer signs with; its certificates go from its own to the root. */
 export type Issuer = Pick<ParesSigner, 'key' | 'certificates'>

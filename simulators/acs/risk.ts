@@ -1,8 +1,11 @@
 import type { Outcome } from '../three-d-secure/cards.ts'
 
-/** The issuer's decision about an AReq: pure, from what the card tells and what the merchant asked for. */
+/** The issuer's decision about an AReq, a pure function of the card and the merchant's wish. */
 
-/** What a challenge comes to: the right password passes, nothing passes, or it passes but the result is never told. */
+/**
+ * How a challenge ends: the right password passes, nothing passes, or it passes but the result is
+ * never sent.
+ */
 export type Ending = 'password' | 'fails' | 'no result'
 export type Verdict = { status: 'Y' | 'A' | 'N' | 'R' | 'U' | 'I' | 'D' } | { status: 'C'; ending: Ending } | { status: 'Erro' }
 
@@ -18,7 +21,10 @@ const byOutcome: Record<Exclude<Outcome, 'informational'>, Verdict> = {
   error: { status: 'Erro' },
 }
 
-/** Indicators that ask for a sharing of data or an exemption; I exists only as an answer to them. They came with 2.2.0. */
+/**
+ * Indicators of 2.2.0 that ask for a sharing of data or an exemption. The status I exists only as
+ * an answer to them.
+ */
 const asksForInformation = (indicator: string | undefined): boolean =>
   indicator === '05' || indicator === '06' || indicator === '07'
 

@@ -20,7 +20,10 @@ import { readIssuers } from './pares.ts'
 
 export interface AcsOptions {
   log: Log
-  /** Directory with ds-ca.pem, acs.pem, acs.key, cavv.key, and pares-<network>.pem and .key of visa and mastercard. */
+  /**
+   * Directory with ds-ca.pem, acs.pem, acs.key, cavv.key, and pares-<network>.pem and .key of visa
+   * and mastercard.
+   */
   certificates: string
   /** Where results go; without it to the dsURL of each AReq, on this machine alone. */
   dsUrl?: string
@@ -45,7 +48,9 @@ export interface Acs {
   close(): Promise<void>
 }
 
-/** Starts the simulated ACS inside this process. Rejects when a port is taken or a file cannot be read. */
+/**
+ * Starts the simulated ACS inside this process. Rejects if a port is taken or a file is unreadable.
+ */
 export async function startAcs(options: AcsOptions): Promise<Acs> {
   const { log, certificates } = options
   const realClock = options.clock ?? systemClock

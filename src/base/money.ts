@@ -14,6 +14,14 @@ const byNumeric = new Map<string, Currency>([...byCode.values()].map((c) => [c.n
 
 /** The currency with this upper-case three-letter code, if ISO 4217 has it. */
 export const currencyOf = (code: string): Currency | undefined => byCode.get(code)
+
+/** The currency of an accepted payment, which ISO 4217 has; throws when it has not. */
+export function knownCurrency(code: string): Currency {
+  const currency = byCode.get(code)
+  if (!currency) throw new Error(`${code} is no currency of ISO 4217`)
+  return currency
+}
+
 export const currencyOfNumeric = (numeric: string): Currency | undefined => byNumeric.get(numeric)
 
 /**
@@ -34,3 +42,6 @@ export function minorToDecimal(minor: bigint, exponent: number): string {
   const digits = minor.toString().padStart(exponent + 1, '0')
   return exponent === 0 ? digits : `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`
 }
+
+/** The same for the code of a currency that ISO 4217 has. */
+export const spellMinor = (minor: bigint, code: string): string => minorToDecimal(minor, knownCurrency(code).exponent)

@@ -2,16 +2,17 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { reasonOf } from '../base/log.ts'
-import { secret } from '../base/secret.ts'
+import { secret, type Secret } from '../base/secret.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 
 const policy: TargetPolicy = { plainHttp: false, loopbackAnyPort: false }
 
-/** Reads the file that makes an installation a 3DS Server (docs/operating.md). Files in it are relative to it. Every complaint goes into the list; then the answer is undefined. */
+/**
+ * Reads the file that makes an installation a 3DS Server (docs/operating.md). Files in it are
+ * relative to it. Every complaint goes into the list; if there is one, nothing is returned.
+ */
 export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecureOptions | undefined {
-  const found: string[] = []
-  const say = (what: string) => found.push(`${file}: ${what}`)
   let whole: unknown
   try {
     whole = JSON.parse(readFileSync(file, 'utf8'))
@@ -19,22 +20,14 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
     complaints.push(`THREE_DS_CONFIG cannot be read: ${reasonOf(error)}`)
     return undefined
   }
-  const root = part(whole, '', say)
-  const pem = (from: Part, name: string, check: (text: string) => unknown) => {
-    const path = from.text(name)
-    if (path === '') return ''
-    try {
-      const text = readFileSync(resolve(dirname(file), path), 'utf8')
-      check(text)
-      return text
-    } catch (error) {
-      say(`${from.path}${name}: ${reasonOf(error)}`)
-      return ''
-    }
-  }
-  const certificate = (from: Part, name: string) => pem(from, name, (text) => new X509Certificate(text))
-  const key = (from: Part, name: string) => secret(pem(from, name, (text) => createPrivateKey(text)))
-  const results = part(root.value['results'], 'results.', say)
+  const before = complaints.length
+  const options = optionsOf(partOf(whole, '', { folder: dirname(file), say: (what) => complaints.push(`${file}: ${what}`) }))
+  return complaints.length > before ? undefined : options
+}
+
+function optionsOf(root: Part): ThreeDSecureOptions {
+  const { say } = root.source
+  const results = partOf(root.value['results'], 'results.', root.source)
   const servers = root.value['directory_servers']
   if (!Array.isArray(servers) || servers.length === 0) say('directory_servers: at least one')
   const older = root.value['directory_servers_1_0_2'] ?? []
@@ -46,67 +39,105 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
       host: results.text('host'),
       port: results.port('port'),
       url: results.https('url'),
-      cert: certificate(results, 'certificate'),
-      key: key(results, 'key'),
-      ca: certificate(results, 'directory_server_authority'),
+      cert: results.certificate('certificate'),
+      key: results.key('key'),
+      ca: results.certificate('directory_server_authority'),
     },
-    directories: (Array.isArray(servers) ? servers : []).map((server: unknown, i) => {
-      const one = part(server, `directory_servers[${i}].`, say)
-      const rangesUrl = one.value['preq_url'] === undefined ? undefined : one.https('preq_url')
-      return {
-        name: one.text('name'),
-        commonName: one.text('common_name'),
-        url: one.https('areq_url'),
-        ...(rangesUrl === undefined ? {} : { rangesUrl }),
-        tls: { ca: certificate(one, 'authority'), cert: certificate(one, 'certificate'), key: key(one, 'key') },
-        timeoutMs: 10_000,
-      }
-    }),
-    legacy: (Array.isArray(older) ? older : []).map((server: unknown, i) => {
-      const one = part(server, `directory_servers_1_0_2[${i}].`, say)
-      const networks = one.value['networks']
-      if (!Array.isArray(networks) || networks.length === 0) say(`${one.path}networks: such as ["VISA"]`)
-      return {
-        name: one.text('name'),
-        networks: Array.isArray(networks) ? networks.map(String) : [],
-        url: one.https('vereq_url'),
-        tls: { ca: certificate(one, 'authority'), cert: certificate(one, 'certificate'), key: key(one, 'key') },
-        roots: [certificate(one, 'pares_root')],
-      }
-    }),
+    directories: (Array.isArray(servers) ? servers : []).map((server: unknown, i) =>
+      directoryOf(partOf(server, `directory_servers[${i}].`, root.source)),
+    ),
+    legacy: (Array.isArray(older) ? older : []).map((server: unknown, i) =>
+      legacyDirectoryOf(partOf(server, `directory_servers_1_0_2[${i}].`, root.source)),
+    ),
     policy,
     refreshAtStart: false,
   }
-  for (const of of ['name', 'commonName'] as const) {
-    const doubled = options.directories.find((d, i) => options.directories.findIndex((other) => other[of] === d[of]) !== i)
-    if (doubled) say(`directory_servers: ${JSON.stringify(doubled[of])} is there twice`)
+  for (const name of ['name', 'commonName'] as const) {
+    const names = options.directories.map((directory) => directory[name])
+    const doubled = names.find((one, i) => names.indexOf(one) !== i)
+    if (doubled !== undefined) say(`directory_servers: ${JSON.stringify(doubled)} is there twice`)
   }
-  complaints.push(...found)
-  return found.length > 0 ? undefined : options
+  return options
 }
 
-/** An object of the file, whose members are asked for by kind; what does not fit is said with its place. */
+function directoryOf(server: Part): ThreeDSecureOptions['directories'][number] {
+  const rangesUrl = server.value['preq_url'] === undefined ? undefined : server.https('preq_url')
+  return {
+    name: server.text('name'),
+    commonName: server.text('common_name'),
+    url: server.https('areq_url'),
+    ...(rangesUrl === undefined ? {} : { rangesUrl }),
+    tls: tlsOf(server),
+    timeoutMs: 10_000,
+  }
+}
+
+function legacyDirectoryOf(server: Part): ThreeDSecureOptions['legacy'][number] {
+  const networks = server.value['networks']
+  if (!Array.isArray(networks) || networks.length === 0) server.source.say(`${server.path}networks: such as ["VISA"]`)
+  return {
+    name: server.text('name'),
+    networks: Array.isArray(networks) ? networks.map(String) : [],
+    url: server.https('vereq_url'),
+    tls: tlsOf(server),
+    roots: [server.certificate('pares_root')],
+  }
+}
+
+const tlsOf = (server: Part) => ({
+  ca: server.certificate('authority'),
+  cert: server.certificate('certificate'),
+  key: server.key('key'),
+})
+
+/** Where a configuration was read, and who hears what is wrong with it. */
+interface Source {
+  folder: string
+  say: (what: string) => void
+}
+
+/**
+ * An object of the file. Its members are read by kind; a member that does not fit is reported with
+ * its path, and read as empty.
+ */
 interface Part {
   path: string
   value: Readonly<Record<string, unknown>>
+  source: Source
   text(name: string): string
   https(name: string): string
   port(name: string): number
+  certificate(name: string): string
+  key(name: string): Secret<string>
 }
 
-function part(value: unknown, path: string, say: (what: string) => void): Part {
-  const is = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!is) say(`${path === '' ? 'the file' : path.slice(0, -1)} is not an object`)
-  const members = (is ? value : {}) as Record<string, unknown>
+function partOf(value: unknown, path: string, source: Source): Part {
+  const { folder, say } = source
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject) say(`${path === '' ? 'the file' : path.slice(0, -1)} is not an object`)
+  const members = (isObject ? value : {}) as Record<string, unknown>
   const text = (name: string): string => {
-    const found = members[name]
-    if (typeof found === 'string' && found !== '') return found
-    if (is) say(`${path}${name}: a text is missing`)
+    const member = members[name]
+    if (typeof member === 'string' && member !== '') return member
+    if (isObject) say(`${path}${name}: a text is missing`)
     return ''
+  }
+  const pem = (name: string, check: (pem: string) => unknown): string => {
+    const pemFile = text(name)
+    if (pemFile === '') return ''
+    try {
+      const content = readFileSync(resolve(folder, pemFile), 'utf8')
+      check(content)
+      return content
+    } catch (error) {
+      say(`${path}${name}: ${reasonOf(error)}`)
+      return ''
+    }
   }
   return {
     path,
     value: members,
+    source,
     text,
     https(name) {
       const url = text(name)
@@ -114,10 +145,12 @@ function part(value: unknown, path: string, say: (what: string) => void): Part {
       return url
     },
     port(name) {
-      const found = members[name]
-      if (typeof found === 'number' && Number.isInteger(found) && found >= 1 && found <= 65_535) return found
-      if (is) say(`${path}${name}: not a port from 1 to 65535`)
+      const member = members[name]
+      if (typeof member === 'number' && Number.isInteger(member) && member >= 1 && member <= 65_535) return member
+      if (isObject) say(`${path}${name}: not a port from 1 to 65535`)
       return 0
     },
+    certificate: (name) => pem(name, (content) => new X509Certificate(content)),
+    key: (name) => secret(pem(name, (content) => createPrivateKey(content))),
   }
 }

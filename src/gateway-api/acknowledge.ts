@@ -1,47 +1,65 @@
-/** What requests about an order there is have in common: how they are acknowledged, noted and refused. */
+/** How requests about an existing order are acknowledged, recorded and refused. */
+import type { Log } from '../base/log.ts'
+import type { Door } from '../order/advance.ts'
 import type { RepeatRow } from '../order/store.ts'
+import type { Operation } from '../spec/gateway/operations.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
-import type { Asked } from './asked.ts'
+import type { Received, WithOrder } from './stages.ts'
 import type { Reply } from './reply.ts'
 
-export const wrongState = ({ order, operation }: Asked): Refusal =>
-  refuse('wrong state', `${order!.orderId} does not allow ${operation}`)
+export interface Noting {
+  door: Pick<Door, 'submit'>
+  log: Log
+  /** Counts a request that was answered with the result of an earlier one. */
+  repeated: (operation: Operation) => void
+}
+
+type About = Pick<Received, 'operation' | 'serialNumber' | 'now'> & WithOrder
+
+export const wrongState = ({ order, operation }: Pick<About, 'order' | 'operation'>): Refusal =>
+  refuse('wrong state', `${order.orderId} does not allow ${operation}`)
 
 /** So that status finds the transaction by the serial number of this request. */
-export const requestRow = ({ order, operation, serialNumber, now }: Asked, transactionNo: number): RepeatRow => ({
-  merchantId: order!.merchantId,
-  orderId: order!.orderId,
+export const requestRow = ({ order, operation, serialNumber, now }: About, transactionNo: number): RepeatRow => ({
+  merchantId: order.merchantId,
+  orderId: order.orderId,
   serialNumber,
   operation,
   transactionNo,
   at: now,
 })
 
-export const acknowledge = ({ order, serialNumber }: Asked): Reply => ({
+export const acknowledge = ({ order, serialNumber }: Pick<About, 'order' | 'serialNumber'>): Reply => ({
   type: 'async-response',
   'serial-number': serialNumber,
-  'merchant-order-id': order!.clientOrderid,
-  'gateway-order-id': String(order!.orderId),
-  'end-point-id': String(order!.endpointId),
+  'merchant-order-id': order.clientOrderid,
+  'gateway-order-id': String(order.orderId),
+  'end-point-id': String(order.endpointId),
 })
 
 /**
- * A request that changes nothing is acknowledged like any other: whoever repeats one must not be
- * told that it failed.
+ * Acknowledges a request that changes nothing like any other: a merchant who repeats a request must
+ * not get a failure for it.
  */
-export async function note(asked: Asked, transactionNo: number, why: string): Promise<Reply> {
-  const { world, order } = asked
-  logUnchanged(asked, order!.orderId, why)
-  const { merchantId, orderId } = order!
-  await world.door.submit({ is: 'noted', merchantId, orderId, request: requestRow(asked, transactionNo) })
-  return acknowledge(asked)
+export async function note(
+  { door, log }: Pick<Noting, 'door' | 'log'>,
+  request: About,
+  transactionNo: number,
+  why: string,
+): Promise<Reply> {
+  const { merchantId, orderId } = request.order
+  logUnchanged(log, request, orderId, why)
+  await door.submit({ is: 'noted', merchantId, orderId, request: requestRow(request, transactionNo) })
+  return acknowledge(request)
 }
 
-/** A request that moves money was answered with what an earlier one had made. */
-export function noteRepeat(asked: Asked, orderId: bigint): void {
-  logUnchanged(asked, orderId, 'it repeats an earlier one')
-  asked.world.repeated(asked.operation)
+/** A request that moves money was answered with the result of an earlier one. */
+export function noteRepeat({ log, repeated }: Pick<Noting, 'log' | 'repeated'>, request: Named, orderId: bigint): void {
+  logUnchanged(log, request, orderId, 'it repeats an earlier one')
+  repeated(request.operation)
 }
 
-const logUnchanged = ({ world, serialNumber, operation }: Asked, orderId: bigint, why: string): void =>
-  world.log.info({ serial: serialNumber, order: String(orderId), operation, why }, 'a request has no effect')
+type Named = Pick<About, 'operation' | 'serialNumber'>
+
+const logUnchanged = (log: Log, { serialNumber, operation }: Named, orderId: bigint, why: string): void =>
+  log.info({ serial: serialNumber, order: String(orderId), operation, why }, 'a request has no effect')

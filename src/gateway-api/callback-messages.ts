@@ -1,5 +1,5 @@
 import type { Delivery } from '../delivery/delivery.ts'
-import type { Kind, Rendered } from '../delivery/send.ts'
+import type { Kind, Rendered } from '../delivery/try.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { Order } from '../order/order.ts'

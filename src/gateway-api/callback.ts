@@ -1,4 +1,4 @@
-import type { Rendered } from '../delivery/send.ts'
+import type { Rendered } from '../delivery/try.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
@@ -9,7 +9,7 @@ import { writeForm } from '../spec/form.ts'
 import { callbackParams, type CallbackParam } from '../spec/gateway/callback.ts'
 import { kindWords } from '../spec/words.ts'
 
-/** A URL longer than this goes as a POST form: what is beyond is cut or refused by common servers. */
+/** A longer URL goes as a POST form: common servers cut or refuse it. */
 const longestUrlBytes = 8_000
 
 /** The pairs of a callback (docs/choices.md, "Callbacks"): those without a value are left out. */
@@ -17,7 +17,7 @@ export function callbackPairs(order: Order, transaction: Transaction, merchant: 
   const view = statusView(order, transaction)
   const status = statusOfState(transaction.state)
   const ids = { status, orderid: String(order.orderId), client_orderid: order.clientOrderid }
-  const said: Record<CallbackParam, string | undefined> = {
+  const values: Record<CallbackParam, string | undefined> = {
     ...ids,
     merchant_order: order.clientOrderid,
     type: kindWords[transaction.kind].callbackType,
@@ -42,12 +42,13 @@ export function callbackPairs(order: Order, transaction: Transaction, merchant: 
     merchantdata: order.request.merchantData,
     control: callbackControl(ids, merchant.controlKeys[0]!),
   }
+  // Object.keys types the names of any object as text.
   return (Object.keys(callbackParams) as CallbackParam[])
-    .map((name): [string, string | undefined] => [name, said[name]])
+    .map((name): [string, string | undefined] => [name, values[name]])
     .filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '')
 }
 
-/** A GET with the pairs appended to the URL's own query, or a POST form where that would be too long. */
+/** A GET with the pairs after the URL's own query, or a POST form where that would be too long. */
 export function renderCallback(url: string, pairs: [string, string][], policy: TargetPolicy): Rendered {
   const form = writeForm(pairs)
   const target = new URL(url)

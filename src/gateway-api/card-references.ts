@@ -1,16 +1,21 @@
-import type { FirstPayment } from '../card/reference.ts'
-import { head, isRandomSum, statusOf, type Order } from '../order/order.ts'
+import { firstPaymentOf, type Cards } from '../order/cards.ts'
+import { isRandomSum, statusOf } from '../order/order.ts'
 import { cardInfoReply, createCardRefReply, createCardRefV4Reply } from '../spec/gateway/card.ts'
 import { refusals, type Refusal } from '../spec/refusals.ts'
 import { finalStatuses } from '../spec/words.ts'
-import { defined } from './accept.ts'
-import type { Asked } from './asked.ts'
 import type { Reply } from './reply.ts'
+import type { Received, WithOrder, WithReference } from './stages.ts'
 
-/** Turns an approved payment into a reference of its card; asked again, it answers with the same one. */
-export async function performCreateCardRef(asked: Asked): Promise<Reply | Refusal> {
-  const { world, serialNumber, operation, now } = asked
-  const order = asked.order!
+type Request = Pick<Received<'create-card-ref' | 'create-card-ref-v4'>, 'operation' | 'serialNumber' | 'now'> & WithOrder
+
+/**
+ * Registers the card of an approved payment under a reference; the same request again gets the same
+ * one.
+ */
+export async function performCreateCardRef(
+  { order, serialNumber, operation, now }: Request,
+  { registerCard }: Pick<Cards, 'registerCard'>,
+): Promise<Reply | Refusal> {
   const about = {
     type: 'create-card-ref-response',
     'serial-number': serialNumber,
@@ -28,7 +33,7 @@ export async function performCreateCardRef(asked: Asked): Promise<Reply | Refusa
     }
     return inOrder(createCardRefReply, reply)
   }
-  const reference = await world.registerCard({ place: order, card: order.card, first: firstPaymentOf(order), at: now })
+  const reference = await registerCard({ place: order, card: order.card, first: firstPaymentOf(order), at: now })
   const { cardRefId, recurringPaymentId, dstCardRefId, dstRecurringPaymentId } = reference.ids
   const registered = { ...about, status, 'card-ref-id': String(cardRefId) }
   return operation === 'create-card-ref'
@@ -42,8 +47,11 @@ export async function performCreateCardRef(asked: Asked): Promise<Reply | Refusa
 }
 
 /** What may be shown of a registered card. */
-export function performGetCardInfo({ reference, serialNumber }: Asked): Promise<Reply | Refusal> {
-  const { printedName, expiryYear, expiryMonth, bin, lastFour } = reference!.card
+export function performGetCardInfo({
+  reference,
+  serialNumber,
+}: Pick<Received, 'serialNumber'> & WithReference): Promise<Reply | Refusal> {
+  const { printedName, expiryYear, expiryMonth, bin, lastFour } = reference.card
   return Promise.resolve(
     inOrder(cardInfoReply, {
       type: 'get-card-info-response',
@@ -59,26 +67,3 @@ export function performGetCardInfo({ reference, serialNumber }: Asked): Promise<
 
 const inOrder = (fields: Readonly<Record<string, unknown>>, reply: Readonly<Record<string, string>>): Reply =>
   Object.fromEntries(Object.keys(fields).map((name) => [name, reply[name]]))
-
-/** What a later payment takes from this one. */
-export function firstPaymentOf(order: Order): FirstPayment {
-  const { email, firstName, lastName, phone, cellPhone, country, state, city, zipCode, address1 } = order.request
-  const { result, authentication } = head(order)
-  const networkReference = result.processor?.networkReference
-  const appEmail = order.request.mobile?.email
-  return {
-    ...(networkReference === undefined ? {} : { networkReference }),
-    ...(appEmail === undefined ? {} : { appEmail }),
-    ...(authentication && result.verified !== undefined
-      ? {
-          authentication: {
-            verified: result.verified,
-            version: authentication.version,
-            ...(result.eci === undefined ? {} : { eci: result.eci }),
-            ...(authentication.dsTransId === undefined ? {} : { dsTransId: authentication.dsTransId }),
-          },
-        }
-      : {}),
-    payer: defined({ email, firstName, lastName, phone, cellPhone, country, state, city, zipCode, address1 }),
-  }
-}

@@ -1,14 +1,23 @@
 import { hmacSha256 } from '../base/digest.ts'
 import type { Table } from '../spec/field.ts'
-import type { Asked } from './asked.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+
+export interface Digesting {
+  keys: KeyRing
+}
 
 /**
  * Equal for the same request: all its fields but control and cvv2, the card by its fingerprint.
  * Keyed, since it covers personal data of few possible values. Without an operation where the
  * fields tell it.
  */
-export function requestDigest(asked: Asked, table: Table, operation: string | undefined, fingerprint?: Buffer): Buffer {
-  const values = asked.values as Readonly<Record<string, unknown>>
+export function requestDigest(
+  { keys }: Digesting,
+  table: Table,
+  values: Readonly<Record<string, unknown>>,
+  operation: string | undefined,
+  fingerprint?: Buffer,
+): Buffer {
   const fields: [string, unknown][] = operation === undefined ? [] : [['operation', operation]]
   for (const name of Object.keys(table)) {
     const value = values[name]
@@ -16,7 +25,7 @@ export function requestDigest(asked: Asked, table: Table, operation: string | un
     fields.push([name, spelled(value)])
   }
   const card = fingerprint === undefined ? [] : [fingerprint.toString('hex')]
-  return hmacSha256(asked.world.keys.current('digest').key, JSON.stringify([fields, ...card]))
+  return hmacSha256(keys.current('digest').key, JSON.stringify([fields, ...card]))
 }
 
 /** Amounts as they were sent, currencies by their code. */

@@ -1,47 +1,52 @@
-import { currencyOf, minorToDecimal } from '../base/money.ts'
+import { spellMinor } from '../base/money.ts'
 import { isSwitchedOff } from '../merchant/merchant.ts'
 import type { FollowAsk } from '../order/amounts.ts'
 import { isRandomSum } from '../order/order.ts'
 import { followRequest, type FollowRequest } from '../spec/gateway/follow.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
-import type { Asked } from './asked.ts'
+import { acknowledge, noteRepeat, wrongState, type Noting } from './acknowledge.ts'
+import { requestDigest, type Digesting } from './digest.ts'
 import type { Reply } from './reply.ts'
-import { acknowledge, noteRepeat, wrongState } from './acknowledge.ts'
-import { requestDigest } from './digest.ts'
+import type { Follow, Received, WithOrder } from './stages.ts'
 
-/** Captures, returns or releases an approved order: a transaction of its own, whose outcome is told by status and callback. */
-export async function performFollow(asked: Asked): Promise<Reply | Refusal> {
-  const { world, serialNumber, operation, idempotencyKey } = asked
-  const order = asked.order!
-  const { amount, currency, comment } = asked.values as FollowRequest
-  const endpoint = asked.registry.endpoint(order.endpointId)
+type Request = Pick<Received<Follow>, 'operation' | 'serialNumber' | 'registry' | 'idempotencyKey'> &
+  WithOrder & { readonly values: Pick<FollowRequest, 'amount' | 'currency' | 'comment'> }
+
+/**
+ * Captures, returns or releases an approved order: a transaction of its own, whose outcome status
+ * and callback report.
+ */
+export async function performFollow(request: Request, parts: Noting & Digesting): Promise<Reply | Refusal> {
+  const { order, serialNumber, operation, idempotencyKey } = request
+  const { amount, currency, comment } = request.values
+  const endpoint = request.registry.endpoint(order.endpointId)
   if (endpoint && isSwitchedOff(endpoint, operation)) return refuse('operation not enabled')
   if (currency !== undefined && currency.code !== order.currency) return refuse('currency not supported')
-  if (isRandomSum(order)) return wrongState(asked)
+  if (isRandomSum(order)) return wrongState(request)
   const ask: FollowAsk = {
-    operation: operation as FollowAsk['operation'],
+    operation,
     serialNumber,
-    ...(amount === undefined ? {} : { amount: { minor: amount.minor!, text: amount.text } }),
+    ...(amount === undefined ? {} : { amount }),
     ...(comment === undefined ? {} : { comment }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
   const { merchantId, orderId } = order
-  const keyed = idempotencyKey === undefined ? {} : { digest: requestDigest(asked, followRequest, operation) }
-  const advanced = await world.door.submit({ is: 'follow', merchantId, orderId, ask, ...keyed })
-  if (advanced.is === 'applied') return acknowledge(asked)
+  const keyed = idempotencyKey === undefined ? {} : { digest: requestDigest(parts, followRequest, request.values, operation) }
+  const advanced = await parts.door.submit({ is: 'follow', merchantId, orderId, ask, ...keyed })
+  if (advanced.is === 'applied') return acknowledge(request)
   if (advanced.is === 'key in use') return refuse('key in use', idempotencyKey)
   if (advanced.is === 'repeated') {
-    noteRepeat(asked, orderId)
-    return acknowledge(asked)
+    noteRepeat(parts, request, orderId)
+    return acknowledge(request)
   }
   if (advanced.is !== 'not followed') throw new Error(`the door answered a ${operation} with ${advanced.is}`)
   const { judged } = advanced
   switch (judged.is) {
     case 'exceeds':
-      return refuse('amount exceeds', minorToDecimal(judged.left, currencyOf(order.currency)!.exponent))
+      return refuse('amount exceeds', spellMinor(judged.left, order.currency))
     case 'part not allowed':
       return refuse('operation not enabled')
     case 'wrong state':
-      return wrongState(asked)
+      return wrongState(request)
   }
 }

@@ -1,23 +1,24 @@
+/**
+ * The checks of every operation, and what it does once they hold. The compiler proves the order: a
+ * row that stands before the one that finds what it needs does not compile.
+ */
+import { marked, type After, type Check, type Marked, type PortsOf, type Row } from '../base/matrix.ts'
 import { operationNames, type Operation } from '../spec/gateway/operations.ts'
-import * as check from './checks.ts'
+import type { Refusal } from '../spec/refusals.ts'
 import { performCreateCardRef, performGetCardInfo } from './card-references.ts'
+import * as check from './checks.ts'
+import { controlHolds } from './checksum.ts'
 import { performFollow } from './follow.ts'
 import { performPayment } from './payment.ts'
 import { performRebill } from './rebill.ts'
+import type { Reply } from './reply.ts'
+import type { ByMerchant, Received, SignedByOAuth } from './stages.ts'
 import { performStatus } from './status.ts'
 import { performUploadCres } from './upload-cres.ts'
 import { performUploadMethod } from './upload-method.ts'
 import { performUploadPares } from './upload-pares.ts'
 
-/** One line of the matrix: what must hold, the code of the refusal when it does not, and the operations it is asked of. */
-export interface CheckRow {
-  promise: string
-  codes: string
-  holds: check.Check
-  of: ReadonlySet<Operation>
-}
-
-/** The operations in the order of the columns below. */
+/** The operations in the order of the columns. */
 const columns = [
   'sale',
   'preauth',
@@ -38,31 +39,20 @@ const columns = [
   'upload-pares-result',
 ] as const satisfies readonly Operation[]
 
-/**
- * The operations that a row marks. Throws when the row and the columns do not fit each other: a
- * check that is dropped in silence is one that nobody makes.
- */
-export function operationsOf(promise: string, marks: string, of: readonly Operation[]): ReadonlySet<Operation> {
-  const missing = operationNames.filter((name) => !of.includes(name))
-  if (missing.length > 0) throw new Error(`no column for ${missing.join(', ')}`)
-  if (of.length !== operationNames.length) throw new Error(`${of.length} columns for ${operationNames.length} operations`)
-  const each = marks.trim().split(/\s+/)
-  if (each.length !== of.length) throw new Error(`"${promise}" has ${each.length} marks for ${of.length} operations`)
-  const strange = each.find((mark) => mark !== 'x' && mark !== '.')
-  if (strange !== undefined) throw new Error(`"${promise}" has the mark "${strange}", which is neither x nor .`)
-  return new Set(of.filter((_, i) => each[i] === 'x'))
+/** What must hold, the code of the refusal when it does not, and the operations it is asked of. */
+export interface CheckRow<C extends Check = Check, O extends Operation = Operation> extends Row<C, O> {
+  codes: string
 }
 
-const row = (promise: string, codes: string, holds: check.Check, marks: string): CheckRow => ({
-  promise,
-  codes,
-  holds,
-  of: operationsOf(promise, marks, columns),
-})
+const row = <C extends Check, const Marks extends string>(
+  promise: string,
+  codes: string,
+  holds: C,
+  marks: Marks,
+): CheckRow<C, Marked<Marks, typeof columns>> => ({ promise, codes, holds, of: marked(promise, marks, columns) })
 
-/** Every check in the order of refusals (spec/refusals), a column an operation. */
 // oxfmt-ignore
-export const matrix: readonly CheckRow[] = [
+const rows = [
   //                                            codes   check                        sale pre av  rebill ×3  cap ret void ref v4  info stat v4  meth cres pares
   row('the service has room',                   '20',   check.serviceHasRoom,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
@@ -75,19 +65,25 @@ export const matrix: readonly CheckRow[] = [
   row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .   .   .   . .  .   .   .    .   .   .    .    .   x    .    .'),
   row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    x    .'),
   row('the payer response can be read',         '3',    check.paresCanBeRead,        '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    .    x'),
-  row('the control holds',                      '2',    check.controlHolds,          'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
-  row('the operation is enabled',               '5',    check.operationIsEnabled,    'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
-  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    .   .   .   . .  x   x   x    x   x   .    x    x   x    x    x'),
+  row('the control holds',                      '2',    controlHolds,                'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
+  row('the operation is enabled',               '5',    check.paymentIsEnabled,      'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
+  row('the operation is enabled',               '5',    check.followIsEnabled,       '.    .   .   .   . .  x   x   x    .   .   .    .    .   .    .    .'),
+  row('the operation is enabled',               '5',    check.operationIsEnabled,    '.    .   .   .   . .  .   .   .    x   x   x    .    .   x    x    x'),
+  row("the order is this merchant's",           '6',    check.orderIsThisMerchants,  '.    .   .   .   . .  x   x   x    x   x   .    .    .   x    x    x'),
+  row("the order is this merchant's",           '6',    check.orderCanBeShown,       '.    .   .   .   . .  .   .   .    .   .   .    x    x   .    .    .'),
   row("the card reference is this merchant's",  '7',    check.referenceIsThisMerchants, '.    .   .   x   x x  .   .   .    .   .   x    .    .   .    .    .'),
   row('the endpoint or group has the currency', '8',    check.currencyIsTaken,       'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
-]
+] as const
 
-const checks = new Map(operationNames.map((operation) => [operation, matrix.filter((line) => line.of.has(operation))]))
+export const matrix: readonly CheckRow[] = rows
 
-export const checksOf = (operation: Operation): readonly check.Check[] => checks.get(operation)!.map((line) => line.holds)
+/** What is known of a request once its checks hold. */
+type Ready = {
+  [O in Operation]: After<typeof rows, O, O extends SignedByOAuth ? Received<O> & ByMerchant : Received<O>>
+}
 
 /** What is done once every check holds. */
-export const performers: Readonly<Record<Operation, check.Performer>> = {
+export const performers = {
   sale: performPayment,
   preauth: performPayment,
   'account-verification': performPayment,
@@ -105,4 +101,12 @@ export const performers: Readonly<Record<Operation, check.Performer>> = {
   'upload-method-url-result': performUploadMethod,
   'upload-cres-result': performUploadCres,
   'upload-pares-result': performUploadPares,
-}
+} as const satisfies { [O in Operation]: (request: Ready[O], ports: never) => Promise<Reply | Refusal> }
+
+/** All that the checks and performers work with. */
+export type Ports = PortsOf<(typeof rows)[number]['holds'] | (typeof performers)[Operation]>
+
+const checks = new Map(operationNames.map((operation) => [operation, matrix.filter(({ of }) => of.has(operation))]))
+
+/** The checks of an operation, in order. */
+export const checksOf = (operation: Operation): readonly Check[] => (checks.get(operation) ?? []).map(({ holds }) => holds)

@@ -3,12 +3,12 @@
  * and give recurrent payments a default initiator and scenario.
  */
 import { chooseGate } from '../acquirer/choose.ts'
-import { memberFor, type Endpoint, type RecurrentInitiator, type RecurrentScenario, type Registry } from '../merchant/merchant.ts'
+import { memberFor, type Endpoint, type Registry } from '../merchant/merchant.ts'
 import type { RecurrentFacts } from '../order/order.ts'
 import { operations } from '../spec/gateway/operations.ts'
-import { rebillRequest } from '../spec/gateway/rebill.ts'
+import { rebillRequest, type RebillRequest } from '../spec/gateway/rebill.ts'
 import type { Pairs } from '../spec/field.ts'
-import type { Asked } from './asked.ts'
+import type { Filled } from './stages.ts'
 
 /** What the endpoint adds to the table of a request, and what it lifts. */
 interface Needs {
@@ -18,33 +18,35 @@ interface Needs {
 
 /**
  * Fields that the endpoint makes mandatory or optional. In a group it is the member of the
- * currency, as far as the currency can be told.
+ * currency, as far as the currency can be read.
  */
-export function needsHere(asked: Asked): Needs {
-  const { kind } = operations[asked.operation]
-  return kind === 'rebill' ? needsOfRebill(asked) : kind === 'payment' ? needsOfPayment(asked) : {}
+export function needsHere(request: Filled): Needs {
+  const { kind } = operations[request.operation]
+  return kind === 'rebill' ? needsOfRebill(request) : kind === 'payment' ? needsOfPayment(request) : {}
 }
 
 /** A field as it was sent, before any is read. */
 const sentIn = (pairs: Pairs, name: string): string => pairs.find(([other]) => other === name)?.[1].trim() ?? ''
 
 /** A cardholder who is to be authenticated has to come back. */
-function needsOfRebill({ entry, pairs, registry }: Asked): Needs {
-  const endpoint = memberFor(entry!, sentIn(pairs!, 'currency'))
+function needsOfRebill({ entry, pairs, registry }: Filled): Needs {
+  const endpoint = memberFor(entry, sentIn(pairs, 'currency'))
   if (!endpoint) return {}
-  const initiatorSent = sentIn(pairs!, 'recurrent_initiator') || undefined
-  const { initiator } = recurrenceOf({ recurrent_initiator: initiatorSent }, endpoint, registry)
+  const sent = sentIn(pairs, 'recurrent_initiator')
+  const initiator = sent === '' ? recurrenceOf({}, endpoint, registry).initiator : sent
   const own = endpoint.settings.mandatoryFields.filter((name) => Object.hasOwn(rebillRequest, name))
   return {
     required: new Set([...own, ...(endpoint.settings.threeDSecure && initiator === 'CARDHOLDER' ? ['redirect_url'] : [])]),
   }
 }
 
-function needsOfPayment({ entry, pairs, operation }: Asked): Needs {
-  const currency = sentIn(pairs!, 'currency')
-  const endpoint = memberFor(entry!, currency === '' && entry!.endpoints.length === 1 ? entry!.endpoints[0]!.currency : currency)
+function needsOfPayment({ entry, pairs, operation }: Filled): Needs {
+  const currency = sentIn(pairs, 'currency')
+  const [only, ...others] = entry.endpoints
+  const isOne = only !== undefined && others.length === 0
+  const endpoint = memberFor(entry, currency === '' && isOne ? only.currency : currency)
   const required = new Set([
-    ...(operation === 'account-verification' && entry!.endpoints.length !== 1 ? ['currency'] : []),
+    ...(operation === 'account-verification' && !isOne ? ['currency'] : []),
     ...(endpoint?.settings.mandatoryFields ?? []),
     ...(endpoint?.settings.threeDSecure ? ['redirect_url'] : []),
   ])
@@ -55,13 +57,13 @@ function needsOfPayment({ entry, pairs, operation }: Asked): Needs {
  * The initiator and the scenario of a recurrent payment: those of the request, else of the gate.
  */
 export function recurrenceOf(
-  sent: { [K in 'recurrent_initiator' | 'recurrent_scenario']?: string | undefined },
+  sent: Pick<RebillRequest, 'recurrent_initiator' | 'recurrent_scenario'>,
   endpoint: Endpoint,
   registry: Registry,
 ): Pick<RecurrentFacts, 'initiator' | 'scenario'> {
   const gate = chooseGate(endpoint, registry)?.settings
   return {
-    initiator: (sent.recurrent_initiator as RecurrentInitiator | undefined) ?? gate?.recurrentInitiator ?? 'MERCHANT',
-    scenario: (sent.recurrent_scenario as RecurrentScenario | undefined) ?? gate?.recurrentScenario ?? 'REGULAR',
+    initiator: sent.recurrent_initiator ?? gate?.recurrentInitiator ?? 'MERCHANT',
+    scenario: sent.recurrent_scenario ?? gate?.recurrentScenario ?? 'REGULAR',
   }
 }

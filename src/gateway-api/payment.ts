@@ -1,41 +1,48 @@
+import { defined } from '../base/defined.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
 import type { BrowserFacts, OrderRequest } from '../order/order.ts'
 import { saleRequest, type SaleRequest, type VerificationRequest } from '../spec/gateway/sale.ts'
+import type { Currency } from '../base/money.ts'
 import type { Refusal } from '../spec/refusals.ts'
-import type { OrderKind } from '../spec/words.ts'
-import { acceptOrder, defined } from './accept.ts'
-import type { Asked } from './asked.ts'
+import { acceptPayment, type Paying } from './accept.ts'
 import { requestDigest } from './digest.ts'
 import type { Reply } from './reply.ts'
+import type { Addressed, ByMerchant, Payment, WithEndpoint } from './stages.ts'
 
-/** What a payment asks for; nothing, of an account verification. */
-type PaymentRequest = VerificationRequest & Pick<Partial<SaleRequest>, 'amount'>
+/** The fields of a payment; an account verification has no amount. */
+type PaymentRequest = VerificationRequest & Pick<Partial<SaleRequest>, 'amount'> & { currency: Currency }
+
+type Request = Addressed<Payment> & ByMerchant & WithEndpoint & { readonly values: PaymentRequest }
 
 /** Accepts a sale, preauthorisation or account verification. */
-export async function performPayment(asked: Asked): Promise<Reply | Refusal> {
-  const values = asked.values as PaymentRequest
+export async function performPayment(request: Request, parts: Paying): Promise<Reply | Refusal> {
+  const { operation, values, endpoint } = request
   const pan = values.credit_card_number.reveal()
   const network = networkOf(pan)
-  return acceptOrder(asked, {
-    kind: asked.operation as OrderKind,
-    clientOrderid: values.client_orderid,
-    currency: values.currency!.code,
-    amountMinor: values.amount?.minor ?? 0n,
-    amountText: values.amount?.text ?? '0',
-    request: requestOf(values, asked.endpoint!.settings.callbackUrl),
-    card: { pan: values.credit_card_number, cvv2: values.cvv2 },
-    shown: {
-      bin: binOf(pan),
-      lastFour: lastFourOf(pan),
-      ...(network === undefined ? {} : { network }),
-      expiryMonth: values.expire_month,
-      expiryYear: values.expire_year,
-      printedName: values.card_printed_name,
+  // The digest of a sale leaves the operation out, so that stored digests keep their meaning.
+  const named = operation === 'sale' ? undefined : operation
+  return acceptPayment(
+    parts,
+    request,
+    {
+      kind: operation,
+      clientOrderid: values.client_orderid,
+      currency: values.currency.code,
+      amountMinor: values.amount?.minor ?? 0n,
+      amountText: values.amount?.text ?? '0',
+      request: requestOf(values, endpoint.settings.callbackUrl),
+      card: { pan: values.credit_card_number, cvv2: values.cvv2 },
+      shown: {
+        bin: binOf(pan),
+        lastFour: lastFourOf(pan),
+        ...(network === undefined ? {} : { network }),
+        expiryMonth: values.expire_month,
+        expiryYear: values.expire_year,
+        printedName: values.card_printed_name,
+      },
     },
-    // The digest of a sale leaves the operation out, so that stored digests keep their meaning.
-    digest: (fingerprint) =>
-      requestDigest(asked, saleRequest, asked.operation === 'sale' ? undefined : asked.operation, fingerprint),
-  })
+    (fingerprint) => requestDigest(parts, saleRequest, values, named, fingerprint),
+  )
 }
 
 function requestOf(v: PaymentRequest, endpointCallbackUrl: string | undefined): OrderRequest {

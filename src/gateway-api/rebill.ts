@@ -1,61 +1,71 @@
+import { defined } from '../base/defined.ts'
+import type { CardReference } from '../card/reference.ts'
+import type { Card } from '../card/vault.ts'
 import type { OrderRequest, RecurrentFacts } from '../order/order.ts'
 import { rebillRequest, type RebillRequest } from '../spec/gateway/rebill.ts'
 import type { Refusal } from '../spec/refusals.ts'
-import { acceptOrder, defined } from './accept.ts'
-import type { Asked } from './asked.ts'
+import { acceptPayment, type Paying } from './accept.ts'
 import { requestDigest } from './digest.ts'
 import { recurrenceOf } from './needs.ts'
 import type { Reply } from './reply.ts'
+import type { Addressed, ByMerchant, Rebill, WithEndpoint, WithReference } from './stages.ts'
 
-/** Charges a registered card: an order like any other, whose card and payer are those of the first payment. */
-export async function performRebill(asked: Asked): Promise<Reply | Refusal> {
-  const values = asked.values as RebillRequest
-  const reference = asked.reference!
-  const { amount, currency, enumerate_amounts: amounts } = values
-  const recurrent = recurrentOf(asked)
+type Request = Addressed<Rebill> & ByMerchant & WithEndpoint & WithReference & { readonly values: RebillRequest }
+
+/** Charges a registered card: an order with the card and the payer of the first payment. */
+export async function performRebill(
+  request: Request,
+  parts: Paying & { openReference: (reference: CardReference) => Card },
+): Promise<Reply | Refusal> {
+  const { values, reference, operation } = request
+  const { amount, currency, enumerate_amounts: amounts, cvv2 } = values
   const [first] = amounts ?? []
-  const kind = asked.operation === 'make-rebill-preauth' ? 'preauth' : 'sale'
+  const kind = operation === 'make-rebill-preauth' ? 'preauth' : 'sale'
   const { hashId: _same, ...shown } = reference.card
-  return acceptOrder(asked, {
-    kind,
-    clientOrderid: values.client_orderid,
-    currency: currency.code,
-    amountMinor: amount.minor!,
-    amountText: amount.text,
-    ...(first ? { first: { minor: first.minor!, text: first.text } } : {}),
-    request: requestOf(values, asked, recurrent),
-    card: { ...asked.world.openReference(reference), ...(values.cvv2 ? { cvv2: values.cvv2 } : {}) },
-    shown,
-    // Two of the three paths are one operation.
-    digest: (fingerprint) =>
-      requestDigest(asked, rebillRequest, kind === 'preauth' ? 'make-rebill-preauth' : 'make-rebill-sale', fingerprint),
-  })
+  // Two of the three paths are one operation.
+  const named = kind === 'preauth' ? 'make-rebill-preauth' : 'make-rebill-sale'
+  return acceptPayment(
+    parts,
+    request,
+    {
+      kind,
+      clientOrderid: values.client_orderid,
+      currency: currency.code,
+      amountMinor: amount.minor,
+      amountText: amount.text,
+      ...(first ? { first } : {}),
+      request: requestOf(request),
+      card: { ...parts.openReference(reference), ...(cvv2 ? { cvv2 } : {}) },
+      shown,
+    },
+    (fingerprint) => requestDigest(parts, rebillRequest, values, named, fingerprint),
+  )
 }
 
-function recurrentOf({ values, reference, endpoint, registry }: Asked): RecurrentFacts {
-  const { enumerate_amounts } = values as RebillRequest
-  const { networkReference } = reference!.first
+function recurrentOf({ values, reference, endpoint, registry }: Request): RecurrentFacts {
+  const { enumerate_amounts: amounts } = values
+  const { networkReference } = reference.first
   return {
-    ...recurrenceOf(values as RebillRequest, endpoint!, registry),
+    ...recurrenceOf(values, endpoint, registry),
     ...(networkReference === undefined ? {} : { networkReference }),
-    ...(enumerate_amounts ? { amounts: enumerate_amounts.map(({ minor, text }) => [String(minor), text] as const) } : {}),
+    ...(amounts ? { amounts: amounts.map(({ minor, text }) => [String(minor), text] as const) } : {}),
   }
 }
 
-const requestOf = (v: RebillRequest, { reference, endpoint }: Asked, recurrent: RecurrentFacts): OrderRequest => ({
-  ...reference!.first.payer,
+const requestOf = (request: Request): OrderRequest => ({
+  ...request.reference.first.payer,
   ...defined({
-    orderDesc: v.order_desc,
-    ipAddress: v.ipaddress,
-    purpose: v.purpose,
-    comment: v.comment,
-    merchantData: v.merchant_data,
-    redirectUrl: v.redirect_url,
-    redirectSuccessUrl: v.redirect_success_url,
-    redirectFailUrl: v.redirect_fail_url,
-    serverCallbackUrl: v.server_callback_url,
-    notifyUrl: v.notify_url,
-    endpointCallbackUrl: endpoint!.settings.callbackUrl,
+    orderDesc: request.values.order_desc,
+    ipAddress: request.values.ipaddress,
+    purpose: request.values.purpose,
+    comment: request.values.comment,
+    merchantData: request.values.merchant_data,
+    redirectUrl: request.values.redirect_url,
+    redirectSuccessUrl: request.values.redirect_success_url,
+    redirectFailUrl: request.values.redirect_fail_url,
+    serverCallbackUrl: request.values.server_callback_url,
+    notifyUrl: request.values.notify_url,
+    endpointCallbackUrl: request.endpoint.settings.callbackUrl,
   }),
-  recurrent,
+  recurrent: recurrentOf(request),
 })

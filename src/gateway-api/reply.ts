@@ -9,7 +9,10 @@ const jsonType = 'application/vnd.pay+json'
 
 export const wantsJson = (accept: string | string[] | undefined): boolean => String(accept ?? '').includes(jsonType)
 
-/** Writes a reply as pairs, HTTP 200 whatever it says; or, where the client asked for it, as a JSON object of strings with the HTTP status of the refusal. */
+/**
+ * Writes a reply as pairs, with HTTP 200 whatever it says; or, where the client asked for it, as a
+ * JSON object of strings with the HTTP status of the refusal.
+ */
 export function answerOf(reply: Reply, json: boolean, status = 200): Answer {
   const pairs = Object.entries(reply).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '')
   if (json) return { status, type: `${jsonType};charset=utf-8`, body: JSON.stringify(Object.fromEntries(pairs)) }

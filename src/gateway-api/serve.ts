@@ -1,77 +1,100 @@
-import { reasonOf } from '../base/log.ts'
-import { uuid } from '../base/random.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import { passChecks } from '../base/matrix.ts'
+import { uuid, type Random } from '../base/random.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Turns } from '../base/turn.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
+import type { Registry } from '../merchant/merchant.ts'
 import { operationNames, operations, type Operation } from '../spec/gateway/operations.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
-import type { Asked, World } from './asked.ts'
-import { expectedParts, readBody } from './checks.ts'
-import { checksOf, performers } from './matrix.ts'
-import { signerOf } from './signed.ts'
-import { answerOf, refusalReply, wantsJson } from './reply.ts'
+import { checksOf, performers, type Ports } from './matrix.ts'
+import { readBody } from './read-body.ts'
+import { answerOf, refusalReply, wantsJson, type Reply } from './reply.ts'
+import { signerOf, type Verifying } from './signed.ts'
+import type { Received } from './stages.ts'
+
+/** All that the gateway API works with: every file declares its part. */
+export type GatewayApi = Ports & Verifying & Serving
+
+interface Serving {
+  registry: () => Registry
+  clock: Clock
+  random: Random
+  log: Log
+  turns: Turns
+  /** The page of a request that nobody may make; of a room below. */
+  denied: () => Answer
+  /** Counts an answered request: `ok`, or the name of the refusal. */
+  answered: (operation: Operation, outcome: string) => void
+}
 
 /** Two fields of 64k characters, percent-encoded, with all others. */
 const formLimitBytes = 2 * 1024 * 1024
 /** The fields of v4 have some hundred characters. */
 const signedLimitBytes = 65_536
 
-export function gatewayRoutes(base: string, world: World): Route[] {
+export function gatewayRoutes(base: string, api: GatewayApi): Route[] {
   return operationNames.flatMap((operation) => {
     const path = base + operations[operation].path
     const bodyLimitBytes = operations[operation].signed === 'OAuth' ? signedLimitBytes : formLimitBytes
     return [
-      { method: 'POST', path: `${path}/:id`, bodyLimitBytes, handle: (request) => serve(world, operation, false, request) },
-      { method: 'POST', path: `${path}/group/:id`, bodyLimitBytes, handle: (request) => serve(world, operation, true, request) },
+      { method: 'POST', path: `${path}/:id`, bodyLimitBytes, handle: (request) => serve(api, operation, false, request) },
+      { method: 'POST', path: `${path}/group/:id`, bodyLimitBytes, handle: (request) => serve(api, operation, true, request) },
     ]
   })
 }
 
-/** One request: the checks of its operation in order, then what it is for. Whatever happens is answered in the reply format. */
-async function serve(world: World, operation: Operation, group: boolean, request: Incoming): Promise<Answer> {
+/**
+ * One request: the checks of its operation in order, then what it is for. Every outcome is answered
+ * in the reply format.
+ */
+async function serve(api: GatewayApi, operation: Operation, group: boolean, request: Incoming): Promise<Answer> {
+  const { log, answered } = api
   const sentKey = request.headers['idempotency-key']
-  const asked: Asked = {
-    world,
+  const received: Received = {
     operation,
     path: { id: request.params.id ?? '', group },
-    ...(await readBody(world.turns, request.body, request.headers['content-type'] as string | undefined)),
+    ...(await readBody(api.turns, request.body, request.headers['content-type'])),
     overloaded: request.overloaded,
-    serialNumber: uuid(world.random),
-    now: world.clock.now(),
+    serialNumber: uuid(api.random),
+    now: api.clock.now(),
     ...(sentKey === undefined ? {} : { idempotencyKey: String(sentKey) }),
-    registry: world.registry(),
+    registry: api.registry(),
   }
+  const { serialNumber, merchantOrderId } = received
   const json = wantsJson(request.headers.accept)
-  const outcome = await perform(asked, request).catch((error) => {
-    world.log.error({ serial: asked.serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
+  const outcome = await perform(api, received, request).catch((error) => {
+    log.error({ serial: serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
     return refuse('internal error')
   })
-  if (outcome === 'access denied') return denied(world, operation)
-  world.answered(operation, 'refused' in outcome ? String(outcome.refused) : 'ok')
-  if (!('refused' in outcome)) {
-    world.log.debug({ serial: asked.serialNumber, operation, order: outcome['gateway-order-id'] }, 'answered')
+  if (outcome === 'access denied') {
+    // The same page for every reason.
+    answered(operation, outcome)
+    return api.denied()
+  }
+  if (!isRefusal(outcome)) {
+    answered(operation, 'ok')
+    log.debug({ serial: serialNumber, operation, order: outcome['gateway-order-id'] }, 'answered')
     return answerOf(outcome, json)
   }
-  const { refused, detail } = outcome as Refusal
-  const expected = world.explains && refused === 'control does not match' ? { expected: expectedParts(asked) } : {}
-  world.log.info({ serial: asked.serialNumber, operation, refused, detail, ...expected }, 'refused')
-  const { reply, http } = refusalReply({ refused, detail }, asked.serialNumber, asked.merchantOrderId)
+  answered(operation, outcome.refused)
+  log.info({ serial: serialNumber, operation, ...outcome }, 'refused')
+  const { reply, http } = refusalReply(outcome, serialNumber, merchantOrderId)
   return answerOf(reply, json, http)
 }
 
-/** The same page for every reason. */
-function denied(world: World, operation: Operation): Answer {
-  world.answered(operation, 'access denied')
-  return world.denied()
-}
+const isRefusal = (outcome: Reply | Refusal): outcome is Refusal => 'refused' in outcome
 
-async function perform(asked: Asked, request: Incoming) {
-  if (operations[asked.operation].signed === 'OAuth') {
-    const merchant = await signerOf(asked, request)
+async function perform(api: GatewayApi, received: Received, incoming: Incoming): Promise<Reply | Refusal | 'access denied'> {
+  const { operation } = received
+  let signed: object = received
+  if (operations[operation].signed === 'OAuth') {
+    const merchant = await signerOf(received, incoming, api)
     if (!merchant) return 'access denied'
-    asked.merchant = merchant
+    signed = { ...received, merchant }
   }
-  for (const check of checksOf(asked.operation)) {
-    const refusal = await check(asked)
-    if (refusal) return refusal
-  }
-  return performers[asked.operation](asked)
+  const checked = await passChecks<Refusal>(checksOf(operation), signed, api)
+  if ('refused' in checked) return checked
+  // The type of the performers demands what the checks of the matrix find.
+  return (performers[operation] as (request: object, api: GatewayApi) => Promise<Reply | Refusal>)(checked.passed, api)
 }

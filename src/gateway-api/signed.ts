@@ -1,18 +1,33 @@
 import { baseStringMaker, readAuthorization, signatureBytes, signatureVerifier, timestampHolds } from '../merchant/oauth.ts'
-import type { Merchant } from '../merchant/merchant.ts'
+import { idIn, type Merchant } from '../merchant/merchant.ts'
 import type { Incoming } from '../http/server.ts'
-import type { Asked } from './asked.ts'
+import type { Log } from '../base/log.ts'
+import type { Turns } from '../base/turn.ts'
+import type { Received } from './stages.ts'
+
+export interface Verifying {
+  log: Log
+  turns: Turns
+  /** Every origin under which merchants reach this gateway; what they sign names one. */
+  publicUrls: readonly string[]
+  /** True once for each nonce of a merchant. */
+  useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number) => Promise<boolean>
+}
 
 /**
- * Who signed a request of v4 (docs/choices.md, "OAuth"); undefined for every reason alike, so that
- * the answer says nothing. Whatever the request says of itself is looked at before any signature is
- * checked. An unknown login and another merchant's endpoint take the same work as a wrong signature,
- * so the time does not reveal either. The nonce is used up last, so that nobody else can do it.
+ * The merchant who signed a request of v4 (docs/choices.md, "OAuth"). Undefined for every reason to
+ * refuse it: the answer must not tell them apart. The cheap checks come before any signature is
+ * verified. An unknown login and another merchant's endpoint take the same work as a wrong
+ * signature, so the time does not reveal either. The nonce is used up last, so that only its owner
+ * can do it.
  */
-export async function signerOf(asked: Asked, request: Incoming): Promise<Merchant | undefined> {
-  const { world, registry, pairs, path, now, serialNumber } = asked
+export async function signerOf(
+  { registry, pairs, path, now, serialNumber }: Received,
+  request: Incoming,
+  { log, turns, publicUrls, useNonce }: Verifying,
+): Promise<Merchant | undefined> {
   const refuse = (why: string): undefined => {
-    world.log.info({ serial: serialNumber, why }, 'a signature is refused')
+    log.info({ serial: serialNumber, why }, 'a signature is refused')
     return undefined
   }
   const read = readAuthorization(request.headers['authorization'])
@@ -23,15 +38,16 @@ export async function signerOf(asked: Asked, request: Incoming): Promise<Merchan
   if (!pairs) return refuse('the body is too long, or no form')
 
   const merchant = registry.merchantByLogin(params.login)
-  const entry = /^[1-9][0-9]{0,17}$/.test(path.id) ? registry.entry(BigInt(path.id), path.group) : undefined
+  const id = idIn(path.id)
+  const entry = id === undefined ? undefined : registry.entry(id, path.group)
   const isForeign = entry !== undefined && entry.merchant !== merchant
   const keys = merchant?.enabled && !isForeign ? merchant.publicKeys : []
-  const urls = world.publicUrls.map((url) => url + request.path)
-  const texts = await world.turns.run(baseStringMaker({ urls, params, bodyPairs: pairs }))
-  const holds = await world.turns.run(signatureVerifier(texts, params.signature, keys))
+  const urls = publicUrls.map((url) => url + request.path)
+  const texts = await turns.run(baseStringMaker({ urls, params, bodyPairs: pairs }))
+  const holds = await turns.run(signatureVerifier(texts, params.signature, keys))
   if (merchant && isForeign) return refuse('the endpoint is of another merchant')
   if (!merchant || !holds) return refuse('the signature does not hold')
-  return (await world.useNonce(merchant.merchantId, params.nonce, params.timestampSeconds))
+  return (await useNonce(merchant.merchantId, params.nonce, params.timestampSeconds))
     ? merchant
     : refuse('the nonce was used before')
 }

@@ -1,22 +1,34 @@
 import { authenticationView } from '../order/authentication/view.ts'
+import type { Order } from '../order/order.ts'
+import type { PareqParts } from '../order/authentication/pareq.ts'
 import { statusView } from '../order/view.ts'
 import { statusReply, type StatusRequest } from '../spec/gateway/status.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
-import type { Asked } from './asked.ts'
+import type { HostedUrls } from '../three-d-secure/forms.ts'
 import type { Reply } from './reply.ts'
+import type { Received, WithTransaction } from './stages.ts'
 
-/** Answers where an order stands; with `by-request-sn` where the transaction stands that this request made or belonged to. */
-export async function performStatus(asked: Asked): Promise<Reply | Refusal> {
-  const { transaction } = asked
-  const order = asked.order!
-  const { 'by-request-sn': sent } = asked.values as StatusRequest
+export interface Showing {
+  /** The gateway's own pages of an authentication. */
+  pages: (token: string) => HostedUrls
+  /** What a PAReq says besides the order. */
+  pareqParts: (order: Order) => PareqParts
+}
+
+type Request = Pick<Received, 'serialNumber'> & WithTransaction & { readonly values: Pick<StatusRequest, 'by-request-sn'> }
+
+/**
+ * Shows an order; with `by-request-sn` the transaction that this request made or belonged to.
+ */
+export async function performStatus(request: Request, { pages, pareqParts }: Showing): Promise<Reply | Refusal> {
+  const { order, transaction, serialNumber, values } = request
   if (!transaction) return refuse('order not found')
   const view: Record<string, string | undefined> = {
     ...statusView(order, transaction),
-    ...authenticationView(order, transaction, asked.world.pages, () => asked.world.pareqParts(order)),
+    ...authenticationView(order, transaction, pages, () => pareqParts(order)),
     type: 'status-response',
-    'serial-number': asked.serialNumber,
-    'by-request-sn': sent,
+    'serial-number': serialNumber,
+    'by-request-sn': values['by-request-sn'],
   }
   return Object.fromEntries(Object.keys(statusReply).map((name) => [name, view[name]]))
 }

@@ -1,53 +1,62 @@
 import { authenticated, browserOfSale, firstLanguage } from '../order/authentication/browser.ts'
-import { uploadMethod } from '../order/authentication/uploads.ts'
-import type { BrowserData, CompInd } from '../three-d-secure/authentication.ts'
+import { uploadMethod, type UploadParts } from '../order/authentication/uploads.ts'
+import type { BrowserData } from '../three-d-secure/authentication.ts'
 import type { UploadMethodRequest } from '../spec/gateway/upload.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
-import type { Asked } from './asked.ts'
-import type { Reply } from './reply.ts'
 import { acknowledge, note, requestRow, wrongState } from './acknowledge.ts'
+import type { Reply } from './reply.ts'
+import type { Received, WithOrder } from './stages.ts'
 
-/** The issuer's method is over: what the merchant found out of the browser goes to the issuer. Only the first upload counts. */
-export async function performUploadMethod(asked: Asked): Promise<Reply | Refusal> {
-  const order = asked.order!
-  const values = asked.values as UploadMethodRequest
+type MethodFields = Omit<UploadMethodRequest, 'login' | 'client-order-id' | 'orderid' | 'control'>
+type Request = Pick<Received, 'operation' | 'serialNumber' | 'now'> & WithOrder & { readonly values: MethodFields }
+
+/**
+ * The issuer's method is over: what the merchant found out about the browser goes to the issuer.
+ * Only the first upload counts.
+ */
+export async function performUploadMethod(request: Request, parts: UploadParts): Promise<Reply | Refusal> {
+  const { order, values } = request
   const transaction = authenticated(order)
-  if (!transaction) return wrongState(asked)
+  if (!transaction) return wrongState(request)
   const { authentication, state } = transaction
   const named = values.threeDSServerTransID.toLowerCase() === authentication.threeDSServerTransId
-  // After the acquirer demanded a second authentication, an upload can only be a late one of the first.
-  if (!named && authentication.round === 1) return wrongState(asked)
-  if (state !== 'awaiting method') return note(asked, transaction.no, 'late')
-  const browser = browserOf(values, asked)
+  // Once the acquirer demanded a second authentication, this is a late upload of the first.
+  if (!named && authentication.round === 1) return wrongState(request)
+  if (state !== 'awaiting method') return note(parts, request, transaction.no, 'late')
+  const browser = browserOf(request)
   if ('refused' in browser) return browser
   const result = {
-    compInd: values.threeDSCompInd as CompInd,
+    compInd: values.threeDSCompInd,
     browser,
     ...(values.notificationURL === undefined ? {} : { notificationUrl: values.notificationURL }),
   }
-  await uploadMethod(asked.world, { order, transaction, request: requestRow(asked, transaction.no) }, result)
-  return acknowledge(asked)
+  await uploadMethod(parts, { order, transaction, request: requestRow(request, transaction.no) }, result)
+  return acknowledge(request)
 }
 
-/** Names of the fields, in the order in which a missing one is named; the screen is asked of browsers that run scripts. */
+/**
+ * Names of the fields, in the order in which a missing one is named. Only browsers that run scripts
+ * know their screen.
+ */
 // oxfmt-ignore
 const always = [
   ['browserLanguage', 'language'], ['browserJavascriptEnabled', 'javascriptEnabled'],
   ['browserUserAgent', 'userAgent'], ['browserAcceptHeader', 'acceptHeader'],
-] as const satisfies [keyof UploadMethodRequest, keyof BrowserData][]
+] as const satisfies [keyof MethodFields, keyof BrowserData][]
 // oxfmt-ignore
 const scripted = [
   ['browserColorDepth', 'colorDepth'], ['browserJavaEnabled', 'javaEnabled'], ['browserTZ', 'timeZone'],
   ['browserScreenHeight', 'screenHeight'], ['browserScreenWidth', 'screenWidth'],
-] as const satisfies [keyof UploadMethodRequest, keyof BrowserData][]
+] as const satisfies [keyof MethodFields, keyof BrowserData][]
 
 /** As uploaded, else as the sale had it, else refused. */
-function browserOf(values: UploadMethodRequest, { order }: Asked): BrowserData | Refusal {
-  const sale = browserOfSale(order!.request.browser)
-  const found: Record<string, unknown> = { ...sale, ip: values.browserIP ?? order!.request.ipAddress }
+function browserOf({ values, order }: Pick<Request, 'values' | 'order'>): BrowserData | Refusal {
+  const sale = browserOfSale(order.request.browser)
+  const found: Record<string, unknown> = { ...sale, ip: values.browserIP ?? order.request.ipAddress }
   for (const [theirs, ours] of [...always, ...scripted]) if (values[theirs] !== undefined) found[ours] = values[theirs]
   if (typeof found['language'] === 'string') found['language'] = firstLanguage(found['language'])
   for (const [theirs, ours] of found['javascriptEnabled'] === false ? always : [...always, ...scripted])
     if (found[ours] === undefined) return refuse('field is required', theirs)
+  // The loop has seen every field that this browser must have.
   return found as unknown as BrowserData
 }

@@ -1,10 +1,9 @@
 import { secret } from '../base/secret.ts'
-import { gatewayRoutes } from '../gateway-api/serve.ts'
+import { gatewayRoutes, type GatewayApi } from '../gateway-api/serve.ts'
 import { isInternal } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
-import type { InvoiceWork, MobileWorld } from '../mobile-api/mobile-world.ts'
-import { mobileRoutes } from '../mobile-api/serve.ts'
-import { openInvoiceWork } from '../mobile-api/work.ts'
+import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
+import { openInvoiceWork, type Working } from '../mobile-api/work.ts'
 import { takeResult, wantedResult } from '../order/authentication/result.ts'
 import { openCards, type Cards } from '../order/cards.ts'
 import type { Place } from '../order/change.ts'
@@ -23,7 +22,7 @@ import type { GatewayGauges, Meters } from './watch.ts'
 
 const limits = { maxWaiting: 4_000, maxOfMerchant: 1_500 }
 /**
- * How long a stop waits: for requests of merchants' servers, for the acquirers' answers, for
+ * How long a stop waits for requests of merchants' servers, for the acquirers' answers, and for
  * callbacks.
  */
 const drain = { invoicesMs: 1_500, stepsMs: 6_000, deliveriesMs: 1_000 }
@@ -32,18 +31,20 @@ export interface GatewayParts extends Foundations {
   meters: Pick<Meters, 'answered' | 'repeated'>
 }
 
+/** All that the operations and pages work with: each of their files declares what it takes. */
+export type Ports = GatewayApi & MobileApi & Parameters<typeof randomSumRoutes>[1]
+
 /** A gateway over one cell. Several can be open in one process, each over a cell of its own. */
 export interface Gateway {
   processId: bigint
-  /** What it answers; whoever serves several gateways picks one by the request. */
+  /** Its routes. A process that serves several gateways picks one by the request. */
   routes: readonly Route[]
   /** Takes the results of challenges that directory servers post. */
   results: Results
-  /** What the operations work with. */
-  world: MobileWorld
+  ports: Ports
   /** Its lease, for work that one process does for all. */
   lease: Lease
-  /** Why it cannot be given work; empty when it can. */
+  /** Why it cannot take work; empty if it can. */
   unready(): Promise<string[]>
   gauges: GatewayGauges
   /** Resolves when its lease is lost and it must go. */
@@ -56,8 +57,8 @@ export interface Gateway {
 }
 
 /**
- * Puts the rooms together, each after what it needs, and begins the work that is due. Throws when
- * the cell cannot be reached.
+ * Opens the rooms, each after the ones it needs, and begins the work that is due. Throws if the
+ * database of the cell does not answer.
  */
 export async function openGateway(parts: GatewayParts, between: Between = {}): Promise<Gateway> {
   const { ground, stores, settings } = parts
@@ -73,8 +74,9 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { sender } = messages
   const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, hand, between)
   const reader = openReader(orders, clock, log)
-  const world = worldOf(parts, { ...ways, ...lease, ...cards, door, orders: reader })
-  const invoiceWork = openInvoiceWork(world, settings.tuning.sweepMs * 2)
+  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, door, orders: reader })
+  const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
+  const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
   const resulting = { ...registry, orders, random, log, door, registry: registry.current }
 
   steps.sweep(door)
@@ -84,8 +86,8 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
 
   return {
     processId: lease.processId,
-    routes: routesOf(parts, world, invoiceWork),
-    world,
+    routes: routesOf(parts, ports),
+    ports,
     lease,
     results: {
       wanted: (id) => wantedResult(resulting, id),
@@ -119,8 +121,11 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
 
 type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & { orders: Reader }
 
-/** What the operations work with; each file takes of it what it needs. */
-function worldOf({ ground, stores, transports, settings, meters }: GatewayParts, rooms: Rooms): MobileWorld {
+/** The ports but for those of the work on invoices, which stands on them. */
+function sharedPorts(
+  { ground, stores, transports, settings, meters }: GatewayParts,
+  rooms: Rooms,
+): Omit<Ports, 'begin' | 'waitingOf'> & Working {
   const { clock, random } = ground
   const { registry, cell } = stores
   return {
@@ -146,17 +151,17 @@ function worldOf({ ground, stores, transports, settings, meters }: GatewayParts,
   }
 }
 
-function routesOf({ ground, stores, settings }: GatewayParts, world: MobileWorld, invoiceWork: InvoiceWork): Route[] {
+function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Route[] {
   const { clock, random } = ground
   const { current } = stores.registry
   const { orders } = stores.cell
   const { basePath, publicUrls, callbackPolicy } = settings
-  const finding = { locate: (key: string) => orders.locate(key), order: (place: Place) => world.orders.byId(place) }
+  const finding = { locate: (key: string) => orders.locate(key), order: (place: Place) => ports.orders.byId(place) }
   return [
-    ...gatewayRoutes(basePath, world),
-    ...mobileRoutes(basePath, world, invoiceWork),
+    ...gatewayRoutes(basePath, ports),
+    ...mobileRoutes(basePath, ports),
     ...receiptRoutes(basePath, { random, ...finding, merchantName: (id) => current().merchant(id)?.name }),
-    ...randomSumRoutes(basePath, world, invoiceWork.begin),
+    ...randomSumRoutes(basePath, ports),
     ...threeDSecureRoutes({
       base: basePath,
       publicUrl: publicUrls[0],
@@ -164,7 +169,7 @@ function routesOf({ ground, stores, settings }: GatewayParts, world: MobileWorld
       random,
       now: clock.now,
       ipOf: ({ clientAddress }) => (isInternal(clientAddress) ? undefined : clientAddress),
-      ...hostedOrders({ ...world, ...finding, merchant: (id) => current().merchant(id) }),
+      ...hostedOrders({ ...ports, ...finding, merchant: (id) => current().merchant(id) }),
     }),
   ]
 }

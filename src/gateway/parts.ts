@@ -1,6 +1,6 @@
 /**
- * What a gateway stands on. PostgreSQL and sockets in a process that serves, a model and a
- * simulated network in the simulation; nothing else differs.
+ * What a gateway stands on: PostgreSQL and sockets in a process that serves, a model and a
+ * simulated network in the simulation. Nothing else differs.
  */
 import type { Connectors } from '../acquirer/connectors.ts'
 import type { Clock } from '../base/clock.ts'
@@ -36,7 +36,7 @@ export interface Ground {
 }
 
 /**
- * Everything that is kept, in two parts that are never joined in SQL and have no foreign keys
+ * Everything that is stored, in two parts that SQL never joins and that have no foreign keys
  * between them.
  */
 export interface Stores {
@@ -53,11 +53,11 @@ export interface RegistryStores {
   current: () => Registry
   keys: KeyRing
   /**
-   * Ids that no two gateways of the installation give out: of orders, of attempts (STAN and RRN of
-   * a shared line) and of processes.
+   * Ids that only one gateway of the installation gets: of orders, of attempts (STAN and RRN of a
+   * shared line) and of processes.
    */
   ids: (name: IdName, block?: number) => Ids
-  /** What the BIN table says of a card number. */
+  /** The entry of a card number in the BIN table. */
   issuerOf: (pan: string) => Issuer | undefined
   /** The card ranges of the directory servers as they are now. */
   ranges: () => LoadedRanges
@@ -74,11 +74,11 @@ export interface CellStores {
   useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number, now: number) => Promise<boolean>
   heartbeat: HeartbeatStore
   heart: HeartStart
-  /** The memory that the process shares with its heart, where that is not its own business. */
+  /** The memory that the process shares with its heart; without it the heartbeat opens its own. */
   pulse?: Pulse
   /** Processes that have been silent for as long as a dead one is. */
   silent: () => Promise<bigint[]>
-  /** What is to be removed or prepared from time to time. */
+  /** Work of removal and preparation that is due from time to time. */
   upkeep: readonly Periodic[]
   /** Rejects when the database does not answer. */
   answers: () => Promise<unknown>
@@ -104,8 +104,8 @@ export interface Directories {
 
 export interface GatewaySettings {
   /**
-   * The place that the process has to itself, such as its host and port: an older row of it belongs
-   * to a dead predecessor.
+   * A place that only this process has, such as its host and port. An older row with the same place
+   * belongs to a dead predecessor.
    */
   instance: string
   /** Path before every operation, such as `/gateway`. */
@@ -115,13 +115,13 @@ export interface GatewaySettings {
   /** Where merchants' servers may be called; an endpoint may allow plain http on top. */
   callbackPolicy: TargetPolicy
   /**
-   * What this gateway is to directory servers, and who they are. Without it no card can be
+   * How directory servers know this gateway, and which ones there are. Without it no card can be
    * authenticated.
    */
   threeDSecure?: ThreeDSecureFacts
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean
-  /** The log says of a refused checksum what it should have been made of. */
+  /** For a rejected checksum, the log shows the text that it should have been made of. */
   explains: boolean
   tuning: Tuning
 }

@@ -1,7 +1,8 @@
 /** The rooms of a gateway, each opened over those before it. */
 import { withCvv2 } from '../card/vault.ts'
 import type { Delivery } from '../delivery/delivery.ts'
-import { openSender, type Rendered, type Sender } from '../delivery/send.ts'
+import { openSender, type Sender } from '../delivery/send.ts'
+import type { Rendered } from '../delivery/try.ts'
 import { callbackMessages } from '../gateway-api/callback-messages.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
@@ -31,7 +32,7 @@ export interface Foundations {
   settings: GatewaySettings
 }
 
-/** Where a planted bug of the simulation gets between two rooms; nobody else passes any. */
+/** Where a planted bug of the simulation gets between two rooms. Only the simulation passes any. */
 export interface Between {
   heartbeat?: (heartbeat: Heartbeat) => Heartbeat
   performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>

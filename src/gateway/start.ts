@@ -36,8 +36,8 @@ export interface GatewayOptions {
   random: Random
   log: Log
   /**
-   * Where this gateway is reached, such as https://pay.example, browsers by the first; without any
-   * the loopback address.
+   * The addresses of this gateway, such as https://pay.example. Browsers are sent to the first.
+   * Without any it is the loopback address.
    */
   publicUrls?: readonly [string, ...string[]]
   /** Proxies in front of it, whose X-Forwarded-For is believed. */
@@ -46,14 +46,14 @@ export interface GatewayOptions {
   threeDSecure?: ThreeDSecureOptions
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean
-  /** The log says of a refused checksum what it should have been made of. */
+  /** For a rejected checksum, the log shows the text that it should have been made of. */
   explains: boolean
   tuning: Tuning
-  /** Pages besides, which may need the base URL. */
+  /** Further pages, which may need the base URL. */
   routes?: (baseUrl: string) => Route[]
   /**
-   * Done when the base URL is known, before the configuration is read: for servers that must know
-   * it, and whose own address belongs in the configuration.
+   * Runs once the base URL is known, before the configuration is read: for servers that must know
+   * the base URL, and whose own address belongs in the configuration.
    */
   beforeServing?: (baseUrl: string) => Promise<void>
 }
@@ -68,13 +68,16 @@ export interface GatewayProcess {
 }
 
 export const basePath = '/gateway'
-/** All bodies under way together; what comes beyond is refused for load. */
+/**
+ * The most bytes that all bodies being read may have together. A request beyond that is refused for
+ * load.
+ */
 const maxBodiesBytes = 64 * 1024 * 1024
 const maxConnections = 5_000
 /** How long a stop waits for requests under way. */
 const drainMs = 1_500
 
-/** What is open, so that it is closed in the end or when a start fails: the newest first. */
+/** What is open, the newest first. It is closed at the end, or when a start fails. */
 interface Closing {
   add(close: () => unknown): void
   close(): Promise<void>
@@ -92,7 +95,7 @@ function openClosing(): Closing {
 
 /**
  * Opens what a gateway stands on, over one PostgreSQL and real sockets, and serves. The database
- * has to be migrated. What was opened is closed again when something fails.
+ * must be migrated. If something fails, what was opened is closed again.
  */
 export async function startGateway(o: GatewayOptions): Promise<GatewayProcess> {
   const closing = openClosing()
@@ -111,7 +114,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const keys = await openKeyRing(pool, o.kek, clock, random)
   const cell = await openCell({ pool, databaseUrl: o.databaseUrl, registry: pool, keys }, ground)
 
-  // The server listens first, since others must know its address; it answers 503 until it has
+  // The server listens first, because others must know its address. It answers 503 until it has
   // routes.
   const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
   const server = await openServer({ host: o.host, port: o.port, maxBodiesBytes, maxConnections, ...proxies, random, log })
@@ -166,7 +169,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     turns: ground.turns.counts,
   }
   await server.serve([...watchRoutes(meters, [gateway], shared), ...(o.routes?.(baseUrl) ?? []), ...gateway.routes])
-  // Requests end before what answers them does.
+  // Requests end before the parts that answer them.
   closing.add(() => server.close(drainMs))
   return { port: server.port, lost: gateway.lost, stop: closing.close }
 }
@@ -194,7 +197,7 @@ const openGates = ({ clock, random, log }: Ground, meters: Meters): Connectors =
     (closed) => void closed,
   )
 
-/** The configuration and the BIN table, both followed from now on. */
+/** The configuration and the BIN table. Both are kept up to date from now on. */
 async function openRegistry(pool: Pool, keys: KeyRing, { clock, log }: Ground, gates: Connectors, closing: Closing) {
   const bins = await openBins(pool)
   const configuration = await watchRegistry(pool, keys, clock, log, gates.follow)

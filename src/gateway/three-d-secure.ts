@@ -15,7 +15,7 @@ import type { Directories, Ground, ThreeDSecureFacts } from './parts.ts'
 /** What an installation needs to be a 3DS Server; docs/operating.md. */
 export interface ThreeDSecureOptions {
   directories: readonly (DirectorySettings & {
-    /** Of the certificate with which it posts results. */
+    /** The common name of the certificate with which it posts results. */
     commonName: string
   })[]
   /** Given by EMVCo at certification. */
@@ -26,8 +26,8 @@ export interface ThreeDSecureOptions {
     host: string
     port: number
     /**
-     * As directory servers reach it, `https://results.example/3ds/results`; without it the loopback
-     * address.
+     * Its address for directory servers, `https://results.example/3ds/results`; without it the
+     * loopback address.
      */
     url?: string
     cert: string
@@ -40,7 +40,7 @@ export interface ThreeDSecureOptions {
   /** Where directory servers may be. */
   policy: TargetPolicy
   /**
-   * Asks for card ranges at the start, whenever they were asked for last: the simulated ones change
+   * Asks for card ranges at the start, however recently they were loaded: the simulated ones change
    * their addresses.
    */
   refreshAtStart: boolean
@@ -57,7 +57,8 @@ export interface ThreeDSServer {
   /** Keeps the card ranges fresh under this lease, and takes results from now on. */
   begin(lease: Pick<RefreshParts, 'heartbeat' | 'judge'>, results: Results): Promise<void>
   /**
-   * Takes no more results; a directory server then tells another process, or the same one again.
+   * Takes no more results. A directory server then sends them to another process, or again to this
+   * one.
    */
   refuse(): Promise<void>
   stop(): Promise<void>
@@ -129,7 +130,9 @@ const freshSince = statement<{ n: bigint }>(
 )
 const refreshWithinMs = 5_000
 
-/** Waits a while for card ranges asked for just now; a start does not fail for want of them. */
+/**
+ * Waits a while for the card ranges that were just asked for. A start does not fail without them.
+ */
 async function refreshed(pool: Pool, directories: readonly string[], clock: Clock): Promise<void> {
   const began = clock.now()
   while (clock.now() < began + refreshWithinMs) {
@@ -142,8 +145,8 @@ async function refreshed(pool: Pool, directories: readonly string[], clock: Cloc
 const none = () => Promise.resolve({ is: 'failed', why: 'this installation has no directory servers' } as const)
 
 /**
- * Of an installation that is no 3DS Server. No card can be authenticated, which an endpoint with
- * 3-D Secure takes for a technical failure.
+ * For an installation that is no 3DS Server. No card can be authenticated, which an endpoint with
+ * 3-D Secure treats as a technical failure.
  */
 export const noDirectories: Directories = { authenticate: none, enrol: none }
 export const noRanges: LoadedRanges = { find: () => undefined, loaded: () => false }

@@ -5,7 +5,7 @@ import type { Answer, Route } from '../http/server.ts'
 import type { LeaseMode } from '../storage/heart.ts'
 import type { LeaseCounts } from '../storage/store-heartbeat.ts'
 
-/** What one gateway can be watched by; read when asked. */
+/** The facts about one gateway that metrics show; read at each request. */
 export interface GatewayGauges {
   orders: () => { batches: number; items: number; held: number }
   waiting: () => number
@@ -124,9 +124,9 @@ const sum = (all: readonly GatewayGauges[], read: (one: GatewayGauges) => number
   all.reduce((total, one) => total + read(one), 0)
 
 /**
- * `/health`: the process serves. `/ready`: it may be given work, else 503 with the reasons.
- * `/metrics`: Prometheus text, summed over the gateways of the process. All three belong to the
- * operator: a proxy in front of the gateway passes on `/gateway` alone.
+ * `/health`: the process serves. `/ready`: it can take work, or else 503 with the reasons.
+ * `/metrics`: Prometheus text, summed over the gateways of the process. All three are for the
+ * operator: a proxy in front of the gateway passes only `/gateway` on.
  */
 export function watchRoutes({ registry }: Meters, gateways: readonly Watched[], shared: SharedGauges): Route[] {
   const all = gateways.map((one) => one.gauges)

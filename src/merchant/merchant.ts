@@ -219,6 +219,9 @@ export function registryOf(rows: RegistryRows): Registry {
   }
 }
 
+/** The number that a path names an endpoint or group by; undefined when the text is none. */
+export const idIn = (text: string): bigint | undefined => (/^[1-9][0-9]{0,17}$/.test(text) ? BigInt(text) : undefined)
+
 /** The member of an entry that takes this currency; the first one that is switched on. */
 export const memberFor = (entry: Entry, currency: string): Endpoint | undefined =>
   entry.endpoints.find((e) => e.currency === currency && e.enabled) ?? entry.endpoints.find((e) => e.currency === currency)

@@ -6,6 +6,7 @@ import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
+import { snapshot } from '../storage/transaction.ts'
 import type { FilterRule, RuleFacts } from './filter.ts'
 import { registryOf, type Endpoint, type EndpointGroup, type Gate, type Registry } from './merchant.ts'
 
@@ -57,22 +58,25 @@ const filterEntries = statement<{ merchant_id: bigint; filter_no: number; value:
    join filter_rule r on r.merchant_id = e.merchant_id and r.filter_no = e.filter_no and r.removed_at is null`,
 )
 
-/** Reads all of it. It is small (rows an operator wrote) and read only when the version rose. */
+/**
+ * Reads all of it, as it was at one moment: an endpoint whose merchant is missing, or a rule whose
+ * list is, must not be served. It is small (rows an operator wrote) and read only when the version
+ * rose.
+ */
 export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
-  // The version first: read after the rest it could be that of a change which the rest does not
-  // have, and the change would never be read.
-  const [at] = await pool.run(version)
-  const [m, k, e, g, t, f, listed] = await Promise.all([
-    pool.run(merchants),
-    pool.run(publicKeys),
-    pool.run(endpoints),
-    pool.run(groups),
-    pool.run(gates),
-    pool.run(filterRules),
-    pool.run(filterEntries),
-  ])
+  const [[at], m, k, e, g, t, f, listed] = await snapshot(pool, (runner) =>
+    Promise.all([
+      runner.run(version),
+      runner.run(merchants),
+      runner.run(publicKeys),
+      runner.run(endpoints),
+      runner.run(groups),
+      runner.run(gates),
+      runner.run(filterRules),
+      runner.run(filterEntries),
+    ]),
+  )
   const keysOf = new Map<bigint, KeyObject[]>(m.map((row) => [row.merchant_id, []]))
-  // A merchant of the very moment is in the next reading.
   for (const row of k) keysOf.get(row.merchant_id)?.push(createPublicKey(row.public_key))
   return registryOf({
     version: at!.version,

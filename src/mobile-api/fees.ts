@@ -1,4 +1,4 @@
-/** What a transfer costs at each gate, purely, and what apps call these gates. */
+/** The commission of a transfer at each gate, and the names of these gates for apps. */
 import { commissionOf } from '../acquirer/commission.ts'
 import type { Gate } from '../merchant/merchant.ts'
 import type { Fee, Invoice } from './invoice.ts'
@@ -15,7 +15,10 @@ export function feesOf(gates: readonly Gate[], amountMinor: bigint): Fee[] {
   }))
 }
 
-/** Names of gates as a path may have them, each once. Where two are alike, or a path would mean something else, the number of the gate is added. */
+/**
+ * Names of gates as a path may have them, each once. The number of the gate is added where two are
+ * equal, or where a path would mean something else.
+ */
 export function assignedIds(gates: readonly Pick<Gate, 'gateId' | 'name'>[]): string[] {
   const safe = gates.map(({ name }) => name.toLowerCase().replaceAll(/[^a-z0-9._-]/g, '-'))
   const numbered = gates.map(({ gateId }, i) => `${safe[i]!}-${gateId}`)

@@ -1,11 +1,12 @@
-import { issuerFacts } from '../card/bins.ts'
+import { issuerFacts, type Issuer } from '../card/bins.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
 import type { DestinationCard, FirstPayment } from '../card/reference.ts'
 import type { Secret } from '../base/secret.ts'
-import type { NewOrder } from '../gateway-api/accept.ts'
+import type { NewOrder } from '../order/accept.ts'
+import type { Cards } from '../order/cards.ts'
 import type { OrderRequest } from '../order/order.ts'
+import { mobileKind } from '../spec/mobile/kinds.ts'
 import type { Confirmed, Invoice, InvoiceSecrets } from './invoice.ts'
-import type { MobileWorld } from './mobile-world.ts'
 
 export type Funds = Pick<NewOrder, 'card' | 'shown'> & { request: Partial<OrderRequest>; destination?: Destination }
 
@@ -15,31 +16,34 @@ interface Destination {
   card: DestinationCard
 }
 
-type FundsWorld = Pick<MobileWorld, 'findReference' | 'openReference' | 'findDestination' | 'issuerOf'>
+export interface FundsParts extends Pick<Cards, 'findReference' | 'openReference' | 'findDestination'> {
+  /** What the BIN table says of a card number. */
+  issuerOf: (pan: string) => Issuer | undefined
+}
 
 /** The cards of an invoice; undefined where one cannot be used. */
 export async function fundsOf(
-  world: FundsWorld,
+  parts: FundsParts,
   invoice: Invoice,
   secrets: InvoiceSecrets,
   confirmed: Confirmed,
 ): Promise<Funds | undefined> {
-  const source = await sourceOf(world, invoice, secrets, confirmed)
-  if (!source || invoice.kind !== 'transfer') return source
-  const destination = await destinationOf(world, invoice, secrets, confirmed)
+  const source = await sourceOf(parts, invoice, secrets, confirmed)
+  if (!source || !mobileKind(invoice.kind).credits) return source
+  const destination = await destinationOf(parts, invoice, secrets, confirmed)
   return destination && { ...source, destination }
 }
 
 async function destinationOf(
-  world: FundsWorld,
+  parts: FundsParts,
   { merchantId }: Invoice,
   { toPan }: InvoiceSecrets,
   { toServerCardId }: Confirmed,
 ): Promise<Destination | undefined> {
-  if (!toPan) return isNumber(toServerCardId) ? world.findDestination(merchantId, BigInt(toServerCardId)) : undefined
+  if (!toPan) return isNumber(toServerCardId) ? parts.findDestination(merchantId, BigInt(toServerCardId)) : undefined
   const pan = toPan.reveal()
   const network = networkOf(pan)
-  const { country } = issuerFacts(world.issuerOf(pan))
+  const { country } = issuerFacts(parts.issuerOf(pan))
   const known = { ...(network === undefined ? {} : { network }), ...(country === undefined ? {} : { country }) }
   return { pan: toPan, card: { bin: binOf(pan), lastFour: lastFourOf(pan), ...known } }
 }
@@ -47,9 +51,12 @@ async function destinationOf(
 /** As the gateway gives it out, without zeros before it. */
 const isNumber = (id: string | undefined): id is string => id !== undefined && /^[1-9][0-9]{0,18}$/.test(id)
 
-/** The card of the app, or that of a reference of this merchant whose e-mail address is still the same. */
+/**
+ * The card of the app, or that of a reference of this merchant whose e-mail address is still the
+ * same.
+ */
 async function sourceOf(
-  world: FundsWorld,
+  parts: FundsParts,
   { merchantId, request }: Invoice,
   { pan, cvv2 }: InvoiceSecrets,
   { serverCardId, email }: Confirmed,
@@ -72,13 +79,13 @@ async function sourceOf(
     }
   }
   if (!isNumber(serverCardId)) return undefined
-  const reference = await world.findReference(merchantId, BigInt(serverCardId))
+  const reference = await parts.findReference(merchantId, BigInt(serverCardId))
   if (!reference) return undefined
   if (!isSameEmail(reference.first, request.email, email)) return undefined
   const { hashId: _same, ...shown } = reference.card
   const { networkReference } = reference.first
   return {
-    card: { ...world.openReference(reference), ...code },
+    card: { ...parts.openReference(reference), ...code },
     shown,
     request: {
       ...reference.first.payer,
@@ -91,9 +98,12 @@ async function sourceOf(
   }
 }
 
-/** What the app gave at mapping must come again. Where it gave none, or that is not known, what its merchant said then may be said by either. */
+/**
+ * The e-mail address that the app gave at mapping must come again from the app. Where it gave none,
+ * that of the merchant's server at the time may come from either.
+ */
 function isSameEmail({ appEmail, payer }: FirstPayment, given: string | undefined, confirmed: string | undefined): boolean {
   const mapped = (appEmail ?? payer.email).toLowerCase()
-  const said = appEmail === undefined ? [given, confirmed] : [given ?? confirmed]
-  return mapped === '' || said.some((one) => one?.toLowerCase() === mapped)
+  const candidates = appEmail === undefined ? [given, confirmed] : [given ?? confirmed]
+  return mapped === '' || candidates.some((one) => one?.toLowerCase() === mapped)
 }

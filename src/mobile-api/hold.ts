@@ -1,19 +1,24 @@
-import { sleep } from '../base/clock.ts'
+import { sleep, type Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import { sha1Hex } from '../base/digest.ts'
-import { currencyOf, minorToDecimal } from '../base/money.ts'
+import { spellMinor } from '../base/money.ts'
+import type { Door } from '../order/advance.ts'
+import type { Reader } from '../order/read.ts'
 import { statusOf, type Order } from '../order/order.ts'
 import { finalStatuses } from '../spec/words.ts'
 import { totalMinor } from './fees.ts'
 import type { Funds } from './funds.ts'
 import type { Confirmed, Hold, Invoice } from './invoice.ts'
-import type { MobileWorld } from './mobile-world.ts'
-import { makeOrder, payerRequest } from './pay.ts'
-import type { Place } from './perform.ts'
+import type { MerchantEndpoint } from './merchant-endpoint.ts'
+import { makeOrder, payerRequest, type Making } from './pay.ts'
 
-/** Holds the random sum on the card: an order of its own, which nobody is told of. False where its name is another's. */
+/**
+ * Holds the random sum on the card: an order of its own, which nobody is notified of. False where
+ * another order has its name.
+ */
 export function holdSum(
-  world: MobileWorld,
-  place: Place,
+  parts: Making,
+  at: MerchantEndpoint,
   invoice: Invoice,
   { orderId, sumMinor }: Hold,
   confirmed: Confirmed,
@@ -21,14 +26,14 @@ export function holdSum(
 ): Promise<boolean> {
   const { currency } = invoice.request
   const { card, shown } = funds
-  return makeOrder(world, place, invoice, {
+  return makeOrder(parts, at, invoice, {
     kind: 'preauth',
     orderId,
-    // Of the number of the order that the invoice becomes: an invoice id may fill the whole name.
+    // Not the invoice's own id, which may fill the whole name.
     clientOrderid: `random-sum-${invoice.orderId}`,
     currency,
     amountMinor: sumMinor,
-    amountText: minorToDecimal(sumMinor, currencyOf(currency)!.exponent),
+    amountText: spellMinor(sumMinor, currency),
     card,
     shown,
     request: {
@@ -44,9 +49,18 @@ const lookEveryMs = 2_000
 /** Then the row waits, so that a slow acquirer does not fill the memory of this process. */
 const inHandMs = 10_000
 
-/** Waits for what became of a hold; undefined when that takes longer, or `stopping` ends it. */
+export interface Holding {
+  door: Pick<Door, 'submit' | 'ended'>
+  orders: Pick<Reader, 'byId'>
+  clock: Clock
+  log: Log
+  /** Whether this process may send. */
+  holding: () => boolean
+}
+
+/** Waits for the outcome of a hold; undefined when that takes longer, or `stopping` ends it. */
 export async function outcomeOfHold(
-  { door, orders, clock, holding }: Pick<MobileWorld, 'door' | 'orders' | 'clock' | 'holding'>,
+  { door, orders, clock, holding }: Omit<Holding, 'log'>,
   { merchantId }: Invoice,
   { orderId }: Hold,
   stopping: AbortSignal,
@@ -67,18 +81,18 @@ export async function outcomeOfHold(
   }
 }
 
-/** Gives a hold back. Done again it finds itself: the request has one serial number for ever. */
+/** Releases a hold. A second release finds the first one: both have the same serial number. */
 export async function releaseHold(
-  world: Pick<MobileWorld, 'door' | 'log'>,
+  { door, log }: Pick<Holding, 'door' | 'log'>,
   { merchantId, invoiceId }: Invoice,
   { orderId }: Hold,
 ): Promise<void> {
   const place = { merchantId, orderId }
   const ask = { operation: 'void', serialNumber: serialOf(merchantId, orderId) } as const
-  const advanced = await world.door.submit({ is: 'follow', ...place, ask })
+  const advanced = await door.submit({ is: 'follow', ...place, ask })
   if (advanced.is === 'applied' || advanced.is === 'repeated') return
   if (advanced.is !== 'not followed') throw new Error(`the door answered a void with ${advanced.is}`)
-  world.log.warn(
+  log.warn(
     { invoice: invoiceId, order: String(orderId), why: advanced.judged.is },
     'the hold of a random sum is not there to release',
   )

@@ -1,17 +1,16 @@
 import type { Secret } from '../base/secret.ts'
+import type { MobileKind } from '../spec/mobile/kinds.ts'
 
-export type MobileKind = 'verification' | 'sale' | 'transfer'
-
-/** What the app said, without card and session: personal data. */
+/** The app's request without card and session: personal data. */
 export interface MobileRequest {
   serialNumber: string
   email?: string
   currency: string
-  /** Of a sale or transfer, in hundredths of the unit and in minor units of the currency. */
+  /** A sale and a transfer have it: in hundredths of the unit, and in minor units. */
   amountCentis?: number
   amountMinor?: string
   clientCardId?: string
-  /** Of the card that a transfer credits. */
+  /** The card that a transfer credits, as the merchant calls it. */
   toClientCardId?: string
   ipAddress: string
   card?: { expiryMonth: number; expiryYear: number; printedName: string; firstName?: string; lastName?: string }
@@ -32,7 +31,7 @@ export interface Billing {
   address1?: string
 }
 
-/** What the merchant's server said, once it is believed: personal data. */
+/** The verified answer of the merchant's server: personal data. */
 export interface Confirmed {
   email?: string
   birthDay?: string
@@ -63,8 +62,14 @@ export interface Fee {
 }
 
 /**
- * `checking`: the merchant's server is asked. `choosing`: the consumer of a transfer chooses a fee, until `restsUntil`. `holding`: a sum is held on the card. `answering`: the cardholder is asked for it, until `restsUntil`. `ordering`: nothing stands in the way of the
- * order any more. `releasing`: declined, but the hold is still to be given back. `ordered`: the order tells the rest. `declined`: the merchant or the cardholder did not confirm, or no order could be made.
+ * - `checking`: the merchant's server is asked.
+ * - `choosing`: the consumer of a transfer chooses a fee, until `restsUntil`.
+ * - `holding`: a sum is being held on the card.
+ * - `answering`: the cardholder is asked for that sum, until `restsUntil`.
+ * - `ordering`: nothing stands in the way of the order any more.
+ * - `releasing`: declined, but the hold is still to be released.
+ * - `ordered`: the order has the rest.
+ * - `declined`: the merchant or the cardholder did not confirm, or no order could be made.
  */
 export type InvoiceState = 'checking' | 'choosing' | 'holding' | 'answering' | 'ordering' | 'releasing' | 'ordered' | 'declined'
 
@@ -88,7 +93,7 @@ export interface Invoice {
   restsUntil?: number
   hold?: Hold
   wrongAnswers: number
-  /** As the app is told it. */
+  /** As status shows it to the app. */
   sumStatus?: SumStatus
   errorCode?: number
   errorMessage?: string
@@ -102,11 +107,23 @@ export type SumStatus = 'AUTHENTICATED' | 'NOT_AUTHENTICATED'
 export interface Hold {
   orderId: bigint
   sumMinor: bigint
-  /** Of the page that asks for the sum. */
+  /** In the address of the page that asks for the sum. */
   pageToken: string
 }
 
-/** Codes of what is declined before there is an order; docs/errors.md. */
+/** The random sum of an invoice that holds one: in state `answering` each does. */
+export function holdOf({ invoiceId, state, hold }: Invoice): Hold {
+  if (!hold) throw new Error(`invoice ${invoiceId} is ${state} and holds no random sum`)
+  return hold
+}
+
+/** The answer of the merchant's server: from the end of `checking` on each invoice has it. */
+export function confirmedOf({ invoiceId, state, confirmed }: Invoice): Confirmed {
+  if (!confirmed) throw new Error(`invoice ${invoiceId} is ${state} without a confirmation`)
+  return confirmed
+}
+
+/** Codes of declines before an order exists; docs/errors.md. */
 export const declines = {
   refused: { errorCode: 4001, errorMessage: "The merchant's server does not confirm the transaction" },
   unreachable: { errorCode: 4002, errorMessage: "The merchant's server does not answer" },
@@ -116,6 +133,15 @@ export const declines = {
   fee: { errorCode: 4006, errorMessage: 'No fee was chosen in time' },
   sum: { errorCode: 4007, errorMessage: 'The random sum was not confirmed' },
   hold: { errorCode: 4008, errorMessage: 'The random sum could not be held' },
-} as const
+} as const satisfies Record<string, Decline>
 
-export type Decline = (typeof declines)[keyof typeof declines]
+export interface Decline {
+  errorCode: number
+  errorMessage: string
+}
+
+/** Why an invoice ends without an approved order: in state `releasing` each has it. */
+export function declineOf({ invoiceId, state, errorCode, errorMessage }: Invoice): Decline {
+  if (errorCode === undefined || errorMessage === undefined) throw new Error(`invoice ${invoiceId} is ${state} without a decline`)
+  return { errorCode, errorMessage }
+}

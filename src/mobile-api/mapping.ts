@@ -1,15 +1,26 @@
 import type { Delivery } from '../delivery/delivery.ts'
-import type { Kind, Rendered } from '../delivery/send.ts'
-import { firstPaymentOf } from '../gateway-api/card-references.ts'
+import type { Kind, Rendered } from '../delivery/try.ts'
+import type { Endpoint, Registry } from '../merchant/merchant.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import { firstPaymentOf, type Cards } from '../order/cards.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Order } from '../order/order.ts'
-import { judgeMapping, mappingBody, type ToldCard } from './merchant-wire.ts'
-import type { MobileWorld } from './mobile-world.ts'
-import { placeOfInvoice } from './place.ts'
+import { judgeMapping, mappingBody, type MappedCard } from './merchant-wire.ts'
+import { merchantEndpointOf } from './merchant-endpoint.ts'
+import type { InvoiceStore } from './store-invoices.ts'
 
-/** The card mapping notification: registers the cards of an approved transaction and tells the merchant's server. Fifteen tries take less than a day. */
-type MappingWorld = Pick<MobileWorld, 'registry' | 'invoices' | 'clock' | 'policyOf' | 'registerCard' | 'registerDestination'>
+interface Mapping extends Pick<Cards, 'registerCard' | 'registerDestination'> {
+  registry: () => Registry
+  invoices: Pick<InvoiceStore, 'find'>
+  clock: Clock
+  policyOf: (endpoint: Endpoint) => TargetPolicy
+}
 
-export const cardMapping = (w: MappingWorld, orderOf: (delivery: Delivery) => Promise<Order | undefined>): Kind => ({
+/**
+ * The card mapping notification: registers the cards of an approved transaction and sends their
+ * references to the merchant's server. Fifteen tries take less than a day.
+ */
+export const cardMapping = (w: Mapping, orderOf: (delivery: Delivery) => Promise<Order | undefined>): Kind => ({
   maxTries: 15,
   judge: () => 'again',
   async render(delivery): Promise<Rendered | undefined> {
@@ -18,7 +29,7 @@ export const cardMapping = (w: MappingWorld, orderOf: (delivery: Delivery) => Pr
     const found = invoiceId === undefined ? undefined : await w.invoices.find(delivery.merchantId, invoiceId)
     if (!order || !found) return undefined
     const { invoice, secrets } = found
-    const { merchant, endpoint } = placeOfInvoice(w.registry(), invoice)
+    const { merchant, endpoint } = merchantEndpointOf(w.registry(), invoice)
     const source = invoice.request.card && (await sourceOf(w, order))
     const destination = secrets.toPan && (await destinationOf(w, order))
     const body = mappingBody(invoice, secrets, { ...(source && { source }), ...(destination && { destination }) })
@@ -35,18 +46,22 @@ export const cardMapping = (w: MappingWorld, orderOf: (delivery: Delivery) => Pr
 
 const binFact = ({ bin }: { bin: string }) => (bin === '' ? {} : { bin: Number(bin) })
 
-async function sourceOf(world: MappingWorld, order: Order): Promise<ToldCard> {
+async function sourceOf(parts: Mapping, order: Order): Promise<MappedCard> {
   const { merchantId, orderId, card } = order
   const place = { merchantId, orderId }
-  const { ids, uniqueReference } = await world.registerCard({ place, card, first: firstPaymentOf(order), at: world.clock.now() })
+  const { ids, uniqueReference } = await parts.registerCard({ place, card, first: firstPaymentOf(order), at: parts.clock.now() })
   return { serverCardId: String(ids.cardRefId), uniqueReferenceCardId: uniqueReference, ...binFact(card) }
 }
 
-/** Nobody pays with somebody else's card because money was once sent to it: its id is one that serves as a destination alone. */
-async function destinationOf(world: MappingWorld, order: Order): Promise<ToldCard> {
+/**
+ * Nobody may pay with a card because money was once sent to it: its id serves as a destination
+ * alone.
+ */
+async function destinationOf(parts: Mapping, order: Order): Promise<MappedCard> {
   const { merchantId, orderId, request } = order
-  const card = request.transfer!.destination
-  const made = { place: { merchantId, orderId }, card, at: world.clock.now() }
-  const { dstCardRefId, uniqueReference } = await world.registerDestination(made)
+  const card = request.transfer?.destination
+  if (!card) throw new Error(`order ${orderId} credits no card`)
+  const made = { place: { merchantId, orderId }, card, at: parts.clock.now() }
+  const { dstCardRefId, uniqueReference } = await parts.registerDestination(made)
   return { serverCardId: String(dstCardRefId), uniqueReferenceCardId: uniqueReference, ...binFact(card) }
 }

@@ -1,8 +1,11 @@
-import { sleep } from '../base/clock.ts'
-import type { Endpoint, Merchant } from '../merchant/merchant.ts'
+import { sleep, type Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import type { Outgoing } from '../http/outgoing.ts'
+import type { Endpoint } from '../merchant/merchant.ts'
 import { declines, type Invoice, type InvoiceSecrets } from './invoice.ts'
 import { checkBody, checkUrl, judgeCheck, type Checked } from './merchant-wire.ts'
-import type { MobileWorld } from './mobile-world.ts'
+import type { MerchantEndpoint } from './merchant-endpoint.ts'
 
 /** docs/choices.md, "Mobile API": three tries of ten seconds, all within thirty. */
 const timeoutMs = 10_000
@@ -12,14 +15,24 @@ const pauseMs = 500
 
 export type Verdict = Exclude<Checked, { is: 'unanswered' }>
 
-/** Asks the merchant's server whether the transaction is one of its own. Asking moves nothing there, so it may be asked again. */
+export interface MerchantCalls {
+  outgoing: Outgoing
+  /** Where messages about orders of an endpoint may go. */
+  policyOf: (endpoint: Endpoint) => TargetPolicy
+  clock: Clock
+  log: Log
+}
+
+/**
+ * Asks the merchant's server whether the transaction is one of its own. Asking moves nothing there,
+ * so it may be asked again.
+ */
 export async function askMerchant(
-  world: Pick<MobileWorld, 'outgoing' | 'policyOf' | 'clock' | 'log'>,
-  { merchant, endpoint }: { merchant: Merchant; endpoint: Endpoint },
+  { outgoing, policyOf, clock, log }: MerchantCalls,
+  { merchant, endpoint }: MerchantEndpoint,
   invoice: Invoice,
   secrets: InvoiceSecrets,
 ): Promise<Verdict> {
-  const { clock, log } = world
   const server = endpoint.settings.merchantServerUrl
   if (server === undefined) return { is: 'declined', decline: declines.unreachable, why: 'the endpoint has no merchant server' }
   const until = clock.monotonic() + withinMs
@@ -27,13 +40,13 @@ export async function askMerchant(
   for (let n = 1; n <= tries; n++) {
     const left = until - clock.monotonic()
     if (left <= 0) break
-    const reply = await world.outgoing.send({
+    const reply = await outgoing.send({
       method: 'POST',
       url: checkUrl(server, invoice),
       headers: { 'content-type': 'application/json; charset=utf-8', accept: 'application/json' },
       body: checkBody(invoice, secrets),
       timeoutMs: Math.min(timeoutMs, left),
-      policy: world.policyOf(endpoint),
+      policy: policyOf(endpoint),
       owner: String(merchant.merchantId),
     })
     const checked = judgeCheck(invoice, reply, merchant.controlKeys)

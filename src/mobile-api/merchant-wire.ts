@@ -1,14 +1,15 @@
-/** What the service says to a merchant's server and what its answers mean, purely. */
+/** The messages to a merchant's server, and how its answers are judged. */
 import { parseObject } from '../base/json.ts'
 import countries from 'i18n-iso-countries/index.js'
 import { sameText } from '../base/digest.ts'
 import { bodyLimits } from './body.ts'
 import type { Secret } from '../base/secret.ts'
-import { defined } from '../gateway-api/accept.ts'
+import { defined } from '../base/defined.ts'
 import type { Reply } from '../http/outgoing.ts'
 import { checkParts, mappingParts, signatureHolds } from '../merchant/session.ts'
 import { ipAddress } from '../spec/kinds.ts'
 import { isPlainText, readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
+import { mobileKind } from '../spec/mobile/kinds.ts'
 import { checkReply, mappingReply } from '../spec/mobile/requests.ts'
 import { minorOfCentis } from './centis.ts'
 import { declines, type Billing, type Confirmed, type Decline, type Invoice, type InvoiceSecrets } from './invoice.ts'
@@ -68,11 +69,8 @@ function judgeValues(
   { source, destination }: Readonly<Record<'source' | 'destination', string | undefined | null>>,
   controlKeys: readonly Secret<string>[],
 ): Checked {
-  const { nonce, sessionToken, invoiceId, endpointId, request } = invoice
-  const told = (path: string) => values.get(path) as string | undefined
-  const said = [told('session.nonce'), told('session.token'), told('invoiceId')]
-  const ours = [nonce, sessionToken, invoiceId]
-  if (!ours.every((text, i) => sameText(text, said[i]!))) return declined('unbelievable', 'nonce, token or invoice is another')
+  const { nonce, invoiceId, endpointId, request } = invoice
+  if (!isAbout(invoice, values)) return declined('unbelievable', 'nonce, token or invoice is another')
   if (source === null || destination === null) return declined('unbelievable', 'serverCardId is no text of 1 to 64 characters')
   const parts = checkParts({
     serialNumber: request.serialNumber,
@@ -82,22 +80,22 @@ function judgeValues(
     ...(source === undefined ? {} : { serverCardId: source }),
     ...(destination === undefined ? {} : { destinationServerCardId: destination }),
   })
-  if (!signatureHolds(told('session.checkSignature')!, parts, controlKeys))
+  if (!signatureHolds(values.given('session.checkSignature'), parts, controlKeys))
     return declined('unbelievable', 'checkSignature does not hold')
-  if ((told('transaction.currency') ?? request.currency) !== request.currency)
+  if ((values.text('transaction.currency') ?? request.currency) !== request.currency)
     return declined('unbelievable', 'the currency is another')
   const asked = [request.clientCardId, request.toClientCardId]
   for (const [at, cardId] of [source, destination].entries())
     if ((asked[at] === undefined) !== (cardId === undefined))
       return declined('unbelievable', cardId === undefined ? 'serverCardId is missing' : 'serverCardId was not asked for')
   // The merchants' Java class always writes the member, as 0 where there is no sum.
-  const randomSumCentis = (values.get('transaction.randomSumCentis') as number | undefined) || undefined
+  const randomSumCentis = values.number('transaction.randomSumCentis') || undefined
   if (randomSumCentis !== undefined && minorOfCentis(randomSumCentis, request.currency) === undefined)
     return declined('unbelievable', `randomSumCentis cannot be expressed in ${request.currency}`)
   const confirmed = defined({
     billing: billingOf(values),
-    email: told('consumer.email'),
-    birthDay: told('consumer.birthDay'),
+    email: values.text('consumer.email'),
+    birthDay: values.text('consumer.birthDay'),
     ipAddress: ipAddressOf(values),
     serverCardId: source,
     toServerCardId: destination,
@@ -115,36 +113,35 @@ function cardIdOf(body: unknown, of: 'sourceOfFunds' | 'destinationOfFunds'): st
 }
 
 export function billingOf(values: JsonValues): Billing {
-  const of = (path: string) => values.get(path) as string | undefined
+  const of = values.text
   const country = of('billing.address.country')
   const streets = [of('billing.address.street'), of('billing.address.street2')].filter((one) => one !== undefined)
-  const made: Record<keyof Billing, string | undefined> = {
+  return defined({
     phone: of('billing.phone'),
     city: of('billing.address.city'),
     country: country && countries.alpha3ToAlpha2(country),
     zipCode: of('billing.address.postcodeZip'),
     state: of('billing.address.state'),
     address1: streets.length === 0 ? undefined : streets.join(', '),
-  }
-  return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
+  })
 }
 
-/** The first that is one: a text that is none is in no list of a filter, and issuers refuse it. */
+/** The first text that is an address: filters list no other, and issuers refuse it. */
 export const ipAddressOf = (values: JsonValues): string | undefined =>
-  (values.get('consumer.ipAddresses') as string[] | undefined)?.find((one) => ipAddress.read(one, () => undefined) === one)
+  values.texts('consumer.ipAddresses').find((one) => ipAddress.read(one, () => undefined) === one)
 
-export interface ToldCard {
+export interface MappedCard {
   serverCardId: string
   uniqueReferenceCardId: number
-  /** Of a number so short that it would tell the rest, none. */
+  /** Absent for a number so short that it would show the rest. */
   bin?: number
 }
 
-/** What maps cards: the three bodies differ. */
+/** The body of a card mapping notification. */
 export function mappingBody(
   { kind, request, sessionToken }: Invoice,
   secrets: InvoiceSecrets,
-  cards: { source?: ToldCard; destination?: ToldCard },
+  cards: { source?: MappedCard; destination?: MappedCard },
 ): string {
   const session = { accessToken: secrets.accessToken.reveal(), token: sessionToken }
   const common = { consumer: { device: { serialNumber: request.serialNumber } }, session }
@@ -153,7 +150,7 @@ export function mappingBody(
     const { bin, ...reference } = card
     return { bin, reference }
   })
-  if (kind === 'verification')
+  if (mobileKind(kind).mapping === 'beside the card')
     return JSON.stringify({ ...common, reference: source?.reference, sourceCard: { bin: source?.bin } })
   return JSON.stringify({
     ...common,
@@ -162,7 +159,7 @@ export function mappingBody(
   })
 }
 
-/** `received`, `again` (no answer, or one that does not fit), or `never`: the merchant's server will not have it. */
+/** `again`: no answer, or one that does not fit. `never`: the merchant's server refuses it. */
 export function judgeMapping(
   invoice: Invoice,
   reply: Reply,
@@ -173,16 +170,24 @@ export function judgeMapping(
   if (reply.status !== 200 || reply.truncated) return 'again'
   const values = readJson(mappingReply, parsed(reply.body))
   if (typeof values === 'string') return 'again'
-  const { nonce, sessionToken, invoiceId, endpointId } = invoice
-  const said = ['session.nonce', 'session.token', 'invoiceId'].map((path) => values.get(path) as string)
-  if (![nonce, sessionToken, invoiceId].every((text, i) => sameText(text, said[i]!))) return 'again'
+  const { nonce, invoiceId, endpointId } = invoice
+  if (!isAbout(invoice, values)) return 'again'
   const parts = mappingParts({ nonce, endpointId: String(endpointId), invoiceId })
-  return signatureHolds(values.get('session.checkSignature') as string, parts, controlKeys) ? 'received' : 'again'
+  return signatureHolds(values.given('session.checkSignature'), parts, controlKeys) ? 'received' : 'again'
 }
+
+/** Whether an answer names this invoice, its nonce and its token. */
+const isAbout = ({ nonce, sessionToken, invoiceId }: Invoice, values: JsonValues): boolean =>
+  sameText(nonce, values.given('session.nonce')) &&
+  sameText(sessionToken, values.given('session.token')) &&
+  sameText(invoiceId, values.given('invoiceId'))
 
 const declined = (name: keyof typeof declines, why: string): Checked => ({ is: 'declined', decline: declines[name], why })
 
-/** A `serverCardId` may be a number, and has more digits than a number holds: those are read as text. Within a string its quotes are escaped, and it is left alone. */
+/**
+ * A `serverCardId` may be a number of more digits than a number holds: such a one is read as text.
+ * Within a string its quotes are escaped, so it is left as it is.
+ */
 function parsed(body: Buffer): unknown {
   const text = body.toString('utf8').replace(/("serverCardId"\s*:\s*)([0-9]{16,64})(?=\s*[,}])/g, '$1"$2"')
   const read = parseObject(text, replyLimits)

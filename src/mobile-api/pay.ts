@@ -1,65 +1,71 @@
-import { uuid } from '../base/random.ts'
-import { currencyOf, minorToDecimal } from '../base/money.ts'
-import { acceptOrder, type NewOrder } from '../gateway-api/accept.ts'
-import type { Asked } from '../gateway-api/asked.ts'
+import type { Clock } from '../base/clock.ts'
+import { spellMinor } from '../base/money.ts'
+import { uuid, type Random } from '../base/random.ts'
 import type { DestinationCard } from '../card/reference.ts'
-import type { OrderRequest, TransferFacts } from '../order/order.ts'
-import type { OrderKind } from '../spec/words.ts'
+import { acceptOrder, type Accepting, type NewOrder } from '../order/accept.ts'
+import type { MobileFacts, OrderRequest, TransferFacts } from '../order/order.ts'
+import { mobileKind } from '../spec/mobile/kinds.ts'
 import { totalMinor } from './fees.ts'
 import type { Funds } from './funds.ts'
-import { declines, type Confirmed, type Decline, type Invoice, type MobileKind } from './invoice.ts'
+import { declines, type Confirmed, type Decline, type Invoice } from './invoice.ts'
+import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { mappingUrl } from './merchant-wire.ts'
-import type { MobileWorld } from './mobile-world.ts'
-import type { Place } from './perform.ts'
 
-/** Makes the order of a confirmed invoice, or of one that is declined: its outcome is told as any order's. Undefined once it is there. */
+export interface Making extends Accepting {
+  random: Random
+  clock: Clock
+}
+
+/**
+ * Makes the order of a confirmed invoice, or of one that is declined: its outcome is reported like
+ * any order's. Undefined once the order exists.
+ */
 export async function orderInvoice(
-  world: MobileWorld,
-  place: Place,
+  parts: Making,
+  at: MerchantEndpoint,
   invoice: Invoice,
   confirmed: Confirmed,
   funds: Funds,
   decline?: Decline,
 ): Promise<Decline | undefined> {
-  const { request, kind, invoiceId, orderId, sumStatus } = invoice
+  const { request, kind, invoiceId, orderId } = invoice
+  const { order, debits, description } = mobileKind(kind)
   const { destination, ...source } = funds
   const amountMinor = BigInt(request.amountMinor ?? 0)
-  const spelled = (minor: bigint) => minorToDecimal(minor, currencyOf(request.currency)!.exponent)
-  const maps = request.card !== undefined || (kind === 'transfer' && request.toClientCardId === undefined)
-  const { callbackUrl, merchantServerUrl } = place.endpoint.settings
+  const { callbackUrl } = at.endpoint.settings
   const total = totalMinor(invoice)
-  const isMade = await makeOrder(world, place, invoice, {
-    kind: kinds[kind].order,
+  const isMade = await makeOrder(parts, at, invoice, {
+    kind: order,
     orderId,
     clientOrderid: invoiceId,
     currency: request.currency,
     amountMinor,
-    amountText: kind === 'verification' ? '0' : spelled(amountMinor),
-    ...(destination && { first: { minor: total, text: spelled(total) } }),
+    amountText: debits ? spellMinor(amountMinor, request.currency) : '0',
+    ...(destination && { first: { minor: total, text: spellMinor(total, request.currency) } }),
     ...source,
     card: { ...source.card, ...(destination && { destination: destination.pan }) },
     request: {
       ...payerRequest(invoice, confirmed, funds),
-      orderDesc: request.description ?? kinds[kind].description,
+      orderDesc: request.description ?? description,
       ...(destination && { transfer: transferFacts(invoice, destination.card) }),
       ...(callbackUrl === undefined ? {} : { endpointCallbackUrl: callbackUrl }),
-      mobile: {
-        invoiceId,
-        ...(request.email === undefined ? {} : { email: request.email }),
-        ...(maps ? { mappingUrl: mappingUrl(merchantServerUrl!, kind) } : {}),
-        ...(sumStatus === 'AUTHENTICATED' ? { randomSum: 'named' } : {}),
-        ...(decline && { refusal: { code: String(decline.errorCode), message: decline.errorMessage } }),
-      },
+      mobile: mobileFacts(at, invoice, decline),
     },
   })
   return isMade ? undefined : declines.name
 }
 
-// oxfmt-ignore
-const kinds: Readonly<Record<MobileKind, { order: OrderKind; description: string }>> = {
-  verification: { order: 'account-verification', description: 'Card verification' },
-  sale:         { order: 'sale',                 description: 'Sale' },
-  transfer:     { order: 'transfer',             description: 'Transfer' },
+function mobileFacts({ endpoint }: MerchantEndpoint, invoice: Invoice, decline?: Decline): MobileFacts {
+  const { request, kind, invoiceId, sumStatus } = invoice
+  const { merchantServerUrl } = endpoint.settings
+  const maps = request.card !== undefined || (mobileKind(kind).credits && request.toClientCardId === undefined)
+  return {
+    invoiceId,
+    ...(request.email === undefined ? {} : { email: request.email }),
+    ...(maps && merchantServerUrl !== undefined ? { mappingUrl: mappingUrl(merchantServerUrl, kind) } : {}),
+    ...(sumStatus === 'AUTHENTICATED' ? { randomSum: 'named' } : {}),
+    ...(decline && { refusal: { code: String(decline.errorCode), message: decline.errorMessage } }),
+  }
 }
 
 const transferFacts = ({ fee }: Invoice, destination: DestinationCard): TransferFacts => ({
@@ -68,32 +74,26 @@ const transferFacts = ({ fee }: Invoice, destination: DestinationCard): Transfer
   destination,
 })
 
-/** Makes an order under its own number; the caller has looked that it is not there. False where its name is another's. */
+/**
+ * Makes an order under its own number; the caller has looked that it does not exist. False where
+ * another order has its name.
+ */
 export async function makeOrder(
-  world: MobileWorld,
-  { merchant, endpoint }: Place,
+  parts: Making,
+  { endpoint }: MerchantEndpoint,
   { digest }: Invoice,
-  made: Omit<NewOrder, 'digest'> & { orderId: bigint },
+  made: NewOrder,
 ): Promise<boolean> {
-  const pathId = endpoint.endpointId
-  const asked: Asked = {
-    world,
-    // As far as the gateway API has a name for it: of a transfer it has none.
-    operation: made.kind === 'transfer' ? 'sale' : made.kind,
-    path: { id: String(pathId), group: false },
-    overloaded: false,
-    serialNumber: uuid(world.random),
-    now: world.clock.now(),
-    registry: world.registry(),
-    merchant,
-    endpoint,
-    entry: { pathId, merchant, enabled: true, endpoints: [endpoint] },
-  }
-  const reply = await acceptOrder(asked, { ...made, digest: () => digest })
-  return !('refused' in reply)
+  const { random, clock } = parts
+  const serialNumber = uuid(random)
+  const by = { endpoint, pathId: endpoint.endpointId, serialNumber, at: clock.now(), digest: () => digest }
+  return (await acceptOrder(parts, made, by)).is === 'accepted'
 }
 
-/** What is known of the payer: what the app said, then what the merchant's server said, then what is known of the card. */
+/**
+ * What is known of the payer: from the merchant's server, else from the app, else from the card's
+ * registration.
+ */
 export function payerRequest({ request }: Invoice, confirmed: Confirmed, funds: Funds): OrderRequest {
   const birthday = confirmed.birthDay ?? request.birthDay
   const { siteUrl, purpose } = request

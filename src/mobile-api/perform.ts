@@ -1,222 +1,107 @@
-import { chooseGate } from '../acquirer/choose.ts'
-import { hmacSha256, sameText } from '../base/digest.ts'
-import { uuid } from '../base/random.ts'
+import { uuid, type Random } from '../base/random.ts'
 import { secret } from '../base/secret.ts'
 import { isInternal } from '../http/client-address.ts'
-import type { Endpoint, Merchant } from '../merchant/merchant.ts'
-import { performParts, sessionSignature, signatureHolds } from '../merchant/session.ts'
-import { gateHasRoom, type Load } from '../order/room.ts'
-import { readJson, valueAt, type JsonNeed, type JsonTable, type JsonValues } from '../spec/mobile/field.ts'
-import { isInvoiceId, saleRequest, transferRequest, verificationRequest } from '../spec/mobile/requests.ts'
-import { readBody } from './body.ts'
-import { minorOfCentis } from './centis.ts'
-import type { Invoice, InvoiceSecrets, MobileKind, MobileRequest } from './invoice.ts'
+import type { JsonValues } from '../spec/mobile/field.ts'
+import { mobileKind } from '../spec/mobile/kinds.ts'
+import type { Ids } from '../storage/store-ids.ts'
+import { defined } from '../base/defined.ts'
+import type { Invoice, InvoiceSecrets, MobileRequest } from './invoice.ts'
+import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { billingOf, ipAddressOf } from './merchant-wire.ts'
-import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
-import { noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
+import { refuseMobile, type MobileRefusal } from './refusal.ts'
+import type { Received, WithAmount, WithDigest, WithValues } from './stages.ts'
+import type { InvoiceStore } from './store-invoices.ts'
 
-export interface MobileAsked {
-  kind: MobileKind
-  /** As in the path. */
-  endpointId: string
-  invoiceId: string
-  /** Undefined when it was not read whole. */
-  body: Buffer | undefined
-  clientAddress: string
-  now: number
+/** Hands an invoice that this process has written, under its lease, to the work on invoices. */
+export interface Beginning {
+  processId: bigint
+  begin(invoice: Invoice, secrets: InvoiceSecrets): void
 }
 
-export interface Place {
-  merchant: Merchant
-  endpoint: Endpoint
+export type Performing = Beginning & {
+  random: Random
+  orderIds: Ids
+  invoices: Pick<InvoiceStore, 'add' | 'find'>
 }
 
-/** An endpoint that serves the mobile API, or why it does not. */
-function placeFor(world: MobileWorld, endpointId: string, kind: MobileKind): Place | MobileRefusal {
-  const entry = /^[1-9][0-9]{0,17}$/.test(endpointId) ? world.registry().entry(BigInt(endpointId), false) : undefined
-  const [endpoint] = entry?.endpoints ?? []
-  if (!entry || !endpoint) return refuseMobile('INVALID_CONFIGURATION', 'endpointId is not known')
-  const operation = kind === 'verification' ? 'account-verification' : 'sale'
-  if (!entry.enabled || endpoint.settings.disabledOperations.includes(operation))
-    return refuseMobile('INVALID_CONFIGURATION', 'endpointId is not enabled for this operation')
-  if (endpoint.settings.merchantServerUrl === undefined)
-    return refuseMobile('INVALID_CONFIGURATION', 'endpointId has no merchant server')
-  if (!entry.merchant.controlKeys.some((key) => sessionSignature([], key) !== undefined))
-    return refuseMobile('INVALID_CONFIGURATION', 'endpointId has a control key that cannot sign')
-  return { merchant: entry.merchant, endpoint }
-}
+type Request = Received & MerchantEndpoint & WithValues & WithAmount & WithDigest
 
-const fundsOf = { verification: 'sourceCard', sale: 'sourceOfFunds.card', transfer: 'sourceOfFunds.card' } as const
-const tables: Readonly<Record<MobileKind, JsonTable>> = {
-  verification: verificationRequest,
-  sale: saleRequest,
-  transfer: transferRequest,
-}
-
-/**
- * Finds the endpoint, reads every field, verifies the signature, and writes the invoice down: what
- * it asks for is done afterwards.
- */
-export async function performMobile(
-  world: MobileWorld,
-  asked: MobileAsked,
-  work: Pick<InvoiceWork, 'begin' | 'waitingOf'>,
-): Promise<object | MobileRefusal> {
-  const { kind, invoiceId } = asked
-  const place = placeFor(world, asked.endpointId, kind)
-  if ('cause' in place) return place
-  if (!isInvoiceId(invoiceId)) return refuseMobile('INVALID_REQUEST', 'invoiceId must be 1 to 128 of A-Z a-z 0-9 . _ -')
-  const body = await readBody(world, asked.body)
-  const values = typeof body === 'string' ? body : readRequest(kind, body, place.endpoint.settings.mandatoryFields)
-  if (typeof values === 'string') return refuseMobile('INVALID_REQUEST', values)
-  const told = (path: string) => values.get(path) as string
-  const { endpoint, merchant } = place
-  const currency = told('transaction.currency')
-  if (currency !== endpoint.currency) return refuseMobile('INVALID_REQUEST', 'transaction.currency is not that of the endpoint')
-  const amountCentis = values.get('transaction.amountCentis') as number | undefined
-  const amountMinor = amountCentis === undefined ? undefined : minorOfCentis(amountCentis, currency)
-  if (amountCentis !== undefined && amountMinor === undefined)
-    return refuseMobile('INVALID_REQUEST', `transaction.amountCentis cannot be expressed in ${currency}`)
-  const parts = performParts({
-    accessToken: told('session.accessToken'),
-    serialNumber: told('consumer.device.serialNumber'),
-    endpointId: String(endpoint.endpointId),
-    nonce: told('session.nonce'),
-    invoiceId,
-    ...(amountCentis === undefined ? {} : { amountCentis: String(amountCentis) }),
-    currency,
-  })
-  if (!signatureHolds(told('session.signature'), parts, merchant.controlKeys))
-    return refuseMobile('INVALID_REQUEST', 'session.signature does not hold')
-
-  const digest = hmacSha256(
-    world.keys.current('digest').key,
-    JSON.stringify([kind, String(endpoint.endpointId), invoiceId, said(values)]),
-  )
-  const find = async () => (await world.invoices.find(merchant.merchantId, invoiceId))?.invoice
-  const { maxWaiting, maxOfMerchant } = world.limits
-  const waitingOf = work.waitingOf(merchant.merchantId)
-  const gate = chooseGate(endpoint, world.registry())
-  const load = world.door.load(merchant.merchantId, gate?.gateId ?? 0n)
-  const isFull = gate !== undefined && !gateHasRoom(gate, withInvoices(load, waitingOf), world.registry())
-  if (isFull || waitingOf >= mostWaitingOfMerchant || load.waiting > maxWaiting || load.ofMerchant > maxOfMerchant) {
-    // An app that is refused pays under another invoice, so what was accepted before has its answer.
-    const there = await find()
-    return there?.digest.equals(digest) ? answerOf(there) : noRoom
-  }
-  const secrets = secretsOf(kind, values)
+/** Writes the invoice; what it asks for is done afterwards. */
+export async function performMobile(request: Request, parts: Performing): Promise<object | MobileRefusal> {
+  const { kind, invoiceId, merchant, endpoint, values, digest, now } = request
+  const { random, orderIds, invoices, processId } = parts
+  const secrets = secretsOf(request)
   const invoice: Invoice = {
     merchantId: merchant.merchantId,
     invoiceId,
     endpointId: endpoint.endpointId,
     kind,
-    nonce: told('session.nonce'),
-    sessionToken: uuid(world.random),
-    orderId: await world.orderIds.take(),
+    nonce: values.given('session.nonce'),
+    sessionToken: uuid(random),
+    orderId: await orderIds.take(),
     digest,
-    request: requestOf(kind, values, asked.clientAddress, amountMinor),
+    request: requestOf(request),
     state: 'checking',
     wrongAnswers: 0,
     tries: 0,
-    createdAt: asked.now,
+    createdAt: now,
   }
-  if (await world.invoices.add(invoice, secrets, world.processId)) {
-    work.begin(invoice, secrets)
-    return answerOf(invoice)
+  if (await invoices.add(invoice, secrets, processId)) {
+    parts.begin(invoice, secrets)
+    return invoiceAnswer(invoice)
   }
-  const there = await find()
-  if (there?.digest.equals(digest)) return answerOf(there)
-  return refuseMobile('INVALID_REQUEST', there ? 'invoiceId was used for something else' : 'session.nonce was used before')
+  const found = (await invoices.find(merchant.merchantId, invoiceId))?.invoice
+  if (found?.digest.equals(digest)) return invoiceAnswer(found)
+  return refuseMobile('in use', found ? 'invoiceId was used for something else' : 'session.nonce was used before')
 }
 
-/** A server that is asked and does not answer must not take the hands that others need: a quarter of them. */
-const mostWaitingOfMerchant = 1_000
+export const invoiceAnswer = ({ invoiceId, sessionToken }: Invoice) => ({ invoiceId, session: { token: sessionToken } })
 
-/** What waits for the merchant's server is an order as soon as that has answered. */
-const withInvoices = (load: Load, waiting: number): Load => ({
-  ...load,
-  ofGate: load.ofGate + waiting,
-  ofBoth: load.ofBoth + waiting,
-  paying: load.paying + waiting,
-})
-
-const answerOf = ({ invoiceId, sessionToken }: Invoice) => ({ invoiceId, session: { token: sessionToken } })
-
-/** Where there is either a card or a reference, and what is mandatory then. */
-const source = ['sourceOfFunds', { card: 'card', reference: 'reference' }] as const
-const destination = ['destinationOfFunds', { card: 'to card', reference: 'to reference' }] as const
-const choices: Readonly<Record<MobileKind, readonly (typeof source | typeof destination)[]>> = {
-  verification: [],
-  sale: [source],
-  transfer: [source, destination],
-}
-
-function readRequest(kind: MobileKind, body: object, mandatory: readonly string[]): JsonValues | string {
-  const needs = new Set<JsonNeed>()
-  for (const [of, need] of choices[kind]) {
-    const [card, reference] = [`${of}.card`, `${of}.reference`].map((path) => valueAt(body, path) ?? undefined)
-    if (card !== undefined && reference !== undefined) return `${of}.reference must be left out where there is a card`
-    if (card === undefined && reference === undefined) return `${of}.card may not be empty`
-    needs.add(card === undefined ? need.reference : need.card)
-  }
-  const values = readJson(tables[kind], body, needs, new Set(mandatory))
-  if (typeof values === 'string' || needs.has('reference')) return values
-  const holder = `${fundsOf[kind]}.holder`
-  if (values.has(`${holder}.printedName`)) return values
-  const missing = ['firstName', 'lastName'].find((name) => !values.has(`${holder}.${name}`))
-  return missing === undefined ? values : `${holder}.${missing} may not be empty`
-}
-
-/** All that was said, in one order; without what no two requests need to share. */
-const said = (values: JsonValues) =>
-  [...values]
-    .filter(([path]) => path !== 'session.signature' && !path.endsWith('securityCode'))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-
-function secretsOf(kind: MobileKind, values: JsonValues): InvoiceSecrets {
-  const of = (path: string) => values.get(path) as string | undefined
-  const pan = of(`${fundsOf[kind]}.number`)
-  const toPan = of('destinationOfFunds.card.number')
-  const cvv2 = of(`${fundsOf[kind]}.securityCode`) ?? of('sourceOfFunds.reference.securityCode')
+function secretsOf({ kind, values }: Pick<Request, 'kind' | 'values'>): InvoiceSecrets {
+  const { card } = mobileKind(kind)
+  const pan = values.text(`${card}.number`)
+  const toPan = values.text('destinationOfFunds.card.number')
+  const cvv2 = values.text(`${card}.securityCode`) ?? values.text('sourceOfFunds.reference.securityCode')
   return {
-    accessToken: secret(of('session.accessToken')!),
-    signature: secret(of('session.signature')!),
+    accessToken: secret(values.given('session.accessToken')),
+    signature: secret(values.given('session.signature')),
     ...(pan === undefined ? {} : { pan: secret(pan) }),
     ...(toPan === undefined ? {} : { toPan: secret(toPan) }),
     ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
   }
 }
 
-function requestOf(kind: MobileKind, values: JsonValues, clientAddress: string, amountMinor: bigint | undefined): MobileRequest {
-  const of = (path: string) => values.get(path) as string | undefined
-  const at = fundsOf[kind]
-  const [firstName, lastName] = [of(`${at}.holder.firstName`), of(`${at}.holder.lastName`)]
-  const hasCard = values.has(`${at}.number`)
-  const made: { [K in keyof MobileRequest]: MobileRequest[K] | undefined } = {
-    serialNumber: of('consumer.device.serialNumber')!,
-    currency: of('transaction.currency')!,
+function requestOf({ kind, values, clientAddress, amountMinor }: Request): MobileRequest {
+  return defined({
+    serialNumber: values.given('consumer.device.serialNumber'),
+    currency: values.given('transaction.currency'),
     ipAddress: consumerAddress(ipAddressOf(values), clientAddress),
     billing: billingOf(values),
-    email: of('consumer.email'),
-    amountCentis: values.get('transaction.amountCentis') as number | undefined,
+    email: values.text('consumer.email'),
+    amountCentis: values.number('transaction.amountCentis'),
     amountMinor: amountMinor === undefined ? undefined : String(amountMinor),
-    clientCardId: of('sourceOfFunds.reference.clientCardId'),
-    toClientCardId: of('destinationOfFunds.reference.clientCardId'),
-    birthDay: of('consumer.birthDay'),
-    description: of('order.description'),
-    siteUrl: of('order.siteUrl'),
-    purpose: of('order.purpose'),
-    card: hasCard
-      ? {
-          expiryMonth: values.get(`${at}.expiry.month`) as number,
-          expiryYear: values.get(`${at}.expiry.year`) as number,
-          printedName: of(`${at}.holder.printedName`) ?? `${firstName} ${lastName}`,
-          ...(firstName === undefined ? {} : { firstName }),
-          ...(lastName === undefined ? {} : { lastName }),
-        }
-      : undefined,
+    clientCardId: values.text('sourceOfFunds.reference.clientCardId'),
+    toClientCardId: values.text('destinationOfFunds.reference.clientCardId'),
+    birthDay: values.text('consumer.birthDay'),
+    description: values.text('order.description'),
+    siteUrl: values.text('order.siteUrl'),
+    purpose: values.text('order.purpose'),
+    card: cardOf(mobileKind(kind).card, values),
+  })
+}
+
+function cardOf(card: string, values: JsonValues): MobileRequest['card'] {
+  const expiryMonth = values.number(`${card}.expiry.month`)
+  const expiryYear = values.number(`${card}.expiry.year`)
+  if (expiryMonth === undefined || expiryYear === undefined) return undefined
+  const [firstName, lastName] = [values.text(`${card}.holder.firstName`), values.text(`${card}.holder.lastName`)]
+  return {
+    expiryMonth,
+    expiryYear,
+    printedName: values.text(`${card}.holder.printedName`) ?? `${firstName} ${lastName}`,
+    ...(firstName === undefined ? {} : { firstName }),
+    ...(lastName === undefined ? {} : { lastName }),
   }
-  return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined)) as unknown as MobileRequest
 }
 
 /**
@@ -226,10 +111,3 @@ function requestOf(kind: MobileKind, values: JsonValues, clientAddress: string, 
  */
 export const consumerAddress = (stated: string | undefined, clientAddress: string): string =>
   isInternal(clientAddress) ? (stated ?? clientAddress) : clientAddress
-
-/** Whether both tokens are those of this invoice; whichever differs, the work is the same. */
-export const tokensHold = (values: JsonValues, invoice: Invoice, secrets: InvoiceSecrets): boolean =>
-  [
-    sameText(values.get('session.token') as string, invoice.sessionToken),
-    sameText(values.get('session.accessToken') as string, secrets.accessToken.reveal()),
-  ].every(Boolean)

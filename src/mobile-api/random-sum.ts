@@ -1,6 +1,6 @@
-/** The random sum, purely: how much it is, and what an answer to it comes to; docs/choices.md, "Mobile API". */
+/** The amount of a random sum, and how an answer is judged (docs/choices.md, "Mobile API"). */
 import { sameText } from '../base/digest.ts'
-import { currencyOf, decimalToMinor } from '../base/money.ts'
+import { decimalToMinor, knownCurrency } from '../base/money.ts'
 import { below, type Random } from '../base/random.ts'
 import { minorOfCentis } from './centis.ts'
 import type { Invoice } from './invoice.ts'
@@ -14,8 +14,11 @@ export const answerMs = 30 * 60_000
 export const mostWrong = 9
 export const wrongForMs = 24 * 3_600_000
 
-/** Every sum that may be held, in minor units, rising: where the currency has no hundredths, the few that it can express. */
-export function sumsOf(currency: string): bigint[] {
+/**
+ * Every sum that may be held, in minor units, rising. A currency without hundredths can express
+ * only a few.
+ */
+function sumsOf(currency: string): bigint[] {
   const sums: bigint[] = []
   for (let centis = leastCentis; centis <= mostCentis; centis++) {
     const minor = minorOfCentis(centis, currency)
@@ -24,17 +27,29 @@ export function sumsOf(currency: string): bigint[] {
   return sums
 }
 
+/** The least and the most of them. Throws for a currency that can express none. */
+export function boundsOf(currency: string): { least: bigint; most: bigint } {
+  const sums = sumsOf(currency)
+  const [least, most] = [sums[0], sums.at(-1)]
+  if (least === undefined || most === undefined) throw new Error(`no sum from 1.00 to 9.99 can be held in ${currency}`)
+  return { least, most }
+}
+
 export function drawSumMinor(random: Random, currency: string): bigint {
   const sums = sumsOf(currency)
+  // It draws below the number of sums.
   return sums[below(random, sums.length)]!
 }
 
 const longestAnswer = 12
 
-/** What a person typed, in minor units: `3.45`, `3,45`, and more zeros; undefined when it is no sum. */
+/**
+ * A sum as a person types it, in minor units: `3.45`, `3,45`, and more zeros; undefined when it is
+ * none.
+ */
 export function readSum(typed: string, currency: string): bigint | undefined {
   const text = typed.trim().replace(',', '.')
-  return text.length > longestAnswer ? undefined : decimalToMinor(text, currencyOf(currency)!.exponent)
+  return text.length > longestAnswer ? undefined : decimalToMinor(text, knownCurrency(currency).exponent)
 }
 
 export type AnswerJudged =
@@ -44,7 +59,10 @@ export type AnswerJudged =
   /** So many were wrong for this card that no answer counts. */
   | { is: 'blocked' }
 
-/** `wrongOfCard`: within a day, before this one. The sum is compared in the same time whatever is given. */
+/**
+ * `wrongOfCard`: wrong answers of the last day, before this one. Comparing takes the same time
+ * whatever is given.
+ */
 export function judgeAnswer(given: bigint, sumMinor: bigint, wrongAnswers: number, wrongOfCard: number): AnswerJudged {
   const isRight = sameText(padded(given), padded(sumMinor))
   if (wrongOfCard >= mostWrong) return { is: 'blocked' }

@@ -1,13 +1,19 @@
-/** docs/choices.md, "Mobile API": how a request is refused, and with which HTTP status. */
-export type Cause = 'INVALID_REQUEST' | 'INVALID_CONFIGURATION' | 'INTERNAL_ERROR' | 'PROCESSING_FAILED' | 'ORDER_NOT_FOUND'
+import { mobileRow, type MobileOperation, type RefusalName } from '../spec/mobile/operations.ts'
 
+/** Why a request of an app is refused; the row of its operation has cause and HTTP status. */
 export interface MobileRefusal {
-  cause: Cause
+  refused: RefusalName
+  /** For the app's developer. */
   message: string
 }
 
-export const refuseMobile = (cause: Cause, message: string): MobileRefusal => ({ cause, message })
+export const refuseMobile = (refused: RefusalName, message: string): MobileRefusal => ({ refused, message })
 
-export const noRoom = refuseMobile('PROCESSING_FAILED', 'there is no room for it now; try again')
+export const noRoom = refuseMobile('no room', 'there is no room for it now; try again')
 
-export const httpOf = (cause: Cause): number => (cause === 'INVALID_REQUEST' || cause === 'ORDER_NOT_FOUND' ? 400 : 500)
+/** How an operation answers a refusal. */
+export function answerTo(operation: MobileOperation, refused: RefusalName): { cause: string; http: number } {
+  const row = mobileRow(operation).refusals.find(({ name }) => name === refused)
+  if (!row) throw new Error(`${operation} has no answer to "${refused}"`)
+  return row
+}

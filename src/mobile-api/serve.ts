@@ -1,71 +1,70 @@
-import { reasonOf } from '../base/log.ts'
-import { uuid } from '../base/random.ts'
+import type { Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import { passChecks } from '../base/matrix.ts'
+import { uuid, type Random } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import { mobileRow } from '../spec/mobile/operations.ts'
 import { bodyLimits } from './body.ts'
-import { completeTransfer } from './complete.ts'
-import type { MobileKind } from './invoice.ts'
-import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
-import { performMobile, type MobileAsked } from './perform.ts'
-import { httpOf, noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
-import { statusOfMobile } from './status.ts'
+import { checksOf, deeds, type Ports } from './matrix.ts'
+import { answerTo, refuseMobile, type MobileRefusal } from './refusal.ts'
+import { answeredByService, type Answered, type Received } from './stages.ts'
 
-const bodyLimitBytes = bodyLimits.length
-const kinds: readonly MobileKind[] = ['verification', 'sale', 'transfer']
+/** All that the mobile API works with: every file declares its part. */
+export type MobileApi = Ports & Serving
+
+interface Serving {
+  registry: () => Registry
+  clock: Clock
+  random: Random
+  log: Log
+}
 
 /** What merchants' apps call. */
-export function mobileRoutes(base: string, world: MobileWorld, work: Pick<InvoiceWork, 'begin' | 'waitingOf'>): Route[] {
-  const complete: Route = {
+export const mobileRoutes = (base: string, api: MobileApi): Route[] =>
+  answeredByService.map((answered) => ({
     method: 'POST',
-    path: `${base}/dapi/v1/transfer/:endpointId/:invoiceId/:assignedId`,
-    bodyLimitBytes,
-    handle: (request) =>
-      serve(world, 'transfer', request, (asked) => completeTransfer(world, asked, request.params.assignedId ?? '', work.begin)),
-  }
-  const routes = kinds.flatMap((kind): Route[] => {
-    const path = `${base}/dapi/v1/${kind}/:endpointId/:invoiceId`
-    return [
-      {
-        method: 'POST',
-        path,
-        bodyLimitBytes,
-        handle: (request) => serve(world, kind, request, (asked) => performMobile(world, asked, work)),
-      },
-      {
-        method: 'POST',
-        path: `${path}/status`,
-        bodyLimitBytes,
-        handle: (request) => serve(world, kind, request, (asked) => statusOfMobile(world, asked)),
-      },
-    ]
-  })
-  return [...routes, complete]
-}
+    path: base + mobileRow(answered.operation).path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    bodyLimitBytes: bodyLimits.length,
+    handle: (request) => serve(api, answered, request),
+  }))
 
-type Doing = (asked: MobileAsked) => Promise<object>
-
-async function serve(world: MobileWorld, kind: MobileKind, request: Incoming, doing: Doing): Promise<Answer> {
-  const { endpointId = '', invoiceId = '' } = request.params
-  const asked = {
-    kind,
+async function serve(api: MobileApi, answered: Answered, request: Incoming): Promise<Answer> {
+  const { log, clock, random } = api
+  const { operation } = answered
+  const { endpointId = '', invoiceId = '', assignedId = '' } = request.params
+  const received = {
+    ...answered,
     endpointId,
     invoiceId,
+    assignedId,
     body: request.body,
+    overloaded: request.overloaded,
     clientAddress: request.clientAddress,
-    now: world.clock.now(),
+    now: clock.now(),
+    registry: api.registry(),
   }
-  const code = uuid(world.random)
-  const done = request.overloaded ? Promise.resolve(noRoom) : doing(asked)
-  const answer = await done.catch((error) => {
-    world.log.error({ code, kind, reason: reasonOf(error) }, 'a request of an app failed')
-    return refuseMobile('INTERNAL_ERROR', 'internal error')
+  const code = uuid(random)
+  const answer = await perform(api, received).catch((error) => {
+    log.error({ code, operation, reason: reasonOf(error) }, 'a request of an app failed')
+    return refuseMobile('internal error', 'internal error')
   })
   if (!isRefusal(answer)) return json(200, answer)
-  const { cause, message } = answer
-  world.log.info({ code, kind, cause, message }, 'an app is refused')
-  return json(httpOf(cause), { error: { cause, code, message }, invoiceId })
+  const { refused, message } = answer
+  const { cause, http } = answerTo(operation, refused)
+  log.info({ code, operation, cause, message }, 'an app is refused')
+  return json(http, { error: { cause, code, message }, invoiceId })
 }
 
-const isRefusal = (answer: object): answer is MobileRefusal => 'cause' in answer
+async function perform(api: MobileApi, received: Received): Promise<object | MobileRefusal> {
+  const { does } = received
+  const checked = await passChecks<MobileRefusal>(checksOf(does), received, api)
+  if ('refused' in checked) return checked
+  // The type of the deeds demands what the checks of the matrix find.
+  return (deeds[does] as (request: object, api: MobileApi) => Promise<object | MobileRefusal>)(checked.passed, api)
+}
+
+const isRefusal = (answer: object): answer is MobileRefusal => 'refused' in answer
 
 const json = (status: number, body: object): Answer => ({
   status,

@@ -1,38 +1,46 @@
+import type { PareqParts } from '../order/authentication/pareq.ts'
 import { authenticationView } from '../order/authentication/view.ts'
+import type { Reader } from '../order/read.ts'
 import { head, statusOf, type Order } from '../order/order.ts'
+import { mobileKind } from '../spec/mobile/kinds.ts'
+import type { HostedUrls } from '../three-d-secure/forms.ts'
 import { centisOfMinor } from './centis.ts'
 import type { Fee, Invoice } from './invoice.ts'
-import { locateInvoice } from './locate.ts'
-import type { MobileWorld } from './mobile-world.ts'
-import type { MobileAsked } from './perform.ts'
-import { refuseMobile, type MobileRefusal } from './refusal.ts'
+import { invoiceAnswer } from './perform.ts'
+import type { WithInvoice } from './stages.ts'
 
-/** Where a transaction of the app stands. What is not there, and what belongs to somebody else, are told alike. */
-export async function statusOfMobile(world: MobileWorld, asked: MobileAsked): Promise<object | MobileRefusal> {
-  const found = await locateInvoice(world, asked)
-  if (typeof found === 'string') return refuseMobile('INVALID_REQUEST', found)
-  if (!found) return refuseMobile('ORDER_NOT_FOUND', 'invoiceId is not known')
-  const { invoice } = found
-  const { merchantId, orderId } = invoice
-  const shown = invoice.state === 'ordered' ? await world.orders.shown({ merchantId, orderId }) : undefined
-  return { invoiceId: invoice.invoiceId, session: { token: invoice.sessionToken }, ...stateOf(world, invoice, shown?.order) }
+export interface Showing {
+  orders: Pick<Reader, 'shown'>
+  /** The gateway's own pages of an authentication. */
+  pages: (token: string) => HostedUrls
+  /** What a PAReq says besides the order. */
+  pareqParts: (order: Order) => PareqParts
+  /** Where the cardholder names a random sum. */
+  sumPage: (pageToken: string) => string
 }
 
-function stateOf(world: MobileWorld, invoice: Invoice, order: Order | undefined): object {
-  const { state, errorCode, errorMessage, sumStatus, hold } = invoice
+/** Shows an app where its transaction stands. */
+export async function statusOfMobile({ invoice }: Pick<WithInvoice, 'invoice'>, parts: Showing): Promise<object> {
+  const { merchantId, orderId } = invoice
+  const shown = invoice.state === 'ordered' ? await parts.orders.shown({ merchantId, orderId }) : undefined
+  return { ...invoiceAnswer(invoice), ...stateOf(parts, invoice, shown?.order) }
+}
+
+function stateOf(parts: Showing, invoice: Invoice, order: Order | undefined): object {
+  const { state, errorCode, errorMessage, sumStatus, hold, fees = [] } = invoice
   const sum = sumStatus === undefined ? {} : { randomSumAuthStatus: sumStatus }
   if (state === 'declined' || state === 'releasing')
     return { state: 'DECLINED', errorCode, errorMessage, ...sum, ...finalFacts(invoice, undefined) }
-  if (state === 'choosing') return { state: 'TRANSFER_FEE_REQUEST', transferFeeList: invoice.fees!.map(feeItem(invoice)) }
-  if (state === 'answering') return { state: 'REDIRECT_REQUEST', redirectUrl: world.sumPage(hold!.pageToken) }
+  if (state === 'choosing') return { state: 'TRANSFER_FEE_REQUEST', transferFeeList: fees.map(feeItem(invoice)) }
+  if (state === 'answering' && hold) return { state: 'REDIRECT_REQUEST', redirectUrl: parts.sumPage(hold.pageToken) }
   if (!order) return { state: 'PROCESSING', ...sum }
-  return { ...stateOfOrder(world, invoice, order), ...sum }
+  return { ...stateOfOrder(parts, invoice, order), ...sum }
 }
 
-function stateOfOrder(world: MobileWorld, invoice: Invoice, order: Order): object {
+function stateOfOrder(parts: Showing, invoice: Invoice, order: Order): object {
   const status = statusOf(order)
   if (status === 'processing' || status === 'unknown') {
-    const asks = authenticationView(order, head(order), world.pages, () => world.pareqParts(order))
+    const asks = authenticationView(order, head(order), parts.pages, () => parts.pareqParts(order))
     const redirectUrl = asks?.['redirect-to']
     return redirectUrl === undefined ? { state: 'PROCESSING' } : { state: 'REDIRECT_REQUEST', redirectUrl }
   }
@@ -56,10 +64,10 @@ const feeItem =
     currency,
   })
 
-/** What a final answer always has: apps read it unguarded. */
+/** The members of every final answer: apps read them without looking whether they exist. */
 function finalFacts({ kind, orderId, request, fee, createdAt }: Invoice, order: Order | undefined): object {
   const bankOrderId = (order && head(order).result.processor?.processorTxId) ?? String(orderId)
-  if (kind === 'verification') return { bankOrderId }
+  if (!mobileKind(kind).debits) return { bankOrderId }
   const commission = BigInt(order?.request.transfer?.commissionMinor ?? fee?.commissionMinor ?? 0)
   return {
     bankOrderId,

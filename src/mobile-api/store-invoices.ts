@@ -38,17 +38,18 @@ interface InvoiceRow {
   created_at: number
 }
 
-const names = `merchant_id invoice_id endpoint_id kind nonce session_token order_id digest request secrets_sealed secrets_key cvv2_sealed cvv2_key state
-  confirmed fees fee rests_until hold_order_id sum_minor page_token wrong_answers sum_status error_code error_message tries created_at`
+const names = `merchant_id invoice_id endpoint_id kind nonce session_token order_id digest request
+  secrets_sealed secrets_key cvv2_sealed cvv2_key state confirmed fees fee rests_until hold_order_id
+  sum_minor page_token wrong_answers sum_status error_code error_message tries created_at`
 const columns = names
   .split(/\s+/)
   .map((name) => `i.${name}`)
   .join(', ')
 
-/** Of two requests with this invoice or this nonce one is written; the other finds it. */
+/** One of two requests with the same invoice or nonce is stored; the other one finds it. */
 const insert = statement<object>(`
-  insert into mobile_invoice (merchant_id, invoice_id, endpoint_id, kind, nonce, session_token, order_id, digest, request, secrets_sealed, secrets_key,
-    cvv2_sealed, cvv2_key, state, due_at, lease, tries, created_at)
+  insert into mobile_invoice (merchant_id, invoice_id, endpoint_id, kind, nonce, session_token, order_id, digest,
+    request, secrets_sealed, secrets_key, cvv2_sealed, cvv2_key, state, due_at, lease, tries, created_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'checking', $14, $15, 0, $16)
   on conflict do nothing returning invoice_id`)
 const select = statement<InvoiceRow>(`select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.invoice_id = $2`)
@@ -65,11 +66,18 @@ const claim = statement<InvoiceRow>(`
   update mobile_invoice i set lease = $1, due_at = $5
   from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
   returning ${columns}`)
-/** Only from the state that was decided on and by whoever has it in hand, so that of two who decide one does. Where an invoice ends, or is sure to, its CVV2 goes; the page of a random sum is found by its token alone. */
+/**
+ * Moves an invoice only from the state that the decision was about, and only by the process that
+ * works on it: of two deciders one succeeds. An invoice that ends, or is sure to, loses its CVV2.
+ * The page of a random sum is found by its token alone.
+ */
 const move = statement<InvoiceRow>(`
-  with moved as (update mobile_invoice i set state = $4::text, due_at = $5, lease = $6, tries = 0, alarm = null, rests_until = $7, confirmed = coalesce($8, i.confirmed),
-    hold_order_id = coalesce($9, i.hold_order_id), sum_minor = coalesce($10, i.sum_minor), page_token = coalesce($11, i.page_token),
-    wrong_answers = coalesce($12, i.wrong_answers), sum_status = coalesce($13, i.sum_status), error_code = $14, error_message = $15,
+  with moved as (update mobile_invoice i set
+    state = $4::text, due_at = $5, lease = $6, tries = 0, alarm = null, rests_until = $7,
+    confirmed = coalesce($8, i.confirmed), hold_order_id = coalesce($9, i.hold_order_id),
+    sum_minor = coalesce($10, i.sum_minor), page_token = coalesce($11, i.page_token),
+    wrong_answers = coalesce($12, i.wrong_answers), sum_status = coalesce($13, i.sum_status),
+    error_code = $14, error_message = $15,
     fees = coalesce($16, i.fees), fee = coalesce($17, i.fee),
     ended_at = case when $4::text in ('ordered', 'declined') then $18::timestamptz end,
     cvv2_sealed = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
@@ -82,7 +90,7 @@ const move = statement<InvoiceRow>(`
 const ofHolder = `merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`
 const rest = statement<object>(`update mobile_invoice set lease = null, due_at = $4 where ${ofHolder}`)
 /**
- * Due later, and out of the sweeps' sight when there is an alarm. Only by the holder of the lease.
+ * Due later; with an alarm no sweep finds it any more. Only the holder of the lease may do this.
  */
 const putBack = statement<object>(
   `update mobile_invoice set lease = null, due_at = $4, tries = tries + 1, alarm = $5 where ${ofHolder}`,

@@ -1,20 +1,24 @@
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { transaction } from '../storage/transaction.ts'
-import { declines, type Invoice } from './invoice.ts'
+import { declines, holdOf, type Invoice } from './invoice.ts'
 import { judgeAnswer, wrongForMs } from './random-sum.ts'
 import { lockInvoice, moveInvoice, type Move, type OpenInvoice } from './store-invoices.ts'
 
 const count = statement<{ wrong: bigint }>(`
   select (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong
   from wrong_sum w where w.card_hash = $1`)
-/** The row is locked, and made where there is none: answers for one card are judged one after the other. */
+/**
+ * Locks the row, and makes it where there is none: answers for one card are judged one after the
+ * other.
+ */
 const lock = statement<{ wrong: bigint }>(`
   insert into wrong_sum as w (card_hash, wrong_at, last_at) values ($1, '{}', $3)
   on conflict (card_hash) do update set last_at = w.last_at
   returning (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong`)
 const note = statement<object>(`
-  update wrong_sum w set wrong_at = array(select t.at from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) || $3::timestamptz, last_at = $3
+  update wrong_sum w set last_at = $3,
+    wrong_at = array(select t.at from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) || $3::timestamptz
   where w.card_hash = $1`)
 const forget = statement<object>(`
   delete from wrong_sum w using (
@@ -33,7 +37,7 @@ export interface Answer {
 export interface WrongSums {
   /** Wrong answers for a card within a day, at all merchants. */
   count(cardHash: string, now: number): Promise<number>
-  /** Judges an answer and writes down what follows, once; undefined when nobody waits for it any more. */
+  /** Judges an answer and stores the next state, once; undefined when nobody waits for it. */
   answer(invoice: Invoice, answer: Answer, processId: bigint, now: number): Promise<OpenInvoice | undefined>
 }
 
@@ -50,7 +54,8 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
         const { invoice } = open
         const about = [cardHash, timestamp(now - wrongForMs), timestamp(now)]
         const [card] = await runner.run(lock, about)
-        const { move, isWrong } = afterAnswer(invoice, sumMinor, Number(card!.wrong), processId)
+        if (!card) throw new Error('the row of wrong sums was neither found nor made')
+        const { move, isWrong } = afterAnswer(invoice, sumMinor, Number(card.wrong), processId)
         if (isWrong) await runner.run(note, about)
         return moveInvoice(runner, keys, invoice, move, processId, now)
       }),
@@ -68,7 +73,7 @@ export function afterAnswer(
   wrongOfCard: number,
   processId: bigint,
 ): { move: Move; isWrong: boolean } {
-  const judged = judgeAnswer(sumMinor, invoice.hold!.sumMinor, invoice.wrongAnswers, wrongOfCard)
+  const judged = judgeAnswer(sumMinor, holdOf(invoice).sumMinor, invoice.wrongAnswers, wrongOfCard)
   if (judged.is === 'right') return { move: { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }, isWrong: false }
   const isWrong = judged.is === 'wrong'
   const wrongAnswers = invoice.wrongAnswers + (isWrong ? 1 : 0)

@@ -1,46 +1,47 @@
-import { reasonOf } from '../base/log.ts'
+import type { Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
 import { putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
-import { nextMove } from './carry.ts'
-import type { Invoice } from './invoice.ts'
-import type { InvoiceWork, MobileWorld } from './mobile-world.ts'
-import type { ClaimedInvoice, OpenInvoice } from './store-invoices.ts'
+import type { Judge } from '../storage/store-silence.ts'
+import { nextMove, type Carrying } from './carry.ts'
+import type { Invoice, InvoiceSecrets } from './invoice.ts'
+import type { ClaimedInvoice, InvoiceStore, OpenInvoice } from './store-invoices.ts'
 
 const atOnce = 100
 const mostInHand = 4_000
 /** After a step that came to nothing yet, or that failed the first time. */
 const againMs = 500
 
-/** The loop of invoices: one step after the other as long as there is something to do. What a dead process held, and what has waited long enough, is found by a sweep. */
-export function openInvoiceWork(w: MobileWorld, sweepMs: number): InvoiceWork {
-  const inHand = new Map<string, Promise<void>>()
-  /** Of those what began by asking a merchant's server, which may be slow: no sweep waits for its answers. */
-  let asking = 0
-  const askingOf = new Map<bigint, number>()
+export type Working = Carrying & { invoices: InvoiceStore; judge: Judge }
+
+/** The loop of invoices. */
+export interface InvoiceWork {
+  /** In a state that asks for a step, written by this process under its lease. */
+  begin(invoice: Invoice, secrets: InvoiceSecrets): void
+  /** Invoices of a merchant whose server is being asked. */
+  waitingOf(merchantId: bigint): number
+  /** How many this process has parked for an operator. */
+  parked(): number
+  sweep(): void
+  stop(withinMs: number): Promise<void>
+}
+
+/**
+ * Does one step of an invoice after the other as long as there is something to do. A sweep finds
+ * the invoices of dead processes, and those that have waited long enough.
+ */
+export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
+  const inHand = openInvoicesInHand()
   const stopping = new AbortController()
   let sweeping: Sweep | undefined
-
   let parked = 0
 
-  function carry(claimed: ClaimedInvoice): void {
-    const { state, merchantId, invoiceId } = claimed.invoice
-    const key = `${merchantId}/${invoiceId}`
-    if (inHand.has(key)) return
-    const by = state === 'checking' ? 1 : 0
-    askingOf.set(merchantId, (askingOf.get(merchantId) ?? 0) + by)
-    asking += by
-    const done = work(claimed).finally(() => {
-      inHand.delete(key)
-      askingOf.set(merchantId, askingOf.get(merchantId)! - by)
-      asking -= by
-    })
-    inHand.set(key, done)
-  }
+  const carry = (claimed: ClaimedInvoice): void => inHand.take(claimed.invoice, () => work(claimed))
 
   async function work({ invoice, openSecrets }: ClaimedInvoice): Promise<void> {
     let last = invoice
     try {
       let open: OpenInvoice | undefined = { invoice, secrets: openSecrets() }
-      while (open && isJob(open.invoice, w.clock.now())) {
+      while (open && hasStep(open.invoice, w.clock.now())) {
         const move = await nextMove(w, open, stopping.signal)
         if (stopping.signal.aborted || !w.holding()) return
         if (!move) return await w.invoices.rest(open.invoice, w.processId, w.clock.now() + againMs)
@@ -64,33 +65,65 @@ export function openInvoiceWork(w: MobileWorld, sweepMs: number): InvoiceWork {
   }
 
   async function sweepOnce(): Promise<void> {
-    const room = Math.min(atOnce - (inHand.size - asking), mostInHand - inHand.size)
+    const room = inHand.room()
     if (room <= 0 || !w.holding()) return
     for (const claimed of await w.invoices.claimDue(await w.judge(), w.clock.now(), room)) carry(claimed)
   }
 
   return {
     begin(invoice, secrets) {
-      // Beyond that a sweep finds it when its lease is looked at.
-      if (inHand.size < mostInHand) carry({ invoice, openSecrets: () => secrets })
+      // Without room a sweep finds it when its lease is looked at.
+      if (inHand.hasRoom()) carry({ invoice, openSecrets: () => secrets })
     },
     parked: () => parked,
-    waitingOf: (merchantId) => askingOf.get(merchantId) ?? 0,
-    sweep() {
-      const failed = (error: unknown) => w.log.warn({ reason: reasonOf(error) }, 'the sweep of mobile transactions failed')
-      sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed }, sweepOnce)
-    },
+    waitingOf: inHand.waitingOf,
+    sweep: () => (sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed: failedIn(w.log) }, sweepOnce)),
     async stop(withinMs) {
       stopping.abort()
-      const swept = sweeping?.stop()
-      await Promise.race([
-        Promise.allSettled([swept, ...inHand.values()]),
-        new Promise<void>((resolve) => w.clock.after(withinMs, resolve)),
-      ])
+      await Promise.race([Promise.allSettled([sweeping?.stop(), ...inHand.all()]), elapsed(w.clock, withinMs)])
     },
   }
 }
 
-/** Whether there is a step to do now: what waits for somebody has one only when its time is over. */
-const isJob = ({ state, restsUntil }: Invoice, now: number): boolean =>
+const failedIn = (log: Log) => (error: unknown) =>
+  log.warn({ reason: reasonOf(error) }, 'the sweep of mobile transactions failed')
+
+const elapsed = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
+
+/** The invoices that this process works on. */
+function openInvoicesInHand() {
+  const working = new Map<string, Promise<void>>()
+  /** Those that began by asking a merchant's server, which may be slow: no sweep waits for them. */
+  let asking = 0
+  const askingOf = new Map<bigint, number>()
+  return {
+    /** Does this work, unless the invoice is worked on already. */
+    take({ state, merchantId, invoiceId }: Invoice, work: () => Promise<void>): void {
+      const key = `${merchantId}/${invoiceId}`
+      if (working.has(key)) return
+      const by = state === 'checking' ? 1 : 0
+      const count = (more: number) => {
+        askingOf.set(merchantId, (askingOf.get(merchantId) ?? 0) + more)
+        asking += more
+      }
+      count(by)
+      const done = work().finally(() => {
+        working.delete(key)
+        count(-by)
+      })
+      working.set(key, done)
+    },
+    /** How many a sweep may claim. */
+    room: () => Math.min(atOnce - (working.size - asking), mostInHand - working.size),
+    hasRoom: () => working.size < mostInHand,
+    waitingOf: (merchantId: bigint) => askingOf.get(merchantId) ?? 0,
+    all: () => [...working.values()],
+  }
+}
+
+/**
+ * Whether there is a step to do now: an invoice that waits for somebody has one only when its time
+ * is over.
+ */
+const hasStep = ({ state, restsUntil }: Invoice, now: number): boolean =>
   state !== 'ordered' && state !== 'declined' && (restsUntil === undefined || restsUntil <= now)

@@ -2,6 +2,7 @@ import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts
 import type { Desk } from './desk.ts'
 import { Refused } from './refused.ts'
 import { change } from './store-audit.ts'
+import { loginsIn, orderById, type Logins } from './store-logins.ts'
 
 export type DeliveryState = 'due' | 'delivered' | 'given up'
 
@@ -38,11 +39,11 @@ export interface DeliveryQuery {
  * index, those of an order by the primary key, and the rest by the blocks of their time; so the
  * text depends on what is asked for.
  */
-function conditionsOf(query: DeliveryQuery, put: (value: unknown) => string): string[] {
+function conditionsOf(query: PlacedQuery, put: (value: unknown) => string): string[] {
   return [
     ...(query.orderId === undefined
       ? []
-      : [`d.merchant_id = (${orderMerchant(put(query.orderId))})`, `d.order_id = ${put(query.orderId)}`]),
+      : [`d.merchant_id = ${put(query.orderOf ?? null)}`, `d.order_id = ${put(query.orderId)}`]),
     ...(query.deliveryNo === undefined ? [] : [`d.delivery_no = ${put(query.deliveryNo)}`]),
     ...(query.merchantId === undefined ? [] : [`d.merchant_id = ${put(query.merchantId)}`]),
     ...(query.state === undefined
@@ -53,14 +54,18 @@ function conditionsOf(query: DeliveryQuery, put: (value: unknown) => string): st
   ]
 }
 
-const orderMerchant = (orderId: string) =>
-  `select o.merchant_id from merchant m join orders o on o.merchant_id = m.merchant_id and o.order_id = ${orderId}`
+/** With the merchant of its order: the primary key begins with the merchant. */
+type PlacedQuery = DeliveryQuery & { orderOf?: bigint }
+
+async function placed<Q extends DeliveryQuery>(pool: Pool, logins: Logins, query: Q): Promise<Q & PlacedQuery> {
+  const order = query.orderId === undefined ? undefined : await orderById(pool, logins, query.orderId)
+  return order ? { ...query, orderOf: order.merchantId } : query
+}
 
 interface LineRow {
   merchant_id: bigint
   order_id: bigint
   delivery_no: number
-  login: string
   kind: string
   url: string
   state: DeliveryState
@@ -79,38 +84,38 @@ export async function listDeliveries(
 ): Promise<DeliveryLine[]> {
   const values: unknown[] = []
   const put = (value: unknown) => `$${values.push(value)}`
-  const conditions = conditionsOf(query, put)
+  const logins = await loginsIn(pool)
+  const conditions = conditionsOf(await placed(pool, logins, query), put)
   if (query.after) {
-    const [at] = await pool.run(timeOf, [query.after.orderId, query.after.deliveryNo])
+    const [at] = await pool.run(timeOf, [query.after.orderId, query.after.deliveryNo, logins.merchantIds])
     const name = `${query.after.orderId}/${query.after.deliveryNo}`
     if (!at) throw new Refused({ what: 'unknown', thing: 'message of page', name })
     const [time, order, no] = [put(timestamp(at.created_at)), put(query.after.orderId), put(query.after.deliveryNo)]
     conditions.push(`d.created_at <= ${time} and (d.created_at, d.order_id, d.delivery_no) < (${time}, ${order}, ${no})`)
   }
   const page = statement<LineRow>(`
-    select d.*, m.login, t.at as last_at, t.http_status, t.failure
+    select d.*, t.at as last_at, t.http_status, t.failure
     from (
       select d.merchant_id, d.order_id, d.delivery_no, d.kind, d.url, d.state, d.tries, d.created_at, d.due_at
       from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
       order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${put(query.limit)}) d
-    join merchant m on m.merchant_id = d.merchant_id
     left join lateral (
       select at, http_status, failure from delivery_attempt a
       where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
       order by a.try_no desc limit 1) t on true
     order by d.created_at desc, d.order_id desc, d.delivery_no desc`)
-  return (await pool.run(page, values)).map(lineOf)
+  return (await pool.run(page, values)).map((row) => lineOf(row, logins))
 }
 
 const timeOf = statement<{ created_at: number }>(`
-  select d.created_at from merchant m
+  select d.created_at from unnest($3::bigint[]) m (merchant_id)
   join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
 
-const lineOf = (r: LineRow): DeliveryLine => ({
+const lineOf = (r: LineRow, logins: Logins): DeliveryLine => ({
   merchantId: r.merchant_id,
   orderId: r.order_id,
   deliveryNo: r.delivery_no,
-  login: r.login,
+  login: logins.of(r.merchant_id),
   kind: r.kind,
   url: r.url,
   state: r.state,
@@ -130,7 +135,7 @@ const lineOf = (r: LineRow): DeliveryLine => ({
 
 export async function countDeliveries(pool: Pool, query: DeliveryQuery): Promise<number> {
   const values: unknown[] = []
-  const conditions = conditionsOf(query, (value) => `$${values.push(value)}`)
+  const conditions = conditionsOf(await placed(pool, await loginsIn(pool), query), (value) => `$${values.push(value)}`)
   const count = statement<{ n: bigint }>(
     `select count(*) as n from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}`,
   )
@@ -157,9 +162,10 @@ const atOnce = 500
  */
 export async function resendDeliveries(desk: Desk, query: DeliveryQuery): Promise<Resent> {
   const total: Resent = { resent: 0, inHand: 0 }
+  const where = await placed(desk.pool, await loginsIn(desk.pool), query)
   let after: readonly [bigint, bigint, number] = [0n, 0n, 0]
   for (;;) {
-    const page = await resendSome(desk, query, after)
+    const page = await resendSome(desk, where, after)
     total.resent += page.resent
     total.inHand += page.inHand
     if (!page.last) return total
@@ -174,7 +180,7 @@ interface KeyRow {
   lease: bigint | null
 }
 
-async function resendSome(desk: Desk, query: DeliveryQuery, after: readonly [bigint, bigint, number]) {
+async function resendSome(desk: Desk, query: PlacedQuery, after: readonly [bigint, bigint, number]) {
   return change(desk, 'orders', async (runner) => {
     const values: unknown[] = []
     const put = (value: unknown) => `$${values.push(value)}`

@@ -1,4 +1,4 @@
-import { currencyOf, decimalToMinor } from '../base/money.ts'
+import { decimalToMinor, knownCurrency } from '../base/money.ts'
 import currencyCodes from 'currency-codes'
 import type { ShownCard } from '../card/number.ts'
 import type { Order } from '../order/order.ts'
@@ -9,6 +9,7 @@ import type { Desk } from './desk.ts'
 import type { Life } from './life.ts'
 import { Refused, unfit } from './refused.ts'
 import { change } from './store-audit.ts'
+import { loginsIn, orderById } from './store-logins.ts'
 
 export interface OrderLine extends Place {
   login: string
@@ -42,7 +43,6 @@ export interface OrderQuery {
 interface LineRow {
   merchant_id: bigint
   order_id: bigint
-  login: string
   client_orderid: string
   amount_minor: bigint
   currency: string
@@ -59,6 +59,7 @@ interface LineRow {
  * parameters always.
  */
 export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLine[]> {
+  const logins = await loginsIn(pool)
   const values: unknown[] = []
   const put = (value: unknown) => `$${values.push(value)}`
   const conditions = [
@@ -74,27 +75,26 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
       : []),
   ]
   if (query.after !== undefined) {
-    const [at] = await pool.run(timeOf, [query.after])
+    const at = await orderById(pool, logins, query.after)
     if (!at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(query.after) })
-    const time = put(timestamp(at.created_at))
+    const time = put(timestamp(at.createdAt))
     conditions.push(`o.created_at <= ${time} and (o.created_at < ${time} or o.order_id < ${put(query.after)})`)
   }
   const limit = put(query.limit)
   const where = [...conditions, ...(query.merchantId === undefined ? [] : [`o.merchant_id = ${put(query.merchantId)}`])]
   const found = statement<LineRow>(`
     select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
-      m.login, exists (
+      exists (
         select from transaction t
         where t.merchant_id = o.merchant_id and t.order_id = o.order_id and t.alarm is not null) as parked
     from orders o
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
-    join merchant m on m.merchant_id = o.merchant_id
     ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
     order by o.created_at desc, o.order_id desc limit ${limit}`)
   return (await pool.run(found, values)).map((r) => ({
     merchantId: r.merchant_id,
     orderId: r.order_id,
-    login: r.login,
+    login: logins.of(r.merchant_id),
     clientOrderid: r.client_orderid,
     amountMinor: r.amount_minor,
     currency: r.currency,
@@ -124,7 +124,7 @@ function statusCondition(statuses: readonly string[], put: (value: unknown) => s
 function amountCondition(amount: string, currency: string | undefined, put: (value: unknown) => string): string {
   const spellings = new Map<bigint, string[]>()
   for (const code of currency === undefined ? currencyCodes.codes() : [currency]) {
-    const minor = decimalToMinor(amount, currencyOf(code)!.exponent)
+    const minor = decimalToMinor(amount, knownCurrency(code).exponent)
     if (minor !== undefined) spellings.set(minor, [...(spellings.get(minor) ?? []), code])
   }
   if (spellings.size === 0)
@@ -133,8 +133,6 @@ function amountCondition(amount: string, currency: string | undefined, put: (val
   return `(${each.join(' or ')})`
 }
 
-const timeOf = statement<{ merchant_id: bigint; created_at: number }>(`
-  select o.merchant_id, o.created_at from merchant m join orders o on o.merchant_id = m.merchant_id and o.order_id = $1`)
 const events = statement<{
   event_no: number
   transaction_no: number
@@ -176,8 +174,8 @@ export interface LivingOrder {
 
 /** Everything that is known of an order. */
 export async function orderWithLife(pool: Pool, orderId: bigint): Promise<LivingOrder> {
-  const [row] = await pool.run(timeOf, [orderId])
-  const place = row && { merchantId: row.merchant_id, orderId }
+  const found = await orderById(pool, await loginsIn(pool), orderId)
+  const place = found && { merchantId: found.merchantId, orderId }
   const [order] = place ? await openOrderStore(pool).load([place]) : []
   if (!place || !order) throw new Refused({ what: 'unknown', thing: 'order', name: String(orderId) })
   const key = [place.merchantId, place.orderId]
@@ -242,10 +240,10 @@ export interface Resumed {
 
 /** Takes the parked transactions of an order up again: due now, as if never tried. */
 export async function resumeOrder(desk: Desk, orderId: bigint): Promise<Resumed[]> {
-  const [row] = await desk.pool.run(timeOf, [orderId])
-  if (!row) throw new Refused({ what: 'unknown', thing: 'order to resume', name: String(orderId) })
+  const found = await orderById(desk.pool, await loginsIn(desk.pool), orderId)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'order to resume', name: String(orderId) })
   return change(desk, 'orders', async (runner) => {
-    const place = [row.merchant_id, orderId]
+    const place = [found.merchantId, orderId]
     // In the order in which the gateway writes them, so that nobody waits in a circle.
     await runner.run(raiseVersion, place)
     const why = new Map((await runner.run(alarms, place)).map((r) => [r.transaction_no, r.alarm]))

@@ -1,6 +1,6 @@
 /**
- * What is left of an order to capture, to return or to release: sums over its transactions, in
- * which everything counts that may still have moved money.
+ * What is left of an order to capture, to return or to release: sums over its transactions. Every
+ * transaction counts that may still have moved money.
  */
 import type { FollowKind } from '../spec/words.ts'
 import { head, statusOfState, type Order, type Transaction } from './order.ts'
@@ -58,8 +58,8 @@ const isReleased = (order: Order): boolean =>
 export const usualRepeatWindowMs = 600_000
 
 /**
- * docs/choices.md, "Captures, returns and voids": beyond so many only one that takes or releases
- * all that is left is allowed, since every change reads the whole order.
+ * docs/choices.md, "Captures, returns and voids": after so many only one that takes or releases all
+ * that is left is allowed, because every change reads the whole order.
  */
 export const mostFollowUps = 100
 
@@ -109,8 +109,8 @@ function wholeOnly(ask: FollowAsk, kind: FollowKind, { amountMinor }: Transactio
 }
 
 /**
- * By its serial number; or equal to one that may still move money, or moved it a moment ago: of
- * several the newest.
+ * The transaction with the same serial number; or else an equal one that may still move money, or
+ * moved it a moment ago. Of several the newest.
  */
 function earlierSame(
   { transactions }: Order,
@@ -126,8 +126,8 @@ function earlierSame(
 }
 
 /**
- * All that is left is not the same as an amount, whatever is left; and two keys are two requests,
- * where both have one.
+ * A request for all that is left never equals one with an amount, even if the sums are the same.
+ * Two different keys make two requests.
  */
 function asksTheSame({ asked, amountMinor }: Transaction, { operation, amount, comment, idempotencyKey }: FollowAsk): boolean {
   if (asked?.operation !== operation || asked.comment !== comment) return false

@@ -1,9 +1,11 @@
+import { defined } from '../base/defined.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import {
   openReference,
   type CardReference,
   type DestinationCard,
+  type FirstPayment,
   type NewDestination,
   type NewReference,
 } from '../card/reference.ts'
@@ -11,11 +13,12 @@ import type { ReferenceStore } from '../card/store-references.ts'
 import { openCard, type Card, type SealedCard } from '../card/vault.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { placeKey, type Place } from './change.ts'
+import { head, type Order } from './order.ts'
 import type { OrderStore } from './store.ts'
 
 /**
- * The vault as the operations use it. A card that retention took is a defect for whoever still
- * needs it, and throws.
+ * The vault as the operations use it. It throws if retention has removed a card that somebody still
+ * needs, which is a defect.
  */
 export interface Cards {
   /** The card of an order, opened, for its next step. */
@@ -25,8 +28,8 @@ export interface Cards {
   findReference(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
   openReference(reference: CardReference): Card
   /**
-   * Keeps the card that a transfer credited; by the id that it answers it may only be credited
-   * again.
+   * Stores the card that a transfer credited. The id that it returns can only be used to credit the
+   * card again.
    */
   registerDestination(made: Omit<NewDestination, 'sealed'>): Promise<{ dstCardRefId: bigint; uniqueReference: number }>
   findDestination(merchantId: bigint, id: bigint): Promise<{ pan: Secret<string>; card: DestinationCard } | undefined>
@@ -56,5 +59,28 @@ export function openCards({ orders, references, keys, random }: CardsParts): Car
     },
     findReference: references.find,
     openReference: (reference) => openReference(reference, keys),
+  }
+}
+
+/** What a later payment takes from this one. */
+export function firstPaymentOf(order: Order): FirstPayment {
+  const { email, firstName, lastName, phone, cellPhone, country, state, city, zipCode, address1 } = order.request
+  const { result, authentication } = head(order)
+  const networkReference = result.processor?.networkReference
+  const appEmail = order.request.mobile?.email
+  return {
+    ...(networkReference === undefined ? {} : { networkReference }),
+    ...(appEmail === undefined ? {} : { appEmail }),
+    ...(authentication && result.verified !== undefined
+      ? {
+          authentication: {
+            verified: result.verified,
+            version: authentication.version,
+            ...(result.eci === undefined ? {} : { eci: result.eci }),
+            ...(authentication.dsTransId === undefined ? {} : { dsTransId: authentication.dsTransId }),
+          },
+        }
+      : {}),
+    payer: defined({ email, firstName, lastName, phone, cellPhone, country, state, city, zipCode, address1 }),
   }
 }

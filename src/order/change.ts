@@ -19,8 +19,8 @@ export const recordKey = (row: { merchant_id: bigint; order_id: bigint }): strin
 export const placeRow = (place: Place) => ({ merchant_id: String(place.merchantId), order_id: String(place.orderId) })
 
 /**
- * An order before and after a decision; what is a new object in `after` is written. `before` is
- * absent for a new order.
+ * An order before and after a decision. The objects in `after` that are new are written. `before`
+ * is absent for a new order.
  */
 export interface Change {
   before?: Order

@@ -37,9 +37,9 @@ export interface Refused {
 }
 
 /**
- * Applies one event to an order, purely: looks the move up, takes the facts of the event over, and
- * says what the order is then, what tells it, who must hear of it and what follows. The version
- * rises by one.
+ * Applies one event to an order, purely. It looks the move up, applies the facts of the event, and
+ * returns the order after it, its event row, the deliveries, and the events that follow. The
+ * version rises by one.
  */
 export function decide(order: Order, event: Event, now: number): Decided | Refused {
   const transaction = order.transactions.find((t) => t.no === event.transactionNo)
@@ -119,8 +119,8 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
 }
 
 /**
- * The proof for the acquirer is kept no longer than it may be needed: until its authorisation has
- * an outcome.
+ * Keeps the proof for the acquirer only as long as it may be needed: until the authorisation has an
+ * outcome.
  */
 function authenticationAfter(before: Authentication | undefined, event: Event, move: Move): Authentication | undefined {
   const after = effectOf(event).authentication?.(event, before) ?? before
@@ -138,20 +138,20 @@ function attemptsAfter(order: Order, event: Event, now: number): readonly Attemp
 }
 
 function resultAfter(result: Transaction['result'], event: Event, now: number): Transaction['result'] {
-  // A transfer whose debit was taken back says why its credit failed.
+  // The result of a transfer whose debit was reversed says why its credit failed.
   if (event.is === 'reversed' && result.errorCode !== undefined) return result
   const more = effectOf(event).result?.(event, now)
   return more ? { ...result, ...more } : result
 }
 
 /**
- * One callback a URL, however often the request and the endpoint name it; and the card, where a
- * merchant's server keeps it.
+ * One callback to each URL, even if both the request and the endpoint name it; and the card
+ * mapping, if the merchant's server stores cards.
  */
 function callbacksOf(order: Order, transaction: Transaction): NewDelivery[] {
   const { serverCallbackUrl, notifyUrl, endpointCallbackUrl } = order.request
-  // The first is told of the order's own outcome, the others of whatever happens to it later as
-  // well.
+  // The first URL gets only the outcome of the payment, the others also what happens to the order
+  // later.
   const told = transaction.no === 1 ? [serverCallbackUrl, notifyUrl, endpointCallbackUrl] : [notifyUrl, endpointCallbackUrl]
   const urls = new Set(told.filter((url) => url !== undefined))
   const messages = [...urls].map((url) => ['callback', url] as const)

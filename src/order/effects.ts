@@ -2,7 +2,7 @@
 import type { ProcessorData } from '../acquirer/connector.ts'
 import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
 import type { Verdict } from '../three-d-secure/interpret.ts'
-import type { Event, EventName } from './event.ts'
+import type { Event, EventName, Named } from './event.ts'
 import { neverSent } from './obligations.ts'
 import type { Attempt, Transaction } from './order.ts'
 
@@ -18,8 +18,6 @@ export interface Effect<E> {
   /** What the life story of the order says of it. */
   facts?: (event: E) => object
 }
-
-type Named<Name extends EventName> = Extract<Event, { is: Name }>
 
 /** ISO 8583 action codes that the gateway gives on its own; docs/errors.md. */
 const expiredCard = { errorCode: '101', errorMessage: 'Expired card' }

@@ -4,10 +4,13 @@ import type { Verdict } from '../three-d-secure/interpret.ts'
 import type { Attempt } from './order.ts'
 
 /**
- * What can happen to a transaction. Those from outside name the attempt they answer: an answer to another attempt than the open one is stale.
- * `answer awaited`: no answer yet, and the gate recognises repeats, so the same attempt is sent again under the same names. `answer lost`: nobody asks
- * any more; a reversal is owed, not before `reverseAt`, so that it never overtakes its original. Events of 3-D Secure name the authentication they are `of` by its threeDSServerTransID:
- * what is of another one is stale.
+ * What can happen to a transaction. An event from outside names the attempt that it answers, and is
+ * stale unless that one is open. An event of 3-D Secure names its authentication, `of`, by the
+ * threeDSServerTransID, and is stale if the transaction has another one.
+ *   answer awaited  no answer yet, and the gate recognises repeats: the attempt is sent again under
+ *                   the same names
+ *   answer lost     the attempt is not sent again; a reversal is owed, but not before `reverseAt`,
+ *                   so that it never overtakes its original
  */
 export type Event = { transactionNo: number } & (
   | { is: 'accepted' }
@@ -56,8 +59,9 @@ export type Event = { transactionNo: number } & (
 )
 
 export type EventName = Event['is']
+export type Named<Name extends EventName> = Extract<Event, { is: Name }>
 
-/** Facts of the gate as they stood when it answered; later changes of the gate do not change what an order says. */
+/** The gate when it answered: later changes of the gate do not change what an order says. */
 export interface GateFacts {
   descriptor: string
   partialReversal: boolean

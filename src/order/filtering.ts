@@ -1,4 +1,7 @@
-/** How the filters of an endpoint meet an order: what they are told of it, the limits it takes its place in, and when it leaves that place again. */
+/**
+ * How the filters of an endpoint judge an order: the facts they get, the limits that the order uses
+ * up, and when it gives its share back.
+ */
 import type { Card } from '../card/vault.ts'
 import type { PaymentFacts } from '../merchant/filter.ts'
 import type { Registry } from '../merchant/merchant.ts'
@@ -7,7 +10,10 @@ import { screenPayment, type Screening } from '../risk/screening.ts'
 import { isLimit, type LimitRule } from '../risk/velocity.ts'
 import { head, statusOf, type Order } from './order.ts'
 
-/** The most that is charged: of a list of amounts its greatest, of a transfer its amount with the commission, of the hold of a random sum what is to follow. */
+/**
+ * The most that may be charged: the greatest of a list of amounts, the amount of a transfer with
+ * its commission, or the payment that is to follow the hold of a random sum.
+ */
 function mostMinor(order: Order): bigint {
   const listed = (order.request.recurrent?.amounts ?? []).map(([minor]) => BigInt(minor))
   const toFollow = BigInt(order.request.mobile?.holdsForMinor ?? 0)
@@ -34,7 +40,10 @@ function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {
 
 export type Hide = (text: string) => string
 
-/** The filters in one round of the door. The rules are those of one moment: of a rule that came meanwhile no row is locked. */
+/**
+ * The filters in one round of the door. The whole round uses the rules of one moment, because no
+ * row is locked for a rule that was added later.
+ */
 export class FilterRound {
   readonly #registry: Registry
   readonly #hide: Hide
@@ -45,7 +54,10 @@ export class FilterRound {
     this.#hide = hide
   }
 
-  /** Takes the limits that the orders of a batch may use up, or leave: all at once, so that two batches take common ones in the same order. */
+  /**
+   * Locks the limits that the orders of a batch may use up or give back. It locks all at once, so
+   * that two batches lock the limits that they share in the same order.
+   */
   async lock(tables: CountTables, fresh: readonly Fresh[], changes: readonly Changed[]): Promise<void> {
     const places = [
       ...fresh.flatMap(({ order, card }) => this.#places(order, this.#limitsOn(order, card))),
@@ -55,7 +67,9 @@ export class FilterRound {
     if (distinct.size > 0) this.#limits = new LimitsInHand(await tables.lockCounts([...distinct.values()]))
   }
 
-  /** Judges a new order under the locks of its limits; undefined where its endpoint has no filters. */
+  /**
+   * Judges a new order under the locks of its limits. Undefined if its endpoint has no filters.
+   */
   screen(order: Order, card: Card | undefined): Screening | undefined {
     const rules = this.#registry.filters(order.endpointId)
     if (rules.length === 0) return undefined
@@ -71,7 +85,11 @@ export class FilterRound {
     return keys.length === 0 ? judged : { ...judged, counted: { at, minor: String(facts.amountMinor), keys } }
   }
 
-  /** Counts an order, a new one before the next of its batch is judged: at first where attempts count, and later where it matters that it was refused. A rule that was removed meanwhile counts no more. */
+  /**
+   * Updates the counters for one order. A new order is counted before the next one of its batch is
+   * judged; limits on refusals are updated again once it is refused. Rules that were removed
+   * meanwhile are skipped.
+   */
   count({ before, after }: Changed): void {
     const { counted } = after.screening ?? {}
     if (!counted || (before && (refused(before) || !refused(after)))) return
@@ -112,7 +130,7 @@ interface Changed {
 
 const refused = (order: Order): boolean => ['declined', 'error', 'filtered'].includes(statusOf(order))
 
-/** Rows whose limit an order leaves, or enters, by how it ended. */
+/** The limits whose counters change because the order was refused. */
 function placesLeft(before: Order | undefined, after: Order): CountPlace[] {
   if (!before?.screening?.counted || refused(before) || !refused(after)) return []
   return before.screening.counted.keys.map(([filterNo, key]) => ({ merchantId: after.merchantId, filterNo, key }))

@@ -3,8 +3,10 @@ import type { Gate, Registry } from '../merchant/merchant.ts'
 import type { Order, Transaction } from './order.ts'
 
 /**
- * Where a transaction goes, to which issuers are told as the merchant. What follows a payment goes to the gate that has it, switched off or not; a payment to the one that takes the
- * endpoint's next, a transfer to the one whose commission was chosen.
+ * The gate of a transaction. Issuers see the merchant as this gate describes him. A transaction
+ * that follows a payment goes to the gate of the payment, even if that is switched off. A transfer
+ * goes to the gate whose commission was chosen, any other payment to the gate whose turn it is at
+ * the endpoint.
  */
 export function gateOf(order: Order, transaction: Transaction, registry: Registry): Gate | undefined {
   if (transaction.parentNo !== undefined) return registry.gate(BigInt(transaction.result.gateId ?? 0))

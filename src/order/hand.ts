@@ -31,8 +31,8 @@ export interface Hand {
   /** Whether this process does a step of that transaction now. */
   does(place: Place, transactionNo: number): boolean
   /**
-   * An order was committed, and these steps of it begin here. It stays as long as any of its steps
-   * runs.
+   * An order was committed, and these steps of it begin here. The order stays in memory as long as
+   * any of its steps runs.
    */
   keep(order: Order, card: Card | undefined, steps: readonly Transaction[]): Held | undefined
   /** Another process moved the order on: it is read again before anything is decided about it. */

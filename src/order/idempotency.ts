@@ -45,8 +45,8 @@ export interface Bound {
 }
 
 /**
- * The keys that stand for a transaction from now on. Twins have one key and one transaction: one
- * row.
+ * The keys that stand for a transaction from now on. Requests of a batch that are the same share a
+ * key and a transaction, and so a row.
  */
 export function rowsFor(bound: readonly Bound[], now: number): IdempotencyRow[] {
   const rows = new Map<string, IdempotencyRow>()
@@ -70,8 +70,8 @@ export function madeBy(entries: readonly Entry[], works: ReadonlyMap<string, Wor
 }
 
 /**
- * Another process took a key of this batch after it was looked up: a serialisation failure, after
- * which the batch runs again and finds it.
+ * Another process took a key of this batch after the batch had looked it up. That counts as a
+ * serialisation failure: the batch runs again and finds the key.
  */
 export class KeysTaken extends Error {
   readonly code = '40001'
@@ -92,10 +92,10 @@ export interface JudgedKeys {
 }
 
 /**
- * Answers the entries whose key stands for a request already: the same one is a repeat, whatever
- * became of the first; any other is refused. Requests that differ and come under one key in the
- * same batch are refused but for the first, even when that one comes to nothing: its sender may
- * send the other again.
+ * Answers the entries whose key already stands for a request. The same request is a repeat,
+ * whatever became of the first one; any other is refused. If different requests of a batch have the
+ * same key, all but the first are refused, even if the first comes to nothing: the sender may send
+ * the others again.
  */
 export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyRow[], now: number): JudgedKeys {
   const rows = new Map(held.map((row) => [keyName(row), row]))
@@ -108,7 +108,7 @@ export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyR
       continue
     }
     const row = rows.get(keyName(request))
-    // Its own row, by a commit whose answer was lost: the order says what came of it.
+    // The row is its own: a commit whose answer was lost wrote it. The order shows the result.
     const holder = row?.serialNumber === request.serialNumber ? undefined : row
     const stands = holder?.digest ?? first.get(keyName(request)) ?? request.digest
     if (!stands.equals(request.digest)) judged.answered.push([entry, { is: 'key in use' }])

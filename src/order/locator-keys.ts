@@ -4,7 +4,10 @@ export const receiptKey = (receiptId: string): string => `receipt:${receiptId}`
 export const authenticationKey = (threeDSServerTransId: string): string => `3ds:${threeDSServerTransId}`
 export const pageKey = (pageToken: string): string => `page:${pageToken}`
 
-/** Keys that find the order without its merchant: of a new receipt, of a new authentication and its page. */
+/**
+ * Keys that lead to the order without its merchant: those of a new receipt, of a new authentication
+ * and of its page.
+ */
 export const newKeys = (before: Order | undefined, after: Order): string[] =>
   after.transactions.flatMap((t, i) => {
     const old = before?.transactions[i]

@@ -12,7 +12,10 @@ export interface Move {
 const row = (from: State, on: EventName, to: State, asks?: Step): Move =>
   asks === undefined ? { from, on, to } : { from, on, to, asks }
 
-/** Every move there is. What is not here cannot happen: decide refuses it, and the database has no row for it (legal_transition). */
+/**
+ * Every move there is. Any other is impossible: `decide` refuses it, and the database has no row
+ * for it (legal_transition).
+ */
 // oxfmt-ignore
 export const machine: readonly Move[] = [
   //  from           on                  to             asks
@@ -53,13 +56,13 @@ export const machine: readonly Move[] = [
   row('authorising', 'answer awaited',   'authorising', 'authorise'),
   row('authorising', 'lease lost',       'unknown'),
   row('unknown',     'reversed',         'error'),
-  //  a transfer: the source is debited, then the destination is credited by a transaction of its own; the debit goes back only when the credit certainly does not stand
+  //  a transfer: the source is debited, then a transaction of its own credits the destination; the debit is reversed only if the credit certainly failed
   row('authorising', 'debited',          'crediting'),
   row('crediting',   'credited',         'approved'),
   row('crediting',   'credit refused',   'returning'),
   row('returning',   'debit returned',   'declined'),
   row('returning',   'reversed',         'error'),
-  //  what a merchant asks of an approved order: a capture or return is a message like a payment's, a void or cancel is owed until it is acknowledged
+  //  a follow-up of an approved order: a capture or return is one message, like a payment; a void or cancel is repeated until it is acknowledged
   row('new',         'requested',        'ready',       'record attempt'),
   //  the reversal that an unknown payment makes the gateway owe
   row('new',         'owed',                  'owed',      'record attempt'),

@@ -1,45 +1,109 @@
-/** What the gateway comes to owe by an event of one transaction, and what the event means to the others of its order. */
-import type { Event } from './event.ts'
+/**
+ * What an event of one transaction makes the gateway owe, and what it means for other transactions
+ * of the order.
+ */
+import type { Event, EventName, Named } from './event.ts'
 import type { Attempt, Order, Transaction } from './order.ts'
 
 /** An ISO 8583 action code that the gateway gives on its own; docs/errors.md. */
 export const neverSent = { errorCode: '909', errorMessage: 'System malfunction' }
 
+interface Consequence<E> {
+  /** A transaction that the gateway adds on its own. */
+  adds?: 'reversal' | 'credit'
+  /** Events of other transactions, to be decided next. */
+  follow?: (event: E, after: After) => Event[]
+}
+
+/** The order after the event, its transaction, and the one that was added. */
+interface After {
+  order: Order
+  transaction: Transaction
+  added: Transaction | undefined
+}
+
+const none = {}
+const owed = (added: Transaction | undefined, dueAt: number): Event[] => [{ is: 'owed', transactionNo: added!.no, dueAt }]
+const reversedFrom = {
+  adds: 'reversal' as const,
+  follow: ({ reverseAt }: { reverseAt: number }, { added }: After) => owed(added, reverseAt),
+}
+/** Where it ends a credit, its transfer is paid out or not. */
+const mayEndCredit = {
+  follow: (_event: Event, { transaction }: After) => (transaction.kind === 'credit' ? [paidOutOrNot(transaction)] : []),
+}
+
+const consequences: { [Name in EventName]: Consequence<Named<Name>> } = {
+  accepted: none,
+  requested: none,
+  'screened clean': none,
+  filtered: none,
+  refused: none,
+  'card expired': none,
+  'authentication begun': none,
+  'enrolment unknown': none,
+  'payer authentication required': none,
+  'authentication waived': none,
+  'method begun': none,
+  'method uploaded': none,
+  'challenge required': none,
+  'challenge returned': none,
+  authenticated: none,
+  'not authenticated': none,
+  'result missing': none,
+  'authentication demanded': none,
+  'attempt recorded': none,
+  'no gate': mayEndCredit,
+  approved: mayEndCredit,
+  debited: { adds: 'credit', follow: (_event, { added }) => [{ is: 'requested', transactionNo: added!.no }] },
+  credited: none,
+  'credit refused': { adds: 'reversal', follow: (_event, { added }) => owed(added, added!.createdAt) },
+  'debit returned': none,
+  declined: mayEndCredit,
+  'amount declined': none,
+  'not sent': mayEndCredit,
+  'answer lost': reversedFrom,
+  'answer awaited': none,
+  'lease lost': reversedFrom,
+  reversed: mayEndCredit,
+  owed: none,
+  'taken up': none,
+  'reversal unanswered': none,
+  'reversal acknowledged': {
+    follow: (_event, { order, transaction }) =>
+      transaction.kind === 'reversal' ? [takenBack(order, transaction.parentNo!)] : [],
+  },
+}
+
+/** The row of an event. The compiler knows that each has one; it cannot follow which. */
+const consequenceOf = (event: Event): Consequence<Event> => consequences[event.is] as Consequence<Event>
+
 /**
- * What the gateway owes from now on, as a transaction of its own: a reversal advice of the whole amount for a message whose answer was lost, and for the debit of a transfer that cannot be paid out; the credit
- * of a transfer, at the gate of its debit.
+ * What the gateway owes from now on, as a transaction of its own. A reversal advice is of the whole
+ * amount: of a message whose answer was lost, or of the debit of a transfer that cannot be paid
+ * out. The credit of a transfer goes to the gate of its debit.
  */
-export function addedBy(order: Order, event: Event, of: Transaction, now: number): Transaction | undefined {
-  switch (event.is) {
-    case 'answer lost':
-    case 'lease lost':
-    case 'credit refused':
-      return obligation(order, 'reversal', of, of, now)
-    case 'debited':
-      return obligation(order, 'credit', of, order, now)
-    default:
-      return undefined
+export function addedBy(order: Order, event: Event, parent: Transaction, now: number): Transaction | undefined {
+  const kind = consequenceOf(event).adds
+  if (kind === undefined) return undefined
+  const { amountMinor, amountText } = kind === 'credit' ? order : parent
+  return {
+    no: order.transactions.length + 1,
+    kind,
+    origin: 'gateway',
+    parentNo: parent.no,
+    state: 'new',
+    amountMinor,
+    amountText,
+    result: parent.result.gateId === undefined ? {} : { gateId: parent.result.gateId },
+    tries: 0,
+    createdAt: now,
   }
 }
 
-const obligation = (
-  order: Order,
-  kind: 'reversal' | 'credit',
-  of: Transaction,
-  { amountMinor, amountText }: Pick<Order, 'amountMinor' | 'amountText'>,
-  now: number,
-): Transaction => ({
-  no: order.transactions.length + 1,
-  kind,
-  origin: 'gateway',
-  parentNo: of.no,
-  state: 'new',
-  amountMinor,
-  amountText,
-  result: of.result.gateId === undefined ? {} : { gateId: of.result.gateId },
-  tries: 0,
-  createdAt: now,
-})
+/** What follows from an event for other transactions of the order. */
+export const followOf = (order: Order, event: Event, transaction: Transaction, added: Transaction | undefined): Event[] =>
+  consequenceOf(event).follow?.(event, { order, transaction, added }) ?? []
 
 /** The attempt that a reversal takes back: the last one of its parent. */
 export function originalOf(order: Order, reversal: Transaction): Attempt {
@@ -48,23 +112,10 @@ export function originalOf(order: Order, reversal: Transaction): Attempt {
   return original
 }
 
-export function followOf(order: Order, event: Event, next: Transaction, added: Transaction | undefined): Event[] {
-  switch (event.is) {
-    case 'answer lost':
-    case 'lease lost':
-      return [{ is: 'owed', transactionNo: added!.no, dueAt: event.reverseAt }]
-    case 'credit refused':
-      return [{ is: 'owed', transactionNo: added!.no, dueAt: added!.createdAt }]
-    case 'debited':
-      return [{ is: 'requested', transactionNo: added!.no }]
-    case 'reversal acknowledged':
-      return next.kind === 'reversal' ? [takenBack(order, next.parentNo!)] : []
-    default:
-      return next.kind === 'credit' && next.finalAt !== undefined ? [paidOutOrNot(next)] : []
-  }
-}
-
-/** The debit of a transfer is taken back because its credit was refused; anything else, and a credit that failed, because nobody knows what became of it. */
+/**
+ * What an acknowledged reversal means for its parent. The debit of a transfer is returned because
+ * its credit was refused; anything else is reversed because its outcome is not known.
+ */
 function takenBack(order: Order, transactionNo: number): Event {
   const isRefused = order.transactions.some((t) => t.kind === 'credit' && t.parentNo === transactionNo && t.state === 'declined')
   return { is: isRefused ? 'debit returned' : 'reversed', transactionNo }

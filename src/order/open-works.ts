@@ -22,9 +22,9 @@ const leadOutside = new Set(machine.filter(({ asks }) => isOutside(asks) || asks
 const needsCard = (item: Happened): boolean => (item.is === 'event' ? leadOutside.has(item.event.is) : item.is !== 'noted')
 
 /**
- * Finds the order of each event, in memory or read, and the card of an order that is not in memory
- * where a step outside may follow. An order that is not there, or whose card is gone, fails alone:
- * the batch is halved until it is found.
+ * Finds the order of each event, in memory or in the database. If a step outside may follow, it
+ * also finds the card of an order that is not in memory. An order that does not exist, or whose
+ * card is gone, fails alone: the batch is halved until only that order is left.
  */
 export async function openWorks(entries: readonly Entry[], works: Map<string, Work>, sources: Sources): Promise<[Entry, Work][]> {
   const happened = entries.filter((e) => e.item.is !== 'accept')

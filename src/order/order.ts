@@ -6,8 +6,9 @@ import type { OrderKind, Status, TransactionKind } from '../spec/words.ts'
 import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
 
 /**
- * The aggregate: an order with everything asked of it. Values are never changed in place; a decision makes new ones, and what is a new object is what
- * gets saved. Amounts are minor units of the order's currency, times milliseconds since 1970.
+ * The aggregate: an order with all its transactions. Values are never changed in place: a decision
+ * makes new objects, and the new objects are what gets saved. Amounts are in minor units of the
+ * order's currency, times in milliseconds since 1970.
  */
 export interface Order {
   merchantId: bigint
@@ -77,15 +78,24 @@ export interface MobileFacts {
   email?: string
   /** Why it was declined before anything was asked of an acquirer. */
   refusal?: { code: string; message: string }
-  /** Where the card is told to the merchant once the payment is approved; absent where it paid by a reference. */
+  /**
+   * Where the merchant gets the card mapping once the payment is approved. Absent if the payment
+   * was made with a reference.
+   */
   mappingUrl?: string
-  /** The cardholder is asked for a sum instead of by 3-D Secure: the hold of that sum, or the payment once it was named. */
+  /**
+   * The cardholder names a random sum instead of passing 3-D Secure. The order is the hold of that
+   * sum, or the payment after the sum was named.
+   */
   randomSum?: 'hold' | 'named'
-  /** Of the hold: what is to be paid once the sum was named, which is what filters judge. */
+  /** Only with a hold: the amount of the payment that follows it. Filters judge this amount. */
   holdsForMinor?: string
 }
 
-/** From card to card: the source pays the order's amount and the commission, the destination gets the amount. */
+/**
+ * From card to card: the source pays the order's amount and the commission, the destination gets
+ * the amount.
+ */
 export interface TransferFacts {
   /** In minor units; what the head's amount has beyond the order's. */
   commissionMinor: string
@@ -117,7 +127,14 @@ export interface BrowserFacts {
 }
 
 /**
- * Where a transaction stands. `enrolling` asks whether a card is enrolled in 1.0.2. `awaiting method`, `awaiting challenge` and `awaiting pares` wait for the cardholder's browser and the issuer. `crediting` and `returning` are of a transfer whose debit was approved: its credit is under way, or the debit is being taken back. `owed` and `reversing` are of reversals; `unknown` is a payment whose answer was lost and whose reversal is owed.
+ * Where a transaction stands.
+ *   enrolling           the directory server is asked whether the card is enrolled in 1.0.2
+ *   awaiting method, awaiting challenge, awaiting pares
+ *                       the cardholder's browser and the issuer have to act
+ *   crediting           the debit of a transfer was approved, and its credit is under way
+ *   returning           the debit of a transfer is being reversed
+ *   owed, reversing     a reversal, before and after its first message
+ *   unknown             the answer to a payment was lost; its reversal is owed
  */
 export type State =
   | 'new'
@@ -140,8 +157,10 @@ export type State =
   | 'error'
 
 /**
- * What a transaction does next. `record attempt` needs nothing outside and runs inside the commit. `await method`, `await challenge` and `await pares` are time limits: they are in nobody's hand and done when
- * somebody else did not come in time. The others are calls to a directory server or an acquirer.
+ * What a transaction does next. `record attempt` needs nothing outside and runs inside the commit.
+ * `await method`, `await challenge` and `await pares` are time limits: no process works on them,
+ * and they are due when the browser did not come back in time. The others are calls to a directory
+ * server or an acquirer.
  */
 export type Step =
   | 'record attempt'
@@ -156,7 +175,10 @@ export type Step =
 export interface Transaction {
   no: number
   kind: TransactionKind
-  /** Made by a merchant's request, or owed by the gateway on its own; the latter are never shown as the order's transaction. */
+  /**
+   * A merchant's request made it, or the gateway owes it on its own. Replies never show the latter
+   * as the order's transaction.
+   */
   origin: 'request' | 'gateway'
   /** Of the request; absent for what the gateway owes. */
   serialNumber?: string
@@ -250,5 +272,8 @@ export const head = (order: Order): Transaction => order.transactions[0]!
 
 export const statusOf = (order: Order): Status => statusOfState(head(order).state)
 
-/** The hold of a random sum: the gateway's own, which nobody else captures, releases or takes a card from. */
+/**
+ * The hold of a random sum belongs to the gateway: a merchant can neither capture nor release it,
+ * nor take a card reference from it.
+ */
 export const isRandomSum = (order: Order): boolean => order.request.mobile?.randomSum === 'hold'

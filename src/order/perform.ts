@@ -1,5 +1,5 @@
 import type { Authorisation, Connector, Follow, Outcome, Reversal } from '../acquirer/connector.ts'
-import { currencyOf } from '../base/money.ts'
+import { knownCurrency } from '../base/money.ts'
 import type { Clock } from '../base/clock.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Gate } from '../merchant/merchant.ts'
@@ -14,7 +14,8 @@ import type { Held } from './hand.ts'
 import { head, type Attempt, type Order, type Step, type Transaction } from './order.ts'
 
 /**
- * Does one step outside and says what came of it. It never rejects for anything the outside does.
+ * Does one step outside and returns the event that came of it. It never rejects because of anything
+ * that happens outside.
  */
 export type Performer = (held: Held, transaction: Transaction) => Promise<Event>
 
@@ -87,17 +88,17 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
   const now = parts.clock.now()
   if (gate?.settings.recognisesRepeats && transaction.tries < maxRepeats)
     return { is: 'answer awaited', ...about, why, lease: parts.processId, leaseDueAt: now + leaseLookMs }
-  // An answer that came and could not be used means that the original is through; else it may be on
-  // its way for the rest of its time.
+  // An unusable answer shows that the original has arrived. Without an answer the original may be
+  // on its way until its time is over.
   const patienceMs = attempt.deadlineAt - attempt.startedAt
   const waitedMs = outcome.is === 'unknown' ? (outcome.waitedMs ?? patienceMs) : 0
   return { is: 'answer lost', ...about, why, reverseAt: now + Math.max(0, patienceMs - waitedMs) }
 }
 
 /**
- * Asks the line of a gate, which may hold the message back for a while and then waits for an
- * answer. After a lapse of the lease what is held back is not sent any more: another process may
- * have taken the order over and reversed it.
+ * Sends a message to the line of a gate, which may hold it back for a while, and waits for the
+ * answer. A message that is held back is not sent any more once the lease has lapsed: another
+ * process may have taken the order over and reversed it.
  */
 function ask<T>(
   parts: PerformerParts,
@@ -132,8 +133,8 @@ function nextAmount({ request }: Order, { amountMinor, kind }: Transaction): { m
 }
 
 /**
- * What the acquirer is told of 3-D Secure: the issuer's proof with where it comes from, or the ECI
- * of a payment that has none.
+ * What the acquirer gets of 3-D Secure: the issuer's proof and its origin, or the ECI of a payment
+ * that has no proof.
  */
 function proofOf(keys: KeyRing, order: Order, { authentication, result }: Transaction): Authorisation['authentication'] {
   if (!authentication || result.eci === undefined) return undefined
@@ -149,7 +150,7 @@ function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Tran
   const common = {
     orderId: order.orderId,
     amountMinor: transaction.amountMinor,
-    currencyNumeric: currencyOf(order.currency)!.numeric,
+    currencyNumeric: knownCurrency(order.currency).numeric,
     stan: attempt.stan,
     rrn: attempt.rrn,
     startedAt: attempt.startedAt,
@@ -182,7 +183,7 @@ function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'ret
     orderId: order.orderId,
     amountMinor: transaction.amountMinor,
     originalMinor: head(order).amountMinor,
-    currencyNumeric: currencyOf(order.currency)!.numeric,
+    currencyNumeric: knownCurrency(order.currency).numeric,
     stan: attempt.stan,
     rrn: attempt.rrn,
     startedAt: attempt.startedAt,
@@ -236,7 +237,7 @@ function reversalRequestOf(order: Order, transaction: Transaction, attempt: Atte
     orderId: order.orderId,
     reason: transaction.kind === 'reversal' ? 'no answer' : 'cancelled',
     amountMinor: transaction.amountMinor,
-    currencyNumeric: currencyOf(order.currency)!.numeric,
+    currencyNumeric: knownCurrency(order.currency).numeric,
     stan: attempt.stan,
     rrn: attempt.rrn,
     startedAt: attempt.startedAt,

@@ -7,9 +7,9 @@ export interface Phone {
 }
 
 /**
- * Reads a number that says its country: after `+` or `00` a calling code, and then a number that
- * its country could have. Without them a number may be of any country, so it is undefined: the
- * issuer is better off without a number than with another person's.
+ * Reads a number that names its country: `+` or `00`, a calling code, and then a number that is
+ * possible in that country. Any other number could be of any country, so the result is undefined:
+ * the issuer is better off without a number than with another person's.
  */
 export function phoneOf(text: string): Phone | undefined {
   const [, digits] = /^\s*(?:\+|00)([0-9][0-9 ()./-]*)$/.exec(text) ?? []

@@ -9,8 +9,8 @@ import type { Shown } from './store-shown.ts'
 type Wanted = Place | { merchantId: bigint; clientOrderid: string }
 
 /**
- * Reads of orders; many share a round trip, as polling merchants make more of them than of anything
- * else.
+ * Reads of orders. Many reads share a round trip, because polling merchants make more of them than
+ * of any other request.
  */
 export interface Reader {
   byId(place: Place): Promise<Order | undefined>

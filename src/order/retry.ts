@@ -4,8 +4,8 @@ import type { Advanced, Entry, Submission } from './submission.ts'
 import type { Work } from './work.ts'
 
 /**
- * What earlier runs of a batch did. A batch runs again when a round of it failed, and then a commit
- * may have gone through although its connection broke.
+ * What earlier runs of a batch did. A batch runs again after a failed round, whose commit may have
+ * gone through although the connection broke.
  */
 export interface Retries {
   /** Settled by an earlier round, so that no step of it is started twice. */
@@ -18,8 +18,8 @@ export interface Retries {
   decide(item: Submission, work: Work): void
   undecide(item: Submission): void
   /**
-   * What was decided about an event, if `stored` is exactly that: then its commit went through. The
-   * same version alone may be another process's.
+   * The decision about an event, if `stored` is exactly that order: then its commit went through.
+   * The same version alone is not enough, because another process may have written it.
    */
   committed(item: Submission, stored: Order | undefined): Work | undefined
 }

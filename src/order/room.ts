@@ -1,8 +1,8 @@
 import type { Gate, Registry } from '../merchant/merchant.ts'
 
 /**
- * Orders that a process has in hand, and those submitted to it: of a merchant, at a gate, of both;
- * and those at the gate whose payment is under way.
+ * Counts of the orders that a process has in memory or was submitted: of a merchant, at a gate, of
+ * both, and those at the gate whose payment is under way.
  */
 export interface Load {
   ofMerchant: number
@@ -14,8 +14,8 @@ export interface Load {
 /**
  * Whether a gate takes one more payment of a merchant. The last half of its room is open only to
  * merchants who hold less than an equal share of it, so that nobody shuts others out by coming
- * first; a merchant alone at a gate has all of it. What follows a payment, a reversal for example,
- * counts for its merchant and does not take the room of others.
+ * first. A merchant alone at a gate has all of it. A follow-up such as a reversal counts for its
+ * merchant, but takes no room from others.
  */
 export function gateHasRoom({ gateId, settings: { maxOpen } }: Gate, load: Load, registry: Registry): boolean {
   const share = maxOpen / Math.max(1, registry.merchantsAt(gateId))

@@ -45,8 +45,8 @@ export interface RoundParts {
   /** The sealed card of an order with its CVV2 in it, for one that is not begun here. */
   sealCvv2: (accept: Accept) => SealedCard
   /**
-   * Whether so many new deliveries of a merchant can be taken by this process, besides those
-   * granted before in this round.
+   * Whether this process has room for so many more deliveries of a merchant, besides those granted
+   * before in this round.
    */
   deliveryRoom: () => (merchantId: bigint, deliveries: number) => boolean
   /** Begins the steps of a committed order for which `isNew` holds. */
@@ -69,16 +69,14 @@ interface Round {
   deciding: (hold: boolean) => Deciding
   /** Those that an earlier run of the batch tried to commit. */
   triedBefore: ReadonlySet<Entry>
-  /**
-   * Requests by whose serial numbers a transaction is to be found, besides the one that made it.
-   */
+  /** Requests whose serial numbers must lead to a transaction, besides the request that made it. */
   noted: readonly RepeatRow[]
   repeated: Bound[]
   /** Entries that must be decided again, in a round of their own. */
   again: Set<number>
   /**
-   * Refused because of what this round decided before them: should that not be saved, they are
-   * judged again.
+   * Entries that were refused because of an earlier decision of this round. If that decision is not
+   * saved, they are judged again.
    */
   refusedAfter: [number, Work][]
 }
@@ -108,7 +106,7 @@ export async function runRound(parts: RoundParts, batch: readonly Entry[], resul
     answer(parts, round, saved)
     return round.entries.filter(({ at }) => round.again.has(at))
   } finally {
-    // A number is used up where an attempt was decided, whether that could be saved or not.
+    // An attempt uses up its number once it is decided, even if it could not be saved.
     parts.attempts.giveBack(numbers)
   }
 }
@@ -162,11 +160,11 @@ function judge({ hand, retries, begin }: RoundParts, round: Round): void {
     }
     const isRepeat = refused.is === 'repeat'
     if (work.entries.length > 0) round.refusedAfter.push([at, work])
-    // Nothing that this round decides is there before it is saved.
+    // Nothing that this round decides exists before it is saved.
     if (isRepeat && work.entries.length > 0) again.add(at)
     else if ((isRepeat || isNotFollowed(refused)) && unread.has(work)) {
-      // Another process may have moved it on, and a refusal is never saved: it is given only by
-      // what was just read.
+      // Another process may have moved the order on. A refusal is never saved, so it may only rest
+      // on what was just read.
       hand.outdate(work.after)
       again.add(at)
     } else if (isRepeat) {
@@ -192,16 +190,16 @@ function happen(hand: Hand, work: Work, item: Happened, deciding: Deciding): Ret
 }
 
 /**
- * An event is refused because an earlier run of its batch committed it. What follows from it was
- * begun by nobody, so it is now.
+ * The event is refused because an earlier run of its batch committed it. That run did not begin
+ * what follows from it, so this one does.
  */
 function beginCommitted(hand: Hand, begin: RoundParts['begin'], { before, after, card }: Work): void {
   begin(after, card, (t) => t !== before?.transactions[t.no - 1] && !hand.does(after, t.no))
 }
 
 /**
- * The transaction of a round: claims the names of new orders, decides about them under the locks of
- * their filters, writes.
+ * The database transaction of a round: claims the names of new orders, decides about them under the
+ * locks of their filters, and writes.
  */
 async function save(parts: RoundParts, round: Round, tables: OrderTables): Promise<Saved> {
   const { entries, works, filters, again } = round

@@ -1,7 +1,11 @@
 import type { Event } from './event.ts'
 import type { Order, Transaction } from './order.ts'
 
-/** What the gateway itself has to say before anybody outside is asked: the filters first, so that what they count is every attempt. A card is good through the last day of its month of expiry, in UTC. */
+/**
+ * What the gateway decides by itself before it asks anybody outside. The filters come first, so
+ * that they count every attempt. A card is valid through the last day of its month of expiry, in
+ * UTC.
+ */
 export function screen(order: Order, transaction: Transaction, now: number): Event {
   const { screening } = order
   if (screening?.refusal) {

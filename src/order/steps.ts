@@ -27,30 +27,25 @@ export interface StepsSettings {
 type StepDoor = Pick<Door, 'submit' | 'release' | 'room' | 'holds'>
 
 export interface Steps {
-  /** Does a step of an order in memory and reports to the door what came of it. */
+  /** Does a step of an order in memory and reports the outcome to the door. */
   start(held: Held, transaction: Transaction, door: StepDoor): void
-  /** Begins to look for work in nobody's hand. */
+  /** Begins to look for work that no process owns. */
   sweep(door: StepDoor): void
   /** How many this process has parked for an operator. */
   parked(): number
-  /** Takes no new work; resolves when the steps under way have been told, or after `withinMs`. */
+  /** Takes no new work; resolves when the steps under way are reported, or after `withinMs`. */
   stop(withinMs: number): Promise<void>
 }
 
 /**
- * The loop that carries orders on: step, performer, event. What a dead process had in hand is found
- * by the sweep.
+ * The loop that carries orders on: step, performer, event. The sweep finds what a dead process was
+ * working on.
  */
 export function openSteps(s: StepsSettings): Steps {
   const stopping = new AbortController()
-  const running = new Set<Promise<void>>()
+  const work = new WorkUnderWay()
   let sweeping: Sweep | undefined
   let parkedCount = 0
-
-  function track(work: Promise<void>) {
-    running.add(work)
-    void work.finally(() => running.delete(work))
-  }
 
   async function perform(held: Held, transaction: Transaction, door: StepDoor): Promise<void> {
     const step = transaction.step
@@ -59,45 +54,14 @@ export function openSteps(s: StepsSettings): Steps {
     const serial = head(held.order).serialNumber
     const due: Due = { merchantId, orderId, transactionNo: transaction.no, tries: transaction.tries }
     try {
-      if (!(await stillOurs(held, transaction))) return
+      if (!(await stillOurs(held, transaction, s, stopping.signal))) return
       const event = await s.performers[step](held, transaction)
-      await tell(serial, () => door.submit({ is: 'event', merchantId, orderId, event }))
+      await untilStored(() => door.submit({ is: 'event', merchantId, orderId, event }), serial, s, stopping.signal)
     } catch (error) {
       door.release(held.order, transaction)
       await putBack(due, step, error, serial)
     } finally {
       door.release(held.order, transaction)
-    }
-  }
-
-  /**
-   * While the lease is late nothing may be sent, and another process may take the order over. Once
-   * it is fresh again nobody can, and the row says whose it is: an order accepted while the
-   * database was away goes on then.
-   */
-  async function stillOurs({ order }: Held, transaction: Transaction): Promise<boolean> {
-    if (s.heartbeat.holding()) return true
-    while (!s.heartbeat.holding() && !stopping.signal.aborted) await sleep(s.clock, 50, stopping.signal)
-    const [now] = stopping.signal.aborted ? [] : await s.store.load([order])
-    return now?.version === order.version && now.transactions[transaction.no - 1]?.lease === s.heartbeat.processId
-  }
-
-  /**
-   * An outcome is told until it is stored: while the database is away nobody gives it up. Rejects
-   * when the database is there and will not have it; the attempt is then open, and taking it up
-   * again ends in a reversal.
-   */
-  async function tell(serial: string | undefined, submit: () => Promise<unknown>): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        await submit()
-        return
-      } catch (error) {
-        if (stopping.signal.aborted) return
-        if (failureOf(error) === 'data') throw error
-        s.log.error({ serial, tries, reason: reasonOf(error) }, 'an outcome could not be stored; it is tried again')
-        await sleep(s.clock, Math.min(5_000, 100 * 2 ** tries), stopping.signal)
-      }
     }
   }
 
@@ -107,7 +71,7 @@ export function openSteps(s: StepsSettings): Steps {
     const due = await s.store.claimDue(await s.judge(), s.clock.now(), limit)
     noteTakeOver(s.heartbeat, due)
     const lost = due.filter((d) => !door.holds(d))
-    for (const d of lost) track(resume(d, door))
+    for (const d of lost) work.add(resume(d, door))
   }
 
   async function resume(d: Due, door: StepDoor): Promise<void> {
@@ -131,18 +95,75 @@ export function openSteps(s: StepsSettings): Steps {
   }
 
   return {
-    start: (held, transaction, door) => track(perform(held, transaction, door)),
+    start: (held, transaction, door) => work.add(perform(held, transaction, door)),
     sweep(door) {
       const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep failed')
       sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, () => sweepOnce(door))
     },
     parked: () => parkedCount,
     async stop(withinMs) {
-      if (sweeping) track(sweeping.stop())
-      const late = sleep(s.clock, withinMs)
-      while (running.size > 0 && !(await Promise.race([Promise.allSettled(running).then(() => false), late.then(() => true)])));
+      if (sweeping) work.add(sweeping.stop())
+      await work.over(sleep(s.clock, withinMs))
       stopping.abort()
     },
+  }
+}
+
+class WorkUnderWay {
+  readonly #running = new Set<Promise<void>>()
+
+  add(work: Promise<void>): void {
+    this.#running.add(work)
+    void work.finally(() => this.#running.delete(work))
+  }
+
+  /** Resolves when all of it is over, with what is added meanwhile, or when `late` resolves. */
+  async over(late: Promise<void>): Promise<void> {
+    await Promise.race([this.#allOver(), late])
+  }
+
+  async #allOver(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+  }
+}
+
+/**
+ * While the lease is late nothing may be sent, and another process may take the order over. Once
+ * the lease is fresh again no other process can, and the row says which one owns it. That is how an
+ * order goes on that was accepted while the database was away.
+ */
+async function stillOurs(
+  { order }: Held,
+  transaction: Transaction,
+  { heartbeat, clock, store }: Pick<StepsSettings, 'heartbeat' | 'clock' | 'store'>,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  if (heartbeat.holding()) return true
+  while (!heartbeat.holding() && !stopping.aborted) await sleep(clock, 50, stopping)
+  const [now] = stopping.aborted ? [] : await store.load([order])
+  return now?.version === order.version && now.transactions[transaction.no - 1]?.lease === heartbeat.processId
+}
+
+/**
+ * Submits an outcome until it is stored, however long the database is away. Rejects if the database
+ * is there and refuses it: the attempt then stays open, and taking it up again ends in a reversal.
+ */
+async function untilStored(
+  submit: () => Promise<unknown>,
+  serial: string | undefined,
+  { clock, log }: Pick<StepsSettings, 'clock' | 'log'>,
+  stopping: AbortSignal,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await submit()
+      return
+    } catch (error) {
+      if (stopping.aborted) return
+      if (failureOf(error) === 'data') throw error
+      log.error({ serial, tries, reason: reasonOf(error) }, 'an outcome could not be stored; it is tried again')
+      await sleep(clock, Math.min(5_000, 100 * 2 ** tries), stopping)
+    }
   }
 }
 

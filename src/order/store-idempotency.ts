@@ -33,15 +33,15 @@ const select = statement<{
   where k.held_until > $2`)
 
 /**
- * Takes keys that nobody holds, or that are held no more. Sorted, so that two batches take common
- * keys in the same order. A row of the very same request is written again: its commit may have gone
- * through although the connection broke.
+ * Takes keys that are free or whose time is over. Sorted, so that two batches lock the keys that
+ * they share in the same order. A row of the very same request is written again: its commit may
+ * have gone through although the connection broke.
  */
 const claim = statement<{ merchant_id: bigint }>(`
   insert into idempotency_key as k (merchant_id, key, digest, order_id, transaction_no, serial_number, held_until)
   select merchant_id, key, digest, order_id, transaction_no, serial_number, held_until
-  from json_to_recordset($1) as n (merchant_id bigint, key text, digest bytea, order_id bigint, transaction_no int, serial_number uuid,
-    held_until timestamptz)
+  from json_to_recordset($1) as n (merchant_id bigint, key text, digest bytea, order_id bigint, transaction_no int,
+    serial_number uuid, held_until timestamptz)
   order by merchant_id, key
   on conflict (merchant_id, key) do update
     set digest = excluded.digest, order_id = excluded.order_id, transaction_no = excluded.transaction_no,
@@ -73,8 +73,8 @@ export async function selectIdempotencyKeys(runner: Runner, keys: readonly KeyNa
 }
 
 /**
- * Whether every one of them was taken; else others hold some, and what stands for them has to be
- * looked up. No key may come twice.
+ * Whether every one of them was taken. If not, others hold some, and the caller looks up what those
+ * stand for. No key may come twice.
  */
 export async function claimIdempotencyKeys(runner: Runner, rows: readonly IdempotencyRow[], now: number): Promise<boolean> {
   const records = rows.map((r) => ({

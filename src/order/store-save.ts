@@ -8,8 +8,8 @@ import { attemptRow, cardRow, eventRow, factsRow, orderRow, transactionRow } fro
 import { placeKey, placeRow, type Change, type Place } from './change.ts'
 
 /**
- * New orders are inserted and changed ones updated, a statement a table; rows in the order of their
- * keys, so that two batches never wait for each other in a circle.
+ * Inserts new orders and updates changed ones, with one statement for each table. Rows go in the
+ * order of their keys, so that two batches never wait for each other in a circle.
  */
 export async function saveOrders(
   runner: Runner,

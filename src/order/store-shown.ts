@@ -10,8 +10,8 @@ export interface ShownWish extends Place {
 }
 
 /**
- * An order with its payment and the transaction that is asked for, and nothing else of what was
- * asked of it: to be shown, not to be decided about.
+ * An order with its payment and the requested transaction, and no other transactions: to be shown,
+ * not to be decided about.
  */
 export interface Shown {
   order: Order

@@ -33,7 +33,8 @@ export const claimKeys = statement<KeyRecord>(`
     held_until timestamptz)
   order by merchant_id, client_orderid
   on conflict (merchant_id, client_orderid) do update
-    set order_id = excluded.order_id, live = true, digest = excluded.digest, created_at = excluded.created_at, held_until = excluded.held_until
+    set order_id = excluded.order_id, live = true, digest = excluded.digest, created_at = excluded.created_at,
+      held_until = excluded.held_until
     where not k.live and (k.digest <> excluded.digest or k.held_until < excluded.created_at)
   returning merchant_id, client_orderid, order_id, digest`)
 
@@ -49,13 +50,14 @@ export const freeKeys: Write = statement(`
   where k.merchant_id = n.merchant_id and k.client_orderid = n.client_orderid and k.order_id = n.order_id and k.live`)
 
 export const insertOrders: Write = statement(`
-  insert into orders (merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor, amount_text, status,
-    authorised_minor, captured_minor, returned_minor, events, deliveries, created_at, final_at)
+  insert into orders (merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor,
+    amount_text, status, authorised_minor, captured_minor, returned_minor, events, deliveries, created_at, final_at)
   select merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor, amount_text, status,
     authorised_minor, captured_minor, returned_minor, events, deliveries, created_at, final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, version int, kind text, client_orderid text, path_id bigint,
-    endpoint_id bigint, currency text, amount_minor bigint, amount_text text, status text,
-    authorised_minor bigint, captured_minor bigint, returned_minor bigint, events int, deliveries int, created_at timestamptz, final_at timestamptz)`)
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, version int, kind text, client_orderid text,
+    path_id bigint, endpoint_id bigint, currency text, amount_minor bigint, amount_text text, status text,
+    authorised_minor bigint, captured_minor bigint, returned_minor bigint, events int, deliveries int, created_at timestamptz,
+    final_at timestamptz)`)
 
 export const insertFacts: Write = statement(`
   insert into order_facts (merchant_id, order_id, request, card, screening)
@@ -67,33 +69,36 @@ export const insertFacts: Write = statement(`
  * *Rejected:* select … for update first, a round trip more.
  */
 export const updateOrders = statement<PlaceRecord>(`
-  update orders o set version = n.version, status = n.status, authorised_minor = n.authorised_minor, captured_minor = n.captured_minor,
-    returned_minor = n.returned_minor, events = n.events, deliveries = n.deliveries, final_at = n.final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, was int, version int, status text, authorised_minor bigint, captured_minor bigint,
-    returned_minor bigint, events int, deliveries int, final_at timestamptz)
+  update orders o set version = n.version, status = n.status, authorised_minor = n.authorised_minor,
+    captured_minor = n.captured_minor, returned_minor = n.returned_minor, events = n.events, deliveries = n.deliveries,
+    final_at = n.final_at
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, was int, version int, status text,
+    authorised_minor bigint, captured_minor bigint, returned_minor bigint, events int, deliveries int, final_at timestamptz)
   where o.merchant_id = n.merchant_id and o.order_id = n.order_id and o.version = n.was
   returning o.merchant_id, o.order_id`)
 
 export const selectOrders = statement<OrderRecord>(`
-  select o.merchant_id, o.order_id, o.version, o.kind, o.client_orderid, o.path_id, o.endpoint_id, o.currency, o.amount_minor, o.amount_text,
-    f.request, f.card, f.screening, o.events, o.deliveries, o.created_at, o.final_at
+  select o.merchant_id, o.order_id, o.version, o.kind, o.client_orderid, o.path_id, o.endpoint_id, o.currency, o.amount_minor,
+    o.amount_text, f.request, f.card, f.screening, o.events, o.deliveries, o.created_at, o.final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id
   join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id`)
 
 export const insertTransactions: Write = statement(`
-  insert into transaction (merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result,
-    authentication, asked, step, due_at, lease, tries, alarm, created_at, final_at)
+  insert into transaction (merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor,
+    amount_text, result, authentication, asked, step, due_at, lease, tries, alarm, created_at, final_at)
   select merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result,
     authentication, asked, step, due_at, lease, tries, alarm, created_at, final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, kind text, origin text, serial_number uuid,
-    parent_no int, state text, amount_minor bigint, amount_text text, result jsonb, authentication jsonb, asked jsonb, step text, due_at timestamptz, lease bigint, tries int,
-    alarm text, created_at timestamptz, final_at timestamptz)`)
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, kind text, origin text,
+    serial_number uuid, parent_no int, state text, amount_minor bigint, amount_text text, result jsonb, authentication jsonb,
+    asked jsonb, step text, due_at timestamptz, lease bigint, tries int, alarm text, created_at timestamptz,
+    final_at timestamptz)`)
 
 /** Fenced by the order's version, which is written in the same transaction. */
 export const updateTransactions: Write = statement(`
-  update transaction t set state = n.state, amount_minor = n.amount_minor, amount_text = n.amount_text, result = n.result, authentication = n.authentication, step = n.step, due_at = n.due_at, lease = n.lease, tries = n.tries,
-    alarm = n.alarm, final_at = n.final_at
+  update transaction t set state = n.state, amount_minor = n.amount_minor, amount_text = n.amount_text, result = n.result,
+    authentication = n.authentication, step = n.step, due_at = n.due_at, lease = n.lease, tries = n.tries, alarm = n.alarm,
+    final_at = n.final_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, state text, amount_minor bigint,
     amount_text text, result jsonb, authentication jsonb,
     step text, due_at timestamptz, lease bigint, tries int, alarm text, final_at timestamptz)
@@ -117,7 +122,8 @@ export const selectShown = statement<TransactionRecord & { at: number; shown: nu
   from json_to_recordset($1) as n (at int, merchant_id bigint, order_id bigint, serial_number uuid)
   cross join lateral (select case
     when n.serial_number is null then
-      (select r.transaction_no from transaction r where r.merchant_id = n.merchant_id and r.order_id = n.order_id and r.origin = 'request'
+      (select r.transaction_no from transaction r
+       where r.merchant_id = n.merchant_id and r.order_id = n.order_id and r.origin = 'request'
        order by r.transaction_no desc limit 1)
     else coalesce(
       (select r.transaction_no from transaction r
@@ -156,18 +162,19 @@ export const claimDue = statement<PlaceRecord & { transaction_no: number; tries:
   returning t.merchant_id, t.order_id, t.transaction_no, t.tries, d.lease as was`)
 
 /**
- * Puts a step back that could not be done: due later, in nobody's hand, and out of the sweeps'
- * sight when there is an alarm. Only by the holder of the lease.
+ * Puts a step back that could not be done: due later, without a lease, and invisible to sweeps if
+ * there is an alarm. Only the holder of the lease may do so.
  */
 export const putBack: Write = statement(`
   update transaction set tries = tries + 1, due_at = $5, lease = null, alarm = $6
   where merchant_id = $1 and order_id = $2 and transaction_no = $3 and lease = $4 and step is not null`)
 
 export const insertAttempts: Write = statement(`
-  insert into attempt (merchant_id, order_id, attempt_no, transaction_no, gate_id, terminal_id, stan, rrn, started_at, deadline_at)
+  insert into attempt (merchant_id, order_id, attempt_no, transaction_no, gate_id, terminal_id, stan, rrn, started_at,
+    deadline_at)
   select merchant_id, order_id, attempt_no, transaction_no, gate_id, terminal_id, stan, rrn, started_at, deadline_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, attempt_no int, transaction_no int, gate_id bigint, terminal_id text,
-    stan text, rrn text, started_at timestamptz, deadline_at timestamptz)`)
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, attempt_no int, transaction_no int, gate_id bigint,
+    terminal_id text, stan text, rrn text, started_at timestamptz, deadline_at timestamptz)`)
 
 export const updateAttempts: Write = statement(`
   update attempt a set outcome = n.outcome, action_code = n.action_code, why = n.why, ended_at = n.ended_at
@@ -176,21 +183,22 @@ export const updateAttempts: Write = statement(`
   where a.merchant_id = n.merchant_id and a.order_id = n.order_id and a.attempt_no = n.attempt_no`)
 
 export const selectAttempts = statement<AttemptRecord>(`
-  select a.merchant_id, a.order_id, a.attempt_no, a.transaction_no, a.gate_id, a.terminal_id, a.stan, a.rrn, a.started_at, a.deadline_at, a.outcome,
-    a.action_code, a.why, a.ended_at
+  select a.merchant_id, a.order_id, a.attempt_no, a.transaction_no, a.gate_id, a.terminal_id, a.stan, a.rrn, a.started_at,
+    a.deadline_at, a.outcome, a.action_code, a.why, a.ended_at
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
   join attempt a on a.merchant_id = n.merchant_id and a.order_id = n.order_id`)
 
 export const insertEvents: Write = statement(`
   insert into order_event (merchant_id, order_id, event_no, transaction_no, event, from_state, to_state, facts, at)
   select merchant_id, order_id, event_no, transaction_no, event, from_state, to_state, facts, at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, event_no int, transaction_no int, event text, from_state text,
-    to_state text, facts jsonb, at timestamptz)`)
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, event_no int, transaction_no int, event text,
+    from_state text, to_state text, facts jsonb, at timestamptz)`)
 
 export const insertRepeats: Write = statement(`
   insert into request (merchant_id, order_id, serial_number, operation, transaction_no, at)
   select merchant_id, order_id, serial_number, operation, transaction_no, at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, serial_number uuid, operation text, transaction_no int, at timestamptz)
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, serial_number uuid, operation text, transaction_no int,
+    at timestamptz)
   on conflict do nothing`)
 
 /** One row in any case: of nulls where there is no such order. */
@@ -203,8 +211,8 @@ export const selectSignedAmounts = statement<SignedAmountsRow | { currency: null
 export const insertCards: Write = statement(`
   insert into sealed_card (merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key, destination_sealed)
   select merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key, destination_sealed
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, pan_sealed bytea, pan_key bigint, fingerprint bytea, cvv2_sealed bytea,
-    cvv2_key bigint, destination_sealed bytea)`)
+  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, pan_sealed bytea, pan_key bigint, fingerprint bytea,
+    cvv2_sealed bytea, cvv2_key bigint, destination_sealed bytea)`)
 
 export const eraseCvv2: Write = statement(`
   update sealed_card c set cvv2_sealed = null, cvv2_key = null

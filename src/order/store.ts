@@ -48,21 +48,21 @@ export interface RepeatRow extends Place {
  */
 export interface OrderTables extends CountTables {
   /**
-   * Takes each client_orderid that is free and answers who holds it: the claim's own order id when
-   * it was taken (now or by an earlier try).
+   * Takes each client_orderid that is free, and returns who holds it: the claim's own order id if
+   * it was taken, now or by an earlier run.
    */
   claimKeys(claims: readonly KeyClaim[]): Promise<KeyRow[]>
   load(places: readonly Place[]): Promise<Order[]>
   /**
-   * Writes decided orders. Those whose stored version is not the one they were decided on are left
-   * out of the answer, and nothing of them is written. Deliveries that go at once are leased as
-   * `deliveryLease` says, all others to nobody.
+   * Writes decided orders. An order whose stored version is not the one it was decided on is not in
+   * the result, and nothing of it is written. Deliveries that go at once get the lease that
+   * `deliveryLease` returns, all others none.
    */
   save(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Promise<Set<string>>
   insertRepeats(rows: readonly RepeatRow[]): Promise<void>
   /**
-   * Whether every one of these keys was free or its own row, and is taken; else others hold some,
-   * and the transaction must not be committed.
+   * Whether every one of these keys was free or its own row, and is taken now. If not, others hold
+   * some, and the transaction must not be committed.
    */
   claimIdempotencyKeys(rows: readonly IdempotencyRow[], now: number): Promise<boolean>
 }
@@ -79,9 +79,9 @@ export interface OrderStore {
   transaction<T>(body: (tables: OrderTables) => Promise<T>): Promise<T>
   load(places: readonly Place[]): Promise<Order[]>
   /**
-   * Takes the lease of up to `limit` transactions that are due and in nobody's hand, in a dead
-   * one's, or in the caller's own. A step of a silent process is left alone until nothing that it
-   * asked can be answered in time any more.
+   * Takes the lease of up to `limit` transactions that are due and have no lease, that of a dead
+   * process, or the caller's own. A step of a silent process is left alone as long as one of its
+   * calls may still be answered in time.
    */
   claimDue(by: Claimer, now: number, limit: number): Promise<Due[]>
   /** Puts a step back that could not be done; with an alarm it is left to an operator. */
@@ -194,8 +194,8 @@ function tablesOn(runner: Runner): OrderTables {
 async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> {
   if (places.length === 0) return []
   const wanted = [asJson(places.map(placeRow))]
-  // The version first: read after the rest it could be newer than that, and a save by it would pass
-  // although the order had moved.
+  // Reads the version first. If it were read last it could be newer than the rest, and a save with
+  // it would succeed although the order had moved.
   const orders = await runner.run(sql.selectOrders, wanted)
   const [transactions, attempts] = await Promise.all([
     runner.run(sql.selectTransactions, wanted),

@@ -36,8 +36,8 @@ export type Happened = (
 ) &
   Place & {
     /**
-     * The request that told it, to be found by its serial number, whether it changed anything or
-     * not.
+     * The request that reported it. Its serial number leads to the transaction, whether it changed
+     * anything or not.
      */
     request?: RepeatRow
   }
@@ -51,9 +51,7 @@ export type Advanced =
   | { is: 'key in use' }
   | { is: 'applied'; order: Order }
   | { is: 'ignored'; why: string }
-  /**
-   * It is the same as one that was asked before; its serial number leads to that one's transaction.
-   */
+  /** It repeats an earlier request; its serial number leads to the transaction of that one. */
   | { is: 'repeated'; transactionNo: number }
   | { is: 'not followed'; judged: NotFollowed }
 
@@ -67,8 +65,8 @@ export interface AcceptEntry extends Entry {
 }
 
 /**
- * New orders of one batch by name: the first of a name claims it, its twins are answered by whoever
- * holds the name then.
+ * New orders of one batch by name. The first of a name claims it; the others of that name get the
+ * answer of whichever order holds the name then.
  */
 export function pairUp(entries: readonly Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
   const firsts = new Map<string, AcceptEntry>()

@@ -34,20 +34,20 @@ const fullName = (order: Order): string | undefined =>
   [order.request.firstName, order.request.lastName].filter((part) => part !== undefined).join(' ') || undefined
 
 /**
- * As it was sent; of a list of amounts the one that was approved, and until one is, the request's
- * own.
+ * The amount as it was sent. With a list of amounts, the one that was approved; before that, the
+ * amount of the request.
  */
 export const amountOfPayment = (order: Order): string =>
   order.request.recurrent?.amounts && head(order).state === 'approved' ? head(order).amountText : order.amountText
 
 /**
- * Everything a status reply can say of a transaction, by wire name; what has no value is left out
- * when it is written.
+ * Everything that a status reply can show of a transaction, by wire name. Fields without a value
+ * are left out of the reply.
  */
 export function statusView(order: Order, transaction: Transaction): StatusReply {
   const status = statusOfState(transaction.state)
   const { result } = transaction
-  // What follows a payment was authenticated with it, or not.
+  // A follow-up shows how its payment was authenticated.
   const { verified, eci } = transaction.parentNo === undefined ? result : head(order).result
   const { processor = {} } = result
   const { request, card } = order

@@ -1,6 +1,6 @@
 import { attemptNames } from '../acquirer/choose.ts'
 import type { Card, SealedCard } from '../card/vault.ts'
-import { currencyOf, minorToDecimal } from '../base/money.ts'
+import { spellMinor } from '../base/money.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { Screening } from '../risk/screening.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
@@ -39,9 +39,9 @@ export interface Deciding {
 }
 
 /**
- * Begins a new order. In hand, its CVV2 lives in memory only; at rest (unleased, or until the
- * cardholder is authenticated), another process may have to authorise and finds it sealed. What is
- * decided at once needs none.
+ * Begins a new order. In memory, its CVV2 stays in memory only. At rest (without a lease, or until
+ * the cardholder is authenticated), another process may have to authorise it, so the CVV2 is stored
+ * sealed. An order that is decided at once needs none.
  */
 export function acceptWork(
   order: Order,
@@ -53,7 +53,7 @@ export function acceptWork(
 ): Work {
   const work: Work = { after: order, rows: [], deliveries: [], sealed, eraseCvv2: false, card, entries: [at] }
   drive(work, { is: 'accepted', transactionNo: 1 }, deciding)
-  // Whoever asks about enrolment has it in hand, but what follows may rest.
+  // The process that asks about enrolment has the order in memory, but the next step may rest.
   const rests = work.after.transactions.some((t) => t.step === 'enrol' || (t.step !== undefined && t.lease === undefined))
   if (rests) work.sealed = withCvv2()
   return work
@@ -82,8 +82,7 @@ export function drive(work: Work, event: Event, deciding: Deciding): Refused | u
 }
 
 /**
- * What the gateway itself has to say before anybody outside is asked; then 3-D Secure, where it
- * runs.
+ * What the gateway decides by itself before it asks anybody outside; then 3-D Secure, if it runs.
  */
 function screened(work: Work, transaction: Transaction, deciding: Deciding): Event {
   const { refusal } = work.after.request.mobile ?? {}
@@ -104,9 +103,9 @@ function endsNeedOfCvv2(event: Event, transaction: Transaction): boolean {
 }
 
 /**
- * Takes up a step that was found in nobody's hand, or whose time is over. A call that a dead
- * process may have made is never made again: its attempt counts as lost, its authentication as
- * failed. Whoever moved the order on meanwhile has it in hand.
+ * Takes up a step that no process works on, or whose time is over. A call that a dead process may
+ * have made is never made again: its attempt counts as lost, its authentication as failed. If
+ * another process has moved the order on meanwhile, it has the order in memory.
  */
 export function resume(work: Work, transactionNo: number, deciding: Deciding): Refused | undefined {
   const transaction = work.after.transactions.find((t) => t.no === transactionNo)
@@ -124,7 +123,7 @@ export function resume(work: Work, transactionNo: number, deciding: Deciding): R
       return drive(work, overdueOf(work.after, transaction, deciding), deciding)
     case 'authorise': {
       const { no, startedAt, deadlineAt } = openAttempt(work.after, transaction)
-      // What was sent may still be on its way for as long as an answer is waited for.
+      // The message may be on its way as long as the gateway would wait for its answer.
       const reverseAt = deciding.now + deadlineAt - startedAt
       return drive(work, { is: 'lease lost', transactionNo, attemptNo: no, reverseAt }, deciding)
     }
@@ -141,8 +140,8 @@ function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding
   const names = attemptNames(deciding.number())
   const about = { is: 'attempt recorded', transactionNo: transaction.no, ...leaseOf(deciding) } as const
   if (undoes(transaction)) {
-    // At the gate of its original and under its RRN, with a STAN of its own; the same patience
-    // again.
+    // A reversal goes to the gate of its original, under its RRN, with a STAN of its own and the
+    // same time limit.
     const { gateId, terminalId, rrn, deadlineAt, startedAt } = originalOf(order, transaction)
     return {
       ...about,
@@ -165,9 +164,8 @@ export const isNotFollowed = (refused: Refused | NotFollowed | Repeated): refuse
   refused.is !== 'stale' && refused.is !== 'impossible' && refused.is !== 'repeat'
 
 /**
- * Adds what a merchant asks of an approved order as a transaction of its own, or says why not. The
- * very request may be there already, by a commit whose answer was lost: then there is nothing to
- * add.
+ * Adds a merchant's follow-up of an approved order as a transaction of its own, or returns why not.
+ * If a commit whose answer was lost has already added this very request, there is nothing to add.
  */
 export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused | NotFollowed | Repeated | undefined {
   const order = work.after
@@ -186,7 +184,8 @@ export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused 
     parentNo: 1,
     state: 'new',
     amountMinor,
-    amountText: ask.amount?.text ?? (amountMinor === order.amountMinor ? order.amountText : spelled(order, amountMinor)),
+    amountText:
+      ask.amount?.text ?? (amountMinor === order.amountMinor ? order.amountText : spellMinor(amountMinor, order.currency)),
     result: gateId === undefined ? {} : { gateId },
     asked: {
       operation,
@@ -211,7 +210,5 @@ function rulesFor(order: Order, registry: Registry): FollowRules {
   const { repeatWindowMs = usualRepeatWindowMs } = registry.endpoint(order.endpointId)?.settings ?? {}
   return { capture: partialCapture, return: partialReversal, repeatWindowMs }
 }
-
-const spelled = (order: Order, minor: bigint): string => minorToDecimal(minor, currencyOf(order.currency)!.exponent)
 
 const leaseOf = ({ processId, now }: Deciding) => ({ lease: processId, leaseDueAt: now + leaseLookMs })

@@ -1,10 +1,11 @@
 import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
-import type { Invoice, InvoiceSecrets, MobileKind } from '../mobile-api/invoice.ts'
-import type { MobileWorld } from '../mobile-api/mobile-world.ts'
-import { takeSum, viewOfSum, type AskingSum, type OverSum, type SumView } from '../mobile-api/sum-page.ts'
+import type { Random } from '../base/random.ts'
+import type { Turns } from '../base/turn.ts'
+import { takeSum, viewOfSum, type AskingSum, type OverSum, type SumParts, type SumView } from '../mobile-api/sum-page.ts'
 import { formReader } from '../spec/form.ts'
+import { mobileKind } from '../spec/mobile/kinds.ts'
 import { pageAnswer, quietHeaders, type Page } from './layout.ts'
 import { doing, style } from './three-d-secure-look.ts'
 import { missingPage, problemPage } from './three-d-secure-pages.ts'
@@ -14,37 +15,35 @@ const folder = 'random-sum'
 
 export const sumPageUrl = (publicUrl: string, token: string): string => `${publicUrl}/${folder}/${token}`
 
+type SumPage = SumParts & { random: Random; turns: Turns }
+
 /**
  * The page where a cardholder names the sum that was held on the card. What is shown follows from
  * the invoice at each GET, so a reload, a second tab and the way back all land right.
  */
-export function randomSumRoutes(
-  base: string,
-  world: MobileWorld,
-  begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
-): Route[] {
+export function randomSumRoutes(base: string, parts: SumPage): Route[] {
   const path = `${base}/${folder}/:token`
   return [
-    { method: 'GET', path, handle: (request) => show(base, world, request) },
-    { method: 'GET', path: `${path}/state`, handle: (request) => tell(world, request) },
-    { method: 'POST', path, handle: (request) => take(base, world, begin, request) },
+    { method: 'GET', path, handle: (request) => show(base, parts, request) },
+    { method: 'GET', path: `${path}/state`, handle: (request) => tell(parts, request) },
+    { method: 'POST', path, handle: (request) => take(base, parts, request) },
   ]
 }
 
-const locate = async (world: MobileWorld, { params }: Incoming): Promise<{ token: string; view: SumView | undefined }> => {
+const locate = async (parts: SumPage, { params }: Incoming): Promise<{ token: string; view: SumView | undefined }> => {
   const token = params.token ?? ''
-  return { token, view: /^[\w-]{22}$/.test(token) ? await viewOfSum(world, token) : undefined }
+  return { token, view: /^[\w-]{22}$/.test(token) ? await viewOfSum(parts, token) : undefined }
 }
 
-async function show(base: string, world: MobileWorld, request: Incoming): Promise<Answer> {
-  const { token, view } = await locate(world, request)
-  const page = view ? pageOf(view, `${base}/${folder}/${token}`, request.query, world.clock.now()) : missingPage
-  return pageAnswer(world.random, page)
+async function show(base: string, parts: SumPage, request: Incoming): Promise<Answer> {
+  const { token, view } = await locate(parts, request)
+  const page = view ? pageOf(view, `${base}/${folder}/${token}`, request.query, parts.clock.now()) : missingPage
+  return pageAnswer(parts.random, page)
 }
 
 /** For the script of a page that is open: what the page would be now, in a word. */
-async function tell(world: MobileWorld, request: Incoming): Promise<Answer> {
-  const { view } = await locate(world, request)
+async function tell(parts: SumPage, request: Incoming): Promise<Answer> {
+  const { view } = await locate(parts, request)
   return {
     status: view ? 200 : 404,
     type: 'text/plain;charset=utf-8',
@@ -54,20 +53,15 @@ async function tell(world: MobileWorld, request: Incoming): Promise<Answer> {
 }
 
 /** After a post the browser is sent on, so that a reload repeats nothing. */
-async function take(
-  base: string,
-  world: MobileWorld,
-  begin: (invoice: Invoice, secrets: InvoiceSecrets) => void,
-  request: Incoming,
-): Promise<Answer> {
-  const { token, view } = await locate(world, request)
-  if (!view) return pageAnswer(world.random, missingPage)
+async function take(base: string, parts: SumPage, request: Incoming): Promise<Answer> {
+  const { token, view } = await locate(parts, request)
+  if (!view) return pageAnswer(parts.random, missingPage)
   const path = `${base}/${folder}/${token}`
-  const pairs = request.body && (await world.turns.run(formReader(request.body)))
-  if (!pairs) return pageAnswer(world.random, problemPage(request.overloaded ? 503 : 400, path))
+  const pairs = request.body && (await parts.turns.run(formReader(request.body)))
+  if (!pairs) return pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, path))
   const field = (name: string) => pairs.find(([other]) => other === name)?.[1] ?? ''
   const answer = { answerNo: Number(field('answer')), typed: field('sum') }
-  const taken = await takeSum(world, begin, token, answer)
+  const taken = await takeSum(parts, token, answer)
   return {
     status: 303,
     type: 'text/plain;charset=utf-8',
@@ -99,14 +93,7 @@ function pageOf(view: SumView, path: string, query: string, now: number): Page {
   }
 }
 
-// oxfmt-ignore
-const words: Readonly<Record<MobileKind, { what: string; approved: string; declined: string }>> = {
-  verification: { what: 'Card verification for', approved: 'Card verified',    declined: 'Card not verified' },
-  sale:         { what: 'Payment to',            approved: 'Payment approved', declined: 'Payment declined' },
-  transfer:     { what: 'Transfer with',         approved: 'Transfer approved', declined: 'Transfer declined' },
-}
-
-const titleOf = ({ kind, merchantName }: SumView): string => `${words[kind].what} ${merchantName}`
+const titleOf = ({ kind, merchantName }: SumView): string => `${mobileKind(kind).page.title} ${merchantName}`
 
 const heading = (view: SumView): Markup =>
   html`<h1>${titleOf(view)}</h1>
@@ -161,7 +148,7 @@ const many = (n: number, one: string, more: string): string => `${n} ${n === 1 ?
 
 function overPage(view: OverSum): Page {
   const { kind, status, unconfirmed } = view
-  const outcome = words[kind][status === 'approved' ? 'approved' : 'declined']
+  const outcome = mobileKind(kind).page[status === 'approved' ? 'approved' : 'declined']
   return {
     status: 200,
     title: outcome,

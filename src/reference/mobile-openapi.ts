@@ -1,6 +1,7 @@
 /**
  * The two sides of the mobile API as OpenAPI 3.1: JSON objects, read from the rows by their paths.
  */
+import type { Choice } from '../spec/mobile/field.ts'
 import { performAnswer, refusalBody } from '../spec/mobile/answers.ts'
 import { mobileExampleOf } from '../spec/mobile/examples.ts'
 import { initiateAnswer, notificationAnswer } from '../spec/mobile/merchant.ts'
@@ -8,7 +9,6 @@ import {
   mobileOperationNames,
   mobileRow,
   refusalNamesInvoice,
-  type Choice,
   type MobileOperation,
   type MobileOperationRow,
   type MobileTable,

@@ -1,9 +1,9 @@
 /** The rows of the mobile API as a reader sees them, and the worked example of each operation. */
 import { secret } from '../base/secret.ts'
 import { sessionSignature } from '../merchant/session.ts'
-import type { JsonNeed } from '../spec/mobile/field.ts'
+import type { Choice, ChosenNeed } from '../spec/mobile/field.ts'
 import { exampleAnswerValues, exampleRequestValues, mobileExampleOf, type ExampleValues } from '../spec/mobile/examples.ts'
-import { mobileRow, type Choice, type MobileOperation, type MobileTable } from '../spec/mobile/operations.ts'
+import { mobileRow, type MobileOperation, type MobileTable } from '../spec/mobile/operations.ts'
 import type { SignedText } from '../spec/mobile/signatures.ts'
 import { exampleBaseUrl, exampleKey, exampleMerchantUrl } from './example.ts'
 
@@ -14,11 +14,11 @@ interface MobileRow {
   means: string
 }
 
-const needWords: Record<Exclude<JsonNeed, 'mandatory' | 'optional'>, string> = {
-  card: 'when a card pays',
-  reference: 'when a reference pays',
-  'to card': 'when a card is credited',
-  'to reference': 'when a reference is credited',
+const needWords: Record<ChosenNeed, string> = {
+  'sourceOfFunds.card': 'when a card pays',
+  'sourceOfFunds.reference': 'when a reference pays',
+  'destinationOfFunds.card': 'when a card is credited',
+  'destinationOfFunds.reference': 'when a reference is credited',
 }
 
 export const mobileRows = (table: MobileTable): MobileRow[] =>

@@ -5,7 +5,7 @@ import type { EndpointSettings } from '../merchant/merchant.ts'
 import { pathId, waysFor } from '../spec/gateway/control.ts'
 import { operationRow, type Operation } from '../spec/gateway/operations.ts'
 import type { Table } from '../spec/field.ts'
-import { amount as amountKind, currency as currencyKind } from '../spec/kinds.ts'
+import { readAmount, readCurrency } from '../spec/kinds.ts'
 
 /** Stands where the key would. */
 export const hiddenKey = '‹control key›'
@@ -58,10 +58,10 @@ function takerOf(table: Table, pairs: SigningRequest['pairs']): (name: string) =
 function sumOf(take: (name: string) => string, units: SigningRequest['units']): SignedSum | Complaint {
   const code = take('currency')
   if (code === '') return { complaint: 'currency is missing: without it nobody knows the minor units of the amount.' }
-  const currency = currencyKind.read(code, take)
+  const currency = readCurrency(code)
   if ('unfit' in currency) return { complaint: `currency is ${JSON.stringify(code)}: ${currency.unfit}.` }
   const text = take('amount')
-  const read = text.length > 10 ? { unfit: 'it is longer than 10 characters' } : amountKind(10).read(text, take)
+  const read = text.length > 10 ? { unfit: 'it is longer than 10 characters' } : readAmount(text, currency)
   if ('unfit' in read) return { complaint: `amount is ${JSON.stringify(text)}: ${read.unfit}.` }
-  return { minor: signedMinor(text, read.minor!, units), currency: currency.code }
+  return { minor: signedMinor(text, read.minor, units), currency: currency.code }
 }

@@ -34,8 +34,11 @@ interface Run {
   interrupted: () => boolean
 }
 
-/** Runs database, simulators and gateway until a signal. Resolves when all of it has stopped. */
-export async function runSandbox(env: Environment, config: SandboxConfig): Promise<void> {
+/**
+ * Runs database, simulators and gateway until a signal. Resolves with the exit code when all of it
+ * has stopped.
+ */
+export async function runSandbox(env: Environment, config: SandboxConfig): Promise<number> {
   const directory = resolve(env.TOLLGATE_DIR || '.tollgate')
   const stops: Run['stops'] = []
   const asked = untilSignal()
@@ -47,10 +50,8 @@ export async function runSandbox(env: Environment, config: SandboxConfig): Promi
     endOnDefect(log)
     const stopped = await start({ directory, env, log, stops, interrupted: () => why !== '' }, config)
     const reason = stopped === undefined ? '' : await Promise.race([asked.then(() => ''), ...stopped])
-    if (reason) {
-      console.error(`\n${reason}`)
-      process.exitCode = 1
-    }
+    if (reason) console.error(`\n${reason}`)
+    return reason ? 1 : 0
   } finally {
     if (why) console.log('\nStopping …')
     for (const { what, stop } of stops.reverse()) await stop().catch((error: Error) => console.error(`${what}: ${error.message}`))

@@ -20,7 +20,7 @@ export interface Unfit {
  * "Parameter x is invalid: …".
  */
 export interface Kind<T> {
-  read(text: string, neighbours: Neighbours): T | Unfit
+  read(text: string, neighbours: Neighbours): T | Unfit | typeof undecided
   /** For documentation: "text", "digits" … */
   name: string
   /** Longest text in Unicode code points. */
@@ -34,8 +34,11 @@ export interface Kind<T> {
  */
 export const longestSpelling = (max: number): number => 2 * max + 1_024
 
+/** A value that cannot be judged, because it depends on a neighbour that is refused on its own. */
+export const undecided = Symbol('undecided')
+
 export const unfit = (why: string): Unfit => ({ unfit: why })
-const isUnfit = (value: unknown): value is Unfit => typeof value === 'object' && value !== null && 'unfit' in value
+export const isUnfit = (value: unknown): value is Unfit => typeof value === 'object' && value !== null && 'unfit' in value
 
 /**
  * Who may see a value: open in logs and pages, personal (masked in logs), card (only masked, sealed
@@ -119,6 +122,7 @@ export function readFields<T extends Table>(
   if (missing !== undefined) return refuse('field is required', missing)
 
   const values: Record<string, unknown> = {}
+  let open: string | undefined
   for (const [name, field] of Object.entries(fields)) {
     const doubt = clash.get(name)
     if (doubt !== undefined) return refuse('field is invalid', `${name} is invalid: ${doubt}`)
@@ -126,8 +130,10 @@ export function readFields<T extends Table>(
     if (text === undefined) continue
     const value = readOne(field.is, text, neighbours)
     if (isUnfit(value)) return refuse('field is invalid', `${name} is invalid: ${value.unfit}`)
-    values[name] = value
+    if (value === undecided) open = name
+    else values[name] = value
   }
+  if (open !== undefined) throw new Error(`no field was refused, but ${open} could not be read`)
   return { values: values as Values<T>, raw }
 }
 

@@ -6,7 +6,7 @@ import countries from 'i18n-iso-countries/index.js'
 import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
 import { checkDigitHolds } from '../base/luhn.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import { unfit, type Kind, type Unfit } from './field.ts'
+import { isUnfit, undecided, unfit, type Kind, type Unfit } from './field.ts'
 
 export const text = (max: number, min?: number): Kind<string> => ({
   name: 'text',
@@ -37,21 +37,27 @@ export const flag: Kind<boolean> = {
 export interface Amount {
   /** As the merchant spelled it; replies and callbacks spell it the same way. */
   text: string
-  /** In minor units; absent only when the currency is not readable, which is refused on its own. */
-  minor?: bigint
+  /** In minor units. */
+  minor: bigint
 }
 
 /** In the highest unit, "." as delimiter, above zero; beyond the currency's decimals only zeros. */
+export function readAmount(t: string, currency: Currency): Amount | Unfit {
+  const minor = decimalToMinor(t, currency.exponent)
+  return misspelled(t) ?? (minor === undefined ? unfit(`${currency.code} has ${currency.exponent} decimals`) : { text: t, minor })
+}
+
+function misspelled(t: string): Unfit | undefined {
+  if (!/^[0-9]+(\.[0-9]+)?$/.test(t)) return unfit('it is not a number with "." as delimiter')
+  return /[1-9]/.test(t) ? undefined : unfit('it is not above zero')
+}
+
 export const amount = (max: number): Kind<Amount> => ({
   name: 'amount',
   max,
   read(t, neighbours) {
-    if (!/^[0-9]+(\.[0-9]+)?$/.test(t)) return unfit('it is not a number with "." as delimiter')
-    if (!/[1-9]/.test(t)) return unfit('it is not above zero')
     const currency = currencyOf(neighbours('currency') ?? '')
-    if (!currency) return { text: t }
-    const minor = decimalToMinor(t, currency.exponent)
-    return minor === undefined ? unfit(`${currency.code} has ${currency.exponent} decimals`) : { text: t, minor }
+    return currency ? readAmount(t, currency) : (misspelled(t) ?? undecided)
   },
 })
 
@@ -65,21 +71,17 @@ export const amounts = (max: number): Kind<Amount[]> => ({
       const spelled = entry.trim()
       return spelled.length > one.max ? unfit(`it is longer than ${one.max} characters`) : one.read(spelled, neighbours)
     })
-    const bad = read.find((entry): entry is Unfit => 'unfit' in entry)
+    const bad = read.find(isUnfit)
     if (bad) return unfit(`of one entry, ${bad.unfit}`)
-    const list = read as Amount[]
-    const minors = list.flatMap(({ minor }) => minor ?? [])
-    if (new Set(minors).size !== minors.length) return unfit('an amount is there twice')
-    return list
+    const list = read.filter((entry): entry is Amount => entry !== undecided && !isUnfit(entry))
+    if (list.length < read.length) return undecided
+    return new Set(list.map(({ minor }) => minor)).size < list.length ? unfit('an amount is there twice') : list
   },
 })
 
-export const currency: Kind<Currency> = {
-  name: 'currency',
-  min: 3,
-  max: 3,
-  read: (t) => currencyOf(t) ?? unfit('it is not a currency code of ISO 4217'),
-}
+export const readCurrency = (t: string): Currency | Unfit => currencyOf(t) ?? unfit('it is not a currency code of ISO 4217')
+
+export const currency: Kind<Currency> = { name: 'currency', min: 3, max: 3, read: readCurrency }
 
 /** Codes that ISO 3166 has no longer, or not yet: kept because integrators send them. */
 const elderCountries = new Set(['AN', 'XK', 'EU', 'AP', 'A1', 'A2'])
@@ -169,6 +171,13 @@ export const matching = (max: number, pattern: RegExp, name: string, why: string
   name,
   max,
   read: (t) => (pattern.test(t) ? t : unfit(why)),
+})
+
+/** One of these words, as they are written. */
+export const oneOf = <const Word extends string>(max: number, words: readonly Word[], name: string, why: string): Kind<Word> => ({
+  name,
+  max,
+  read: (t) => words.find((word) => word === t) ?? unfit(why),
 })
 
 /** An id the gateway gave out: digits that fit a bigint column. */

@@ -28,6 +28,8 @@ export type RefusalName = keyof typeof refusals
 export interface Refusal {
   refused: RefusalName
   detail: string
+  /** For the log of a sandbox: what a refused checksum should have been made of. */
+  expected?: string
 }
 
 export const refuse = (refused: RefusalName, detail = ''): Refusal => ({ refused, detail })

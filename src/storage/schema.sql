@@ -1,6 +1,6 @@
 -- The tables as all migrations together make them. Not a migration: nothing runs this file.
--- Written by `npm run schema` from the catalogs of a migrated database; a test compares the two. Partitions are left out, since they
--- come and go with the order ids.
+-- Written by `npm run schema` from the catalogs of a migrated database; a test compares the two.
+-- Partitions are left out, since they come and go with the order ids.
 
 create table attempt (
   merchant_id bigint not null,

@@ -5,13 +5,13 @@ export type Bank = FrameLocator | Page
 
 export const atBank = (page: Page): FrameLocator => page.frameLocator('iframe[title^="Your bank"]')
 
-/** Presses a button without the pointer: while the frame of another site is still laid out, a browser may send a click past it. */
+/** Presses a button by key: while a frame is laid out, a browser may send a click past it. */
 export const pressAt = (bank: Bank, name: string | RegExp): Promise<void> =>
   bank.getByRole('button', { name }).dispatchEvent('click')
 
 const mostTries = 20
 
-/** Types a one-time password. What is typed while the page around a frame gives it the focus may be lost, and is typed again. */
+/** Types a one-time password, again if it was lost when the page around took the focus. */
 export async function typeIn(bank: Bank, password: string): Promise<void> {
   const field = bank.getByLabel('One-time password')
   for (let tries = 0; tries < mostTries; tries++) {

@@ -6,7 +6,7 @@ import type { Sold } from '../harness/shop.ts'
 import { atBank, creqsOf, say, typeIn } from './bank.ts'
 import { openStand } from './stand.ts'
 
-/** The challenge on the gateway's own page: in a frame where there is room, and whatever the cardholder does meanwhile. */
+/** The challenge on the gateway's own page: framed where it fits, whatever the cardholder does. */
 
 const { world, shop, browser } = await openStand()
 
@@ -131,7 +131,7 @@ test('a password that is sent twice counts once', () =>
     assert.equal((await shop.messages(sold, 'RReq')).length, 1)
   }))
 
-test('two tabs of one payment: what is confirmed in one is known in the other', () =>
+test('two tabs of one payment: a confirmation in one shows in the other', () =>
   browser.visit({}, async (page, context) => {
     const sold = await shop.sell({ scenario: 'challenge' })
     await shop.pay(page, sold)

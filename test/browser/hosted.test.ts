@@ -126,13 +126,14 @@ test("1.0.2: the bank's page takes the whole window, and the right password afte
   }))
 
 test('1.0.2: three wrong passwords, Cancel, and a bank that does not ask at all', async () => {
-  //  scenario           button     status      error_code
+  // oxfmt-ignore
   const rows = [
+  //  scenario           button     status      error_code
     ['1.0.2',           'Confirm', 'declined', '2001'],
     ['1.0.2',           'Cancel',  'declined', '2001'],
     ['1.0.2-attempt',   undefined, 'approved', undefined],
     ['1.0.2-failed',    undefined, 'declined', '2001'],
-  ] as const // oxfmt-ignore
+  ] as const
   await Promise.all(
     rows.map(([scenario, button, status, code]) =>
       browser.visit({ phone: true }, async (page) => {
@@ -153,18 +154,19 @@ test('1.0.2: three wrong passwords, Cancel, and a bank that does not ask at all'
 
 test('1.0.2: what another payment was answered does not pay this one', () =>
   browser.visit({}, async (page) => {
-    const [cheap, dear] = [await shop.sell({ scenario: '1.0.2', version: '1.0.2' }), await shop.sell({ scenario: '1.0.2', version: '1.0.2' })]
+    const legacy = { scenario: '1.0.2', version: '1.0.2' } as const
+    const [cheap, dear] = [await shop.sell(legacy), await shop.sell(legacy)]
     await shop.pay(page, cheap)
     const posted = page.waitForRequest((request) => request.method() === 'POST' && /\/3ds\/[\w-]+\/pares$/.test(request.url()))
     await say(page, 'hint')
     const answer = new URLSearchParams((await posted).postData() ?? '')
     assert.equal((await shop.back(page, cheap)).status, 'approved')
-    const fields = [['PaRes', answer.get('PaRes') ?? ''], ['MD', dear.shown['tds-pareq-form-md'] ?? '']] // oxfmt-ignore
+    const fields = { PaRes: answer.get('PaRes') ?? '', MD: dear.shown['tds-pareq-form-md'] ?? '' }
     await page.goto(shop.print(dear, postOf(`${dear.page}/pares`, fields)))
     const form = await shop.back(page, dear)
     assert.equal(form.status, 'declined')
     assert.notEqual((await shop.outcome(dear))['verified-3d-status'], 'AUTHENTICATED')
-  })) // oxfmt-ignore
+  }))
 
 test('each outcome has its way back', async () => {
   const urls = (client_orderid: string) => ({
@@ -201,7 +203,7 @@ test('an error goes to redirect_url: the result of the challenge never came', ()
     await shop.outcome(sold)
   }))
 
-test('what has no outcome after a minute goes to redirect_url as processing', () =>
+test('a payment without an outcome after a minute goes to redirect_url as processing', () =>
   browser.visit({}, async (page) => {
     const client_orderid = `slow-${Date.now()}`
     // Else the reversal is answered half a minute later, and the payment has an outcome.
@@ -244,7 +246,7 @@ test('uploads after the gateway did it all are answered, and change nothing', ()
     accepted(await uploadCres(world, sold, cres))
     assert.deepEqual(lasting(await shop.status(sold)), lasting(outcome))
     // Nor does the browser, when it takes the result to the page once more.
-    await page.goto(shop.print(sold, postOf(`${sold.page}/challenge`, [['cres', altered(cres, { transStatus: 'N' })]])))
+    await page.goto(shop.print(sold, postOf(`${sold.page}/challenge`, { cres: altered(cres, { transStatus: 'N' }) })))
     await shop.back(page, sold)
     assert.deepEqual(lasting(await shop.status(sold)), lasting(outcome))
     assert.equal(shop.posted(sold, 'callback').length, 1)
@@ -260,7 +262,7 @@ test('a result of another payment leads nowhere, instead of round and round', ()
     assert.equal((await shop.status(sold))['tds-status'], 'CReqForm')
   }))
 
-const postOf = (action: string, fields: readonly (readonly string[])[]): string =>
-  `<title>x</title><link rel="icon" href="data:,"><form method="post" action="${action}">${fields
+const postOf = (action: string, fields: Record<string, string>): string =>
+  `<title>x</title><link rel="icon" href="data:,"><form method="post" action="${action}">${Object.entries(fields)
     .map(([name, value]) => `<input name="${name}" value="${value}">`)
     .join('')}</form><script>document.forms[0].submit()</script>`

@@ -40,7 +40,7 @@ test('by keyboard alone', () =>
 const heard = async (page: Page) => (await page.locator('main').ariaSnapshot()).split('\n').map((line) => line.trim())
 // The frame of a method that hangs keeps a page loading.
 const soon = { waitUntil: 'commit' } as const
-/** Lets time pass for a page that stands still, until something is shown there: hardly any of it has passed since. */
+/** Lets time pass for a page whose clock stands still, until something is shown there. */
 async function passUntil(page: Page, shown: Locator): Promise<void> {
   const isShown = async () => (await page.clock.runFor(200), shown.isVisible())
   assert.ok(await until(isShown, (so) => so, 60_000))
@@ -69,7 +69,7 @@ test('by ear: merchant, amount and what happens have names and roles', () =>
     assert.equal(await page.getByTitle('Your bank: confirm the payment').count(), 1)
   }))
 
-test('what the bank says is text, stays long enough to be read, and whoever has read it goes on', () =>
+test("the bank's words are text, stay long enough to be read, and a button goes on", () =>
   browser.visit({}, async (page) => {
     const says = `<img src=x onerror=alert(1)>"&amp;'</p><script>alert(2)</script> Call us.`
     await shop.issuer({ times: 1, cardholder_info: says })
@@ -89,7 +89,7 @@ test('what the bank says is text, stays long enough to be read, and whoever has 
     assert.deepEqual([form.status, form.error_code, asked.length], ['declined', '2004', 0])
   }))
 
-test('what the bank said is left after ten seconds by itself', () =>
+test("the page with the bank's words goes on by itself after ten seconds", () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'frictionless-rejected' })
     await standStill(page)
@@ -115,7 +115,7 @@ test('dark where the cardholder likes it dark, and still where motion disturbs',
     assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0)
   }))
 
-test('an order that is not there is said kindly', () =>
+test('the page for a missing order is friendly', () =>
   browser.visit({ expects: [/status of 404/] }, async (page) => {
     await page.goto(`${world.baseUrl}/3ds/${'A'.repeat(22)}`)
     await page.getByRole('heading', { name: 'There is no such payment' }).waitFor()

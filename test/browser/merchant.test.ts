@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accepted, until, type Fields } from '../conformance/client.ts'
+import { accepted, notEmpty, until, type Fields } from '../conformance/client.ts'
 import { uploadCres, uploadMethod, waitsFor } from '../conformance/shopper.ts'
 import { standStill } from '../harness/browser.ts'
 import { atBank, say } from './bank.ts'
 import { openStand } from './stand.ts'
 
-/** A merchant who keeps the cardholder on pages of its own: it prints `html`, and uploads what comes back. */
+/** A merchant with pages of its own: it prints `html`, and uploads what comes back. */
 
 const { world, shop, browser } = await openStand()
 
@@ -17,8 +17,12 @@ const prints = async (): Promise<Fields> =>
 test('printed as they are, the method frame runs in the page and the challenge takes its place', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
-    // The issuer's page waits a second at the most until its bank has the print: a second of its clock, which stands still.
+    // The issuer's page waits up to a second of its own clock for the print, and that clock stands
+    // still.
     await standStill(page)
+    // When the method returned, the printed page goes on to the gateway's, which would describe the
+    // browser itself. That request is held, so that the shop's upload comes first.
+    await page.route(/\/3ds\/[\w-]+\?method=/, () => undefined)
     const notified = page.waitForResponse((response) => /\/3ds\/[\w-]+\/method$/.test(response.url()))
     await page.goto(shop.print(sold, sold.shown.html ?? ''))
     assert.equal((await notified).status(), 200)
@@ -40,10 +44,7 @@ test('in a frame of the shop, the challenge comes back to the shop', () =>
     const inside = shop.print(sold, challenge.html ?? '')
     await page.goto(shop.print(sold, frameOf(inside)))
     await say(atBank(page), 'hint')
-    const [posted] = await until(
-      () => shop.posted(sold, 'cres'),
-      ({ length }) => length > 0,
-    )
+    const [posted] = await until(() => shop.posted(sold, 'cres'), notEmpty)
     accepted(await uploadCres(world, sold, posted?.cres ?? ''))
     assert.equal((await shop.outcome(sold)).status, 'approved')
   }))
@@ -71,4 +72,5 @@ test('a range without a method has the collector of the gateway in its place', (
   }))
 
 const frameOf = (url: string): string =>
-  `<!doctype html><title>Pay</title><link rel="icon" href="data:,"><iframe title="Your bank" width="500" height="600" src="${url}"></iframe>`
+  `<!doctype html><title>Pay</title><link rel="icon" href="data:,">
+   <iframe title="Your bank" width="500" height="600" src="${url}"></iframe>`

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { say } from './bank.ts'
 import { openStand } from './stand.ts'
 
-/** A browser that runs no script pays too: the pages have buttons for it, and ask again by themselves. */
+/** A browser without script pays too: the pages have buttons for it, and reload by themselves. */
 
 const { shop, browser } = await openStand()
 
@@ -11,7 +11,7 @@ for (const { scenario, compInd } of [
   { scenario: 'frictionless', compInd: 'N' },
   { scenario: 'no-method-frictionless', compInd: 'U' },
 ])
-  test(`the card ${scenario} of 2.2.0 is told the truth about the browser, and pays`, () =>
+  test(`the card ${scenario} of 2.2.0 gets the truth about the browser, and pays`, () =>
     browser.visit({ script: false }, async (page) => {
       const sold = await shop.sell({ scenario })
       await shop.pay(page, sold)

@@ -97,10 +97,11 @@ test('in a hidden frame the printed page stays where it is, and the shop uploads
 
 test('among scripts of the shop that run before and after the page is loaded, the payment goes on just the same', async () => {
   const written = (sold: Sold) => `document.open(); document.write(${inScript(htmlOf(sold))}); document.close()`
+  const script = (text: string) => `${head}<script>${text}</script>`
   const shapes: readonly (readonly [string, (sold: Sold) => string])[] = [
-    ['written while the page is read', (sold) => `${head}<script>document.write(${inScript(htmlOf(sold))})</script>`],
-    ['written once the page is there', (sold) => `${head}<script>addEventListener('DOMContentLoaded', () => { ${written(sold)} })</script>`],
-    ['written once the page is loaded', (sold) => `${head}<script>addEventListener('load', () => setTimeout(() => { ${written(sold)} }))</script>`],
+    ['written while the page is read', (sold) => script(`document.write(${inScript(htmlOf(sold))})`)],
+    ['written once the page is there', (sold) => script(`addEventListener('DOMContentLoaded', () => { ${written(sold)} })`)],
+    ['written once it is loaded', (sold) => script(`addEventListener('load', () => setTimeout(() => { ${written(sold)} }))`)],
     [
       'among names of the shop, whose script submits the form once more',
       (sold) =>
@@ -109,7 +110,7 @@ test('among scripts of the shop that run before and after the page is loaded, th
     ],
     ['inside a form of the shop, which leaves none of the method', (sold) => `${head}<form>${htmlOf(sold)}</form>`],
     ['in a page of the shop', (sold) => `${head}<h1>Shop</h1><div>${htmlOf(sold)}</div><script>var link = 1</script>`],
-  ] // oxfmt-ignore
+  ]
   for (const [shape, page] of shapes)
     await browser.visit({}, async (tab) => {
       const sold = await shop.sell({ scenario: 'challenge' })
@@ -120,13 +121,7 @@ test('among scripts of the shop that run before and after the page is loaded, th
       const passes = async () => (await tab.clock.runFor(500), false)
       // The page waits on its own clock, which hardly moves: a moment for scripts that wait for
       // one, ten seconds where no form is left.
-      assert.ok(
-        await until(
-          () => Promise.race([isThere(), passes()]),
-          (there) => there,
-        ),
-        shape,
-      )
+      assert.ok(await until(() => Promise.race([isThere(), passes()]), Boolean), shape)
       await tab.clock.resume()
       await say(atBank(tab), 'hint')
       assert.equal((await shop.back(tab, sold)).status, 'approved', shape)

@@ -6,7 +6,7 @@ import { openBrowser } from '../harness/browser.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { pressAt, say } from './bank.ts'
 
-/** The shop of the sandbox, as somebody uses it who has just opened the banner's link. Pages that complain fail by themselves: `visit` sees to that. */
+/** The sandbox's shop, just opened from the banner's link. `visit` fails when a page complains. */
 
 const world = await openWorld()
 const browser = closing(await openBrowser())
@@ -58,9 +58,12 @@ async function staysWithin(page: Page): Promise<void> {
   assert.ok(wide <= window, `${wide} pixels in a window of ${window}`)
 }
 
-const arrow = (page: Page, name: string) => page.locator('#steps > li').filter({ has: page.locator('b').getByText(name, { exact: true }) }).first() // oxfmt-ignore
+function arrow(page: Page, name: string) {
+  const title = page.locator('b').getByText(name, { exact: true })
+  return page.locator('#steps > li').filter({ has: title }).first()
+}
 
-test('frictionless: approved without a question, and the keyboard opens what was said', () =>
+test('frictionless: approved without a question, and the keyboard opens the messages', () =>
   browser.visit({}, async (page) => {
     await buy(page, { scenario: 'frictionless' })
     await headline(page, 'Approved')
@@ -139,14 +142,12 @@ test('1.0.2, server to server, under the name and under the address: the bank as
         await say(bank, 'hint')
         await headline(page, 'Approved')
         await told(page, 'directory > gateway: VERes', 'issuer > shopper: PARes', 'merchant > gateway: upload-pares-result')
-        //            message    element
-        const opened = [
-        ['VEReq',    'pan',         /^400000\*{6}9003$/],
-        ['VERes',    'CH/enrolled', /^Y$/],
-        ['PAReq',    'CH/expiry',   /^\*\*\*$/],
-        ['PARes',    'TX/cavv',     /^\*\*\*$/],
-      ] as const // oxfmt-ignore
-        for (const [name, element, value] of opened) {
+        for (const [name, element, value] of [
+          ['VEReq', 'pan', /^400000\*{6}9003$/],
+          ['VERes', 'CH/enrolled', /^Y$/],
+          ['PAReq', 'CH/expiry', /^\*\*\*$/],
+          ['PARes', 'TX/cavv', /^\*\*\*$/],
+        ] as const) {
           const message = arrow(page, name)
           await message.locator('summary').click()
           const row = message
@@ -190,7 +191,7 @@ test('without scripts, 1.0.2 and a challenge have a button wherever one is neede
     ['1.0.2', 'challenge'].map((scenario) =>
       browser.visit({ script: false }, async (page) => {
         await buy(page, { scenario })
-        // Without the pointer: the page loads anew by itself, and between press and release a click would be lost.
+        // By key: the page reloads by itself, and a click would be lost between press and release.
         if (scenario === 'challenge') await pressAt(page, 'Go on without scripts')
         const bank = bankIn(page)
         await pressAt(bank, /^Go on to your bank$|^Continue to your bank$/)

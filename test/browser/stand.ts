@@ -9,7 +9,7 @@ export interface Stand {
   browser: TestBrowser
 }
 
-/** A world, a shop in it and a browser, for all tests of a file; they are closed after the last one. */
+/** A world, a shop in it and a browser, for all tests of a file. They close after the last one. */
 export async function openStand(...settings: Parameters<typeof openWorld>): Promise<Stand> {
   const world = await openWorld(...settings)
   return { world, shop: closing(await openShop(world)), browser: closing(await openBrowser()) }

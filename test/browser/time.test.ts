@@ -2,17 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openStand } from './stand.ts'
 
-/** Nobody answers the issuer. Its ten minutes for the cardholder are 30 s here, its 30 s for the browser to come 1.5 s. */
+/**
+ * Nobody answers the issuer. It waits 30 s for the cardholder instead of ten minutes, and 1.5 s for
+ * the browser instead of 30 s.
+ */
 
 const { shop, browser } = await openStand({ env: { TOLLGATE_TIME_SCALE: '0.05' } })
 
-test('the time of a challenge runs out: the cardholder is told, and so is the shop, with the tab open or closed', async () => {
+test('the time of a challenge runs out: cardholder and shop learn it, with the tab open or closed', async () => {
   const timedOut = { status: 'declined', error_code: '2003' }
   await Promise.all([
     browser.visit({}, async (page) => {
       const sold = await shop.sell({ scenario: 'challenge' })
       await shop.pay(page, sold)
-      // On a busy machine the browser may come too late for the password; the cardholder is told the same.
+      // On a busy machine the browser may be too late for the password. The page reads the same.
       await page.waitForURL(shop.url(sold, 'back'), { timeout: 90_000 })
       const { status, error_code } = await shop.back(page, sold)
       assert.deepEqual({ status, error_code }, timedOut)
@@ -21,7 +24,8 @@ test('the time of a challenge runs out: the cardholder is told, and so is the sh
     browser.visit({ phone: true }, async (page) => {
       const sold = await shop.sell({ scenario: 'challenge' })
       await shop.pay(page, sold)
-      // Here too: then the issuer asks for none, it is back by itself, and there is no tab to close.
+      // The same here: then the issuer asks for none, returns by itself, and there is no tab to
+      // close.
       const password = page.getByLabel('One-time password')
       await password.or(page.getByRole('heading', { name: 'Thank you' })).waitFor()
       const inTime = await password.isVisible()

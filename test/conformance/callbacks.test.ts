@@ -10,13 +10,14 @@ import {
   reversalsAfter,
   settled,
   statusOf,
+  untilStatus,
   until,
   type Changes,
   type Fields,
   type Order,
 } from './client.ts'
 
-/** Callbacks, docs/choices.md, "Callbacks": a merchant's server on a real socket, which is asked what it got. */
+/** Callbacks: docs/choices.md, "Callbacks". The merchant's server records what it receives. */
 
 interface Call {
   method: string
@@ -32,7 +33,7 @@ let server: Server
 let origin: string
 /** All calls by path; the first part of a path says how the server behaves. */
 const calls = new Map<string, Call[]>()
-/** Paths whose one call has been answered 200, or which must never be called: looked at once more when all else is over. */
+/** Paths called once, or never. They are checked again after all other tests. */
 const exactlyOnce = new Set<string>()
 const never = new Set<string>()
 
@@ -73,7 +74,7 @@ before(async () => {
   assert.ok(address !== null && typeof address === 'object')
   origin = `http://127.0.0.1:${address.port}`
   world = await startWorld({ own: true })
-  // What the acquirer never answers ends, and is told, when its reversal was acknowledged: not before all of this is over.
+  // Keeps the reversal of an unanswered payment open, and with it the payment and its callback.
   await reversalsAfter(world, 3_600_000)
 })
 after(async () => {
@@ -185,7 +186,7 @@ describe('on a final outcome server_callback_url is called by GET', { concurrenc
     controlHolds(fields, made)
     assert.equal(fields.currency, 'EUR')
   })
-  it('a status that is told by callback is the status that is polled', async () => {
+  it('the status of the callback is the status that is polled', async () => {
     const path = newPath('same')
     const made = await order(world, { cvv2: '119', server_callback_url: `${origin}${path}` })
     const fields = parameters(await only(path))
@@ -229,10 +230,7 @@ describe('on a final outcome server_callback_url is called by GET', { concurrenc
   it('nothing is called while the outcome is not final', async () => {
     const path = newPath('unanswered')
     const made = await order(world, { cvv2: '217', server_callback_url: `${origin}${path}` })
-    const seen = await until(
-      () => statusOf(world, made),
-      (reply) => reply.status === 'unknown',
-    )
+    const seen = await untilStatus(world, made, (reply) => reply.status === 'unknown')
     assert.equal(seen.status, 'unknown')
     assert.deepEqual(got(path), [])
     never.add(path)

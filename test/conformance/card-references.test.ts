@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
+import { startWorld } from '../harness/world.ts'
 import { cardInfo, nowhere, notRegistered, rebillOrder, refOf, register, registered, signedRegistration, urlOf } from './card.ts'
-import { call, wrongControl, type Registered } from './card.ts'
+import { call, wrongControl } from './card.ts'
 import {
   accepted,
   encodePairs,
@@ -14,29 +15,19 @@ import {
   reversalsAfter,
   send,
   settled,
-  statusOf,
-  until,
+  untilStatus,
 } from './client.ts'
-import type { Changes, Fields, Order } from './client.ts'
+import type { Changes, Fields } from './client.ts'
 import { v4 } from './oauth.ts'
 import { approved, begin, followed } from './operations.ts'
 
-/** Card registration v2: what it asks for, what it answers, which payments it takes, and that its ids stay. */
+/** Card registration v2: its request and reply, which payments it accepts, ids that stay. */
 
-let world: World
-let first: Registered
-let reply: Fields
-let declined: Order
-before(async () => {
-  world = await startWorld({ own: true })
-  first = await registered(world)
-  reply = await register(world, first.made)
-  declined = await order(world, { cvv2: '116' })
-  assert.equal((await settled(world, declined)).status, 'declined')
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const first = await registered(world)
+const reply = await register(world, first.made)
+const declined = await order(world, { cvv2: '116' })
+assert.equal((await settled(world, declined)).status, 'declined')
 
 const theirs = () => ({ as: world.other, path: world.other.endpoint })
 const group = () => ({ path: `group/${world.groups.multi}` })
@@ -193,17 +184,10 @@ describe('a payment that is not approved is not registered', { concurrency: 4 },
     async () => {
       await reversalsAfter(world, 2_000)
       const made = await order(world, { cvv2: '217' })
-      const seen = await until(
-        () => statusOf(world, made),
-        ({ status }) => status === 'unknown',
-      )
+      const seen = await untilStatus(world, made, ({ status }) => status === 'unknown')
       assert.equal(seen.status, 'unknown')
       notRegistered(await register(world, made), 'error', made)
-      const ended = await until(
-        () => statusOf(world, made),
-        ({ status }) => status !== 'unknown' && status !== 'processing',
-        180_000,
-      )
+      const ended = await untilStatus(world, made, ({ status }) => status !== 'unknown' && status !== 'processing', 180_000)
       assert.equal(ended.status, 'error')
       notRegistered(await register(world, made), 'declined', made)
     },
@@ -215,7 +199,7 @@ describe('a payment that is not approved is not registered', { concurrency: 4 },
   })
 })
 
-describe('what is refused, in the order of the list', { concurrency: 4 }, () => {
+describe('refusals, in the order of the list', { concurrency: 4 }, () => {
   const refuses = (what: string, changes: () => Changes, code: number, message: string | RegExp, path?: number): void => {
     it(`${what}: ${code}`, async () => {
       refused(await register(world, first.made, changes(), path === undefined ? {} : { path }), code, message)

@@ -3,7 +3,7 @@ import type { World } from '../harness/world.ts'
 import { accepted, encodePairs, minorUnits, newOrderId, order, readReply, send, settled, sha1 } from './client.ts'
 import type { Changes, Fields, Order, Path, Way } from './client.ts'
 
-/** Card registration, card information and recurrent payments as a merchant's client makes them, from the text of the specification alone. */
+/** Card registration, card information and recurrent payments, as the specification has them. */
 
 export type Rebill = 'make-rebill-sale' | 'make-rebill-preauth' | 'make-rebill'
 export type Operation = Rebill | 'create-card-ref' | 'get-card-info'
@@ -28,7 +28,7 @@ export async function call(world: World, operation: Operation, fields: Fields, p
 const present = (all: Changes): Fields =>
   Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined))
 
-// ---- registration ------------------------------------------------------------------------------------------------------------------
+// ---- registration ------------------------------------------------------------------------------
 
 export type Named = Pick<Order, 'orderid' | 'client_orderid'>
 
@@ -67,7 +67,7 @@ export function notRegistered(reply: Fields, status: 'declined' | 'error', { ord
   for (const name of Object.keys(reply)) assert.doesNotMatch(name, /card-ref-id$|recurring-payment-id$/, 'no ids')
 }
 
-// ---- card information --------------------------------------------------------------------------------------------------------------
+// ---- card information --------------------------------------------------------------------------
 
 export function signedInfo(world: World, ref: string, changes: Changes = {}, way: Way = {}): Fields {
   const { login, controlKey } = way.as ?? world.merchant
@@ -78,9 +78,9 @@ export function signedInfo(world: World, ref: string, changes: Changes = {}, way
 export const cardInfo = (world: World, ref: string, changes: Changes = {}, way: Way = {}): Promise<Fields> =>
   call(world, 'get-card-info', signedInfo(world, ref, changes, way), way.path)
 
-// ---- recurrent payments ------------------------------------------------------------------------------------------------------------
+// ---- recurrent payments ------------------------------------------------------------------------
 
-/** The checksum of a recurrent payment; `first` is what stands before the login: nothing, or the endpoint or group. */
+/** The checksum of a recurrent payment. `first` is empty, or the endpoint or group. */
 export function rebillControl(fields: Fields, minor: string, key: string, first = ''): string {
   const { login = '', client_orderid = '', cardrefid = '', currency = '' } = fields
   return sha1(first, login, client_orderid, cardrefid, minor, currency, key)

@@ -2,7 +2,7 @@ import { it } from 'node:test'
 import type { World } from '../harness/world.ts'
 import { accepted, invalid, refused, required, sale, type Changes } from './client.ts'
 
-/** One line a case, for the fields of a sale. The world is asked for when the case runs, since it starts after the cases are listed. */
+/** One line a case. Each asks for the world when it runs: it starts after they are listed. */
 export function saleCases(world: () => World) {
   return {
     takes: (what: string, changes: Changes): void => {

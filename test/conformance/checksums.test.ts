@@ -16,7 +16,7 @@ import {
 } from './client.ts'
 import { status, statusControl, type Changes, type Fields } from './client.ts'
 
-/** Checksums of sale, status and callback: docs/choices.md, "Checksums", with the published results. */
+/** Checksums of sale, status and callback, with the published results: docs/choices.md. */
 
 const sampleKey = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
 const otherKey = 'D5F82EC1-8575-4482-AD89-97X6X0X20X22'
@@ -52,14 +52,14 @@ describe('the published results hold', () => {
 const world = await openWorld()
 const paid = await order(world)
 
-/** Sends a sale signed over parts of the test's own choice: id of the path, client_orderid, minor units, e-mail, in this order. */
+/** Sends a sale signed over these parts: id of the path, client_orderid, minor units, e-mail. */
 async function saleSignedOver(changes: Changes, parts: (fields: Fields) => string[], path?: number | string): Promise<Fields> {
   const fields = saleFields(changes)
   return postSale(world, { ...fields, control: sha1(...parts(fields), world.merchant.controlKey) }, path)
 }
 
 const plain = (): string => String(world.endpoints.plain)
-/** The parts of a sale at the plain endpoint, with an amount of the test's own choice; values raw, or without the blanks around them. */
+/** The signed parts of a sale at the plain endpoint; values raw, or without blanks around them. */
 const inMinor = (minor: string) => (sent: Fields) => [plain(), sent.client_orderid ?? '', minor, sent.email ?? '']
 /** A sale of 100 yen, signed as so many minor units. */
 const saleSignedAt = (path: number, minor: string): Promise<Fields> =>

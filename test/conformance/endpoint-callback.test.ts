@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { configurationRead } from '../harness/configuration.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { callbackControl, order, settled, until, type Changes, type Fields, type Order, type Way } from './client.ts'
 import { approved, followed, part } from './operations.ts'
 
-/** The endpoint's own URL, choices.md section 6: told every outcome, without any URL in the request. */
+/** The endpoint's own URL receives every outcome, without any URL in the request: choices.md 6. */
 
 const shop = closing(await openReceiver(() => 200))
 const world = await openWorld()
 const url = `${shop.origin}/own?shop=7`
 await cliOf(() => world).tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', url])
-// Until the gateway has read it, it knows no such URL.
-await until(
-  () => order(world).then((made) => settled(world, made)),
-  () => shop.calls('/own').length > 0,
-)
-assert.ok(shop.calls('/own').length > 0, 'the setting is heeded within 60 s')
+await configurationRead(world)
 
 const of = (path: string, { orderid }: Order): Fields[] =>
   shop
@@ -46,7 +42,7 @@ describe('the endpoint’s own URL', { concurrency: 4 }, () => {
     ['expired',  { expire_month: '1', expire_year: '2020' }, 'sale declined 10.50 7'],
   ]
   for (const [what, changes, line] of outcomes) {
-    it(`${what}: told, its own query kept`, async () => {
+    it(`${what}: called, and its own query is kept`, async () => {
       const made = await order(world, changes)
       await settled(world, made)
       assert.deepEqual((await told('/own', made, 1)).map(outline), [line])
@@ -73,7 +69,7 @@ describe('the endpoint’s own URL', { concurrency: 4 }, () => {
     await settled(world, made)
     assert.deepEqual((await told('/own', made, 1)).map(outline), ['sale approved 10.50 7'])
   })
-  it('orders of other endpoints and merchants are not told there', async () => {
+  it('it is not called for orders of other endpoints and merchants', async () => {
     const theirs: Way = { as: world.other, path: world.other.endpoint }
     const euro: Way = { path: world.endpoints.euro }
     const foreign = await order(world, { server_callback_url: `${shop.origin}/foreign` }, theirs)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { notRegistered, rebillOrder, register, registered } from './card.ts'
 import { accepted, callbackControl, ledger, order, postSale, refused, sale, settled, signedSale, until } from './client.ts'
 import { status, statusOf, type Changes, type Fields, type Order } from './client.ts'
-import { filteredOrder, newEmail, openFilters, type Desk } from './filters.ts'
+import { filteredOrder, newEmail, openFilters } from './filters.ts'
 import { begin, follow, line, notAllowed } from './operations.ts'
 import { v4 } from './oauth.ts'
 import { atMethod, cardOf, lasting, methodFields, post, secureOrder, signedUpload } from './shopper.ts'
@@ -13,22 +13,11 @@ import { atMethod, cardOf, lasting, methodFields, post, secureOrder, signedUploa
 /** Orders that a filter stops: specification, "Errors" and "States", choices.md sections 3 to 6. */
 
 const listed = newEmail()
-let world: World
-let shop: Receiver
-let filters: Desk
-let stopped: Order
-let seen: Fields
-before(async () => {
-  shop = await openReceiver(() => 200)
-  world = await startWorld()
-  filters = openFilters(world)
-  await filters.add('black', '--of', 'email', '--value', listed, '--code', '3077')
-  ;({ made: stopped, seen } = await filteredOrder(world, listed, { amount: '10.5', merchant_data: ' my = data ' }))
-})
-after(async () => {
-  await world?.stop()
-  await shop?.close()
-})
+const shop = closing(await openReceiver(() => 200))
+const world = await openWorld()
+const filters = openFilters(world)
+await filters.add('black', '--of', 'email', '--value', listed, '--code', '3077')
+const { made: stopped, seen } = await filteredOrder(world, listed, { amount: '10.5', merchant_data: ' my = data ' })
 
 /** Insists on an order that a filter stopped, and that nobody else was asked about. */
 async function wasStopped(reply: Fields, stage: string, orderid: string): Promise<void> {
@@ -70,7 +59,7 @@ describe('status filtered', { concurrency: 4 }, () => {
     const reply = await v4(world, 'status', { client_orderid, orderid })
     assert.deepEqual([line(reply), reply['error-code']], ['filtered sale_filtered sale', '3077'])
   })
-  it('what would have been declined is filtered all the same: filters come first', async () => {
+  it('filters come first: a payment that would be declined is filtered', async () => {
     for (const changes of [{ cvv2: '116' }, { cvv2: '217' }]) {
       const { made, seen: reply } = await filteredOrder(world, listed, changes)
       await wasStopped(reply, 'sale_filtered', made.orderid)
@@ -90,9 +79,10 @@ describe('status filtered', { concurrency: 4 }, () => {
 })
 
 describe('each operation that begins an order has its own stage', { concurrency: 4 }, () => {
-  // oxfmt-ignore
-  const stages: ['preauth' | 'account-verification', string][] = [['preauth', 'auth_filtered'], ['account-verification', 'av_filtered']]
-  for (const [operation, stage] of stages) {
+  for (const [operation, stage] of [
+    ['preauth', 'auth_filtered'],
+    ['account-verification', 'av_filtered'],
+  ] as const) {
     it(`${operation}: ${stage}`, async () => {
       const made = accepted(await begin(world, operation, { email: listed }))
       const reply = await settled(world, made)
@@ -110,11 +100,11 @@ describe('each operation that begins an order has its own stage', { concurrency:
     const email = newEmail()
     const { ref } = await registered(world, { email })
     await filters.add('black', '--of', 'email', '--value', email)
-    // oxfmt-ignore
-    const kinds: ['make-rebill-sale' | 'make-rebill' | 'make-rebill-preauth', string, Changes][] = [
-      ['make-rebill-sale', 'sale_filtered', {}], ['make-rebill', 'sale_filtered', { enumerate_amounts: '5,4' }], ['make-rebill-preauth', 'auth_filtered', {}],
-    ]
-    for (const [operation, stage, changes] of kinds) {
+    for (const [operation, stage, changes] of [
+      ['make-rebill-sale', 'sale_filtered', {}],
+      ['make-rebill', 'sale_filtered', { enumerate_amounts: '5,4' }],
+      ['make-rebill-preauth', 'auth_filtered', {}],
+    ] as const) {
       const made = await rebillOrder(world, ref, changes, { operation })
       const reply = await settled(world, made)
       await wasStopped(reply, stage, made.orderid)

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
+import { configurationRead } from '../harness/configuration.ts'
 import type { World } from '../harness/world.ts'
 import { cliOf } from '../wire/cli-run.ts'
-import { order, settled, until, type Changes, type Way } from './client.ts'
+import { order, settled, type Changes, type Way } from './client.ts'
 
 /** Filters of the sandbox's merchant, made as an operator makes them: by the command. */
 
@@ -10,24 +10,16 @@ export interface Desk {
   add(...args: string[]): Promise<void>
 }
 
-/** An address that no other case pays from, so that a filter of one case says nothing to another. */
+/** An address that no other case pays from, so that no other filter meets it. */
 let addresses = 0
 export const newEmail = (): string => `customer-${(addresses += 1)}@filters.example`
 
 export function openFilters(world: World): Desk {
   const { tell } = cliOf(() => world)
-  const put = (...args: string[]): Promise<string> => tell(['filter', 'add', ...args, '--merchant', world.merchant.login])
   return {
     async add(...args) {
-      await put(...args)
-      // Filters are read together: when the later one is heeded, so is the earlier.
-      const email = `witness-${newEmail()}`
-      await put('black', '--of', 'email', '--value', email)
-      const heeded = await until(
-        async () => settled(world, await order(world, { email, ipaddress: '192.0.2.1' })),
-        ({ status }) => status === 'filtered',
-      )
-      assert.equal(heeded.status, 'filtered', 'the filter is heeded within 60 s')
+      await tell(['filter', 'add', ...args, '--merchant', world.merchant.login])
+      await configurationRead(world)
     },
   }
 }

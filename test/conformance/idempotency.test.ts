@@ -17,7 +17,7 @@ import {
 } from './client.ts'
 import { signedSale, status, until, type Changes, type Fields, type Path } from './client.ts'
 
-/** Idempotency, docs/choices.md, "Idempotency": per merchant, at most one order of a client_orderid is processing, approved or unknown. */
+/** Per merchant, at most one order of a client_orderid is processing, approved or unknown. */
 
 const world = await openWorld()
 

@@ -3,7 +3,7 @@ import { send, until, type Fields } from './client.ts'
 import type { Json } from './mobile-merchant.ts'
 import { cardNumber, orderOf } from './mobile.ts'
 
-/** The acquirer's own books, and the faults it can be told to have, for cards that no other case pays with. */
+/** The acquirer's books, and faults of the acquirer for cards that no other case pays with. */
 
 let cards = 0
 /** A card of its own, also where only its first six and last four digits are seen. */

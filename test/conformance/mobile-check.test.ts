@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { closing, openWorld } from '../harness/opening.ts'
-import { ledger, newOrderId, nextYear, statusOf as orderStatus, until, type Fields } from './client.ts'
+import { ledger, newOrderId, nextYear, statusOf as orderStatus, notEmpty, until, type Fields } from './client.ts'
 import { allEntries } from './mobile-books.ts'
 import { at, changed, hmac, ok, textAt, waits, type Behaviour, type Call, type Json, type Kind } from './mobile-merchant.ts'
 import { begin, ends, newToken, openMobile, orderOf, rested, type Accepted } from './mobile.ts'
@@ -252,10 +252,7 @@ describe('until the merchant’s server has answered', { concurrency: 4 }, () =>
     const books = async () => (await allEntries(world)).filter(({ amountMinor }) => amountMinor === '7654321')
     const { check, letGo } = waits()
     const made = await begin(mobile, 'sale', { 'transaction.amountCentis': 7_654_321 }, { check })
-    await until(
-      () => mobile.shop.checks(made.invoiceId),
-      ({ length }) => length > 0,
-    )
+    await until(() => mobile.shop.checks(made.invoiceId), notEmpty)
     assert.deepEqual(await books(), [])
     letGo()
     assert.equal((await rested(mobile, made)).state, 'APPROVED')

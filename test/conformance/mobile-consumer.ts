@@ -3,7 +3,7 @@ import { until } from './client.ts'
 import { textAt, type Json } from './mobile-merchant.ts'
 import { formsOf, load, submit, type Form, type Page } from './shopper.ts'
 
-/** A consumer in the web view of an app, which runs no script: presses what a page has to press, types what it asks for, and waits where it says so. */
+/** A consumer in the web view of an app, without script: presses, types and waits as pages say. */
 
 const buttonForms = ({ body, url }: Page): Form[] =>
   (body.match(/<form\b.*?<\/form>/gis) ?? [])
@@ -18,7 +18,7 @@ interface Walk {
   asked: number
 }
 
-/** Opens the redirectUrl of a status, and goes on to the end; answers with the words in turn, the last of them again and again. */
+/** Opens the redirectUrl and goes on to the end. The last word is repeated. */
 export async function walk(told: Json, ...words: string[]): Promise<Walk> {
   let page = await load(textAt(told, 'redirectUrl'))
   let asked = 0

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
-import { callbackControl, order, until, type Fields } from './client.ts'
+import { callbackControl, order, notEmpty, until, type Fields } from './client.ts'
 import { newEmail, openFilters } from './filters.ts'
 import { ok, textAt, type Json, type Kind } from './mobile-merchant.ts'
 import { begin, cardAt, ends, openMobile, orderOf, rested } from './mobile.ts'
 
-/** What an order of the mobile API has in common with every other: the endpoint's callback, filters, and what survives the service. Choices.md section 8. */
+/** What mobile orders share with others: callback, filters, surviving a kill. Choices.md 8. */
 
 const shop = closing(await openReceiver(() => 200))
 const world = await openWorld({ own: true })
@@ -73,10 +73,7 @@ describe('the service killed', () => {
   it('while the merchant’s server is asked: it is asked again, and the transaction goes on, once', async () => {
     let dead = false
     const made = await begin(mobile, 'sale', {}, { check: (honest) => (dead ? ok(honest) : 'hang') })
-    await until(
-      () => mobile.shop.checks(made.invoiceId),
-      ({ length }) => length > 0,
-    )
+    await until(() => mobile.shop.checks(made.invoiceId), notEmpty)
     await world.crash(() => {
       dead = true
       return Promise.resolve()

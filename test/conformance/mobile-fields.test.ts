@@ -5,7 +5,7 @@ import { fieldsOf, refusalCases } from './mobile-fields.ts'
 import type { Json, Kind } from './mobile-merchant.ts'
 import { about, accepted, begin, cardAt, initiate, openMobile, perform, refused, rested } from './mobile.ts'
 
-/** The fields of the perform requests of the mobile API, one by one: choices.md section 8, and the tables of the specification. */
+/** The fields of the mobile API's perform requests, one by one: choices.md section 8. */
 
 const world = await openWorld()
 const mobile = await openMobile(world)
@@ -13,11 +13,11 @@ closing(mobile.shop)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
 
-describe('what does not fit its field is refused, and the message names it', { concurrency: 8 }, () => {
+describe('a value that does not fit is refused, and the message names its field', { concurrency: 8 }, () => {
   for (const kind of kinds) refusalCases(() => mobile, kind)
 })
 
-describe('what fits is accepted', { concurrency: 8 }, () => {
+describe('a value that fits is accepted', { concurrency: 8 }, () => {
   for (const kind of kinds) {
     for (const { path, takes } of fieldsOf(kind)) {
       for (const [index, value] of takes.entries()) {

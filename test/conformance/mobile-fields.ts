@@ -78,7 +78,7 @@ const destination: Field = {
   refuses: [digits(8), digits(20), '4111111111111112', long(16), ...notText],
 }
 
-/** Mandatory there alone: a sale by card needs no e-mail address, and no security code is named for it. */
+/** Mandatory in verifications only. */
 const ofVerification = new Set(['consumer.email', 'sourceCard.securityCode'])
 
 export function fieldsOf(kind: Kind): Field[] {
@@ -94,7 +94,7 @@ const shown = (value: unknown): string => {
   return json.length > 40 ? `${json.slice(0, 24)}… of ${json.length - 2}` : json
 }
 
-/** One line a refusal. Whoever is refused is nobody's business: the merchant's server is never asked. */
+/** One line a refusal. A refused request never reaches the merchant's server. */
 export function refusalCases(mobile: () => Mobile, kind: Kind): void {
   const refuses = (title: string, path: string, changes: Json, message: RegExp | string = about(path)): void => {
     it(`${kind}: ${title}`, async () => {

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
-import { status, until } from './client.ts'
+import { status, notEmpty, until } from './client.ts'
 import { at, changed, ok, type Behaviour, type Kind } from './mobile-merchant.ts'
 import { begin, cardAt, cardNumber, ends, initiate, openMobile, orderOf, perform, refused, signature } from './mobile.ts'
 
-/** The mobile API to the letter: what differs in one detail, and what is told of a transaction that nobody was charged for. */
+/** Requests that differ in one detail, and reports on a transaction that charged nobody. */
 
 const shop = closing(await openReceiver(() => 200))
 const world = await openWorld()
@@ -21,11 +21,7 @@ await until(
 )
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
-const notified = (invoiceId: string) =>
-  until(
-    () => mobile.shop.notifications(invoiceId),
-    ({ length }) => length > 0,
-  )
+const notified = (invoiceId: string) => until(() => mobile.shop.notifications(invoiceId), notEmpty)
 
 for (const kind of kinds)
   describe(kind, { concurrency: 8 }, () => {
@@ -33,10 +29,7 @@ for (const kind of kinds)
       const { made, told } = await ends(mobile, 'DECLINED', kind, {}, { check: () => ({ status: 403, body: '' }) })
       const order = await status(world, { client_orderid: made.invoiceId, orderid: orderOf(told) })
       assert.deepEqual([order.status, order['error-code']], ['declined', String(told.errorCode)])
-      const seen = await until(
-        () => shop.calls('/own').filter(({ query }) => query.get('orderid') === orderOf(told)),
-        ({ length }) => length > 0,
-      )
+      const seen = await until(() => shop.calls('/own').filter(({ query }) => query.get('orderid') === orderOf(told)), notEmpty)
       assert.deepEqual(
         seen.map(({ query }) => [query.get('status'), query.get('error_code')]),
         [['declined', String(told.errorCode)]],
@@ -82,7 +75,7 @@ describe('serverCardId', () => {
     const check: Behaviour = (honest) => ok(JSON.stringify(honest).replace(`"serverCardId":"${mine}"`, `"serverCardId":${mine}`))
     await ends(mobile, 'APPROVED', 'sale', { sourceOfFunds: { reference: { clientCardId: 'c' } } }, { source: mine, check })
   })
-  it('of a destination declines a sale, which has none', async () => {
+  it('for a destination declines a sale, which has none', async () => {
     const mine = await paidWith()
     const check: Behaviour = (honest) => ok(changed(honest, { 'destinationOfFunds.reference.serverCardId': mine }))
     await ends(mobile, 'DECLINED', 'sale', {}, { check })

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** A merchant's server of the mobile API, written from the text of the specification alone: honest, unless a test tells it otherwise for an invoice. */
+/** A merchant's server as the specification has it: honest, unless a test says otherwise. */
 
 export type Kind = 'verification' | 'sale' | 'transfer'
 export type Json = Record<string, unknown>
@@ -18,7 +18,9 @@ export interface Invoice {
   /** The cards that the clientCardIds of the request stand for. */
   source?: string
   destination?: string
-  /** How check and notification are answered; honestly, unless said. `earlier` counts the calls before this one. */
+  /**
+   * How check and notification are answered: honestly by default. `earlier` counts calls before.
+   */
   check?: Behaviour
   notification?: Behaviour
 }
@@ -33,7 +35,7 @@ export interface Call {
   body: Json
 }
 
-/** An answer; no answer; the connection cut; an answer that goes on for ever, or that stops in the middle. */
+/** An answer; none; a cut connection; an answer without end; one that stops in the middle. */
 export type Reply = { status: number; body: string; headers?: Record<string, string> } | 'hang' | 'cut' | 'endless' | 'half'
 export type Behaviour = (honest: Json, earlier: number, call: Call) => Reply | Promise<Reply>
 
@@ -48,7 +50,7 @@ export interface MerchantServer {
   close(): Promise<void>
 }
 
-// ---- JSON ------------------------------------------------------------------------------------------------------------------------
+// ---- JSON --------------------------------------------------------------------------------------
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -59,7 +61,7 @@ export function at(json: unknown, path: string): unknown {
   return value
 }
 
-/** The same as text: as it stands in the JSON, a text without its quotes, nothing for what is not there. */
+/** The same as text, as in the JSON: strings without quotes, nothing for a missing value. */
 export function textAt(json: unknown, path: string): string {
   const value = at(json, path)
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
@@ -84,7 +86,7 @@ export function changed(json: Json, changes: Json): Json {
   return copy
 }
 
-/** A merchant's server that answers honestly, but not before it is let go: two tries of ten seconds bear a test that is slow. */
+/** Answers honestly, once released. Two tries of ten seconds leave a slow test enough time. */
 export function waits(): { check: Behaviour; letGo: () => void } {
   let letGo = (): void => undefined
   const told = new Promise<void>((resolve) => (letGo = resolve))
@@ -93,9 +95,9 @@ export function waits(): { check: Behaviour; letGo: () => void } {
 
 export const ok = (body: Json | string): Reply => ({ status: 200, body: typeof body === 'string' ? body : JSON.stringify(body) })
 
-// ---- signatures ------------------------------------------------------------------------------------------------------------------
+// ---- signatures --------------------------------------------------------------------------------
 
-/** HMAC-SHA1 under the control key without dashes, read as hexadecimal text; upper-case hexadecimal. */
+/** HMAC-SHA1 in upper-case hexadecimal; the key is the control key's hexadecimal digits. */
 export const hmac = (controlKey: string, ...parts: (string | number)[]): string =>
   createHmac('sha1', Buffer.from(controlKey.replaceAll('-', ''), 'hex'))
     .update(parts.join(''))
@@ -125,7 +127,7 @@ const honestNotification = (invoice: Invoice, call: Call): Json => ({
   session: { checkSignature: notificationSignature(invoice), nonce: invoice.nonce, token: at(call.body, 'session.token') },
 })
 
-// ---- the server ------------------------------------------------------------------------------------------------------------------
+// ---- the server --------------------------------------------------------------------------------
 
 interface Known {
   invoice: Invoice

@@ -7,13 +7,13 @@ import { at, changed, hmac, ok, textAt, type Behaviour, type Call, type Json, ty
 import { begin, cardAt, ends, mastercard, newInvoiceId, newToken, openMobile, orderOf, rested } from './mobile.ts'
 import { statusOf, type Accepted } from './mobile.ts'
 
-/** Card mapping notification: when the merchant's server is told of a card, what, and how often. Choices.md section 8. */
+/** When the merchant's server is notified of a card, with what, and how often. Choices.md 8. */
 
 const world = await openWorld()
 const mobile = await openMobile(world)
 closing(mobile.shop)
 
-/** Invoices of which the merchant's server must never hear, and those of which it must hear so often; looked at when all else is over. */
+/** How often each invoice must be notified, perhaps never; checked after all other tests. */
 const never: string[] = []
 const times = new Map<string, number>()
 
@@ -31,7 +31,7 @@ async function told({ invoiceId }: Accepted, count = 1): Promise<Call[]> {
 const first = async (made: Accepted): Promise<Call> => (await told(made))[0]!
 const kinds: Kind[] = ['verification', 'sale']
 
-/** The reference in a notification: a text of digits, and a whole number that JSON and other languages keep. */
+/** A string of digits, and an integer that JSON and other languages represent exactly. */
 function reference(json: unknown): { serverCardId: string; uniqueReferenceCardId: number } {
   const { serverCardId, uniqueReferenceCardId } = json as Json
   assert.ok(typeof serverCardId === 'string' && /^[0-9]{1,20}$/.test(serverCardId), JSON.stringify(json))
@@ -41,7 +41,7 @@ function reference(json: unknown): { serverCardId: string; uniqueReferenceCardId
 /** Where a notification has the reference of the source card. */
 const referenceAt = (kind: Kind): string => (kind === 'verification' ? 'reference' : 'sourceCard.reference')
 
-describe('an approved transaction by card is told, once', { concurrency: 4 }, () => {
+describe('an approved transaction by card is notified once', { concurrency: 4 }, () => {
   for (const kind of kinds) {
     it(`${kind}: device, access token, session token, the card's first digits and its reference, and nothing else`, async () => {
       const { made } = await ends(mobile, 'APPROVED', kind)
@@ -78,7 +78,7 @@ describe('an approved transaction by card is told, once', { concurrency: 4 }, ()
   }
 })
 
-describe('nothing else is told', { concurrency: 4 }, () => {
+describe('nothing else is notified', { concurrency: 4 }, () => {
   for (const kind of kinds) {
     for (const securityCode of ['116', '999']) {
       it(`${kind}: a decline, ${securityCode}`, async () => {
@@ -139,7 +139,7 @@ describe('an answer that is none is asked for again, and the outcome does not wa
   for (const [what, reply] of wrong) {
     it(`${what}, then a good answer: two tries that tell the same, and no third`, async () => {
       const notification: Behaviour = (honest, earlier, call) => (earlier === 0 ? reply(honest, earlier, call) : ok(honest))
-      // Many failures in a row would have the service rest; a good one between them keeps them apart.
+      // A success in between: after many failures in a row the service would pause.
       const [made] = await Promise.all([begin(mobile, 'sale', {}, { notification }), begin(mobile, 'sale')])
       const final = await rested(mobile, made)
       assert.equal(final.state, 'APPROVED', JSON.stringify(final))
@@ -166,7 +166,7 @@ describe('an answer that is none is asked for again, and the outcome does not wa
 })
 
 describe('when all of this is over', () => {
-  it('each was told as often as it had to be, and nobody else was', () => {
+  it('each was notified as often as it had to be, and no other was', () => {
     assert.ok(times.size >= 20 && never.length >= 8)
     for (const [invoiceId, count] of times) assert.equal(mobile.shop.notifications(invoiceId).length, count, invoiceId)
     for (const invoiceId of never) assert.deepEqual(mobile.shop.notifications(invoiceId), [], invoiceId)

@@ -6,7 +6,7 @@ import { at, changed, type Json, type Kind } from './mobile-merchant.ts'
 import { accepted, begin, cardAt, ends, initiate, mastercard, newInvoiceId, newToken, openMobile, orderOf } from './mobile.ts'
 import { perform, post, refused, rested, signature, urlOf, type Accepted, type Made } from './mobile.ts'
 
-/** An invoice and a nonce are good once: the same content again answers the same, other content is refused. Choices.md section 8. */
+/** An invoice and a nonce are good once; the same content gets the same answer. Choices.md 8. */
 
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile])

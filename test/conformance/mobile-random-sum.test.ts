@@ -9,10 +9,7 @@ import { changed, ok, textAt, type Behaviour, type Json, type Kind } from './mob
 import { accepted, begin, cardAt, ends, openMobile, perform, rested, statusOf, type Accepted } from './mobile.ts'
 import { cardOf, load, submit } from './shopper.ts'
 
-/**
- * Random sum, the authentication of cards without 3-D Secure: a small sum is held, and the consumer asked for it. Choices.md section 8. Not tried: the end
- * after 30 minutes, since it takes them.
- */
+/** A small sum is held, and the consumer names it. Choices.md 8. Not tested: its 30 minutes. */
 
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_random_sum])
@@ -177,7 +174,7 @@ describe('a small sum is held, and the consumer asked for it', { concurrency: 4 
     assert.deepEqual([final.state, final.randomSumAuthStatus], ['DECLINED', 'NOT_AUTHENTICATED'], JSON.stringify(final))
     await booksEnd(card, 321, [])
   })
-  it('what is sent after the end changes nothing', async () => {
+  it('a form sent after the end changes nothing', async () => {
     const { made, told, card } = await asked('sale', 321)
     const page = await load(textAt(told, 'redirectUrl'))
     const form = page.forms.find(({ typed }) => typed.length === 1)

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { closing, openWorld } from '../harness/opening.ts'
 import { rebill, register, registered } from './card.ts'
-import { accepted as acceptedOrder, ledger, settled, statusOf as orderStatus, until } from './client.ts'
+import { accepted as acceptedOrder, ledger, settled, statusOf as orderStatus, notEmpty, until } from './client.ts'
 import { at, changed, checkSignature, ok, textAt, type Behaviour, type Json } from './mobile-merchant.ts'
 import { ends, openMobile, orderOf, type Way } from './mobile.ts'
 import { v4 } from './oauth.ts'
 
-/** Repeat sale: a clientCardId from the app, and the serverCardId that the merchant's server gives for it. Choices.md section 8. */
+/** Repeat sale: clientCardId from the app, serverCardId from the merchant. Choices.md section 8. */
 
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.plain, world.other.endpoint])
@@ -19,10 +19,7 @@ const theirs = await mapped({}, { endpoint: world.other.endpoint, as: world.othe
 /** The serverCardId of a card that has paid. */
 async function mapped(changes: Json = {}, way: Way = {}): Promise<string> {
   const { made } = await ends(mobile, 'APPROVED', 'sale', changes, way)
-  const [call] = await until(
-    () => mobile.shop.notifications(made.invoiceId),
-    ({ length }) => length > 0,
-  )
+  const [call] = await until(() => mobile.shop.notifications(made.invoiceId), notEmpty)
   const id = at(call?.body, 'sourceCard.reference.serverCardId')
   assert.ok(typeof id === 'string', JSON.stringify(call?.body))
   return id
@@ -39,7 +36,7 @@ async function declines(changes: Json, way: Way): Promise<Json> {
 }
 
 describe('a sale by reference charges the card that the merchant’s server names', { concurrency: 4 }, () => {
-  it('check is told the clientCardId, and nothing more than else', async () => {
+  it('check gets the clientCardId, and otherwise the usual fields', async () => {
     const { made } = await pays(mine)
     const [call] = mobile.shop.checks(made.invoiceId)
     const { session, sourceOfFunds, ...rest } = call?.body ?? {}
@@ -82,10 +79,7 @@ describe('a sale by reference charges the card that the merchant’s server name
   })
   it('a verified card too', async () => {
     const { made } = await ends(mobile, 'APPROVED', 'verification')
-    const [call] = await until(
-      () => mobile.shop.notifications(made.invoiceId),
-      ({ length }) => length > 0,
-    )
+    const [call] = await until(() => mobile.shop.notifications(made.invoiceId), notEmpty)
     await pays(textAt(call?.body, 'reference.serverCardId'))
   })
 })
@@ -123,9 +117,12 @@ describe('a serverCardId that does not fit declines', { concurrency: 8 }, () => 
   it('the card’s own with a blank or a zero before it', async () => {
     for (const id of [` ${mine}`, `0${mine}`, `${mine}.0`, `+${mine}`]) await declines(byReference(), { source: id })
   })
-  // oxfmt-ignore
   const kinds: [string, (id: string) => unknown][] = [
-    ['in a list', (id) => [id]], ['in an object', (id) => ({ id })], ['true', () => true], ['null', () => null], ['of 65 letters', (id) => id.padStart(65, '0')],
+    ['in a list', (id) => [id]],
+    ['in an object', (id) => ({ id })],
+    ['true', () => true],
+    ['null', () => null],
+    ['of 65 letters', (id) => id.padStart(65, '0')],
   ]
   for (const [what, make] of kinds) {
     it(`one that is ${what}`, async () => {

@@ -3,12 +3,12 @@ import { createHash, createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
-import { until } from './client.ts'
+import { notEmpty, until } from './client.ts'
 import { at, changed, checkSignature, hmac, textAt, type Call, type Invoice, type Json, type Kind } from './mobile-merchant.ts'
 import { about, accepted, begin, initiate, newInvoiceId, newToken, openMobile, perform, refused, signature } from './mobile.ts'
 import { urlOf, post, type Made, type Way } from './mobile.ts'
 
-/** Signatures of the mobile API: the published ones, and session.signature as the service takes it. Choices.md section 8; "Mobile API" of Authentication. */
+/** The published signatures, and session.signature as the service accepts it. Choices.md 8. */
 
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile, world.other.endpoint])
@@ -61,10 +61,7 @@ describe('the service signs as these do', () => {
       ({ json }) => at(json, 'error.cause') !== 'INVALID_CONFIGURATION',
     )
     accepted(told, made)
-    const [check] = await until(
-      () => mobile.shop.checks(made.invoiceId),
-      ({ length }) => length > 0,
-    )
+    const [check] = await until(() => mobile.shop.checks(made.invoiceId), notEmpty)
     assert.ok(check)
     return check
   }
@@ -115,14 +112,11 @@ describe('session.signature is taken in any letter case', { concurrency: 4 }, ()
   ]
   for (const kind of kinds) {
     for (const [what, spell] of cases) {
-      it(`${kind}: ${what}, and check is told what the app sent, unchanged`, async () => {
+      it(`${kind}: ${what}, and check gets the app's fields unchanged`, async () => {
         const made = initiate(mobile, kind)
         const sent = resigned(made, spell(signed(made)))
         accepted(await perform(mobile, sent), made)
-        const [check] = await until(
-          () => mobile.shop.checks(made.invoiceId),
-          ({ length }) => length > 0,
-        )
+        const [check] = await until(() => mobile.shop.checks(made.invoiceId), notEmpty)
         assert.equal(at(check?.body, 'session.signature'), signed(sent))
       })
     }
@@ -198,7 +192,7 @@ describe('a signature over anything else is refused', { concurrency: 8 }, () => 
   }
 })
 
-describe('who may not be told apart', { concurrency: 4 }, () => {
+describe('strangers that look the same', { concurrency: 4 }, () => {
   it('the same invoice and nonce at two merchants are two transactions', async () => {
     const changes = { 'session.nonce': newToken(40) }
     const invoiceId = newInvoiceId()
@@ -206,7 +200,7 @@ describe('who may not be told apart', { concurrency: 4 }, () => {
     const two = await begin(mobile, 'sale', changes, { invoiceId, endpoint: world.other.endpoint, as: world.other })
     assert.notEqual(one.session.token, two.session.token)
   })
-  it('what was refused for its signature has used neither invoice nor nonce', async () => {
+  it('a request refused for its signature uses neither invoice nor nonce', async () => {
     const made = initiate(mobile, 'sale')
     refused(await post(urlOf(mobile, made), resigned(made, touched(signed(made))).body), 'INVALID_REQUEST', /\S/, made.invoiceId)
     accepted(await perform(mobile, made), made)

@@ -6,7 +6,7 @@ import { at, changed, textAt, waits, type Behaviour, type Json, type Kind } from
 import { about, askStatus, begin, card, cardAt, empty, ends, newInvoiceId, newToken, openMobile, orderOf } from './mobile.ts'
 import { post, refused, rested, statusOf, urlOf, type Accepted } from './mobile.ts'
 
-/** Status of the mobile API: each state with its fields, and who may ask. Choices.md section 8, and part B of the specification. */
+/** Each state with its fields, and who may ask: choices.md section 8, specification part B. */
 
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile, world.other.endpoint])
@@ -119,7 +119,7 @@ describe('each state has the fields of its table', { concurrency: 4 }, () => {
   })
 })
 
-describe('who may not ask is told ORDER_NOT_FOUND', { concurrency: 4 }, () => {
+describe('a stranger gets ORDER_NOT_FOUND', { concurrency: 4 }, () => {
   for (const kind of kinds) {
     const other = kind === 'sale' ? 'verification' : 'sale'
     // oxfmt-ignore
@@ -160,7 +160,7 @@ describe('who may not ask is told ORDER_NOT_FOUND', { concurrency: 4 }, () => {
     const session = { accessToken: newToken(), token: newToken(36) }
     refused(await askStatus(mobile, asked, session), 'ORDER_NOT_FOUND', /\S/, asked.invoiceId)
   })
-  it('strangers are all told the same', async () => {
+  it('all strangers get the same answer', async () => {
     const mine = await begin(mobile, 'sale')
     const session = { accessToken: newToken(), token: newToken(36) }
     const told = [

@@ -7,7 +7,7 @@ import { ok, textAt, type Json, type Kind } from './mobile-merchant.ts'
 import { accepted, begin, cardAt, openMobile, orderOf, perform, rested, statusOf, type Accepted } from './mobile.ts'
 import { cardOf, password } from './shopper.ts'
 
-/** 3-D Secure on the mobile API: REDIRECT_REQUEST, a page of the service's own, and the status after it. Choices.md section 8. */
+/** REDIRECT_REQUEST, the service's own page, and the status after it. Choices.md section 8. */
 
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.mobile])
@@ -28,7 +28,7 @@ const code = (kind: Kind, securityCode: string): Json => ({ [`${cardAt(kind)}.se
 
 describe('REDIRECT_REQUEST', { concurrency: 4 }, () => {
   for (const kind of kinds) {
-    it(`${kind}: has a redirectUrl of at most 128 characters to a page of the service's own, and no field of a final answer`, async () => {
+    it(`${kind}: redirectUrl has at most 128 characters and leads to the service's page; no final fields`, async () => {
       const { made, told } = await started(kind, 'challenge')
       const { redirectUrl, ...rest } = told
       assert.deepEqual(rest, { invoiceId: made.invoiceId, session: { token: made.session.token }, state: 'REDIRECT_REQUEST' })
@@ -116,7 +116,7 @@ describe('when it ends the page shows the outcome, and the next status is final'
   })
 })
 
-describe('what is not known of the payer keeps nobody from being authenticated', { concurrency: 4 }, () => {
+describe('missing data of the payer does not prevent authentication', { concurrency: 4 }, () => {
   const blank = { phone: ' ', address: { city: ' ', country: 'USA', postcodeZip: ' ', state: '  ', street: ' ', street2: ' ' } }
   for (const kind of ['sale', 'transfer'] as const) {
     // oxfmt-ignore

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cardInfo, notRegistered, register, registered, type Named } from './card.ts'
-import { until } from './client.ts'
+import { notEmpty, until } from './client.ts'
 import { booksOf, legsOf, masked, newCard } from './mobile-books.ts'
 import { at, changed, checkSignature, ok, textAt, type Behaviour, type Call, type Invoice, type Json } from './mobile-merchant.ts'
 import { ends, newToken, openMobile, orderOf, type Accepted, type Way } from './mobile.ts'
 import { v4 } from './oauth.ts'
 
-/** The cards of transfers: repeat transfers by references, what check says of both, and the notification of both. Choices.md section 8. */
+/** Repeat transfers by references; check and notification of both cards. Choices.md section 8. */
 
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.plain, world.other.endpoint])
@@ -17,11 +17,7 @@ closing(mobile.shop)
 /** Invoices of which there must be no notification; looked at when all else is over. */
 const never: string[] = []
 async function notified({ invoiceId }: Accepted): Promise<Call> {
-  const calls = await until(
-    () => mobile.shop.notifications(invoiceId),
-    ({ length }) => length > 0,
-    60_000,
-  )
+  const calls = await until(() => mobile.shop.notifications(invoiceId), notEmpty)
   assert.equal(calls.length, 1, `notifications of ${invoiceId}`)
   return calls[0]!
 }
@@ -32,7 +28,7 @@ interface Mapped {
   destinationCard: string
   body: Json
 }
-/** A transfer from a new card to another, and the ids that the merchant's server was told of them. */
+/** A transfer between new cards, and the ids that the merchant's server received for them. */
 async function mapped(way: Way = {}, more: Json = {}): Promise<Mapped> {
   const [sourceCard, destinationCard] = [newCard('411111'), newCard('555555')]
   const changes = { 'sourceOfFunds.card.number': sourceCard, 'destinationOfFunds.card.number': destinationCard, ...more }
@@ -98,7 +94,7 @@ describe('the notification of a transfer', { concurrency: 4 }, () => {
     assert.equal(id(body, 'sourceCard'), id(one.body, 'destinationCard'))
     assert.equal(id(body, 'destinationCard'), id(one.body, 'sourceCard'))
   })
-  it('of a source by reference only the destination', async () => {
+  it('with a source by reference only the destination', async () => {
     const { source } = await mapped()
     const { made } = await ends(
       mobile,
@@ -110,7 +106,7 @@ describe('the notification of a transfer', { concurrency: 4 }, () => {
     const { body } = await notified(made)
     assert.deepEqual([body.sourceCard, at(body, 'destinationCard.bin')], [undefined, 555555])
   })
-  it('of a destination by reference only the source', async () => {
+  it('with a destination by reference only the source', async () => {
     const { destination } = await mapped()
     const { made } = await ends(
       mobile,
@@ -130,14 +126,14 @@ describe('the notification of a transfer', { concurrency: 4 }, () => {
 })
 
 describe('a transfer by references', { concurrency: 4 }, () => {
-  it('check is told both clientCardIds', async () => {
+  it('check gets both clientCardIds', async () => {
     const { source, destination } = await mapped()
     const { made } = await ends(mobile, 'APPROVED', 'transfer', { ...from, ...to }, { source, destination })
     const { body } = mobile.shop.checks(made.invoiceId)[0]!
     assert.deepEqual([body.sourceOfFunds, body.destinationOfFunds], [from.sourceOfFunds, to.destinationOfFunds])
     assert.deepEqual(Object.keys(body).sort(), ['consumer', 'destinationOfFunds', 'session', 'sourceOfFunds'])
   })
-  it('of one reference check is told that one', async () => {
+  it('with one reference check gets that one', async () => {
     const { source, destination } = await mapped()
     for (const [changes, way, name] of [
       [from, { source }, 'sourceOfFunds'],
@@ -230,7 +226,7 @@ describe('checkSignature of a transfer', { concurrency: 4 }, () => {
 })
 
 describe('when all of this is over', () => {
-  it('of the rest nothing was told, and of refused cards nothing moved', async () => {
+  it('no other card was notified, and refused cards moved no money', async () => {
     assert.ok(never.length >= 2)
     for (const invoiceId of never) assert.deepEqual(mobile.shop.notifications(invoiceId), [], invoiceId)
     assert.deepEqual(mobile.shop.strays, [])

@@ -12,7 +12,7 @@ import { rested, statusOf, urlOf, type Accepted, type Session, type Told } from 
 import { legacyCard } from './pares.ts'
 import { cardOf, load, password, type Page } from './shopper.ts'
 
-/** The consumer-defined rate: TRANSFER_FEE_REQUEST, and Complete transfer. Choices.md section 8. Not tried: the decline after 15 minutes, since it takes them. */
+/** The consumer-defined rate. Choices.md section 8. Not tested: the decline after 15 minutes. */
 
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_fee])
@@ -52,7 +52,7 @@ const complete = (made: Omit<Accepted, 'body' | 'session'>, assignedId: string, 
 const refuses = async (made: Omit<Accepted, 'body' | 'session'>, assignedId: string, session: Session): Promise<void> => {
   refused(await complete(made, assignedId, session), 'INVALID_REQUEST', /\S/, made.invoiceId)
 }
-/** The end of a transfer of which this fee was chosen: in the status, and in the acquirer's books. */
+/** The end of a transfer with this chosen fee: in the status, and in the acquirer's books. */
 async function paid({ made, source, destination }: Waiting, { commissionCentis }: Fee): Promise<Json> {
   const told = await rested(mobile, made)
   assert.equal(told.state, 'APPROVED', JSON.stringify(told))
@@ -156,7 +156,7 @@ describe('Complete transfer', { concurrency: 4 }, () => {
     await paid(one, fees[[...taken][0]!]!)
   })
   for (const assignedId of ['x', 'sandbox acquirer', '1', '2', ' ', '😀', 'a'.repeat(200), 'a/b', '__proto__']) {
-    it(`one that is not listed, ${JSON.stringify(assignedId).slice(0, 20)}, is INVALID_REQUEST, and changes nothing`, async () => {
+    it(`an unlisted one, ${JSON.stringify(assignedId).slice(0, 20)}, is INVALID_REQUEST and changes nothing`, async () => {
       const one = await waiting()
       await refuses(one.made, assignedId, one.made.session)
       assert.deepEqual(await statusOf(mobile, one.made), one.told)
@@ -192,7 +192,7 @@ describe('Complete transfer', { concurrency: 4 }, () => {
   })
 })
 
-describe('who may not complete is told INVALID_REQUEST', { concurrency: 4 }, () => {
+describe('a stranger who completes gets INVALID_REQUEST', { concurrency: 4 }, () => {
   // oxfmt-ignore
   const strangers: [string, (mine: Accepted, theirs: Accepted) => [Accepted, Session]][] = [
     ['an invoice that is not there',          (mine) => [{ ...mine, invoiceId: newInvoiceId() }, mine.session]],
@@ -240,7 +240,7 @@ describe('who may not complete is told INVALID_REQUEST', { concurrency: 4 }, () 
   })
 })
 
-describe('what the operator changes meanwhile', () => {
+describe('changes by the operator meanwhile', () => {
   it('a fee is fixed when it is listed', async () => {
     const { tell } = cliOf(() => world)
     const one = await waiting()
@@ -260,7 +260,7 @@ describe('what the operator changes meanwhile', () => {
   })
   describe('with 3-D Secure on, it runs after the choice, on the total and as the merchant of the chosen gate', () => {
     const merchant = { acquirerBIN: '400777', acquirerMerchantID: 'CHOSENMERCHANT', merchantCountryCode: '276' }
-    /** A transfer of 43.21 from this card, with the second fee, once its cardholder is to be authenticated. */
+    /** A transfer of 43.21 with the second fee, when its cardholder has to be authenticated. */
     async function chosen(number: string) {
       const amount = { 'transaction.amountCentis': 4321, 'sourceOfFunds.card.number': number }
       const one = await waiting(amount)

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
-import { callbackControl, statusOf as orderStatus, until } from './client.ts'
+import { callbackControl, statusOf as orderStatus, notEmpty, until } from './client.ts'
 import { booksOf, booksSay, entriesOf, fault, legsOf, masked, newCard } from './mobile-books.ts'
 import { walk } from './mobile-consumer.ts'
 import { at, textAt, type Json } from './mobile-merchant.ts'
@@ -11,8 +11,9 @@ import { accepted, begin, ends, initiate, openMobile, orderOf, perform, rested, 
 import { cardOf } from './shopper.ts'
 
 /**
- * Transfers: the source is debited amountCentis + commissionCentis, the destination credited amountCentis, and what becomes of the debit when the
- * credit does not go well. Choices.md section 8. The gate asks 0.30 and 1.5 % here.
+ * The source is debited amountCentis + commissionCentis and the destination is credited
+ * amountCentis; the debit depends on how the credit ends. Choices.md section 8. The gate takes 0.30
+ * and 1.5 %.
  */
 
 const shop = closing(await openReceiver(() => 200))
@@ -79,10 +80,7 @@ describe('a transfer', { concurrency: 4 }, () => {
   it('the endpoint’s callback is sent, of type transfer', async () => {
     const { told } = await ends(mobile, 'APPROVED', 'transfer', fresh().changes)
     const orderid = orderOf(told)
-    const [call] = await until(
-      () => shop.calls('/own').filter(({ query }) => query.get('orderid') === orderid),
-      ({ length }) => length > 0,
-    )
+    const [call] = await until(() => shop.calls('/own').filter(({ query }) => query.get('orderid') === orderid), notEmpty)
     const { status = '', type, client_orderid = '', control } = Object.fromEntries(call?.query ?? [])
     assert.deepEqual([status, type], ['approved', 'transfer'])
     assert.equal(control, callbackControl(status, orderid, client_orderid, world.merchant.controlKey))
@@ -100,7 +98,7 @@ describe('a transfer', { concurrency: 4 }, () => {
     assert.deepEqual(await booksOf(world, destination), [credit(destination, 'approved')])
   })
   for (const amount of [1, 99, 1_000_00]) {
-    it(`of ${amount} centis: what is debited is what is credited and commissionCentis`, async () => {
+    it(`${amount} centis: the debit is the credit plus commissionCentis`, async () => {
       const { changes, source, destination } = fresh({ 'transaction.amountCentis': amount })
       const { told } = await ends(mobile, 'APPROVED', 'transfer', changes)
       const [out, into] = [await entriesOf(world, source), await entriesOf(world, destination)]
@@ -138,7 +136,7 @@ describe('a debit that is declined credits nothing', { concurrency: 4 }, () => {
   })
 })
 
-/** Insists that a transfer waits for the answer to its credit. On a machine that takes so long to ask, the wait may be over. */
+/** The transfer waits for the answer to its credit. On a very slow machine the wait may be over. */
 async function processing(made: Accepted, destination: string, waitsMs: number): Promise<void> {
   const [credited] = await booksSay(world, destination, ({ length }) => length > 0)
   assert.ok(credited?.startsWith('credit '), `the credit is booked: ${credited}`)

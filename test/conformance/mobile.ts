@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { configurationRead } from '../harness/configuration.ts'
 import type { World } from '../harness/world.ts'
 import { cliOf } from '../wire/cli-run.ts'
 import { nextYear, send, serialShape, until, type Answer, type Merchant } from './client.ts'
 import { at, changed, hmac, openMerchantServer, textAt } from './mobile-merchant.ts'
 import type { Invoice, Json, Kind, MerchantServer } from './mobile-merchant.ts'
 
-/** An app of the mobile API, and what its merchant's server signs for it, from the text of the specification alone. */
+/** An app, and what its merchant's server signs for it, as the specification has them. */
 
 export interface Mobile {
   world: World
   shop: MerchantServer
 }
-/** Names an endpoint, its owner if that is not the first merchant, and what the merchant knows or does beyond the usual. */
+/** An endpoint, its owner if not the first merchant, and how this merchant differs. */
 export interface Way extends Partial<Pick<Invoice, 'check' | 'notification' | 'source' | 'destination' | 'invoiceId'>> {
   endpoint?: number
   as?: Merchant
@@ -33,39 +34,16 @@ export interface Told {
   json: Json
 }
 
-/** Gives endpoints a merchant's server as an operator does, and waits until the service asks it. */
+/** Gives endpoints a merchant's server, and waits until the gateway has read that. */
 export async function openMobile(world: World, endpoints: readonly number[] = [world.endpoints.plain]): Promise<Mobile> {
   const shop = await openMerchantServer()
   const { tell } = cliOf(() => world)
   await Promise.all(endpoints.map((id) => tell(['endpoint', 'set', String(id), '--merchant-server-url', shop.url])))
-  const mobile = { world, shop }
-  await Promise.all(
-    endpoints.map(async (endpoint) => {
-      const as = endpoint === world.other.endpoint ? world.other : world.merchant
-      const currency = endpoint === world.endpoints.yen ? 'JPY' : endpoint === world.endpoints.euro ? 'EUR' : 'USD'
-      const heeded = await until(
-        async () => {
-          const made = initiate(mobile, 'verification', { 'transaction.currency': currency }, { endpoint, as })
-          const told = await perform(mobile, made)
-          return (
-            told.httpStatus === 200 &&
-            (await until(
-              () => shop.checks(made.invoiceId),
-              ({ length }) => length > 0,
-              2_000,
-            ))
-          )
-        },
-        (calls) => calls !== false && calls.length > 0,
-        120_000,
-      )
-      assert.ok(heeded && heeded.length > 0, `endpoint ${endpoint} asks the merchant's server`)
-    }),
-  )
-  return mobile
+  await configurationRead(world)
+  return { world, shop }
 }
 
-// ---- requests --------------------------------------------------------------------------------------------------------------------
+// ---- requests ----------------------------------------------------------------------------------
 
 export const newInvoiceId = (): string => `m-${randomUUID()}`
 export const newToken = (length = 64): string => randomBytes(length).toString('hex').slice(0, length)
@@ -148,9 +126,9 @@ export const post = async (url: string, body: Json | string | Buffer): Promise<T
 
 export const perform = (mobile: Mobile, made: Made): Promise<Told> => post(urlOf(mobile, made), made.body)
 
-// ---- answers ---------------------------------------------------------------------------------------------------------------------
+// ---- answers -----------------------------------------------------------------------------------
 
-/** Insists that a perform request or a completion is accepted, with what the specification names and nothing else; the session token. */
+/** Asserts an accepted request or completion with exactly its fields. Returns the session token. */
 export function accepted({ httpStatus, json: told }: Told, { invoiceId }: Pick<Made, 'invoiceId'>): string {
   assert.equal(httpStatus, 200, JSON.stringify(told))
   const token = at(told, 'session.token')
@@ -169,7 +147,7 @@ export type Cause =
 
 const codes = new Set<string>()
 
-/** Insists on a failure: its HTTP status, its body with nothing else in it, a code that never was before. The code. */
+/** Asserts a failure: HTTP status, no other fields, and a new code. Returns the code. */
 export function refused({ httpStatus, json: told }: Told, cause: Cause, message: string | RegExp, invoiceId?: string): string {
   const code = textAt(told, 'error.code')
   const said = at(told, 'error.message')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createVerify } from 'node:crypto'
+import { createPublicKey, createVerify } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { openWorld } from '../harness/opening.ts'
 import { nowhere, notRegistered, rebillOrder, refOf, register, registered } from './card.ts'
@@ -7,7 +7,7 @@ import { encodePairs, invalid, newOrderId, order, readReply, refused, required, 
 import { status, type Changes, type Fields, type Order } from './client.ts'
 import { ask, baseString, header, normalised, nowSeconds, parametersOf, percent, post, v4, v4Url, type Pairs } from './oauth.ts'
 
-/** Version 4, let in: card registration and status with OAuth 1.0a in place of login and control. */
+/** Version 4: card registration and status with OAuth 1.0a in place of login and control. */
 
 const world = await openWorld()
 const first = await registered(world)
@@ -17,8 +17,13 @@ const lasting = ({ 'serial-number': _serial, 'end-point-id': _endpoint, ...rest 
 const ids = ['card-ref-id', 'recurring-payment-id', 'dst-card-ref-id', 'dst-recurring-payment-id']
 
 describe('the published results hold', () => {
-  // oxfmt-ignore
-  const encodings: [string, string][] = [["!'()*", '%21%27%28%29%2A'], ['John Smith', 'John%20Smith'], ['a+b', 'a%2Bb'], ['abcXYZ019-._~', 'abcXYZ019-._~'], ['é', '%C3%A9']]
+  const encodings: [string, string][] = [
+    ["!'()*", '%21%27%28%29%2A'],
+    ['John Smith', 'John%20Smith'],
+    ['a+b', 'a%2Bb'],
+    ['abcXYZ019-._~', 'abcXYZ019-._~'],
+    ['é', '%C3%A9'],
+  ]
   for (const [text, published] of encodings) it(`${text} is ${published}`, () => assert.equal(percent(text), published))
   it('a base string, and the signature over it', () => {
     const pairs: Pairs = [
@@ -34,12 +39,9 @@ describe('the published results hold', () => {
     const published =
       'POST&https%3A%2F%2Fgateway.example%2Fpaynet%2Fapi%2Fv4%2Fcreate-card-ref%2F1144&client_orderid%3D902B4FF5%26oauth_consumer_key%3Dtest-merchant%26oauth_nonce%3Dabcdef0123456789%26oauth_signature_method%3DRSA-SHA256%26oauth_timestamp%3D1700000000%26oauth_version%3D1.0%26orderid%3D4444444'
     assert.equal(text, published)
-    // oxfmt-ignore
-    const key = `-----BEGIN PUBLIC KEY-----\n${[
-      'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAyc1FZ6kIQ1hdh6cQDHMq', 'O3/rnCBCUtwEBxtBE/3cSdKrLBspiI3c3pSd1yPqE6tsvU04pkI7bo6Hoes5eOFq',
-      '1wmySwlA1rDY5Ye4ZgaK6VOrSVYcNeOuggMZJLTyR5DKiWBdHn3oCHzsFKLU88GO', 'LRpTeolitGjCeWVoVqWQ24Gqe9r60VynwjevyXk1HbDiOzwHmcNJntOI2fC6L2vR',
-      'VSG1cziWhRsElK6DL13ryAfKzg+e3N1Qi08RN2hjTM/vQy5ehgpvFmdVEh5oh8m6', 'oLxi8kLMATxXFcxYHewaYGbPiQM2A4fGRgDb4wORfbtG+mJ29zKZt/vUZQrb0sSs', 'KQIDAQAB',
-    ].join('\n')}\n-----END PUBLIC KEY-----\n`
+    const der =
+      'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAyc1FZ6kIQ1hdh6cQDHMqO3/rnCBCUtwEBxtBE/3cSdKrLBspiI3c3pSd1yPqE6tsvU04pkI7bo6Hoes5eOFq1wmySwlA1rDY5Ye4ZgaK6VOrSVYcNeOuggMZJLTyR5DKiWBdHn3oCHzsFKLU88GOLRpTeolitGjCeWVoVqWQ24Gqe9r60VynwjevyXk1HbDiOzwHmcNJntOI2fC6L2vRVSG1cziWhRsElK6DL13ryAfKzg+e3N1Qi08RN2hjTM/vQy5ehgpvFmdVEh5oh8m6oLxi8kLMATxXFcxYHewaYGbPiQM2A4fGRgDb4wORfbtG+mJ29zKZt/vUZQrb0sSsKQIDAQAB'
+    const key = createPublicKey({ key: Buffer.from(der, 'base64'), format: 'der', type: 'spki' })
     const signature =
       'iREtHnAYh9H9Ss5g5QvyROrPvKMCM4R/GPsxMA83fV/g4Z7RC9d3St1IcLeAUBgxWNnzPalnId426iaZACqXzs8wjLAZKh1IXn5jc3w0GGJIJYbpbD07TFIHR730CyHIx+0nKlA5Te6yOi56t17PqxhfoBqCIn+P8uO913j7FyNil+DlvWGOgoQf2OKxAZ6wOrQT3Zcv+CPf9zthV5A4TeNGRf35nCioATfXkbFygCoqhYDNCYcMcJaWBNF/9+XkZlRzflpIRVa2xHyH36rPoAjpIQ6WsBcO5rHdpEeF7Pp2mpiE0up6mVr1GQmKW5R9eGRo+wNwIk5Tm8+DyuMq/w=='
     assert.ok(createVerify('RSA-SHA256').update(text, 'utf8').verify(key, signature, 'base64'))
@@ -190,7 +192,7 @@ describe('status v4', { concurrency: 4 }, () => {
   refuses('an unknown endpoint, duly signed', () => named, 4, 'Endpoint not found', nowhere)
 })
 
-describe('what may be signed, and how the header may be written', { concurrency: 4 }, () => {
+describe('the signed parameters, and spellings of the header', { concurrency: 4 }, () => {
   const other = (url: string): string =>
     url.includes('127.0.0.1') ? url.replace('127.0.0.1', 'localhost') : url.replace('localhost', '127.0.0.1')
   for (const operation of ['create-card-ref', 'status'] as const) {

@@ -6,7 +6,7 @@ import { nowhere, refOf, registered } from './card.ts'
 import { encodePairs, readReply, send, type Answer, type Changes, type Fields, type Path } from './client.ts'
 import { ask, header, nowSeconds, parametersOf, post, v4, v4Url, type Operation, type Pairs, type Signing } from './oauth.ts'
 
-/** Version 4, not let in: whatever the reason, HTTP 403 with one and the same page, which says only that access is denied. */
+/** Version 4: whatever the reason, HTTP 403 with the same page, which says only access denied. */
 
 const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { World } from '../harness/world.ts'
 import { encodePairs, readReply, send, type Answer, type Changes, type Fields, type Path } from './client.ts'
 
-/** OAuth 1.0a with RSA-SHA256 as a merchant's client signs, from RFC 5849 and the specification alone. */
+/** OAuth 1.0a with RSA-SHA256 as a merchant's client signs, from RFC 5849 alone. */
 
 export type Pairs = [string, string][]
 export type Operation = 'create-card-ref' | 'status'

@@ -6,7 +6,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { accepted, callbackControl, settled, statusOf, until, type Changes, type Fields, type Order } from './client.ts'
 import { approved, begin, follow, followed, part, type FollowUp, type Initial } from './operations.ts'
 
-/** Callbacks of preauth, account verification, capture, return and void: to notify_url all of them, to server_callback_url the order's own outcome. */
+/** notify_url receives all callbacks; server_callback_url only the order's own outcome. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld()
@@ -29,7 +29,7 @@ async function told(operation: Initial, changes: Changes = {}): Promise<Told> {
   return made
 }
 
-/** Follows up, and waits until so many calls came, its own the last: those of one order do not wait for each other. */
+/** Follows up and waits for this many calls. Calls of one order do not wait for each other. */
 async function thenTold(operation: FollowUp, made: Told, changes: Changes, count: number) {
   const followedUp = await followed(world, operation, made, changes)
   await calls(made, made.notify, count)
@@ -88,7 +88,7 @@ describe(
   },
 )
 
-describe('what a callback of a later transaction carries', { concurrency: 4 }, () => {
+describe('the fields of a callback of a later transaction', { concurrency: 4 }, () => {
   it('the amount as it was sent, the comment of its own request, the data of the order', async () => {
     const made = await told('preauth', { comment: 'the first', merchant_data: ' my = data ', phone: '+4912345678' })
     await thenTold('capture', made, part('3.5', { comment: 'the capture é&=' }), 2)
@@ -112,9 +112,10 @@ describe('what a callback of a later transaction carries', { concurrency: 4 }, (
     const [, second] = await calls(made, made.notify, 2)
     assert.equal(second?.comment, 'wrong size')
   })
-  // oxfmt-ignore
-  const declined: [Initial, FollowUp, string, string][] = [['preauth', 'capture', 'capture', '4401'], ['sale', 'return', 'reversal', '4402']]
-  for (const [begins, operation, type, minor] of declined) {
+  for (const [begins, operation, type, minor] of [
+    ['preauth', 'capture', 'capture', '4401'],
+    ['sale', 'return', 'reversal', '4402'],
+  ] as const) {
     it(`a ${operation} that the acquirer declines: type ${type}, its code and its text`, async () => {
       const made = await told(begins, { amount: '90.00' })
       await desk.script({ amount_minor: minor, times: 1 }, { decline: '121' })
@@ -131,7 +132,6 @@ describe('what a callback of a later transaction carries', { concurrency: 4 }, (
       ['preauth', '116'],
       ['account-verification', '119'],
     ] as const) {
-      // oxfmt-ignore
       const notify = `/notify/${(paths += 1)}`
       const made = accepted(await begin(world, operation, { cvv2: code, notify_url: `${merchant.origin}${notify}` }))
       await settled(world, made)
@@ -139,7 +139,7 @@ describe('what a callback of a later transaction carries', { concurrency: 4 }, (
       assert.deepEqual([fields.type, fields.status, fields.error_code], [operation, 'declined', code])
     }
   })
-  it('a follow-up asked twice while it is open, and one that is refused, are told once and never', async () => {
+  it('a follow-up repeated while open has one callback, a refused one has none', async () => {
     const made = await told('sale', { amount: '90.00' })
     await desk.script({ amount_minor: '4403', times: 1 }, { delay_ms: 5_000 })
     const asked = await Promise.all([1, 2, 3].map(() => follow(world, 'return', made, part('44.03'))))

@@ -4,7 +4,7 @@ import { openWorld } from '../harness/opening.ts'
 import { accepted, newOrderId, refused, saleFields, settled, sha1, type Fields, type Order, type Path } from './client.ts'
 import { approved, begin, booked, followUpControl, moved, part, post, type FollowUp, type Initial } from './operations.ts'
 
-/** Checksums of preauth, account verification, capture, return and void: over which parts they are signed, and over which never. */
+/** The parts that each operation's checksum must be made of, and those that it must not. */
 
 const world = await openWorld()
 

@@ -6,7 +6,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { openAmounts } from './amounts.ts'
 import { accepted, newOrderId, refused, settled, until, type Changes, type Fields } from './client.ts'
 import { approved, begin, booked, bySerial, follow, followed, keyed, moved, notAllowed, part, times } from './operations.ts'
-import type { FollowUp, Initial } from './operations.ts'
+import { untilBooked, untilDeclined, type FollowUp, type Initial } from './operations.ts'
 
 /** Idempotency-Key of captures, returns and voids, docs/choices.md, "Idempotency". */
 
@@ -16,8 +16,10 @@ const amounts = openAmounts(desk)
 // So that an answer may be late, and is no lost one.
 await desk.gate({ answerTimeoutMs: 60_000 })
 
-// oxfmt-ignore
-const movers: [FollowUp, Initial][] = [['capture', 'preauth'], ['return', 'sale']]
+const movers: [FollowUp, Initial][] = [
+  ['capture', 'preauth'],
+  ['return', 'sale'],
+]
 
 describe('Idempotency-Key', { concurrency: 4 }, () => {
   const keyInUse = (reply: Fields, { headers }: ReturnType<typeof keyed>): void =>
@@ -38,11 +40,11 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
       const made = await approved(world, begins)
       const [key, keys] = [randomUUID(), Array.from({ length: 5 }, () => randomUUID())]
       for (const reply of await times(20, () => follow(world, operation, made, part('1.00'), keyed(key)))) accepted(reply)
-      await until(() => booked(world, made), (books) => books.length === 2) // oxfmt-ignore
+      await untilBooked(world, made, 2)
       const half = (at: number) => part('0.50', { comment: `number ${at % 5}` })
       for (const reply of await times(20, (at) => follow(world, operation, made, half(at), keyed(keys[at % 5] ?? ''))))
         accepted(reply)
-      await until(() => booked(world, made), (books) => books.length === 7) // oxfmt-ignore
+      await untilBooked(world, made, 7)
       const { charged, returned } = await moved(world, made)
       assert.equal(operation === 'capture' ? charged : returned, 100 + 5 * 50)
       assert.equal((await booked(world, made)).length, 7)
@@ -62,7 +64,7 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
       const wish = part(await amounts.slow())
       for (const key of [keyed(randomUUID()), {}, keyed(randomUUID()), {}])
         accepted(await follow(world, operation, made, wish, key))
-      await until(() => booked(world, made), (books) => books.length === 3) // oxfmt-ignore
+      await untilBooked(world, made, 3)
       await settled(world, made)
       assert.equal((await booked(world, made)).length, 3)
     })
@@ -78,7 +80,7 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
       const made = await approved(world, begins, { amount: '100.00' })
       const [wish, key] = [part(await amounts.declined()), keyed(randomUUID())]
       const first = accepted(await follow(world, operation, made, wish, key))
-      await until(() => bySerial(world, made, first.serial), ({ status }) => status === 'declined') // oxfmt-ignore
+      await untilDeclined(world, made, first.serial)
       const again = accepted(await follow(world, operation, made, wish, key))
       assert.equal((await bySerial(world, made, again.serial)).status, 'declined')
       assert.equal((await booked(world, made)).length, 2)

@@ -6,7 +6,7 @@ import { accepted, order, refused, serialShape, settled, status, statusOf, until
 import { approved, begin, booked, bySerial, follow, followed, line, moved, notAllowed, part } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
 
-/** What preauth, account verification, capture, return and void come to, and in which states they are refused. */
+/** The outcomes of preauth, verification, capture, return and void, and where they are refused. */
 
 const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
@@ -46,7 +46,7 @@ describe('each operation has its transaction-type, its stage and its place in th
   }
 })
 
-describe('what the acquirer declines', { concurrency: 4 }, () => {
+describe('declines by the acquirer', { concurrency: 4 }, () => {
   // oxfmt-ignore
   const initials: [Initial, string, string | undefined][] = [
     ['preauth',              'declined auth_declined preauth',              '116'],
@@ -130,7 +130,7 @@ describe('status of an order with several transactions', { concurrency: 4 }, () 
   })
 })
 
-describe('parts never exceed what is left', { concurrency: 4 }, () => {
+describe('parts never exceed the rest', { concurrency: 4 }, () => {
   // oxfmt-ignore
   const cases: [string, Initial, [FollowUp, string][], FollowUp, string, RegExp, string][] = [
     // what                          begins     before                                  asks       too much  says                           the most
@@ -163,7 +163,10 @@ describe('parts never exceed what is left', { concurrency: 4 }, () => {
     refused(await follow(world, 'return', made, part('6.90')), 10, /^Amount exceeds 6\.89$/)
     accepted(await follow(world, 'return', made, part('6.89')))
     await settled(world, made)
-    await until(() => moved(world, made), ({ returned }) => returned === 6000) // oxfmt-ignore
+    await until(
+      () => moved(world, made),
+      ({ returned }) => returned === 6000,
+    )
     assert.deepEqual(await moved(world, made), { charged: 6000, returned: 6000, held: 0 })
   })
   it('a part that was declined does not', async () => {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { rebill, register } from './card.ts'
-import { accepted, refused, statusOf, until, type Order } from './client.ts'
+import { accepted, refused, statusOf, untilStatus, until, type Order } from './client.ts'
 import { v4 } from './oauth.ts'
 import { approved, booked, bySerial, follow, followed, line, moved, notAllowed, part } from './operations.ts'
 import type { FollowUp, Initial } from './operations.ts'
@@ -55,22 +55,23 @@ describe('an acquirer that does not answer', () => {
   for (const [at, [operation, begins]] of movers.entries()) {
     const minor = String(7_001 + at)
     const amount = `70.0${1 + at}`
-    it(`${operation}: unknown counts as used, the same again means the same one, and the books of both sides end alike`, async () => {
+    it(`${operation}: unknown counts as used, a repetition is the same one, and both sides' books agree in the end`, async () => {
       const made = await approved(world, begins, { amount: '100.00' })
-      // Short for what is never answered, and no longer than that: what is answered has the usual time.
+      // Short only for messages that are never answered.
       await desk.gate({ answerTimeoutMs: 600 })
       await desk.script({ amount_minor: minor, times: 1 }, { no_answer: true })
       await desk.script({ amount_minor: minor, message: 'reversal' }, { no_answer: true })
       const serial = accepted(await follow(world, operation, made, part(amount, { comment: 'lost' }))).serial
-      const seen = await until(
-        () => statusOf(world, made),
-        ({ status }) => status !== 'processing',
-      )
+      const seen = await untilStatus(world, made, ({ status }) => status !== 'processing')
       assert.equal(line(seen), operation === 'capture' ? 'unknown capture_unknown capture' : 'unknown reversal_unknown reversal')
       refused(await follow(world, operation, made, part('30.00')), 10, new RegExp(`^Amount exceeds 29\\.9${9 - at}$`))
       notAllowed(await follow(world, 'void', made), 'void', made)
       accepted(await follow(world, operation, made, part(amount, { comment: 'lost' })))
-      assert.ok((await until(() => lost(made), (count) => count >= 2)) >= 2) // oxfmt-ignore
+      const losses = await until(
+        () => lost(made),
+        (count) => count >= 2,
+      )
+      assert.ok(losses >= 2)
       assert.ok((await fetch(`${world.acquirerAdminUrl}/faults`, { method: 'DELETE' })).ok)
       const ended = await until(
         () => bySerial(world, made, serial),

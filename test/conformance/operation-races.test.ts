@@ -4,8 +4,8 @@ import { openFaultDesk } from '../harness/fault-desk.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { accepted, refused, settled, statusOf, until, type Changes, type Fields, type Order } from './client.ts'
 import { openAmounts, thinksForMs } from './amounts.ts'
-import { approved, booked, bySerial, follow, followed, line, moved, notAllowed, part, times } from './operations.ts'
-import type { FollowUp, Initial } from './operations.ts'
+import { approved, booked, bySerial, follow, followed, line, moved, notAllowed, part, times, untilBooked } from './operations.ts'
+import { untilDeclined, type FollowUp, type Initial } from './operations.ts'
 
 /**
  * The same request twice, and requests at once: what moves money moves it once, and never more than
@@ -24,8 +24,10 @@ function othersRefused(replies: readonly Fields[]): void {
   for (const reply of replies) if (reply.type !== 'async-response') refused(reply, reply['error-code'] === '9' ? 9 : 10)
 }
 
-// oxfmt-ignore
-const movers: [FollowUp, Initial][] = [['capture', 'preauth'], ['return', 'sale']]
+const movers: [FollowUp, Initial][] = [
+  ['capture', 'preauth'],
+  ['return', 'sale'],
+]
 
 describe('a follow-up equal to one that is open, or was just approved, answers with that one', { concurrency: 4 }, () => {
   for (const [operation, begins] of movers) {
@@ -51,8 +53,11 @@ describe('a follow-up equal to one that is open, or was just approved, answers w
       assert.equal((await booked(world, made)).length, 2)
       notAllowed(await follow(world, operation, made, { comment: 'another' }), operation, made)
     })
-    // oxfmt-ignore
-    const different: [string, Changes][] = [['another comment', { comment: 'twice' }], ['no comment', { comment: undefined }], ['another amount', { amount: '1.00' }]]
+    const different: [string, Changes][] = [
+      ['another comment', { comment: 'twice' }],
+      ['no comment', { comment: undefined }],
+      ['another amount', { amount: '1.00' }],
+    ]
     for (const [what, changes] of different) {
       it(`${operation} with ${what}: a transaction of its own`, async () => {
         const made = await approved(world, begins, { amount: '200.00' })
@@ -63,7 +68,7 @@ describe('a follow-up equal to one that is open, or was just approved, answers w
         ]
         accepted(one)
         accepted(other)
-        await until(() => booked(world, made), (books) => books.length === 3) // oxfmt-ignore
+        await untilBooked(world, made, 3)
         await settled(world, made)
         assert.equal((await booked(world, made)).length, 3)
       })
@@ -82,7 +87,7 @@ describe('a follow-up equal to one that is open, or was just approved, answers w
       const made = await approved(world, begins, { amount: '100.00' })
       const wish = part(await amounts.declined())
       const first = accepted(await follow(world, operation, made, wish))
-      await until(() => bySerial(world, made, first.serial), ({ status }) => status === 'declined') // oxfmt-ignore
+      await untilDeclined(world, made, first.serial)
       const second = await followed(world, operation, made, wish)
       assert.equal(second.seen.status, 'approved')
       assert.notEqual(second.seen['processor-rrn'], undefined)
@@ -118,12 +123,12 @@ describe('for how long', () => {
 })
 
 describe('races', () => {
-  it('64 returns of 1.00 at once, each with another comment, on 10.00: ten are taken, and no more than was paid goes back', async () => {
+  it('64 different returns of 1.00 at once, on 10.00: ten are accepted, and no more than was paid goes back', async () => {
     const made = await approved(world, 'sale', { amount: '10.00' })
     const replies = await times(64, (at) => follow(world, 'return', made, part('1.00', { comment: `number ${at}` })))
     assert.equal(taken(replies).length, 10)
     othersRefused(replies)
-    await until(() => booked(world, made), (books) => books.length === 11) // oxfmt-ignore
+    await untilBooked(world, made, 11)
     await settled(world, made)
     assert.deepEqual(await moved(world, made), { charged: 1000, returned: 1000, held: 0 })
     assert.equal((await booked(world, made)).length, 11)
@@ -133,17 +138,17 @@ describe('races', () => {
     const replies = await times(40, (at) => follow(world, 'capture', made, part('0.75', { comment: `number ${at}` })))
     assert.equal(taken(replies).length, 13)
     for (const reply of replies) if (reply.type !== 'async-response') refused(reply, 10, /^Amount exceeds 0\.25$/)
-    await until(() => booked(world, made), (books) => books.length === 14) // oxfmt-ignore
+    await untilBooked(world, made, 14)
     assert.equal((await followed(world, 'capture', made)).seen.status, 'approved')
     assert.deepEqual(await moved(world, made), { charged: 1000, returned: 0, held: 1000 })
   })
-  it('parts and the whole at once: the sum is never above what was paid', async () => {
+  it('parts and the whole at once never return more than was paid', async () => {
     const made = await approved(world, 'sale', { amount: '10.00' })
     const wishes = [{}, part('10.00'), part('6.00'), part('4.00'), part('0.01'), part('9.99')]
     const replies = await times(36, (at) => follow(world, 'return', made, { ...wishes[at % 6], comment: `number ${at}` }))
     othersRefused(replies)
     assert.ok(taken(replies).length > 0)
-    await until(() => booked(world, made), (books) => books.length === taken(replies).length + 1) // oxfmt-ignore
+    await untilBooked(world, made, taken(replies).length + 1)
     await settled(world, made)
     assert.ok((await moved(world, made)).returned <= 1000)
   })
@@ -174,7 +179,7 @@ describe('races', () => {
       })
     })
   }
-  it('a capture against a return of the same preauth, 20 rounds: what is captured is never also released', async () => {
+  it('a capture against a return of the same preauth, 20 rounds: never both', async () => {
     await times(4, async () => {
       for (let round = 0; round < 5; round += 1) {
         const made = await approved(world, 'preauth')

@@ -7,7 +7,7 @@ import { settled, statusOf, type Changes, type Fields, type Order } from './clie
 import { approved, begin, booked, follow, followUpFields, moved, part, post, url, verificationFields } from './operations.ts'
 import type { Asked, FollowUp, Initial } from './operations.ts'
 
-/** Fields and refusals of preauth, account verification, capture, return and void; the JSON form and the group's paths. */
+/** Fields and refusals of each operation; the JSON form and the paths of groups. */
 
 const world = await openWorld()
 const paid = await approved(world, 'sale')
@@ -24,7 +24,10 @@ const texts = (reply: Fields) => ({ ...reply, 'serial-number': '', 'merchant-ord
 
 describe('the fields of preauth and account verification are those of a sale', { concurrency: 4 }, () => {
   // oxfmt-ignore
-  const mandatory = ['client_orderid', 'order_desc', 'ipaddress', 'email', 'credit_card_number', 'card_printed_name', 'expire_month', 'expire_year', 'cvv2', 'control']
+  const mandatory = [
+    'client_orderid', 'order_desc', 'ipaddress', 'email', 'credit_card_number',
+    'card_printed_name', 'expire_month', 'expire_year', 'cvv2', 'control',
+  ]
   const bad: [string, string][] = [
     ['client_orderid', 'x'.repeat(129)],
     ['order_desc', 'x'.repeat(65_537)],
@@ -55,7 +58,7 @@ describe('the fields of preauth and account verification are those of a sale', {
         refused(await begin(world, operation, { [name]: value }), 3, invalid(name))
       })
     }
-    it(`${operation}: country US wants a state, the endpoint may want a phone number, 3-D Secure wants redirect_url`, async () => {
+    it(`${operation}: US needs a state, the endpoint may need a phone number, 3-D Secure needs redirect_url`, async () => {
       refused(await begin(world, operation, { country: 'US' }), 1, required('state'))
       refused(await begin(world, operation, {}, { path: world.endpoints.strict }), 1, required('phone'))
       refused(await begin(world, operation, {}, { path: world.endpoints.secure }), 1, required('redirect_url'))
@@ -96,9 +99,10 @@ describe('the fields of preauth and account verification are those of a sale', {
 
 describe('the fields of capture, return and void', { concurrency: 4 }, () => {
   const inOrder = ['login', 'client_orderid', 'orderid', 'control']
-  // oxfmt-ignore
   const bad: [string, string][] = [
-    ['login', 'l'.repeat(21)],    ['client_orderid', 'x'.repeat(129)], ['comment', 'x'.repeat(51)],
+    ['login', 'l'.repeat(21)],
+    ['client_orderid', 'x'.repeat(129)],
+    ['comment', 'x'.repeat(51)],
   ]
   // oxfmt-ignore
   const badMoney: [string, Changes][] = [
@@ -162,7 +166,7 @@ describe('the fields of capture, return and void', { concurrency: 4 }, () => {
   }
 })
 
-describe('of several faults the one that stands first in the list is told', { concurrency: 4 }, () => {
+describe('several faults: the refusal is the first in the list', { concurrency: 4 }, () => {
   const unknownOrder = (): Changes => ({ orderid: '999999999' })
   const euro = { amount: '1', currency: 'EUR' }
   // oxfmt-ignore
@@ -265,9 +269,12 @@ describe('with Accept: application/vnd.pay+json', { concurrency: 4 }, () => {
     it(`${operation}: 200 when accepted, 400, 403 and 404 when refused`, async () => {
       const made = await approved(world, begins[operation])
       const ask = (changes: Changes, path?: number) => json(operation, followUpFields(world, operation, made, changes), path)
-      // oxfmt-ignore
       const cases: [number, number, Changes, number?][] = [
-        [1, 400, { orderid: undefined }], [3, 400, { comment: 'x'.repeat(51) }], [2, 403, { control: wrong }], [4, 404, {}, nowhere], [6, 404, { orderid: '999999999' }],
+        [1, 400, { orderid: undefined }],
+        [3, 400, { comment: 'x'.repeat(51) }],
+        [2, 403, { control: wrong }],
+        [4, 404, {}, nowhere],
+        [6, 404, { orderid: '999999999' }],
       ]
       for (const [code, httpStatus, changes, path] of cases) {
         const [seen, reply] = await ask(changes, path)

@@ -5,7 +5,7 @@ import { accepted, refused, settled, type Changes, type Order } from './client.t
 import { begin, booked, bySerial, follow, followed, line, notAllowed, part } from './operations.ts'
 import { altered, cardOf, carryThrough, mastercard, passChallenge, uploadCres, uploadMethod, visa, waitsFor } from './shopper.ts'
 
-/** Preauth and account verification with 3-D Secure: the flow of a sale, under stages of their own. */
+/** Preauth and account verification with 3-D Secure: the flow of a sale, with their own stages. */
 
 const world = await openWorld()
 
@@ -66,7 +66,7 @@ for (const [operation, prefix, type, entry] of kinds) {
   })
 }
 
-describe('what was authenticated can be captured, and returned in part', () => {
+describe('an authenticated payment can be captured, and returned in part', () => {
   it('and the serial of the preauth goes on to tell how it was authenticated', async () => {
     const made = await secured('preauth', 'challenge')
     const { final } = await carryThrough(world, made, 'hint')
@@ -94,7 +94,7 @@ describe('what an issuer leaves out of the answer to an account verification', {
   it('without a status it could not tell', async () => {
     assert.deepEqual(await lacking('transStatus', visa, 'frictionless'), ['declined', 'UNSUPPORTED', '05', '2005'])
   })
-  it('without an ECI it is the one that the network has for what is no payment', async () => {
+  it("without an ECI it is the network's ECI for messages that are no payment", async () => {
     assert.deepEqual(await lacking('eci', mastercard, 'frictionless'), ['approved', 'AUTHENTICATED', 'N2', undefined])
     assert.deepEqual(await lacking('eci', mastercard, 'frictionless-denied'), ['declined', 'NOT_AUTHENTICATED', 'N0', '2001'])
   })

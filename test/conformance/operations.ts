@@ -13,10 +13,11 @@ import {
   sha1,
   signedSale,
   status,
+  until,
 } from './client.ts'
 import type { Changes, Fields, Order, Path, Way } from './client.ts'
 
-/** The merchant's client for what comes beside and after a sale: preauth and account verification, then capture, return and void. */
+/** The merchant's client for preauth, account verification, capture, return and void. */
 
 export type Initial = 'sale' | 'preauth' | 'account-verification'
 export type FollowUp = 'capture' | 'return' | 'void'
@@ -37,7 +38,7 @@ export const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 const given = (changes: Changes): Fields =>
   Object.fromEntries(Object.entries(changes).filter((pair): pair is [string, string] => pair[1] !== undefined))
 
-// ---- what begins an order ----------------------------------------------------------------------------------------------------------
+// ---- what begins an order ----------------------------------------------------------------------
 
 /** An account verification names no amount and no currency, unless the changes do. */
 export function verificationFields(world: World, changes: Changes = {}, way: Way = {}): Fields {
@@ -59,7 +60,7 @@ export async function approved(world: World, operation: Initial, changes: Change
   return made
 }
 
-// ---- what follows ------------------------------------------------------------------------------------------------------------------
+// ---- what follows ------------------------------------------------------------------------------
 
 const exponents: Record<string, number> = { USD: 2, EUR: 2, JPY: 0 }
 
@@ -70,7 +71,7 @@ export const followUpControl = (
   key: string,
 ): string => sha1(login, made.client_orderid, made.orderid, money, key)
 
-/** The fields of a capture, return or void with their control, unless the changes name one (undefined: none). A void signs no amount. */
+/** With the control, unless the changes replace it (undefined: none). A void signs no amount. */
 export function followUpFields(world: World, operation: FollowUp, made: Order, changes: Changes = {}, way: Way = {}): Fields {
   const { login, controlKey } = way.as ?? world.merchant
   const fields = given({ login, client_orderid: made.client_orderid, orderid: made.orderid, ...changes })
@@ -86,7 +87,7 @@ export function follow(world: World, operation: FollowUp, made: Order, changes: 
   return post(world, operation, followUpFields(world, operation, made, changes, way), way)
 }
 
-/** Follows up with what must be accepted, and waits for its end; the serial of the request and the status that it came to. */
+/** Sends a follow-up and waits for its end: the serial of the request and the final status. */
 export async function followed(world: World, operation: FollowUp, made: Order, changes: Changes = {}, way: Asked = {}) {
   const { orderid, serial } = accepted(await follow(world, operation, made, changes, way))
   assert.equal(orderid, made.orderid, 'the answer names the order that it is about')
@@ -102,17 +103,29 @@ export const notAllowed = (reply: Fields, operation: FollowUp, { orderid }: Orde
 export const bySerial = (world: World, { client_orderid, orderid }: Order, serial: string): Promise<Fields> =>
   status(world, { client_orderid, orderid, 'by-request-sn': serial })
 
+export const untilDeclined = (world: World, made: Order, serial: string): Promise<Fields> =>
+  until(
+    () => bySerial(world, made, serial),
+    (seen) => seen.status === 'declined',
+  )
+
 /** Status, stage and transaction-type, in one line. */
 export const line = (seen: Fields): string => [seen.status, seen['order-stage'], seen['transaction-type']].join(' ')
 
-// ---- the acquirer's books ----------------------------------------------------------------------------------------------------------
+// ---- the acquirer's books ----------------------------------------------------------------------
 
 /** The acquirer's entries of an order, oldest first: kind, minor units and state. */
 export async function booked(world: World, { orderid }: Order): Promise<string[]> {
   return (await ledger(world, orderid)).map(({ kind, amountMinor, state }) => `${kind} ${amountMinor} ${state}`)
 }
 
-/** What the acquirer took from the cardholder and gave back, in minor units, as far as it stands. */
+export const untilBooked = (world: World, made: Order, entries: number): Promise<string[]> =>
+  until(
+    () => booked(world, made),
+    ({ length }) => length === entries,
+  )
+
+/** What the acquirer charged, gave back and holds, in minor units. Only approved entries count. */
 export async function moved(world: World, { orderid }: Order): Promise<{ charged: number; returned: number; held: number }> {
   const standing = (await ledger(world, orderid)).filter(({ state }) => state === 'approved')
   const sum = (...kinds: string[]): number =>

@@ -3,9 +3,9 @@ import type { World } from '../harness/world.ts'
 import { encodePairs, readReply, send, type Changes, type Fields, type Order, type Way } from './client.ts'
 import { formsOf, load, password, secureOrder, signedUpload, submit, whatNow, type Page } from './shopper.ts'
 
-/** 3-D Secure 1.0.2 as a merchant and its cardholder do it: the form to the issuer, the password there, and the upload of what the issuer signed. */
+/** 3-D Secure 1.0.2: the form to the issuer, the password, and the upload of the signed PARes. */
 
-/** Where the merchant wants the answer of the issuer; a page of its shop, which the shopper stops short of. */
+/** A page of the merchant's shop for the issuer's answer. The shopper stops before it. */
 export const termUrl = 'https://shop.example/three-d-secure/pares'
 
 export interface Waiting {
@@ -66,7 +66,7 @@ export async function passPares(seen: Fields, ...words: string[]): Promise<Signe
   return { paRes, md }
 }
 
-/** The cardholder at the issuer, sent there by `html`; the form that brings the answer to the gateway. */
+/** Sends the cardholder to the issuer by `html`. The form that brings the answer to the gateway. */
 export async function throughHtml(seen: Fields, ...words: string[]) {
   const form = formsOf(seen.html ?? '', 'https://shop.example/').find(({ fields }) => 'PaReq' in fields)
   assert.ok(form, seen.html)

@@ -10,14 +10,15 @@ import {
   refused,
   reversalsAfter,
   settled,
-  statusOf,
+  notEmpty,
+  untilStatus,
   until,
   type Changes,
   type Fields,
   type Order,
 } from './client.ts'
 
-/** enumerate_amounts: the list alone is tried, in its order, until an entry is approved. Without a CVV2 the sandbox approves up to 1,000.00. */
+/** enumerate_amounts, tried in order. Without a CVV2 the sandbox approves up to 1,000.00. */
 
 const shop = closing(await openReceiver(() => 200))
 const world = await openWorld()
@@ -81,10 +82,7 @@ describe('each entry is tried in turn until one is approved', { concurrency: 4 }
   it('the callback names the approved entry, once, and nothing before the end', async () => {
     const server_callback_url = `${shop.origin}/approved`
     const { made } = await ended('5000', '3000,2000,900', { server_callback_url })
-    const [call, ...more] = await until(
-      () => shop.calls('/approved'),
-      (all) => all.length > 0,
-    )
+    const [call, ...more] = await until(() => shop.calls('/approved'), notEmpty)
     assert.deepEqual(more, [])
     assert.deepEqual(
       ['status', 'amount', 'orderid', 'type'].map((name) => call?.query.get(name)),
@@ -94,10 +92,7 @@ describe('each entry is tried in turn until one is approved', { concurrency: 4 }
   it('the callback of a list that was declined comes once', async () => {
     const server_callback_url = `${shop.origin}/declined`
     await ended('5000', '3000,2000', { server_callback_url })
-    const [call] = await until(
-      () => shop.calls('/declined'),
-      (all) => all.length > 0,
-    )
+    const [call] = await until(() => shop.calls('/declined'), notEmpty)
     assert.deepEqual([call?.query.get('status'), call?.query.get('error_code')], ['declined', '116'])
     assert.equal(shop.calls('/declined').length, 1)
   })
@@ -131,16 +126,9 @@ describe('some answers end the list', { concurrency: 4 }, () => {
     async () => {
       await reversalsAfter(world, 2_000)
       const made = await rebillOrder(world, ref, { amount: '50', enumerate_amounts: '40,30,20', cvv2: '217' })
-      const seen = await until(
-        () => statusOf(world, made),
-        ({ status }) => status === 'unknown',
-      )
+      const seen = await untilStatus(world, made, ({ status }) => status === 'unknown')
       assert.equal(seen.status, 'unknown')
-      const final = await until(
-        () => statusOf(world, made),
-        ({ status }) => status !== 'unknown',
-        180_000,
-      )
+      const final = await untilStatus(world, made, ({ status }) => status !== 'unknown', 180_000)
       assert.deepEqual([final.status, final['error-code'], final['initial-amount']], ['error', '911', '50'])
       const amounts = (await ledger(world, made.orderid)).map((entry) => entry.amountMinor)
       assert.deepEqual([...new Set(amounts)], ['4000'])
@@ -148,7 +136,7 @@ describe('some answers end the list', { concurrency: 4 }, () => {
   )
 })
 
-describe('what a list may be', { concurrency: 4 }, () => {
+describe('the form of a list', { concurrency: 4 }, () => {
   // oxfmt-ignore
   const refusedLists: [string, string][] = [
     ['an entry twice', '5,5'], ['an amount twice in two spellings', '5,4,5.00'], ['an entry above amount', '5,10.51'], ['the first above amount', '11,5'],
@@ -177,11 +165,11 @@ describe('what a list may be', { concurrency: 4 }, () => {
     assert.deepEqual(tried, ['sale 1050 approved'])
     assert.deepEqual(brief(seen), ['approved', '10.50', '10.50', undefined])
   })
-  it('with a currency that cannot be read it is the currency that is told', async () => {
+  it('with an unreadable currency the refusal names the currency', async () => {
     const changes = { currency: 'usd', enumerate_amounts: '10,5' }
     refused(await rebill(world, ref, { ...changes, control: 'x' }), 3, invalid('currency'))
   })
-  it('a bad list is told before a wrong control', async () => {
+  it('a bad list is refused before a wrong control', async () => {
     refused(await rebill(world, ref, { enumerate_amounts: '5,5', control: 'x' }), 3, invalid('enumerate_amounts'))
   })
 })

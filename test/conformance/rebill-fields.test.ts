@@ -6,7 +6,7 @@ import type { Rebill, RebillWay } from './card.ts'
 import { accepted, encodePairs, invalid, newOrderId, readReply, refused, required, send, settled } from './client.ts'
 import { sha1, statusOf, type Changes, type Fields, type Path } from './client.ts'
 
-/** The request of a recurrent payment: its fields, its checksum in both orders, and the order of its refusals. */
+/** The fields of a recurrent payment, its checksum in both orders, and its order of refusals. */
 
 const world = await openWorld()
 const ref = (await registered(world)).ref
@@ -31,9 +31,12 @@ const operations: Rebill[] = ['make-rebill-sale', 'make-rebill-preauth', 'make-r
 const texts = (reply: Fields): Fields => ({ ...reply, 'serial-number': '' })
 
 describe('lengths count Unicode code points, and hold at both ends', { concurrency: 4 }, () => {
-  // oxfmt-ignore
   const lengths: [string, number][] = [
-    ['client_orderid', 128], ['order_desc', 65_536], ['comment', 50], ['purpose', 128], ['merchant_data', 65_536],
+    ['client_orderid', 128],
+    ['order_desc', 65_536],
+    ['comment', 50],
+    ['purpose', 128],
+    ['merchant_data', 65_536],
   ]
   for (const [name, max] of lengths) {
     takes(`${name} of ${max} letters`, { [name]: long(max, 'x') })
@@ -100,7 +103,7 @@ describe('values that fit and values that do not', { concurrency: 4 }, () => {
   })
 })
 
-describe('mandatory are the first eight fields of the table, and no other', { concurrency: 4 }, () => {
+describe('only the first eight fields of the table are mandatory', { concurrency: 4 }, () => {
   const names = ['client_orderid', 'login', 'cardrefid', 'order_desc', 'amount', 'currency', 'ipaddress', 'control']
   for (const operation of operations) {
     for (const [at, name] of names.entries()) {
@@ -141,7 +144,13 @@ describe('the checksum', { concurrency: 4 }, () => {
       })
   // oxfmt-ignore
   const amounts: [string, string, string][] = [
-    ['0.94', '94', '93'], ['10.15', '1015', '1014'], ['0.57', '57', '56'], ['10.5', '1050', '105'], ['10', '1000', '10'], ['0.07', '7', '007'], ['10.500', '1050', '10500'],
+    ['0.94',   '94',   '93'],
+    ['10.15',  '1015', '1014'],
+    ['0.57',   '57',   '56'],
+    ['10.5',   '1050', '105'],
+    ['10',     '1000', '10'],
+    ['0.07',   '7',    '007'],
+    ['10.500', '1050', '10500'],
   ]
   for (const [amount, minor, not] of amounts) {
     it(`${amount} USD counts as ${minor}, never as ${not}`, async () => {
@@ -196,14 +205,14 @@ describe('the checksum', { concurrency: 4 }, () => {
       assert.deepEqual(texts(answer), texts(answers[0] ?? {}))
     }
   })
-  it('nothing of what is signed can change under it', async () => {
+  it('no signed field can change under a signature', async () => {
     const fields = signedRebill(world, ref)
     for (const changes of [{ amount: '10.51' }, { currency: 'EUR' }, { cardrefid: '1' }, { client_orderid: newOrderId() }])
       refused(await call(world, 'make-rebill-sale', { ...fields, ...changes }), 2, 'INVALID_CONTROL_CODE')
   })
 })
 
-describe('of several faults the one that stands first in the list is told', { concurrency: 4 }, () => {
+describe('several faults: the refusal is the first in the list', { concurrency: 4 }, () => {
   const faults: Record<string, () => Changes> = {
     'missing ipaddress': () => ({ ipaddress: undefined }),
     'bad cvv2': () => ({ cvv2: 'x' }),

@@ -15,6 +15,7 @@ import {
   sale,
   settled,
   status,
+  notEmpty,
   until,
 } from './client.ts'
 import type { Changes, Fields, Order, Path } from './client.ts'
@@ -164,10 +165,7 @@ describe('the acquirer decides', { concurrency: 4 }, () => {
 describe('callbacks of a recurrent payment', { concurrency: 4 }, () => {
   let paths = 0
   const told = async (path: string): Promise<Fields> => {
-    const calls = await until(
-      () => shop.calls(path),
-      (all) => all.length > 0,
-    )
+    const calls = await until(() => shop.calls(path), notEmpty)
     const [one] = calls
     assert.ok(one, `called at ${path} within 60 s`)
     assert.equal(one.method, 'GET')

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { rebill, rebillOrder, registered, type Rebill } from './card.ts'
 import { invalid, ledger, refused, required, settled, statusOf, type Changes, type Path } from './client.ts'
 import { cardOf, carryThrough, whatNow } from './shopper.ts'
 
-/** A recurrent payment that the cardholder initiates runs 3-D Secure where the endpoint does; one of the merchant's own never. */
+/** A cardholder's recurrent payment uses 3-D Secure where the endpoint does; a merchant's never. */
 
-let world: World
 const refs: Record<string, string> = {}
-before(async () => {
-  world = await startWorld()
-  for (const scenario of ['frictionless', 'challenge', 'frictionless-denied'])
-    refs[scenario] = (await registered(world, { credit_card_number: await cardOf(world, scenario) })).ref
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+for (const scenario of ['frictionless', 'challenge', 'frictionless-denied'])
+  refs[scenario] = (await registered(world, { credit_card_number: await cardOf(world, scenario) })).ref
 
 const operations: Rebill[] = ['make-rebill-sale', 'make-rebill-preauth', 'make-rebill']
 const back = { redirect_url: 'https://shop.example/back' }
@@ -57,7 +51,7 @@ describe('CARDHOLDER where 3-D Secure runs', { concurrency: 4 }, () => {
     ['a wrong control', { control: 'x' }],
     ['an unknown reference', { cardrefid: '1' }],
   ] as const)
-    it(`a missing redirect_url is told before ${what}, as in a sale`, async () => {
+    it(`a missing redirect_url is refused before ${what}, as in a sale`, async () => {
       const changes = { recurrent_initiator: 'CARDHOLDER', ...fault }
       refused(
         await rebill(world, refs.frictionless ?? '', changes, { path: world.endpoints.secure }),

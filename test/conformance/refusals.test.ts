@@ -5,7 +5,7 @@ import { openWorld } from '../harness/opening.ts'
 import { accepted, invalid, newOrderId, order, refused, required, sale, signedSale, signedStatus, status } from './client.ts'
 import type { Changes, Order } from './client.ts'
 
-/** The one order of refusals, docs/choices.md, "Refusals": requests with one, two and three faults at once. */
+/** The one order of refusals, docs/choices.md: requests with one, two and three faults at once. */
 
 const world = await openWorld()
 const paid = await order(world)
@@ -17,8 +17,8 @@ const messages: Record<number, string> = { 2: 'INVALID_CONTROL_CODE', 4: 'Endpoi
 Object.assign(messages, { 5: 'Operation is not enabled for this endpoint', 8: 'Currency is not supported' })
 messages[11] = 'client_orderid is already in use'
 
-describe('of several faults of a sale the one that stands first in the list is told', { concurrency: 4 }, () => {
-  // Each fault alone. The control is right unless it is itself the fault; it is computed over what is sent.
+describe('several faults of a sale: the refusal is the first in the list', { concurrency: 4 }, () => {
+  // Each fault alone. The control covers what is sent, unless it is itself the fault.
   const faults: Record<string, () => Changes> = {
     'missing email': () => ({ email: undefined }),
     'missing cvv2': () => ({ cvv2: undefined }),
@@ -64,7 +64,10 @@ describe('of several faults of a sale the one that stands first in the list is t
 
 describe('the first missing field in the order of the specification is named', { concurrency: 4 }, () => {
   // oxfmt-ignore
-  const inOrder = ['client_orderid', 'order_desc', 'amount', 'currency', 'control', 'ipaddress', 'email', 'credit_card_number', 'card_printed_name', 'expire_month', 'expire_year', 'cvv2']
+  const inOrder = [
+    'client_orderid', 'order_desc', 'amount', 'currency', 'control', 'ipaddress', 'email',
+    'credit_card_number', 'card_printed_name', 'expire_month', 'expire_year', 'cvv2',
+  ]
   for (const [at, name] of inOrder.entries()) {
     it(`everything from ${name} on is missing: ${name}`, async () => {
       const absent = Object.fromEntries(inOrder.slice(at).map((field) => [field, undefined]))
@@ -101,7 +104,7 @@ describe('the first missing field in the order of the specification is named', {
 const otherLogin = (): Changes => ({ login: world.other.login })
 const keyOf = ({ client_orderid, orderid }: Order): Changes => ({ client_orderid, orderid })
 
-describe('of several faults of a status request the one that stands first in the list is told', { concurrency: 4 }, () => {
+describe('several faults of a status request: the refusal is the first in the list', { concurrency: 4 }, () => {
   // oxfmt-ignore
   const cases: [string, () => Changes, number, string | RegExp | undefined, boolean?][] = [
     ['unknown endpoint',                              () => ({ client_orderid: 'x' }),                                       4, messages[4], true],

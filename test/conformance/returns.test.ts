@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
-import { callbackControl, send, settled, until, type Changes, type Fields, type Order } from './client.ts'
+import { callbackControl, send, settled, notEmpty, until, type Changes, type Fields, type Order } from './client.ts'
 import { atPares, forPares, legacyCard, throughHtml } from './pares.ts'
 import { load, secureOrder, submit, type Form } from './shopper.ts'
 
 /**
- * The return of the cardholder, choices.md section 6, as a browser without script makes it. The way there is 1.0.2, which needs none: `html`, the
- * issuer's page, and back to the gateway. Not tried here: `processing` after 60 s, since that takes them.
+ * The return of the cardholder, choices.md section 6, in a browser without script, after 3-D Secure
+ * 1.0.2 (`html`, the issuer's page). Not tested: `processing` after 60 s.
  */
 
 const shop = closing(await openReceiver(() => 200))
@@ -58,10 +58,7 @@ describe('an approved payment goes to redirect_success_url if given, else to red
     const { made, seen } = await atPares(world, { ...urls, ...changes, server_callback_url: `${shop.origin}${path}` })
     const { form, status } = await ended(made, seen)
     assert.deepEqual([form.action, status], [urls.redirect_success_url, 'approved'])
-    const [call] = await until(
-      () => shop.calls(path),
-      ({ length }) => length > 0,
-    )
+    const [call] = await until(() => shop.calls(path), notEmpty)
     assert.deepEqual(form.fields, Object.fromEntries(call?.query ?? []))
     assert.equal(form.fields.merchantdata, changes.merchant_data)
   })
@@ -114,8 +111,8 @@ describe('on error to redirect_url, whatever else is given', () => {
   })
 })
 
-describe('what the cardholder is given', () => {
-  it('shows no card number, and is told again when the page is loaded again', async () => {
+describe('the page for the cardholder', () => {
+  it('shows no card number, and the same after a reload', async () => {
     const urls = urlsOf('again')
     const { made, seen } = await atPares(world, urls)
     const { form } = await ended(made, seen)

@@ -5,13 +5,13 @@ import { saleCases } from './cases.ts'
 import { accepted, encodePairs, invalid, newOrderId, nextYear, order, postSale, readReply, refused } from './client.ts'
 import { sale, saleUrl, send, settled, signedSale, statusOf } from './client.ts'
 
-/** Fields of a sale: lengths and mandatory fields of docs/choices.md, "Sale", spellings and trimming of "Fields", and "Amounts". */
+/** Fields of a sale: docs/choices.md, "Sale", "Fields" and "Amounts". */
 
 const world = await openWorld()
 
 const { takes, refuses, misses } = saleCases(() => world)
 
-/** A text of so many code points, beginning anew each time so that it can serve as client_orderid. */
+/** A text of this many code points. It begins differently each time, to serve as client_orderid. */
 const long = (length: number, letter: string) => {
   const head = newOrderId().slice(0, length - 1)
   return head + letter.repeat(length - head.length)

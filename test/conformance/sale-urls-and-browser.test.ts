@@ -3,16 +3,16 @@ import { openWorld } from '../harness/opening.ts'
 import { saleCases } from './cases.ts'
 import { reversalsAfter } from './client.ts'
 
-/** URLs of a sale, choices.md sections 3 and 6, and the data of the customer's browser, section 3 with the formats of EMV 3-D Secure. */
+/** URLs of a sale and data of the browser: choices.md 3 and 6, formats of EMV 3-D Secure. */
 
 const world = await openWorld({ own: true })
-// What the acquirer never answers ends, and is told, when its reversal was acknowledged: not before all of this is over.
+// Keeps the reversal of an unanswered payment open, and with it the payment and its callback.
 await reversalsAfter(world, 3_600_000)
 
 const { takes, refuses, misses } = saleCases(() => world)
 
 describe('URLs: 1024 characters, scheme, port and credentials are checked at the request', { concurrency: 4 }, () => {
-  // The acquirer never answers 217, so no outcome is told while this runs: the hosts are named here, and never looked up or called.
+  // The acquirer never answers 217, so no outcome is reported and these hosts are never called.
   const cvv2 = '217'
   const base = 'https://shop.example/'
   for (const name of ['redirect_url', 'redirect_success_url', 'redirect_fail_url', 'server_callback_url', 'notify_url']) {

@@ -17,11 +17,11 @@ import {
 import type { Changes, Fields, Order, Way } from './client.ts'
 
 /**
- * A cardholder with a browser that runs no script, and the calls a merchant makes meanwhile. Pages are read as any browser reads them, by their
- * forms alone, so nothing here knows how the gateway or the simulated issuers build theirs.
+ * A cardholder with a browser without script, and the merchant's calls meanwhile. It reads only the
+ * forms of pages, so nothing here knows how the gateway or the simulated issuers build theirs.
  */
 
-// ---- cards -------------------------------------------------------------------------------------------------------------------------
+// ---- cards -------------------------------------------------------------------------------------
 
 export interface TestCard {
   number: string
@@ -49,7 +49,7 @@ export async function cardOf(world: World, scenario: string, network = /./): Pro
   return card.number
 }
 
-// ---- the browser -------------------------------------------------------------------------------------------------------------------
+// ---- the browser -------------------------------------------------------------------------------
 
 export interface Form {
   action: string
@@ -140,7 +140,7 @@ export function submit(form: Form, typed: Fields = {}, cookies?: Map<string, str
   return load(`${form.action.split('?')[0]}?${encodePairs(Object.entries(all))}`, undefined, cookies)
 }
 
-// ---- the issuer --------------------------------------------------------------------------------------------------------------------
+// ---- the issuer --------------------------------------------------------------------------------
 
 export const base64url = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
 export const decoded = (text: string): Record<string, unknown> => {
@@ -186,7 +186,7 @@ export interface Passed {
   asked: number
 }
 
-/** Answers with the words in turn, the last of them again and again, until the page comes that carries the CRes on. */
+/** Answers with the words in turn, the last one repeatedly, until a page carries the CRes. */
 export async function answerChallenge(first: Page, ...words: string[]): Promise<Passed> {
   let page = first
   let asked = 0
@@ -209,7 +209,7 @@ export async function answerChallenge(first: Page, ...words: string[]): Promise<
 export const passChallenge = async (seen: Fields, ...words: string[]): Promise<Passed> =>
   answerChallenge(await openChallenge(seen), ...words)
 
-// ---- the merchant's side -----------------------------------------------------------------------------------------------------------
+// ---- the merchant's side -----------------------------------------------------------------------
 
 /** A sale at the secure endpoint with the card of a scenario, or with a number of one's own. */
 export async function secureOrder(world: World, card: string, changes: Changes = {}, way: Way = {}): Promise<Order> {
@@ -296,7 +296,7 @@ export const uploadCres = (world: World, made: Order, cres: string, changes: Cha
 export const notNow = (reply: Fields, { orderid }: Order): void =>
   refused(reply, 9, new RegExp(`^Order ${orderid} does not allow \\S`))
 
-/** Goes through all of 3-D Secure as an honest merchant and cardholder do; what was asked on the way, and how it ended. */
+/** Completes all of 3-D Secure honestly. The steps on the way, and the final status. */
 export async function carryThrough(world: World, made: Order, ...words: string[]) {
   const steps: string[] = []
   let challenge: Fields | undefined

@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { endingMonth, ledger, newOrderId, nextYear, order, refused, sale, send, serialShape, settled, status } from './client.ts'
-import { statusOf, statusUrl, until, type Changes, type Fields, type Order } from './client.ts'
+import { statusOf, statusUrl, until, type Changes, type Order } from './client.ts'
 
-/** What becomes of a sale without 3-D Secure, and every row of the status table that applies to it: specification A5, choices.md sections 3, 5 and 9. */
-
-let world: World
-let paid: Order
-let denied: Order
-let approved: Fields
-let declined: Fields
+/** A sale without 3-D Secure in every state: specification A5, choices.md sections 3, 5 and 9. */
 
 // oxfmt-ignore
 const customer: Changes = {
@@ -19,16 +13,11 @@ const customer: Changes = {
   address1: '5 Main Street', email: 'ada@example.com', card_printed_name: 'A LOVELACE', expire_month: '7', expire_year: String(nextYear % 100), merchant_data: ' my = data ',
 }
 
-before(async () => {
-  world = await startWorld()
-  paid = await order(world, customer)
-  denied = await order(world, { ...customer, cvv2: '116' })
-  approved = await settled(world, paid)
-  declined = await settled(world, denied)
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const paid = await order(world, customer)
+const denied = await order(world, { ...customer, cvv2: '116' })
+const approved = await settled(world, paid)
+const declined = await settled(world, denied)
 
 describe('the CVV2 decides what the acquirer says', { concurrency: 4 }, () => {
   // oxfmt-ignore
@@ -80,7 +69,7 @@ describe('the CVV2 decides what the acquirer says', { concurrency: 4 }, () => {
   it('a card is good until the end of the month of its expiry', async () => {
     assert.equal((await settled(world, await order(world, endingMonth()))).status, 'approved')
   })
-  it('the euro endpoint and the group behave alike', async () => {
+  it('the euro endpoint and the group behave the same', async () => {
     const euro = await order(world, { currency: 'EUR' }, { path: world.endpoints.euro })
     const group = await order(world, { currency: 'EUR', cvv2: '119' }, { path: `group/${world.groups.multi}` })
     assert.deepEqual([(await settled(world, euro)).status, (await settled(world, euro)).currency], ['approved', 'EUR'])
@@ -150,9 +139,11 @@ describe('the status of an approved sale has every field that applies, with the 
       assert.equal((await statusOf(world, await order(world, { expire_year: String(year) })))['card-exp-year'], String(written))
     })
   }
-  // oxfmt-ignore
   const networks: [string, RegExp][] = [
-    ['4000000000000002', /visa/i], ['5555555555554444', /master/i], ['2223000048400011', /master/i], ['378282246310005', /amex|american/i],
+    ['4000000000000002', /visa/i],
+    ['5555555555554444', /master/i],
+    ['2223000048400011', /master/i],
+    ['378282246310005', /amex|american/i],
   ]
   for (const [credit_card_number, network] of networks) {
     it(`card-type of ${credit_card_number} names its network ${network}`, async () => {
@@ -266,7 +257,7 @@ describe('which order, and which request of it', { concurrency: 4 }, () => {
 const receipt = (id: string) => send('GET', `${world.baseUrl}/view-receipt/${world.endpoints.plain}/${id}/`)
 
 describe('the receipt', { concurrency: 4 }, () => {
-  it('the link {base_url}/view-receipt/{endpoint_id}/<receipt-id>/ answers with a page that shows no more than the masked card', async () => {
+  it('{base_url}/view-receipt/{endpoint_id}/<receipt-id>/ is a page that shows no more of the card than its mask', async () => {
     const page = await receipt(approved['receipt-id'] ?? '')
     assert.equal(page.httpStatus, 200)
     assert.match(page.contentType, /^text\/html\b/)
@@ -280,7 +271,7 @@ describe('the receipt', { concurrency: 4 }, () => {
     for (const id of [randomUUID(), paid.orderid, '1', 'x', '%00', '..%2f..'])
       assert.equal((await receipt(id)).httpStatus, 404, id)
   })
-  it('it shows what was sent as text, not as page', async () => {
+  it('it shows the fields of the sale as text, not as markup', async () => {
     const nasty = '<script>alert(1)</script>'
     const changes = {
       order_desc: nasty,

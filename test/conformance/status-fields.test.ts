@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
 import { accepted, nextYear, order, send, serialShape, settled, status, statusOf, until } from './client.ts'
 import type { Changes, Fields } from './client.ts'
 import { filteredOrder, newEmail, openFilters } from './filters.ts'
@@ -9,11 +9,10 @@ import { atPares, termUrl } from './pares.ts'
 import { atChallenge, decoded, passChallenge, uploadCres } from './shopper.ts'
 
 /**
- * Every row of the specification's table of status fields, seen with a value: sale, preauth, capture, return, 3-D Secure 2.x and 1.0.2, declined,
- * filtered. Rows of transfers and those of the operator's own commissions are not among them.
+ * Every row of the specification's table of status fields, each with a value. Left out: rows of
+ * transfers, and of the operator's own commissions.
  */
 
-let world: World
 /** What status said of each order, by what the order is. */
 const seen: Record<string, Fields> = {}
 
@@ -24,13 +23,8 @@ const customer: Changes = {
   credit_card_number: '4242424242424242',
 }
 
-before(async () => {
-  world = await startWorld()
-  await Promise.all([plainOrders(), secureOrders(), legacyOrder(), filteredOne(), failedOne()])
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+await Promise.all([plainOrders(), secureOrders(), legacyOrder(), filteredOne(), failedOne()])
 
 async function plainOrders(): Promise<void> {
   const paid = await order(world, customer)
@@ -80,7 +74,7 @@ const url = /^https?:\/\/[^\s/@]+(\/\S*)?$/
 const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const text = /\S/
 
-/** Row, where it is seen, and its value or the shape of it. Each row of the table comes at least once. */
+/** The row, where it is seen, and its value or shape. Each row comes at least once. */
 // oxfmt-ignore
 const rows: [string, string, string | RegExp][] = [
   ['type',                    'sale',          'status-response'],
@@ -231,18 +225,18 @@ describe('rows that belong together agree', () => {
     for (const where of ['authenticated', 'frame', 'challenge', 'legacy', 'filtered'])
       for (const name of Object.keys(seen[where] ?? {})) assert.doesNotMatch(name, /^loyalty-/, where)
   })
-  it('what the acquirer alone knows is not told of orders that it was never asked about', () => {
+  it('fields of the acquirer are missing for orders that never reached it', () => {
     for (const where of ['frame', 'challenge', 'legacy', 'filtered'])
       for (const name of ['processor-rrn', 'approval-code', 'gateway-processing-date', 'motivational-message'])
         assert.equal(seen[where]?.[name], undefined, `${name} of ${where}`)
   })
-  it('a reason is told of what was declined, failed or was filtered, and of nothing else', () => {
+  it('only declined, failed and filtered orders have a reason', () => {
     for (const [where, fields] of Object.entries(seen)) {
       const refused = ['declined', 'error', 'filtered'].includes(fields.status ?? '')
       assert.deepEqual([where, 'error-code' in fields, 'error-message' in fields], [where, refused, refused])
     }
   })
-  it('what the cardholder has to do is told while it is to be done, each step with its own fields alone', () => {
+  it("the cardholder's next step is shown while it is open, each with its own fields only", () => {
     const steps: Record<string, RegExp> = {
       frame: /^tds-(status|method-url-frame-.*)$/,
       challenge: /^tds-(status|creq-form-.*)$/,

@@ -9,7 +9,7 @@ import { begin, line } from './operations.ts'
 import { atPares, forPares, legacyCard, ownForm, paresFields, paresUrl, passPares, throughHtml, uploadPares } from './pares.ts'
 import { approvedOnce, atMethod, lasting, methodFields, notNow, post, secureOrder, signedUpload, submit } from './shopper.ts'
 
-/** 3-D Secure 1.0.2: specification A9 and its row of the table of states, choices.md sections 1, 3 and 5. The upload decides, since the issuer signed it. */
+/** 3-D Secure 1.0.2: specification A9, choices.md 1, 3 and 5. The upload decides: it is signed. */
 
 const world = await openWorld()
 
@@ -38,7 +38,7 @@ describe('PaReqForm -> upload-pares-result -> approved / sale_approved', { concu
     const bySerial = await status(world, { client_orderid, orderid, 'by-request-sn': serial })
     assert.deepEqual([bySerial.status, bySerial['by-request-sn'], bySerial.amount], ['approved', serial, '10.5'])
   })
-  it('md comes back from the issuer as it went there', async () => {
+  it('md comes back from the issuer unchanged', async () => {
     const { seen } = await atPares(world)
     assert.equal((await passPares(seen)).md, ownForm(seen).MD)
   })
@@ -102,7 +102,7 @@ describe('PaReqForm -> upload-pares-result -> approved / sale_approved', { concu
     accepted(await uploadPares(world, made, await passPares(await forPares(world, made))))
     await approvedOnce(world, made)
   })
-  it('the request says what was ordered: minor units, currency, exponent; and no card number', async () => {
+  it('the request has minor units, currency and exponent, but no card number', async () => {
     const { seen } = await atPares(world, { amount: '1234.5' })
     const xml = inflateSync(Buffer.from(seen['tds-pareq-form-pareq'] ?? '', 'base64')).toString('utf8')
     const value = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? ''
@@ -111,9 +111,10 @@ describe('PaReqForm -> upload-pares-result -> approved / sale_approved', { concu
     const card = await legacyCard(world)
     assert.ok(!xml.includes(card) && !JSON.stringify(seen).includes(card))
   })
-  // oxfmt-ignore
   const ways: [string, () => Path][] = [
-    ['its group', () => world.groups.multi_secure], ['group/ and its group', () => `group/${world.groups.multi_secure}`], ['another endpoint of the merchant', () => world.endpoints.plain],
+    ['its group', () => world.groups.multi_secure],
+    ['group/ and its group', () => `group/${world.groups.multi_secure}`],
+    ['another endpoint of the merchant', () => world.endpoints.plain],
   ]
   for (const [what, path] of ways) {
     it(`uploaded through ${what}: approved`, async () => {

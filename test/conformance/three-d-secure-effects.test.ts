@@ -223,7 +223,7 @@ describe('a CRes of another order: async-response, no effect', { concurrency: 4 
 
 describe('a CRes is read however it was wrapped', { concurrency: 4 }, () => {
   const padded = (cres: string) => cres.padEnd(Math.ceil(cres.length / 4) * 4, '=')
-  /** The same message with blanks behind it, so that its text lacks so many characters to a multiple of four. */
+  /** The same message with blanks behind it, this many characters short of a multiple of four. */
   const unfit = (cres: string, lacking: number) =>
     ['', ' ', '  ']
       .map((blanks) => base64url(JSON.stringify(decoded(cres)) + blanks))

@@ -1,53 +1,34 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../harness/world.ts'
-import {
-  accepted,
-  ledger,
-  order,
-  serialShape,
-  settled,
-  statusOf,
-  until,
-  type Changes,
-  type Fields,
-  type Order,
-} from './client.ts'
+import { describe, it } from 'node:test'
+import { openWorld } from '../harness/opening.ts'
+import { accepted, ledger, order, serialShape, settled, statusOf, until, type Changes, type Fields } from './client.ts'
 import { answerChallenge, atChallenge, atMethod, cardOf, decoded, formsOf, load, notificationUrl } from './shopper.ts'
 import { openMethod, passChallenge, secureOrder, submit, uploadCres, uploadMethod, waitsFor } from './shopper.ts'
 
-/** Every row of the specification's table of states for 3-D Secure 2.x, and what the cardholder's browser is given on the way. */
+/** Every row of the table of states for 3-D Secure 2.x, and what the browser receives. */
 
-let world: World
 /** One frictionless sale and one with a challenge, as they were polled at each step. */
-let frictionless: Order
-let challenged: Order
 const at: Record<string, Fields> = {}
-let number: string
 
 // oxfmt-ignore
 const customer: Changes = {
-  amount: '10.5', phone: '+4912345678', first_name: 'Ada', last_name: 'Lovelace', card_printed_name: 'A LOVELACE', merchant_data: ' my = data ', cvv2: '1234',
+  amount: '10.5', phone: '+4912345678', first_name: 'Ada', last_name: 'Lovelace',
+  card_printed_name: 'A LOVELACE', merchant_data: ' my = data ', cvv2: '1234',
 }
 
-before(async () => {
-  world = await startWorld()
-  number = await cardOf(world, 'challenge')
-  const quiet = await atMethod(world, 'frictionless', customer)
-  frictionless = quiet.made
-  at.frame = quiet.seen
-  accepted(await uploadMethod(world, quiet.made, quiet.seen))
-  at.frictionless = await settled(world, quiet.made)
-  const loud = await atChallenge(world, 'challenge', customer)
-  challenged = loud.made
-  at.method = loud.method
-  at.creq = loud.seen
-  accepted(await uploadCres(world, loud.made, (await passChallenge(loud.seen)).cres))
-  at.challenged = await settled(world, loud.made)
-})
-after(async () => {
-  await world?.stop()
-})
+const world = await openWorld()
+const number = await cardOf(world, 'challenge')
+const quiet = await atMethod(world, 'frictionless', customer)
+const frictionless = quiet.made
+at.frame = quiet.seen
+accepted(await uploadMethod(world, quiet.made, quiet.seen))
+at.frictionless = await settled(world, quiet.made)
+const loud = await atChallenge(world, 'challenge', customer)
+const challenged = loud.made
+at.method = loud.method
+at.creq = loud.seen
+accepted(await uploadCres(world, loud.made, (await passChallenge(loud.seen)).cres))
+at.challenged = await settled(world, loud.made)
 
 const seenAt = (step: string): Fields => at[step] ?? {}
 const absoluteUrl = /^https?:\/\/[^\s/@]+(\/\S*)?$/
@@ -159,9 +140,12 @@ describe('MethodUrlFrame -> upload-method-url-result, frictionless -> approved /
   it('processor-tx-id is SIM-<orderid>', () => {
     assert.equal(seenAt('frictionless')['processor-tx-id'], `SIM-${frictionless.orderid}`)
   })
-  // oxfmt-ignore
   const shapes: [string, RegExp][] = [
-    ['descriptor', /\S/], ['eci', /^0[25]$/], ['approval-code', /^[A-Z0-9]{6}$/i], ['processor-rrn', /^\S+$/], ['receipt-id', serialShape],
+    ['descriptor', /\S/],
+    ['eci', /^0[25]$/],
+    ['approval-code', /^[A-Z0-9]{6}$/i],
+    ['processor-rrn', /^\S+$/],
+    ['receipt-id', serialShape],
   ]
   for (const [name, shape] of shapes)
     it(`${name} has the shape ${shape}`, () => assert.match(seenAt('frictionless')[name] ?? '', shape))
@@ -204,9 +188,11 @@ describe('MethodUrlFrame -> upload-method-url-result, challenge -> processing / 
 })
 
 describe('CReqForm -> upload-cres-result, challenge completed -> approved / sale_approved', { concurrency: 4 }, () => {
-  // oxfmt-ignore
   const values: [string, string][] = [
-    ['status', 'approved'],          ['order-stage', 'sale_approved'],   ['verified-3d-status', 'AUTHENTICATED'], ['amount', '10.5'],
+    ['status', 'approved'],
+    ['order-stage', 'sale_approved'],
+    ['verified-3d-status', 'AUTHENTICATED'],
+    ['amount', '10.5'],
   ]
   for (const [name, value] of values) it(`${name} is ${value}`, () => assert.equal(seenAt('challenged')[name], value))
   it('processor-tx-id is SIM-<orderid>', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openWorld } from '../harness/opening.ts'
-import { accepted, ledger, order, refused, required, sale, settled, statusOf, until } from './client.ts'
+import { accepted, ledger, order, refused, required, sale, settled, untilStatus } from './client.ts'
 import type { Changes, Fields, Order } from './client.ts'
 import {
   altered,
@@ -17,7 +17,7 @@ import {
 import { password, passChallenge, secureOrder, testCards, uploadCres, uploadMethod, visa } from './shopper.ts'
 import { waitsFor, whatNow } from './shopper.ts'
 
-/** What each result of 3-D Secure makes of the order: docs/choices.md, "3-D Secure", and the CVV2s of the sandbox that steer it. */
+/** What each result of 3-D Secure does to an order, and the CVV2s that choose it in the sandbox. */
 
 const world = await openWorld()
 
@@ -73,7 +73,7 @@ describe('the outcome table', { concurrency: 4 }, () => {
       else await consistent(made, final)
     })
   }
-  // An issuer may answer I only where the request asked for no challenge (indicators 05 to 07), and otherwise authenticates.
+  // An issuer may answer I only if the request asked for no challenge (indicators 05 to 07).
   it('informational: approved, UNSUPPORTED where the issuer answered so, with the eci that belongs to it', async () => {
     const made = await secureOrder(world, 'informational')
     const { steps, final } = await carryThrough(world, made)
@@ -183,7 +183,7 @@ describe('the challenge page', { concurrency: 4 }, () => {
 const forged = (creq: string, transStatus: string): string =>
   altered(creq, { messageType: 'CRes', transStatus, challengeWindowSize: undefined })
 
-describe('what the issuer tells the gateway decides, not what the browser brings', { concurrency: 4 }, () => {
+describe("the issuer's message to the gateway decides, not the browser's", { concurrency: 4 }, () => {
   it('a CRes changed from N to Y: declined, NOT_AUTHENTICATED', async () => {
     const { made, seen } = await atChallenge(world, 'challenge-failed')
     const { cres } = await passChallenge(seen)
@@ -212,11 +212,7 @@ describe('what the issuer tells the gateway decides, not what the browser brings
     await openChallenge(seen)
     accepted(await uploadCres(world, made, forged(seen['tds-creq-form-creq'] ?? '', 'Y')))
     // The gateway waits for the issuer's own word, so this takes longer than a poll usually does.
-    const final = await until(
-      () => statusOf(world, made),
-      (reply) => reply.status !== 'processing',
-      120_000,
-    )
+    const final = await untilStatus(world, made, (reply) => reply.status !== 'processing', 120_000)
     assert.ok(final.status === 'declined' || final.status === 'error', JSON.stringify(final))
     assert.equal(final['verified-3d-status'], 'UNSUPPORTED')
     assert.deepEqual(await ledger(world, made.orderid), [])

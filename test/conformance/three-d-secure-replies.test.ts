@@ -30,7 +30,7 @@ import {
 } from './shopper.ts'
 import { uploadCres, uploadMethod, uploadUrl, waitsFor } from './shopper.ts'
 
-/** What is told of a sale with 3-D Secure: the status by the serial of an upload, the callback, and the JSON form of replies. */
+/** Status by the serial of an upload, callback, and JSON form of a sale with 3-D Secure. */
 
 const shop = closing(await openReceiver(() => 200))
 const world = await openWorld()
@@ -52,7 +52,7 @@ describe('by-request-sn with the serial of an upload describes the sale that it 
       assert.deepEqual([reply.status, reply['transaction-type'], reply.amount], ['approved', 'sale', '10.50'])
     }
   })
-  it('of a refused upload, or of another order’s: 6', async () => {
+  it('the serial of a refused upload, or of another order’s: 6', async () => {
     const { made, seen } = await atMethod(world, 'frictionless')
     const other = await atMethod(world, 'frictionless')
     const refusal = await uploadMethod(world, made, seen, { threeDSServerTransID: randomUUID() })

@@ -7,13 +7,13 @@ import { altered, atChallenge, atMethod, base64url, browser, methodFields, notNo
 import { post, signedUpload, uploadCres, uploadMethod, uploadUrl } from './shopper.ts'
 import type { Upload } from './shopper.ts'
 
-/** Uploads of 3-D Secure results: checksum, mandatory fields, formats and the order of refusals. No refusal here has an effect on the order. */
+/** Uploads: checksum, fields, formats, order of refusals. No refusal here changes the order. */
 
 const world = await openWorld()
 /** Waits at MethodUrlFrame throughout. */
 const framed = await atMethod(world, 'frictionless')
 const challenged = await atChallenge(world)
-/** Its challenge has been passed; what it came to does not matter to a request that is refused before the order is looked at. */
+/** Past its challenge. Requests that are refused before the order is read ignore the outcome. */
 const passed = { made: challenged.made, cres: (await passChallenge(challenged.seen)).cres }
 
 const wrong = '0123456789012345678901234567890123456789'
@@ -67,7 +67,7 @@ describe('control is SHA-1 of login + client-order-id + orderid + merchant_contr
         refused(await ask[kind]({ control }), 2, 'INVALID_CONTROL_CODE')
       })
     }
-    it(`${kind}, an unknown login, another merchant's login and another merchant's endpoint: 2, all alike`, async () => {
+    it(`${kind}, an unknown login, another merchant's login and another merchant's endpoint: all the same 2`, async () => {
       const { login, controlKey } = world.other
       for (const changes of [{ login: 'nobody' }, { login }]) refused(await ask[kind](changes), 2, 'INVALID_CONTROL_CODE')
       const { client_orderid, orderid } = madeOf(kind)

@@ -27,7 +27,7 @@ import {
   type Path,
 } from './client.ts'
 
-/** How a reply looks on the wire: the conventions of the specification and docs/choices.md, "Wire". The client's reader checks most of it on every reply. */
+/** The form of replies, choices.md "Wire". The client's reader checks most of it on every reply. */
 
 const world = await openWorld()
 
@@ -106,7 +106,7 @@ describe(
 )
 
 describe('serial-number is unique per request, eight-four-four-four-twelve hexadecimal digits', { concurrency: 4 }, () => {
-  it('of sales, refusals and status replies none is like another', async () => {
+  it('no two sales, refusals or status replies share it', async () => {
     const client_orderid = newOrderId()
     const replies: Fields[] = []
     for (let round = 0; round < 10; round += 1) {
@@ -158,7 +158,7 @@ describe('merchant-order-id is in every reply where it is known, refusals too', 
   })
 })
 
-describe('what a reply carries', { concurrency: 4 }, () => {
+describe('the fields of a reply', { concurrency: 4 }, () => {
   const asyncFields = ['end-point-id', 'gateway-order-id', 'merchant-order-id', 'serial-number', 'type']
   it('an async-response carries its identifiers and nothing else', async () => {
     const reply = await sale(world)

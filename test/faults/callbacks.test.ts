@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { order, refused, sale, statusOf, until, type Changes, type Order } from '../conformance/client.ts'
+import { order, refused, sale, untilStatus, until, type Changes, type Order } from '../conformance/client.ts'
 import { followed } from '../conformance/operations.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { openReceiver, type Behaviour, type Call, type Receiver } from '../harness/receiver.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver, type Behaviour, type Call } from '../harness/receiver.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import type { World } from '../harness/world.ts'
 
-/** Merchants' servers that fail in every way, and targets that no callback may reach; choices.md, "Callbacks". */
-
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
+/** Merchants' servers that fail in every way, and targets that no callback may reach. */
 
 function behave(path: string, earlier: number): Behaviour {
   if (path.startsWith('/fails-once')) return earlier === 0 ? 500 : 200
@@ -22,23 +19,13 @@ function behave(path: string, earlier: number): Behaviour {
   return 200
 }
 
-before(async () => {
-  merchant = await openReceiver(behave)
-  world = await startWorld({ own: true })
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(behave))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
 
 async function approved(url: string, changes: Changes = {}, at: World = world): Promise<Order> {
   const sold = await order(at, { server_callback_url: url, ...changes })
-  const seen = await until(
-    () => statusOf(at, sold),
-    ({ status }) => status !== 'processing',
-  )
+  const seen = await untilStatus(at, sold, ({ status }) => status !== 'processing')
   assert.equal(seen.status, 'approved')
   return sold
 }
@@ -66,7 +53,7 @@ async function calls(path: string, count: number): Promise<Call[]> {
   return seen
 }
 
-describe('what is no answer of 200 is tried again after some seconds', { concurrency: 8 }, () => {
+describe('a call not answered with 200 is tried again after some seconds', { concurrency: 8 }, () => {
   // oxfmt-ignore
   const failures: readonly [string, string, number | null, RegExp | null][] = [
     ['500',                                    '/fails-once', 500,  null],
@@ -141,11 +128,14 @@ describe('in production no callback reaches this machine or its networks', () =>
   after(() => production?.stop())
 
   // oxfmt-ignore
-  const atTheRequest = ['http://127.0.0.1:9/', 'https://127.0.0.1:9/', 'https://user:word@shop.example/', 'ftp://shop.example/', 'https://shop.example:22/']
+  const atTheRequest = [
+    'http://127.0.0.1:9/', 'https://127.0.0.1:9/', 'https://user:word@shop.example/',
+    'ftp://shop.example/', 'https://shop.example:22/',
+  ]
   for (const url of atTheRequest)
     test(`${url} is refused at the request`, async () => refused(await sale(production.world, { server_callback_url: url }), 3))
 
-  // The address is judged when it is connected to, in whatever form it is spelled and whatever a name resolves to.
+  // Checked when connecting, however it is spelled and whatever a name resolves to.
   // oxfmt-ignore
   const atConnection = [
     'https://127.0.0.1/', 'https://localhost/', 'https://shop.localhost/', 'https://2130706433/', 'https://0x7f.1/', 'https://0177.0.0.1/', 'https://[::1]/',

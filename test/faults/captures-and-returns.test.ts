@@ -2,24 +2,31 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Effect } from '../../simulators/acquirer/faults.ts'
-import { accepted, order, refused, statusOf, until, type Fields, type Order } from '../conformance/client.ts'
+import { accepted, order, refused, statusOf, untilStatus, until, type Fields, type Order } from '../conformance/client.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
-import { bothBooks, ended, follow, openWork, preauth, standing, sumsOf, type Operation } from '../harness/follow.ts'
+import { booksAgree, ended, follow, preauth, standing, sumsOf, type Operation } from '../harness/follow.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 
-/** Lost, late, doubled and declined answers to captures and returns; choices.md, "Captures, returns and voids". The gate waits 4.8 s for an answer. */
+/** Lost, late, doubled and declined answers to captures and returns. The gate waits 4.8 s. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld({ own: true })
 const desk = closing(await openFaultDesk(world))
 await desk.gate({ answerTimeoutMs: 4_800 })
 
-/** What is asked of what: the stage's prefix, the type of callbacks, and how the sums are when it is through. */
+/** Sums in the end and once it is taken back, the stage's prefix, and the type of callbacks. */
+// oxfmt-ignore
 const cases = [
-  { what: 'a capture', operation: 'capture', payment: 'preauth', head: '1 preauth', sums: ['1050', '0'], free: ['0', '0'], stage: 'capture', type: 'capture' },
-  { what: 'a return', operation: 'return', payment: 'sale', head: '1 sale', sums: ['1050', '1050'], free: ['1050', '0'], stage: 'reversal', type: 'reversal' },
-] as const // oxfmt-ignore
+  {
+    what: 'a capture', operation: 'capture', payment: 'preauth', head: '1 preauth',
+    sums: ['1050', '0'], free: ['0', '0'], stage: 'capture', type: 'capture',
+  },
+  {
+    what: 'a return', operation: 'return', payment: 'sale', head: '1 sale',
+    sums: ['1050', '1050'], free: ['1050', '0'], stage: 'reversal', type: 'reversal',
+  },
+] as const
 type Case = (typeof cases)[number]
 
 let paths = 0
@@ -29,10 +36,7 @@ interface Paid extends Order {
 async function paid(payment: 'sale' | 'preauth', amount = '10.50'): Promise<Paid> {
   const path = `/told/${++paths}`
   const made = await (payment === 'sale' ? order : preauth)(world, { amount, notify_url: `${merchant.origin}${path}` })
-  const seen = await until(
-    () => statusOf(world, made),
-    ({ status }) => status === 'approved',
-  )
+  const seen = await untilStatus(world, made, ({ status }) => status === 'approved')
   assert.equal(seen.status, 'approved')
   return { ...made, path }
 }
@@ -68,7 +72,7 @@ async function approvedOnce(one: Case, made: Paid, serial: string): Promise<void
   await toldOf(made, one.type, 'approved', null)
 }
 
-/** Unknown with its sum held; then, once its reversal is `heard`, taken back, the sum free again, and asked for anew with success. */
+/** Unknown with its sum held; once its reversal is `heard`, the sum is free and asked for again. */
 async function takenBack(one: Case, made: Paid, serial: string, heard: () => Promise<void>): Promise<void> {
   const unknown = await until(
     () => standing(world, made, serial),
@@ -106,13 +110,16 @@ async function takenBack(one: Case, made: Paid, serial: string, heard: () => Pro
 
 const answeredBy = (made: Paid, message: Effect, times = 1) => desk.script({ order_id: made.orderid, times }, message)
 
-/** What is asked next is lost, and its reversal stays without an answer until what this gives back is called: there is time to look while it is unknown. */
+/**
+ * Loses the next message, and keeps its reversal unanswered until the returned function is called.
+ * Meanwhile a test can look at the unknown transaction.
+ */
 async function lostBy(made: Paid, message: Effect, times = 1): Promise<() => Promise<void>> {
   await answeredBy(made, message, times)
   return desk.script({ order_id: made.orderid, message: 'reversal' }, { no_answer: true })
 }
 
-describe('what is lost becomes unknown, holds its sum and is itself taken back; the payment stands', { concurrency: 16 }, () => {
+describe('a lost one becomes unknown, holds its sum and is taken back; the payment stands', { concurrency: 16 }, () => {
   // oxfmt-ignore
   const lost: readonly [string, Effect][] = [
     ['no answer',                      { no_answer: true }],
@@ -166,7 +173,7 @@ for (const one of cases)
       await takenBack(one, made, await asked(one.operation, made), heard)
     })
 
-test('of three parts the lost one alone is taken back', async () => {
+test('only the lost one of three parts is taken back', async () => {
   const made = await paid('preauth')
   const first = await asked('capture', made, '3.00')
   assert.equal((await ended(world, made, first)).status, 'approved')
@@ -184,7 +191,7 @@ test('of three parts the lost one alone is taken back', async () => {
   assert.deepEqual(await sumsOf(desk, made), ['650', '650'])
 })
 
-test('what is lost is taken back although more is asked of the order all the while', async () => {
+test('a lost one is taken back while more is asked of the order all the time', async () => {
   const all = await Promise.all(Array.from({ length: 4 }, () => paid('sale')))
   const lost = await Promise.all(
     all.map(async (made) => {
@@ -207,11 +214,12 @@ test('what is lost is taken back although more is asked of the order all the whi
   for (const [at, made] of all.entries()) isError(await ended(world, made, lost[at]!), cases[1], '911')
 })
 
+// oxfmt-ignore
 const reversals = [
   { operation: 'void',   payment: 'sale',    kind: 'void',   type: 'void' },
   { operation: 'void',   payment: 'preauth', kind: 'void',   type: 'void' },
   { operation: 'return', payment: 'preauth', kind: 'cancel', type: 'cancel' },
-] as const // oxfmt-ignore
+] as const
 
 async function releasedAfter({ operation, payment, kind, type }: (typeof reversals)[number], effect: Effect): Promise<void> {
   const made = await paid(payment)
@@ -233,7 +241,7 @@ describe('a void or cancel is repeated until it is acknowledged, and is through 
 })
 
 describe('while the line is down', () => {
-  test('captures and returns end in error 909 after 30 s with nothing owed; a void and a cancel wait for the line, however long', async () => {
+  test('captures and returns end in error 909 after 30 s and owe nothing; a void and a cancel wait for the line', async () => {
     const made = {
       capture: await paid('preauth'),
       return: await paid('sale'),
@@ -303,6 +311,5 @@ describe('a gate that recognises repeats is asked again under the same names', {
 })
 
 test('in the end nothing is owed, and the books are equal both ways', async () => {
-  assert.deepEqual(await until(() => openWork(desk), (open) => open.length === 0, 60_000), []) // oxfmt-ignore
-  assert.deepEqual(await bothBooks(desk), [])
+  await booksAgree(desk)
 })

@@ -10,7 +10,8 @@ import {
   postSale,
   sale,
   signedSale,
-  statusOf,
+  notEmpty,
+  untilStatus,
   until,
   type Changes,
   type Fields,
@@ -21,7 +22,7 @@ import { openDatabaseProxy, type DatabaseProxy } from '../harness/proxy.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** The database goes away, breaks at a commit, refuses a conflict, or holds an order that nothing can be done with. */
+/** The database goes away, breaks at a commit, refuses a conflict, or holds a broken order. */
 
 let world: World
 let desk: FaultDesk
@@ -54,19 +55,11 @@ const times = <T>(count: number, make: (at: number) => Promise<T>): Promise<T[]>
   Promise.all(Array.from({ length: count }, (_, at) => make(at)))
 
 async function approvedOnce(sold: Order & { path: string }): Promise<void> {
-  const seen = await until(
-    () => statusOf(world, sold),
-    ({ status }) => status !== 'processing' && status !== 'unknown',
-    120_000,
-  )
+  const seen = await untilStatus(world, sold, ({ status }) => status !== 'processing' && status !== 'unknown', 120_000)
   assert.deepEqual([seen.status, seen['error-code']], ['approved', undefined])
   assert.deepEqual(await desk.attempts(sold.orderid), ['1 sale approved 000'])
   assert.equal((await desk.entries(sold.orderid)).length, 1)
-  const calls = await until(
-    () => merchant.calls(sold.path),
-    (all) => all.length > 0,
-    60_000,
-  )
+  const calls = await until(() => merchant.calls(sold.path), notEmpty)
   assert.deepEqual(
     calls.map(({ query }) => query.get('status')),
     ['approved'],
@@ -101,7 +94,7 @@ describe('the database is unreachable for 5 s', () => {
     ['it is silent',           () => proxy.pause(),  () => proxy.resume()],
   ]
   for (const [what, goAway, comeBack] of ways)
-    test(`${what}: what was under way ends well, requests meanwhile wait, and nothing is charged that is not approved`, async () => {
+    test(`${what}: payments under way end well, requests wait meanwhile, and only approved payments are charged`, async () => {
       await desk.line({ latency_ms: 500 })
       const earlier = await times(20, () => sell())
       goAway()
@@ -182,11 +175,9 @@ describe('poisoned orders', () => {
     await desk.script({}, { no_answer: true })
     healthy = await times(20, () => sell())
     ;[sealed, hopeless, attemptless] = await Promise.all([sell(), sell(), sell()])
-    await until(
-      () => desk.entries(attemptless.orderid),
-      (entries) => entries.length > 0,
-    )
-    // Two cards that cannot be opened, one of which failed often enough before; and an order that was sent although no attempt is on record.
+    await until(() => desk.entries(attemptless.orderid), notEmpty)
+    // Two cards that cannot be opened, one of them after enough failures; and an order that was
+    // sent although no attempt is on record.
     await world.crash(async () => {
       await desk.rows('update sealed_card set pan_sealed = $2 where order_id = any ($1::bigint[])', [
         [sealed.orderid, hopeless.orderid],
@@ -206,14 +197,10 @@ describe('poisoned orders', () => {
       )
     const [seen] = await until(taken, ([row]) => row!.n === 20, 60_000)
     assert.equal(seen!.n, 20)
-    // At most 4 s until their rows are looked at; a batch that a poisoned order holds up takes 10 s more.
+    // Up to 4 s until their rows are read, and 10 s more for a batch with a poisoned order.
     assert.ok(seen!.late !== null && seen!.late < 10, `the last was taken up ${seen!.late} s after the start`)
     for (const one of healthy) {
-      const reply = await until(
-        () => statusOf(world, one),
-        ({ status }) => status === 'error',
-        60_000,
-      )
+      const reply = await untilStatus(world, one, ({ status }) => status === 'error')
       assert.equal(reply['error-code'], '911')
     }
   })
@@ -222,7 +209,6 @@ describe('poisoned orders', () => {
     const { alarm } = await until(
       () => transactionOf(hopeless),
       (row) => row.alarm !== null,
-      60_000,
     )
     assert.match(alarm ?? 'none', /^resume: ./)
   })
@@ -232,7 +218,6 @@ describe('poisoned orders', () => {
       const row = await until(
         () => transactionOf(one),
         ({ tries }) => tries >= 3,
-        60_000,
       )
       // By a machine that took a minute to come here it is given up, as it should be.
       assert.ok(row.tries >= 3 && (row.alarm === null || row.tries >= 8), JSON.stringify(row))

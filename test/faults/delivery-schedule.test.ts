@@ -15,7 +15,7 @@ import { openHandClock } from '../harness/hand-clock.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 
-/** Fourteen days of tries on a clock that is moved by hand: the real sender on a real database, against a real receiver. */
+/** Fourteen days of tries on a hand clock, with the real sender, database and receiver. */
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const policy = { plainHttp: true, loopbackAnyPort: true }
@@ -65,7 +65,7 @@ interface Row {
 const row = async (deliveryNo: number): Promise<Row> =>
   (await pool.run(statement<Row>('select state, tries, due_at from delivery where delivery_no = $1'), [deliveryNo]))[0]!
 
-test('a merchant that never answers 200 is called thirty times over fourteen days, at growing intervals, and then no more', async () => {
+test('a merchant that never answers 200 is called thirty times in fourteen days, at growing intervals', async () => {
   const startAt = Date.UTC(2026, 0, 1)
   const clock = openHandClock(startAt)
   const sender = openSender({
@@ -89,7 +89,7 @@ test('a merchant that never answers 200 is called thirty times over fourteen day
   })
   await insertDeliveries(pool, [message(1, '/never', startAt)], undefined)
   sender.sweep()
-  /** Moves on by parts of a sweep until the next try is noted: what a slow machine takes for it counts little on the clock. */
+  /** Moves on by parts of a sweep until the next try is noted; a slow machine adds little. */
   const tried = async (count: number): Promise<void> => {
     for (let look = 0; (await row(1)).tries < count; look++) {
       assert.ok(look < 20_000, `try ${count} was not made`)

@@ -74,12 +74,16 @@ const turn = (merchantId: bigint, more: { held?: number; blocked?: string[]; fro
 })
 const countOf = (taken: { merchantId: bigint }[], merchantId: bigint) => taken.filter((d) => d.merchantId === merchantId).length
 
-test('who holds least comes first, message by message, and beyond the common places only who holds few', async () => {
+test('the merchant with the fewest places comes first; beyond the common places only those with few', async () => {
   const store = openDeliveryStore(pool)
   await waits(evil, 100, () => hangs.origin)
   await waits(victim, 5, () => shop.origin, startAt + 50_000)
   const now = startAt + 100_000
-  assert.deepEqual((await store.waiting(0n, 10)).map((w) => w.merchantId), [evil, victim]) // oxfmt-ignore
+  const waiting = await store.waiting(0n, 10)
+  assert.deepEqual(
+    waiting.map(({ merchantId }) => merchantId),
+    [evil, victim],
+  )
   const claim = (held: number, all: number, common: number) =>
     store.claimDue(alone, now, [turn(evil, { held }), turn(victim)], { all, common, few: 64 }).then(({ taken }) => taken)
   const first = await claim(0, 6, 6)
@@ -90,7 +94,7 @@ test('who holds least comes first, message by message, and beyond the common pla
   assert.equal(countOf(some, evil), 4)
 })
 
-test('a claim reads no more of a merchant however much waits for him at a blocked origin, and comes to the rest in turns', async () => {
+test('a claim reads only so much of what waits at a blocked origin, and reaches the rest in turns', async () => {
   await waits(evil, 5 * lookedAt, () => 'http://blocked.test')
   await waits(evil, 1, () => shop.origin, startAt + 50_000)
   await waits(victim, 1, () => shop.origin, startAt + 60_000)
@@ -164,15 +168,14 @@ test('while all that one merchant may have hangs, the next sweep takes the messa
   sender.sweep()
   for (const inHand of [256, 300]) {
     clock.pass(200)
-    assert.equal(await until(() => sender.counts().inHand, (n) => n === inHand), inHand) // oxfmt-ignore
+    assert.equal((await until(sender.counts, (counts) => counts.inHand === inHand)).inHand, inHand)
   }
   const grants = sender.room()
   assert.deepEqual([grants(evil, 1), grants(victim, 50), grants(victim, 1), grants(3n, 50)], [false, true, false, true])
   await waits(victim, 1, () => shop.origin)
   clock.pass(200)
-  const path = `/${victim}`
-  assert.equal((await until(() => shop.calls(path), (calls) => calls.length === 1)).length, 1) // oxfmt-ignore
-  assert.equal(await until(() => hangs.calls(`/${evil}`).length, (n) => n >= 256), 256) // oxfmt-ignore
+  const calls = () => [shop.calls(`/${victim}`).length, hangs.calls(`/${evil}`).length]
+  assert.deepEqual(await until(calls, ([one, many]) => one === 1 && many! >= 256), [1, 256])
   await outgoing.close()
   const stopping = { isOver: false }
   void sender.stop(1_000).then(() => (stopping.isOver = true))

@@ -22,7 +22,7 @@ const left: [what: string, text: string][] = [
 ]
 
 for (const [what, text] of left) {
-  test(`Of twenty that start at once on the lock of ${what}, one alone takes it over`, bounded, async () => {
+  test(`one of twenty that start at once takes over the lock of ${what}`, bounded, async () => {
     const directory = await ownDirectory()
     const path = join(directory, 'lock')
     for (let round = 0; round < 20; round++) {
@@ -43,7 +43,7 @@ test('A taker that was killed after it got the right to replace a dead lock is i
   const path = join(directory, 'lock')
   const dead = JSON.stringify({ pid: 4_194_304, incarnation: 'x', nonce: '1' })
   await writeFile(path, dead)
-  // The right is named after the content that it allows to replace; it was left by a process that is dead as well.
+  // The claim is named after the content that it may replace. Its owner is dead as well.
   await writeFile(`${path}.after-${createHash('sha256').update(dead).digest('hex').slice(0, 16)}`, dead)
   const claims = await Promise.all(Array.from({ length: 5 }, () => takeLock(path, systemRandom)))
   assert.equal(claims.filter((claim) => 'release' in claim).length, 1)
@@ -65,7 +65,8 @@ test(
     const directory = await ownDirectory()
     const path = join(directory, 'lock')
     await writeFile(path, JSON.stringify({ pid: 4_194_304, incarnation: 'x', nonce: '1' }))
-    // The slow one sees processes in a place of ours, where what it wants to know about the dead holder is a pipe that keeps it waiting.
+    // The slow process reads about processes in a directory of ours. What it reads about the dead
+    // holder is a pipe, which keeps it waiting.
     const proc = join(directory, 'proc')
     await mkdir(join(proc, '4194304'), { recursive: true })
     await writeFile(join(proc, 'self'), '')
@@ -73,8 +74,12 @@ test(
     await symlink(`/proc/${process.pid}`, join(proc, String(process.pid)))
     execFileSync('mkfifo', [join(proc, '4194304', 'stat')])
     const code = `
-    const [{ takeLock }, { systemRandom }] = await Promise.all([import(process.argv[1] + 'storage/embedded-lock.js'), import(process.argv[1] + 'base/random.js')])
-    console.log(JSON.stringify(await takeLock(process.argv[2], systemRandom, process.argv[3])))`
+    const [source, path, proc] = process.argv.slice(1)
+    const [{ takeLock }, { systemRandom }] = await Promise.all([
+      import(source + 'storage/embedded-lock.js'),
+      import(source + 'base/random.js'),
+    ])
+    console.log(JSON.stringify(await takeLock(path, systemRandom, proc)))`
     const source = new URL('../../src/', import.meta.url).href
     const slow = spawn(process.execPath, ['--input-type=module', '-e', code, source, path, proc], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -113,7 +118,7 @@ test('A second gateway on a directory is refused with the pid of the first, unti
   })
 })
 
-test('Of four gateways that start at once on a fresh directory one serves and the others name it', bounded, async () => {
+test('one of four gateways that start at once on a fresh directory serves, and the others name it', bounded, async () => {
   const directory = await ownDirectory()
   const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => holderOn({ directory })))
   const serving = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))

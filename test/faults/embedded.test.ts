@@ -42,7 +42,8 @@ test(
       const settings = await query(
         server.url,
         `select name || '=' || setting as line from pg_settings
-       where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'listen_addresses', 'unix_socket_directories', 'server_encoding')
+       where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'listen_addresses',
+         'unix_socket_directories', 'server_encoding')
        order by name`,
       )
       assert.deepEqual(
@@ -260,7 +261,7 @@ test(
   },
 )
 
-/** Inserts 0, 1, 2, … one commit each; at `count` acknowledged calls `strike` and goes on until the connection breaks. */
+/** Inserts 0, 1, 2, …, a commit each; calls `strike` at `count`, and ends with the connection. */
 async function insertUntilBroken(url: string, count: number, strike: () => void): Promise<number> {
   const client = new Client({ connectionString: url })
   client.on('error', () => undefined)

@@ -9,7 +9,7 @@ import { statusRequest } from '../../src/spec/gateway/status.ts'
 import { refusals } from '../../src/spec/refusals.ts'
 import { mutator, seeded } from '../harness/mutate.ts'
 
-/** As long as asked: `FUZZ_SECONDS=600 FUZZ_SEED=7`. A failure prints the seed that makes it again. */
+/** For longer: `FUZZ_SECONDS=600 FUZZ_SEED=7`. A failure prints the seed that repeats it. */
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 2)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31)
 
@@ -55,7 +55,10 @@ test(`${seconds} s of damaged forms make the readers neither throw nor hang nor 
   assert.ok(seen.slowestMs < 20_000, `a hundred forms took ${seen.slowestMs} ms`)
 })
 
-/** Whether the form was read; a refusal names a field of the table and quotes no long number, a card number is only ever a Secret. */
+/**
+ * Whether the form was read. A refusal names a field of the table and quotes no long number; a card
+ * number is only ever a Secret.
+ */
 function judge(table: Table, pairs: readonly (readonly [string, string])[], body: Buffer): boolean {
   const result = readFields(table, pairs)
   if ('refused' in result) {

@@ -6,7 +6,7 @@ import { secret } from '../../src/base/secret.ts'
 import type { Message } from '../../src/spec/iso8583.ts'
 import { mutator, seeded } from '../harness/mutate.ts'
 
-/** As long as asked: `FUZZ_SECONDS=600 FUZZ_SEED=7`. A failure prints the seed that makes it again. */
+/** For longer: `FUZZ_SECONDS=600 FUZZ_SEED=7`. A failure prints the seed that repeats it. */
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 2)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31)
 
@@ -46,7 +46,8 @@ test(`${seconds} s of damaged frames make the decoder neither throw nor hang (FU
         }
         seen.messages++
         describe(unpacked.message)
-        // What was read can be sent, and is then read as the same; a good copy joins the corpus, so that damage adds up.
+        // What was read can be sent, and reads the same again. A good copy joins the corpus, so
+        // that damage adds up.
         const again = pack(unpacked.message)
         const twice = unpack(again.subarray(2))
         assert.ok(twice.is === 'message' && isDeepStrictEqual(pack(twice.message), again), `not stable: ${body.toString('hex')}`)

@@ -1,31 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { order, until, type Order } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { test } from 'node:test'
+import { order, notEmpty, until, type Order } from '../conformance/client.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
 /** A merchant's server that takes calls and never answers, with 1,000 callbacks waiting for it. */
 
-let world: World
-let desk: FaultDesk
-let hangs: Receiver
-let answers: Receiver
 let hanging = true
 const waiting = 1_000
 
-before(async () => {
-  hangs = await openReceiver(() => (hanging ? 'hang' : 200))
-  answers = await openReceiver(() => 200)
-  world = await startWorld({ own: true })
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await hangs?.close()
-  await answers?.close()
-})
+const hangs = closing(await openReceiver(() => (hanging ? 'hang' : 200)))
+const answers = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
 
 let others = 0
 /** The other merchant sells; answers how long after the outcome its callback came. */
@@ -33,11 +21,7 @@ async function otherIsToldAfterMs(): Promise<number> {
   const path = `/other/${++others}`
   const as = { login: world.other.login, controlKey: world.other.controlKey }
   const sold: Order = await order(world, { server_callback_url: `${answers.origin}${path}` }, { path: world.other.endpoint, as })
-  const [call] = await until(
-    () => answers.calls(path),
-    (calls) => calls.length > 0,
-    60_000,
-  )
+  const [call] = await until(() => answers.calls(path), notEmpty)
   assert.ok(call, 'the other merchant was told')
   const [row] = await desk.rows<{ at: number }>(
     'select extract(epoch from final_at)::float8 * 1000 as at from orders where order_id = $1',
@@ -58,7 +42,8 @@ test('1,000 callbacks that hang delay no callback of another merchant, at any ti
   const waitingCalls = `select count(*)::int as n from delivery where state = 'due' and origin = $1`
   const due = async () => (await desk.rows<{ n: number }>(waitingCalls, [hangs.origin]))[0]!.n
   assert.equal(await until(due, (n) => n >= waiting, 120_000), waiting)
-  // Past the first calls that time out after 10 s, which open the breaker, and the probes after that.
+  // Past the first calls, which time out after 10 s and open the breaker, and the probes after
+  // that.
   const since = performance.now()
   while (performance.now() - since < 15_000 || delays.length < 10) {
     delays.push(await otherIsToldAfterMs())
@@ -67,7 +52,7 @@ test('1,000 callbacks that hang delay no callback of another merchant, at any ti
       (now) => now - since > delays.length * 500,
     )
   }
-  // Behind a call that hangs it would be ten seconds, since each looks when the one before was told.
+  // Behind a hanging call it would be ten seconds, because each one waits for the one before.
   assert.ok(Math.max(...delays) < 9_000, `the slowest came after ${Math.max(...delays)} ms`)
 })
 
@@ -75,7 +60,8 @@ test('the breaker spares a merchant that does not answer, and when he answers ag
   const count = async () =>
     (
       await desk.rows<{ tries: number; delivered: number }>(
-        `select sum(tries)::int as tries, count(*) filter (where state = 'delivered')::int as delivered from delivery where origin = $1`,
+        `select sum(tries)::int as tries, count(*) filter (where state = 'delivered')::int as delivered
+         from delivery where origin = $1`,
         [hangs.origin],
       )
     )[0]!

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { order, statusOf, until, type Order } from '../conformance/client.ts'
+import { order, statusOf, notEmpty, until, type Order } from '../conformance/client.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 
-/** The acquirer refuses connections: what was never sent is not charged, and owes nothing; choices.md, "States". */
+/** The acquirer refuses connections. A payment that was never sent charges and owes nothing. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld({ own: true })
@@ -35,7 +35,7 @@ test('an authorisation waits for a line that comes back in time', async () => {
   }
 })
 
-test('what could not be sent within 30 s ends in error 909, without a reversal and told once', async () => {
+test('a payment not sent within 30 s ends in error 909, without a reversal and with one callback', async () => {
   await desk.line({ refuse: true, close_now: true })
   const since = performance.now()
   const sold = await sell('/never-sent')
@@ -46,11 +46,7 @@ test('what could not be sent within 30 s ends in error 909, without a reversal a
   await desk.line({ refuse: false })
   assert.deepEqual(await desk.entries(sold.orderid), [])
   assert.deepEqual(await desk.attempts(sold.orderid), ['1 sale not sent'])
-  const calls = await until(
-    () => merchant.calls('/never-sent'),
-    (all) => all.length > 0,
-    60_000,
-  )
+  const calls = await until(() => merchant.calls('/never-sent'), notEmpty)
   assert.deepEqual(
     calls.map(({ query }) => [query.get('status'), query.get('error_code')]),
     [['error', '909']],

@@ -1,30 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import type { Effect } from '../../simulators/acquirer/faults.ts'
-import { callbackControl, order, statusOf, until, type Fields, type Order } from '../conformance/client.ts'
-import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
-import { openReceiver, type Receiver } from '../harness/receiver.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { callbackControl, order, statusOf, untilStatus, until, type Fields, type Order } from '../conformance/client.ts'
+import { openFaultDesk } from '../harness/fault-desk.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 
-/** Lost, late and doubled answers, scripted at the simulated acquirer; choices.md, "States". The gate waits 4.8 s for an answer. */
+/** Lost, late and doubled answers, scripted at the simulated acquirer. The gate waits 4.8 s. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
 /** Every order made here, for a last look at its callbacks. */
 const made: Sold[] = []
 
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld({ own: true })
-  desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 4_800 })
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ own: true })
+const desk = closing(await openFaultDesk(world))
+await desk.gate({ answerTimeoutMs: 4_800 })
 
 interface Sold extends Order {
   path: string
@@ -35,7 +25,10 @@ interface Sold extends Order {
 }
 
 let sales = 0
-/** A sale of an amount of its own, by which scripts find it. Without `reversalTimes` the effect on its reversals lasts until it is `heard`. */
+/**
+ * A sale with an amount of its own, by which scripts find it. Without `reversalTimes` the effect on
+ * its reversals lasts until it is `heard`.
+ */
 async function sell(scripts: { sale?: Effect; saleTimes?: number; reversal?: Effect; reversalTimes?: number }): Promise<Sold> {
   const minor = String(10_000 + ++sales)
   const path = `/callback/${minor}`
@@ -56,18 +49,15 @@ async function ended(sold: Sold, withinMs = 120_000): Promise<Fields> {
   return sold.final
 }
 
-/** The order must be seen as unknown, with nothing told to the merchant yet; then its reversal may be heard. */
+/** The order is seen as unknown, before any callback. Only then may its reversal be heard. */
 async function unknownFor(sold: Sold): Promise<void> {
-  const seen = await until(
-    () => statusOf(world, sold),
-    ({ status }) => status !== 'processing',
-  )
+  const seen = await untilStatus(world, sold, ({ status }) => status !== 'processing')
   assert.deepEqual([seen.status, seen['order-stage'], seen['error-code']], ['unknown', 'sale_unknown', undefined])
   assert.deepEqual(merchant.calls(sold.path), [])
   await sold.heard()
 }
 
-/** It ends in error 911, with its authorisation booked so often and taken back, and its attempts as given. */
+/** It ends in error 911, with this many authorisations booked and taken back, and its attempts. */
 async function takenBack(sold: Sold, attempts = ['1 sale unknown', '2 reversal approved 400']): Promise<void> {
   const final = await ended(sold)
   assert.deepEqual([final.status, final['order-stage'], final['error-code']], ['error', 'sale_error', '911'])
@@ -90,7 +80,7 @@ async function approvedOnce(sold: Sold): Promise<void> {
   assert.deepEqual(await desk.attempts(sold.orderid), ['1 sale approved 000'])
 }
 
-/** A reversal without an answer until it is to be heard leaves time to look at the order while it is unknown. */
+/** A reversal that stays unanswered leaves time to look at the unknown order. */
 const reluctant = { reversal: { no_answer: true } } as const
 
 async function lostAndTakenBack(effect: Effect): Promise<void> {
@@ -203,12 +193,11 @@ describe('a gate that recognises repeats is asked again under the same names, wh
   })
 })
 
-test('the books are equal, and each order was told once, with its final status', async () => {
+test('the books are equal, and each order had one callback, with its final status', async () => {
   assert.deepEqual(await desk.books(), { open: 0, differences: [] })
   await until(
     () => made.filter(({ path }) => merchant.calls(path).length === 0),
     (silent) => silent.length === 0,
-    60_000,
   )
   for (const { path, orderid, client_orderid, final } of made) {
     const calls = merchant.calls(path)

@@ -1,31 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Client } from 'pg'
 import { until } from '../conformance/client.ts'
 import { metricsOf } from '../harness/metrics.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf, run } from '../wire/cli-run.ts'
-import { openApp, type App, type Begun } from '../wire/mobile-app.ts'
+import { openApp, type Begun } from '../wire/mobile-app.ts'
 
 /**
  * Invoices that fail by themselves, for what is stored of them or for what the database refuses.
  */
 
-let world: World
-let app: App
-let database: Client
+const world = await openWorld({ own: true })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const app = await openApp(world)
+closing(app.merchant)
 const { tell, json, refuse: refused } = cliOf(() => world)
-before(async () => {
-  world = await startWorld({ own: true })
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  app = await openApp(world)
-})
-after(async () => {
-  app?.merchant.close()
-  await database?.end()
-  await world?.stop()
-})
 
 interface Row {
   state: string
@@ -55,7 +46,7 @@ const parked = (one: Begun) =>
     120_000,
   )
 
-test('an invoice that failed eight times is parked with an alarm and a count, others go on, and it goes on when it is taken up', async () => {
+test('an invoice that failed eight times is parked with an alarm, others go on, and it goes on when resumed', async () => {
   const poisoned = app.begin('sale')
   const neighbour = app.begin('sale')
   await forbid(poisoned, 'refused')
@@ -85,7 +76,9 @@ test('an invoice that failed eight times is parked with an alarm and a count, ot
 
   const listed = await json<{ invoices: object[] }>('invoice', 'find')
   const { created_at: _made, ...line } = listed.invoices[0] as { created_at: string }
-  assert.deepEqual([listed.invoices.length, line], [1, { invoice_id: poisoned.invoiceId, merchant: world.merchant.login, kind: 'sale', state: 'checking', tries, alarm }]) // oxfmt-ignore
+  assert.equal(listed.invoices.length, 1)
+  const { invoiceId: invoice_id } = poisoned
+  assert.deepEqual(line, { invoice_id, merchant: world.merchant.login, kind: 'sale', state: 'checking', tries, alarm })
   assert.match(await tell(['invoice', 'find']), new RegExp(`${poisoned.invoiceId} .*checking \\(parked\\)`))
   const ill = await run({ TOLLGATE_DIR: world.directory }, ['doctor'])
   assert.equal(ill.code, 1)
@@ -104,7 +97,7 @@ test('an invoice that failed eight times is parked with an alarm and a count, ot
   assert.match(await tell(['audit', 'list', '--limit', '1']), /invoice resume/)
 })
 
-test('one that the database refuses is parked with what the database says, and found by the login of its merchant too', async () => {
+test('one that the database refuses is parked with that error, and found by the login of its merchant too', async () => {
   const one = app.begin('sale')
   await forbid(one, 'refused')
   const token = await app.accepted(one)

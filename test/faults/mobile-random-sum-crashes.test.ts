@@ -7,7 +7,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type Begun, type Json } from '../wire/mobile-app.ts'
 import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
 
-/** kill -9 of the gateway at every step of a random sum: whatever the moment, one hold, given back once, and at most one charge. */
+/** kill -9 at every step of a random sum: one hold, given back once, and at most one charge. */
 
 const world = await openWorld({ own: true })
 const database = closing(new Client({ connectionString: world.databaseUrl }))
@@ -43,9 +43,14 @@ const noChangeOf = (orderId: string) => locked('select from orders where order_i
 const waiting = async () =>
   (await database.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).rowCount!
 
-/** Kills the gateway while it waits for what is locked. */
+/** The gateway has come this far, and waits for a lock. */
+async function waitsAt(isThere: () => Promise<boolean>): Promise<void> {
+  const waits = async () => (await isThere()) && (await waiting()) > 0
+  assert.ok(await until(waits, Boolean), 'the gateway waits')
+}
+
 async function killedAt(isThere: () => Promise<boolean>, lock: { release(): Promise<void> }): Promise<void> {
-  assert.ok(await until(async () => (await isThere()) && (await waiting()) > 0, (so) => so), 'the gateway waits') // oxfmt-ignore
+  await waitsAt(isThere)
   await world.crash(() => lock.release())
 }
 
@@ -128,7 +133,7 @@ test('killed after the order is made, before the invoice says so', async () => {
   const { order_id: orderId } = await sums.rowOf(asked.one)
   const first = await noNewOrders()
   await sums.answer(asked.url, asked.sum, 1)
-  await until(async () => (await stateIs(asked.one, 'ordering')()) && (await waiting()) > 0, (so) => so) // oxfmt-ignore
+  await waitsAt(stateIs(asked.one, 'ordering'))
   const lock = await locked('select from mobile_invoice where invoice_id = $1 for update', [asked.one.invoiceId])
   await first.release()
   const status = () => database.query<{ status: string }>('select status from orders where order_id = $1', [orderId])

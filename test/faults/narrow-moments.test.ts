@@ -64,9 +64,10 @@ describe('a batch loses its connection in the second round, when an order of the
     test(`${what}: no step is begun twice`, { timeout: 300_000 }, async () => {
       const [older, newer] = [newSale(BigInt(at * 2 + 1)), newSale(BigInt(at * 2 + 2))]
       await door.submit(older)
-      // Another process saves it meanwhile: what this door has in hand is no longer what is stored, and is decided again in a second round.
+      // Another process saves it meanwhile. The copy in this door is stale, so a second round
+      // decides again.
       await straight.run(statement('update orders set version = version + 1 where order_id = $1'), [older.order.orderId])
-      // The statement runs in the second round only: in the first one nothing that was there before is written.
+      // The statement runs only in the second round. In the first one no existing row is written.
       const sprung = proxy.cutAtCommit(updateTransactions.name, when)
       const [made, told] = await Promise.all([door.submit(newer), door.submit(approval(older.order)), sprung])
       assert.deepEqual(made, { is: 'accepted', orderId: newer.order.orderId, repeat: false })
@@ -157,10 +158,7 @@ test('a process that is slow while it writes its first beat does not take its le
     const begunAt = clock.monotonic()
     assert.equal(heartbeat.holding(), false, 'in half a second others may take over what it has: it sends nothing')
     clock.pass(1_000)
-    await until(
-      () => heartbeat.holding(),
-      (holds) => holds,
-    )
+    await until(() => heartbeat.holding(), Boolean)
     assert.equal(heartbeat.holding(), true, 'once its row is fresh it may')
     assert.equal(heartbeat.holding(begunAt), false, 'but not what it began before')
   } finally {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { accepted, order, statusOf, until, type Order } from '../conformance/client.ts'
+import { accepted, order, statusOf, untilStatus, until, type Order } from '../conformance/client.ts'
 import { times } from '../conformance/operations.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { bothBooks, ended, follow } from '../harness/follow.ts'
@@ -39,13 +39,9 @@ const happened = (made: Order, transactionNo = 1): Promise<Happened[]> =>
   )
 const events = async (made: Order, transactionNo?: number) => (await happened(made, transactionNo)).map(({ event }) => event)
 
-const over = (made: Order) =>
-  until(
-    () => statusOf(world, made),
-    ({ status }) => status !== 'processing' && status !== 'unknown',
-  )
+const over = (made: Order) => untilStatus(world, made, ({ status }) => status !== 'processing' && status !== 'unknown')
 
-test('a process is stopped, judged dead, and goes on before the deadline: what was answered meanwhile is approved, not taken back', async () => {
+test('a process is stopped, judged dead, and goes on before the deadline: answered payments are approved', async () => {
   await desk.gate({ answerTimeoutMs: 60_000 })
   silent = await startServe(world)
   const released = await order(silent.world)

@@ -33,7 +33,7 @@ const open = async (): Promise<number> => (await desk.books()).open
 const isTaken = `select count(*)::int as n from order_event where event = 'lease lost'`
 const takenOver = async (): Promise<number> => (await desk.rows<{ n: number }>(isTaken))[0]!.n
 
-/** Each ended once, and one callback says so. (The second gateway runs as in production, where none may go to loopback.) */
+/** Each ends once, with one callback. (As in production, the second gateway calls no loopback.) */
 async function endedOnce(sold: Order[]): Promise<void> {
   const ends = await desk.rows<{ ends: number; callbacks: number }>(
     `select (select count(*)::int from order_event e where e.order_id = o.order_id and transaction_no = 1
@@ -46,7 +46,7 @@ async function endedOnce(sold: Order[]): Promise<void> {
   for (const row of ends) assert.deepEqual(row, { ends: 1, callbacks: 1 })
 }
 
-test('paused for 20 s with authorisations under way: another takes them over, nothing is sent twice, each order has one end', async () => {
+test('paused for 20 s with authorisations under way: another takes over, each is sent once and has one end', async () => {
   await desk.script({}, { delay_ms: 9_000 })
   const sold = await times(30, () => order(world, { server_callback_url: 'http://127.0.0.1:9/' }))
   await until(desk.entries, (all) => all.length >= 20)

@@ -7,7 +7,7 @@ import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** kill -9 of the sandbox's own PostgreSQL, durable and watched by its supervisor, while sales are made. */
+/** kill -9 of the sandbox's own PostgreSQL, under its supervisor, while sales are made. */
 
 let world: World
 let desk: FaultDesk
@@ -29,7 +29,9 @@ const postmaster = (): number => Number(readFileSync(join(world.directory, 'post
 /** How long the gateway lets a request wait for its database. */
 const patienceMs = 10_000
 
-/** On a slow machine the server may be back later than that: whoever waited so long asks the same again, as merchants do. */
+/**
+ * On a slow machine the server may be back later. Who waited that long asks again, as merchants do.
+ */
 async function sell(name: string): Promise<Fields> {
   for (let tries = 1; ; tries++) {
     const since = performance.now()
@@ -38,7 +40,7 @@ async function sell(name: string): Promise<Fields> {
   }
 }
 
-test('killed twice under load: each sale acknowledged exists, ends, is sent once at the most and told, and the books are equal', async () => {
+test('killed twice under load: each acknowledged sale ends with a callback, sent at most once; the books are equal', async () => {
   const names = Array.from({ length: 600 }, () => newOrderId())
   const acknowledged: Order[] = []
   const refusedFor = new Set<string>()

@@ -5,11 +5,13 @@ import { accepted, until } from '../conformance/client.ts'
 import { begin } from '../conformance/operations.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver } from '../harness/receiver.ts'
-import { openStage, type Challenged, type Sold } from '../harness/three-d-secure.ts'
+import { openStage } from '../harness/three-d-secure.ts'
+import type { Sold } from '../harness/three-d-secure-merchant.ts'
+import type { Challenged } from '../harness/three-d-secure-network.ts'
 import { decoded, encoded, newCard, receipt, refusal, said, type Json } from '../harness/three-d-secure-wire.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 
-/** Somebody lies: about who it is, which payment is meant, how it ended, or with text that is meant to become a page. Nothing is authorised for it. */
+/** Lies about sender, payment or result, and text meant as a page. Nothing is authorised for it. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld({ own: true })
@@ -29,7 +31,7 @@ async function unmoved<T>({ orderid }: Sold, act: () => Promise<T>): Promise<T> 
 
 describe('results that are not the directory server’s', { concurrency: 4 }, () => {
   for (const certificate of ['stranger', 'acs', 'gateway', 'gateway-results', undefined])
-    test(`a good RReq with ${certificate === undefined ? 'no certificate' : `the certificate of ${certificate}`} is not heard`, async () => {
+    test(`a good RReq with the certificate of ${certificate ?? 'nobody'} is rejected`, async () => {
       const one = await stage.atChallenge()
       const { httpStatus, message } = await unmoved(one, () => stage.result(stage.rreq(one), certificate))
       assert.ok(httpStatus === 0 || httpStatus === 403, `HTTP ${httpStatus}`)
@@ -62,7 +64,7 @@ describe('results that are not the directory server’s', { concurrency: 4 }, ()
     })
 
   for (const transStatus of ['Y', undefined])
-    test(`RReq of a card check, which needs no proof, with status ${transStatus ?? 'missing'}, is no result of a payment`, async () => {
+    test(`an RReq of a card check, with status ${transStatus ?? 'missing'}, is no result of a payment`, async () => {
       const one = await stage.atChallenge()
       const lie = { messageCategory: '02', transStatus, authenticationValue: undefined, authenticationType: '02' }
       const told = await unmoved(one, () => stage.result(stage.rreq(one, lie), 'directory-server'))
@@ -127,7 +129,13 @@ describe('uploads that are not of this payment', { concurrency: 4 }, () => {
   })
   test('another merchant uploads nothing', async () => {
     const [waits, one] = [await stage.atMethod(), await stage.atChallenge()]
-    const cres = encoded({ messageType: 'CRes', messageVersion: one.version, threeDSServerTransID: one.transId, acsTransID: one.acsTransId, transStatus: 'Y' }) // oxfmt-ignore
+    const cres = encoded({
+      messageType: 'CRes',
+      messageVersion: one.version,
+      threeDSServerTransID: one.transId,
+      acsTransID: one.acsTransId,
+      transStatus: 'Y',
+    })
     const replies = [
       await unmoved(waits, () => stage.uploadMethod(waits, {}, world.other)),
       await unmoved(one, () => stage.uploadCres(one, cres, world.other)),
@@ -194,7 +202,7 @@ describe('text that wants to be a page', { concurrency: 4 }, () => {
     for (const page of seen) assert.doesNotMatch(page, raw)
     assert.match(seen[2]!, /&#60;script&#62;alert|&lt;script&gt;alert/, 'the shop gets its data back')
   })
-  test('what the issuer says to the cardholder is text on every page', async () => {
+  test("the issuer's words to the cardholder are text on every page", async () => {
     const sold = await stage.atMethod({ cvv2: '123' })
     await stage.issuer({ card: sold.card, trans_status: 'R' })
     await stage.issuer({ card: sold.card, cardholder_info: script })
@@ -220,7 +228,7 @@ describe('answers of the directory server that cannot be used', { concurrency: 8
     ['later than ten seconds',              'directory', { delay_ms: 11_500 }],
   ]
   for (const [what, by, fault, erro] of answers)
-    test(`ARes ${what}: declined 2008${erro === undefined ? '' : `, and told by Erro ${erro}`}; it is not asked again, nor by an older version`, async () => {
+    test(`ARes ${what}: declined 2008, Erro ${erro ?? 'never sent'}; not asked again, nor by an older version`, async () => {
       const sold = await stage.atMethod({ cvv2: '123' })
       await stage[by]({ card: sold.card, ...fault })
       await uploaded(sold)
@@ -263,6 +271,6 @@ test('an attempt that the merchant does not take is declined, and its proof is n
   assert.equal((await stage.stored(last.sold.orderid)).authentication?.authenticationValue, undefined)
 })
 
-test('after all that the books are equal, no secret is left, and each outcome was told once', async () => {
+test('in the end the books are equal, no secret is left, and each outcome had one callback', async () => {
   assert.deepEqual(await stage.complaints(), [])
 })

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { until } from '../conformance/client.ts'
+import { notEmpty, until } from '../conformance/client.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver } from '../harness/receiver.ts'
-import { openStage, type Challenged, type Sold } from '../harness/three-d-secure.ts'
+import { openStage } from '../harness/three-d-secure.ts'
+import type { Sold } from '../harness/three-d-secure-merchant.ts'
+import type { Challenged } from '../harness/three-d-secure-network.ts'
 import { receipt, refusal, said } from '../harness/three-d-secure-wire.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 
-/** kill -9 of the gateway at every rest and step of 3-D Secure. Issuer and directory server die with the sandbox and forget; what the gateway knows is in its database. */
+/** kill -9 at every rest and step of 3-D Secure. The issuer and the directory server forget. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld({ own: true })
@@ -27,7 +29,8 @@ async function reconnect(): Promise<void> {
 async function crashAtRest(...waiting: Sold[]): Promise<void> {
   const rest = () =>
     desk.rows<object>(
-      'select order_id, state, step, due_at, authentication from transaction where order_id = any ($1) and transaction_no = 1 order by order_id',
+      `select order_id, state, step, due_at, authentication from transaction
+       where order_id = any ($1) and transaction_no = 1 order by order_id`,
       [waiting.map(({ orderid }) => orderid)],
     )
   const was = await rest()
@@ -35,7 +38,7 @@ async function crashAtRest(...waiting: Sold[]): Promise<void> {
   assert.deepEqual(await rest(), was)
 }
 
-test('killed while orders wait for their method: they wait on as long as before, with the CVV2 sealed under the key of the hour', async () => {
+test('killed while orders wait for their method: the deadline stays, and the CVV2 sealed with the key of the hour', async () => {
   const [one, other] = [await stage.atMethod(), await stage.atMethod({ cvv2: '123' })]
   const shown = await stage.status(one)
   await crashAtRest(one, other)
@@ -89,10 +92,7 @@ test('killed right after a result was accepted: it is not taken twice, and the p
   const slow = await stage.atChallenge(await stage.atMethod({ amount: '30.01' }))
   const quick = await stage.atChallenge()
   assert.deepEqual(said(await result(slow)), receipt)
-  await until(
-    () => stage.states(slow),
-    (found) => found.length > 0,
-  )
+  await until(() => stage.states(slow), notEmpty)
   assert.deepEqual(said(await result(quick)), receipt)
   await world.crash()
   const seen = await stage.ended(slow)
@@ -134,7 +134,7 @@ test('killed while results come in: the directory server tries again, and each p
   }
 })
 
-test('killed while the acquirer’s demand for a challenge waits for its result: the payment is made then, with its CVV2', async () => {
+test('killed while a challenge that the acquirer demanded is open: the payment is made then, with its CVV2', async () => {
   const sold = await stage.atMethod({ cvv2: '165' })
   await stage.uploadMethod(sold)
   const second = await stage.challengeOf(sold)

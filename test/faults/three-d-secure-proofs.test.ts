@@ -6,10 +6,12 @@ import { describe, test } from 'node:test'
 import type { Fields } from '../conformance/client.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver } from '../harness/receiver.ts'
-import { openStage, type Challenged, type Sold } from '../harness/three-d-secure.ts'
+import { openStage } from '../harness/three-d-secure.ts'
+import type { Sold } from '../harness/three-d-secure-merchant.ts'
+import type { Challenged } from '../harness/three-d-secure-network.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 
-/** Whatever was authenticated, that and nothing else is authorised: what the acquirer gets is what the issuer said, and its demand for a challenge is met once. */
+/** Exactly what was authenticated is authorised, and a demanded challenge is met once. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld({ own: true })
@@ -18,7 +20,7 @@ const stage = openStage(world, desk, merchant)
 
 const uploaded = async (sold: Sold) => assert.equal((await stage.uploadMethod(sold)).type, 'async-response')
 
-describe('what the issuer and the acquirer are told', { concurrency: 4 }, () => {
+describe('the messages to the issuer and the acquirer', { concurrency: 4 }, () => {
   async function atAcquirer({ orderid }: Sold): Promise<{ amount: string; currency: string; tags: Map<string, string> }[]> {
     const read = (await (await fetch(`${world.acquirerAdminUrl}/messages?limit=1000`)).json()) as {
       messages: { direction: string; fields: Fields }[]
@@ -36,7 +38,8 @@ describe('what the issuer and the acquirer are told', { concurrency: 4 }, () => 
     const { authentication } = await stage.stored(sold.orderid)
     const ids = [...new Set([sold.transId, String(authentication?.threeDSServerTransId)])]
     const logs = await Promise.all(ids.map((id) => stage.directoryLog(id)))
-    return logs.flat().filter(({ type, peer }) => type === 'AReq' && peer === '3ds-server').map(({ message }) => message) // oxfmt-ignore
+    const sent = logs.flat().filter(({ type, peer }) => type === 'AReq' && peer === '3ds-server')
+    return sent.map(({ message }) => message)
   }
   const proofOf = (card: string, ...rest: string[]) =>
     createHmac('sha256', Buffer.from(readFileSync(join(world.directory, 'certificates', 'cavv.key'), 'utf8').trim(), 'hex'))
@@ -55,7 +58,7 @@ describe('what the issuer and the acquirer are told', { concurrency: 4 }, () => 
     ['attempt',      { credit_card_number: '5200000000002110' },   '123', '2.2.0', '01', 'A'],
   ]
   for (const [method, card, cvv2, version, eci, status] of ways)
-    test(`${method}, ${version}: the acquirer gets ECI ${eci}, the proof and where it comes from, of the amount that was authenticated; 1.0.2 is never offered`, async () => {
+    test(`${method}, ${version}: the acquirer gets ECI ${eci} and the proof of that amount; 1.0.2 is never offered`, async () => {
       const sold = await stage.atMethod({ amount: '77.07', cvv2, ...card })
       const seen = [await stage.status(sold)]
       await uploaded(sold)
@@ -75,7 +78,7 @@ describe('what the issuer and the acquirer are told', { concurrency: 4 }, () => 
       const { authentication } = await stage.stored(sold.orderid)
       const tag = (name: string) => sent!.tags.get(name)
       assert.deepEqual([tag('EC'), tag('DT'), tag('TV'), tag('AM')], [eci, authentication?.dsTransId, version, method])
-      // Whether it is shown or masked: that it is the right one is checked by the acquirer, which approved.
+      // Shown or masked. The acquirer approved, so it checked that this is the right one.
       assert.ok(['***', proofOf(sold.card, String(authentication?.dsTransId), '7707', '840', status)].includes(String(tag('AV'))))
     })
 
@@ -106,6 +109,6 @@ describe('what the issuer and the acquirer are told', { concurrency: 4 }, () => 
   })
 })
 
-test('after all that the books are equal, no secret is left, and each outcome was told once', async () => {
+test('in the end the books are equal, no secret is left, and each outcome had one callback', async () => {
   assert.deepEqual(await stage.complaints(), [])
 })

@@ -6,11 +6,13 @@ import { until, type Fields } from '../conformance/client.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { openReceiver } from '../harness/receiver.ts'
-import { openStage, type Challenged, type Sold } from '../harness/three-d-secure.ts'
+import { openStage } from '../harness/three-d-secure.ts'
+import type { Sold } from '../harness/three-d-secure-merchant.ts'
+import type { Challenged } from '../harness/three-d-secure-network.ts'
 import { encoded, receipt, refusal, said } from '../harness/three-d-secure-wire.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 
-/** Everybody around a 3-D Secure payment at once, in every order, and late: each payment is made once or not at all. */
+/** Everybody around a payment at once, in every order, and late: it is made once or not at all. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld({ own: true })
@@ -187,7 +189,8 @@ describe('uploads at once', { concurrency: 4 }, () => {
     const sold = await stage.atMethod({ cvv2: '123' })
     // oxfmt-ignore
     const fields = {
-      javascriptEnabled: 'true', javaEnabled: 'false', language: 'en', colorDepth: '24', screenHeight: '900', screenWidth: '1400', timeZone: '0',
+      javascriptEnabled: 'true', javaEnabled: 'false', language: 'en', colorDepth: '24',
+      screenHeight: '900', screenWidth: '1400', timeZone: '0',
     }
     const page = () => fetch(`${sold.page}/browser`, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' })
     const [first, second, reply] = await Promise.all([page(), page(), stage.uploadMethod(sold)])
@@ -212,7 +215,7 @@ describe('uploads at once', { concurrency: 4 }, () => {
 
 describe('an upload and the result in one commit', () => {
   const waiting = async (): Promise<number> => (await metricsOf(world))('tollgate_orders_waiting') ?? NaN
-  /** Holds the commit under way back, so that what comes meanwhile shares the next one, in this order. */
+  /** Delays the current commit, so that what comes meanwhile shares the next one, in this order. */
   async function inOneCommit<T>(...acts: (() => Promise<T>)[]): Promise<T[]> {
     const other = await stage.atMethod({ cvv2: '123' })
     const blocker = new Client({ connectionString: world.databaseUrl })
@@ -259,6 +262,6 @@ describe('an upload and the result in one commit', () => {
   })
 })
 
-test('after all that the books are equal, no secret is left, and each outcome was told once', async () => {
+test('in the end the books are equal, no secret is left, and each outcome had one callback', async () => {
   assert.deepEqual(await stage.complaints(), [])
 })

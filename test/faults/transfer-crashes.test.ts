@@ -6,7 +6,9 @@ import { openFaultDesk } from '../harness/fault-desk.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type Json } from '../wire/mobile-app.ts'
 
-/** kill -9 of the gateway at every step of a transfer: whatever the moment, all of its money moved or none, and each leg was sent once at the most. */
+/**
+ * kill -9 at every step of a transfer: all its money moves or none, each leg is sent once at most.
+ */
 
 const world = await openWorld({ own: true })
 const desk = closing(await openFaultDesk(world))
@@ -113,7 +115,7 @@ test('killed while the credit is under way: first it is taken back, then the deb
   ])
 })
 
-test('killed while the reversal of a lost credit is under way: the debit stays until the acquirer has acknowledged it', async () => {
+test('killed while a lost credit is reversed: the debit stays until the acquirer acknowledges the reversal', async () => {
   const { amount, credit } = next()
   await desk.script(credit, { no_answer: true })
   await desk.script({ ...credit, message: 'reversal' }, { no_answer: true })
@@ -125,7 +127,7 @@ test('killed while the reversal of a lost credit is under way: the debit stays u
   await settled(orderId, amount, seen)
 })
 
-test('killed while the debit of a refused credit is taken back: it is, and the transfer is declined as the credit was', async () => {
+test('killed while the debit of a refused credit is reversed: it is reversed, and the transfer declined', async () => {
   const { amount, debit, credit } = next()
   await desk.script(credit, { decline: '119' })
   await desk.script({ ...debit, message: 'reversal' }, { no_answer: true })

@@ -69,7 +69,7 @@ export async function openUp(t: TestContext, setup: Setup = {}): Promise<Line> {
 
 export const stanOf = (answer: Answer): string | undefined => (answer.is === 'reply' ? answer.message.fields[11] : answer.why)
 
-/** A transport in memory that signs on by itself, notes each write to it, and can stop taking bytes. */
+/** A transport in memory that signs on by itself, records each write, and can stop taking bytes. */
 export class MemoryWire extends Duplex {
   writes: Message[][] = []
   stuck: (() => void)[] | undefined

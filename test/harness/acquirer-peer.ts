@@ -82,7 +82,10 @@ export function replyTo(request: Message, actionCode: string, more: Fields = {})
   return { type: replyTypeOf(request.type), fields: { ...repeated, 39: actionCode, ...more } }
 }
 
-/** The acquirer's end of a line on a real socket. It answers network messages as told, and leaves payments to the test. */
+/**
+ * The acquirer's end of a line on a real socket. It answers network messages as the test says, and
+ * leaves payments to the test.
+ */
 export class AcquirerPeer {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()

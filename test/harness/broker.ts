@@ -29,51 +29,16 @@ const upWithinMs = 20_000
  * once, each started at the first need.
  */
 export async function openBroker(path: string): Promise<{ close(): Promise<void> }> {
-  const free: Place[] = []
-  const places = new Set<Place>()
-  /** Files that wait for a world that is being reset. */
-  const waiting: ((place: Place | undefined) => void)[] = []
-  let resetting = 0
-  let closed = false
-
-  async function take(): Promise<Place> {
-    const place =
-      free.pop() ?? (resetting > waiting.length ? await new Promise<Place | undefined>((r) => waiting.push(r)) : undefined)
-    if (place) return place
-    const opened = await openPlace()
-    places.add(opened)
-    return opened
-  }
-
-  async function giveBack(place: Place, server: Program | undefined): Promise<void> {
-    // The run is over, and all worlds are being stopped.
-    if (closed) return
-    resetting++
-    try {
-      await server?.stop()
-      await place.reset()
-      const next = waiting.shift()
-      if (next) next(place)
-      else free.push(place)
-    } catch (thrown) {
-      waiting.shift()?.(undefined)
-      if (closed) return
-      console.error(`A shared world is thrown away: ${reasonOf(thrown)}`)
-      places.delete(place)
-      await place.stop()
-    } finally {
-      resetting--
-    }
-  }
+  const places = openPlaces()
 
   async function lease(socket: Socket): Promise<void> {
     socket.on('error', () => undefined)
     const gone = once(socket.resume(), 'close')
-    const answer = (said: Lease<SharedWorld>) => socket.write(`${JSON.stringify(said)}\n`)
+    const answer = (message: Lease<SharedWorld>) => socket.write(`${JSON.stringify(message)}\n`)
     let place: Place | undefined
     let server: Program | undefined
     try {
-      place = await take()
+      place = await places.take()
       const next = await place.next()
       server = next.server
       const { ready } = server
@@ -84,7 +49,7 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
       socket.end()
     }
     await gone
-    if (place) await giveBack(place, server)
+    if (place) await places.giveBack(place, server)
   }
 
   const listener = createServer(
@@ -94,8 +59,53 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
   await once(listener, 'listening')
   return {
     async close() {
-      closed = true
       listener.close()
+      await places.close()
+    },
+  }
+}
+
+/** All worlds of a run. A world is taken by one file at a time, and reset before the next. */
+function openPlaces() {
+  const free: Place[] = []
+  const places = new Set<Place>()
+  /** Files that wait for a world that is being reset. */
+  const waiting: ((place: Place | undefined) => void)[] = []
+  let resetting = 0
+  let closed = false
+
+  return {
+    /** A world that is free or soon will be, or else a new one. */
+    async take(): Promise<Place> {
+      const place =
+        free.pop() ?? (resetting > waiting.length ? await new Promise<Place | undefined>((r) => waiting.push(r)) : undefined)
+      if (place) return place
+      const opened = await openPlace()
+      places.add(opened)
+      return opened
+    },
+    async giveBack(place: Place, server: Program | undefined): Promise<void> {
+      // The run is over, and all worlds are being stopped.
+      if (closed) return
+      resetting++
+      try {
+        await server?.stop()
+        await place.reset()
+        const next = waiting.shift()
+        if (next) next(place)
+        else free.push(place)
+      } catch (thrown) {
+        waiting.shift()?.(undefined)
+        if (closed) return
+        console.error(`A shared world is thrown away: ${reasonOf(thrown)}`)
+        places.delete(place)
+        await place.stop()
+      } finally {
+        resetting--
+      }
+    },
+    async close(): Promise<void> {
+      closed = true
       await Promise.all(Array.from(places, (place) => place.stop()))
     },
   }

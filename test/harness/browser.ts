@@ -8,7 +8,10 @@ import { findChromium } from './chromium.ts'
 
 /** A cardholder's browser: a real one, without a window, that reaches this machine alone. */
 export interface TestBrowser {
-  /** A visit in a browser without a past. It fails when `use` does, and when a page complained or asked another machine for something. */
+  /**
+   * A visit in a browser without a past. It fails if `use` fails, if a page complains, or if a page
+   * asks another machine for something.
+   */
   visit(how: Visit, use: (page: Page, context: BrowserContext) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
@@ -21,7 +24,7 @@ export interface Visit {
   script?: false
   dark?: true
   calm?: true
-  /** Complaints that belong to what is tested, such as of an issuer that answers 500. Each must come. */
+  /** Complaints that the test expects, such as about an issuer that answers 500. Each must come. */
   expects?: readonly RegExp[]
 }
 
@@ -64,7 +67,10 @@ export async function openBrowser(): Promise<TestBrowser> {
   }
 }
 
-/** From its next page on no time passes there but what `page.clock` is told: however slow the machine is, nothing on it is over before it was looked at. */
+/**
+ * From its next page on, time passes only as `page.clock` says. However slow the machine is,
+ * nothing on the page is over before the test has looked at it.
+ */
 export async function standStill(page: Page): Promise<void> {
   await page.clock.install()
   await page.clock.pauseAt(new Date(Date.now() + 60_000))
@@ -97,7 +103,7 @@ async function visit(browser: Browser, how: Visit, use: (page: Page, context: Br
   context.setDefaultTimeout(withinMs)
   try {
     await use(await context.newPage(), context)
-    // The console and the page are told of apart: a complaint may come after what it is about is seen.
+    // The console and the page report separately: a complaint may come after its effect is visible.
     const came = (expected: RegExp) => complaints.some((complaint) => expected.test(complaint))
     for (const end = Date.now() + lateMs; !expects.every(came) && Date.now() < end;) await pause(20)
     const unexpected = complaints.filter((complaint) => !expects.some((expected) => expected.test(complaint)))
@@ -111,7 +117,9 @@ async function visit(browser: Browser, how: Visit, use: (page: Page, context: Br
   }
 }
 
-/** For whoever reads why a test failed: where the browser was, and the words it showed, in frames too. */
+/**
+ * For the reader of a failed test: where the browser was, and the words it showed, in frames too.
+ */
 async function shownBy(page: Page): Promise<string> {
   const shown = page.frames().map(async (frame) => {
     const words = await frame.locator('body').innerText({ timeout: 1_000 }).catch(String)

@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync } from 'node:zlib'
 
-/** How to start a Chromium: Debian's where it is, else the one that comes with the development dependencies. */
+/**
+ * How to start a Chromium: that of Debian if installed, or else the one in the development
+ * dependencies.
+ */
 export interface Chromium {
   executable: string
   /** On top of the environment of the tests. */
@@ -21,13 +24,17 @@ export function findChromium(): Chromium {
   return packaged(join(home, 'bin'), join(home, '..', '..', '.cache', `tollgate-chromium-${version}`))
 }
 
-/** The program of the package, unpacked to `place`. The package's own way goes to a fixed name in /tmp, which is whoever's was there first. */
+/**
+ * The program of the package, unpacked to `place`. The package itself would unpack it to a fixed
+ * name in /tmp, which any user of the machine could have taken first.
+ */
 function packaged(archives: string, place: string): Chromium {
   if (!existsSync(place)) unpack(archives, place)
   const executable = join(place, 'chromium')
   const fonts = existsSync('/etc/fonts/fonts.conf') ? {} : { FONTCONFIG_PATH: join(place, 'fonts') }
   const libraries = join(place, 'al2023', 'lib')
-  // What the system has comes first: its libraries get its updates. Images without NSS and the like take those of the package.
+  // The libraries of the system come first, because the system updates them. Images without NSS and
+  // the like use those of the package.
   const ways = [fonts, { ...fonts, LD_LIBRARY_PATH: [libraries, process.env.LD_LIBRARY_PATH].filter(Boolean).join(':') }]
   let why = ''
   for (const env of ways) {
@@ -40,7 +47,10 @@ function packaged(archives: string, place: string): Chromium {
   )
 }
 
-/** Unpacked aside and then renamed: of test processes that do so at once the first one wins, and nobody sees half of it. */
+/**
+ * Unpacked beside its place and then renamed. If several test processes do so at once the first one
+ * wins, and none sees half of it.
+ */
 function unpack(archives: string, place: string): void {
   mkdirSync(dirname(place), { recursive: true })
   const aside = mkdtempSync(`${place}.`)

@@ -39,7 +39,10 @@ export interface Told {
   body: Record<string, unknown>
 }
 
-/** What it does then: answers an object as JSON, or these bytes with this status; or leaves the caller waiting. */
+/**
+ * What it does then: it answers an object as JSON, or these bytes with this status, or it leaves
+ * the caller waiting.
+ */
 export type Scripted = { json: object } | { status: number; body?: string | Buffer; location?: string } | 'silence'
 
 export interface ScriptedDirectory {
@@ -83,7 +86,10 @@ export const presTo = (
   },
 })
 
-/** A directory server that asks for a certificate of its authority and does what a test wishes. Errors that it is told it takes with an empty answer. */
+/**
+ * A directory server that asks for a certificate of its authority and does what a test wishes. It
+ * acknowledges every Erro with an empty answer.
+ */
 export async function openScriptedDirectory(
   authority: Authority,
   own = authority.of('directory-server'),

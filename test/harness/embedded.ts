@@ -26,7 +26,10 @@ export const optionsFor = (directory: string, more: Partial<EmbeddedOptions> = {
   ...more,
 })
 
-/** A directory of this test's own, gone with all processes that serve it when the file's tests are over. */
+/**
+ * A directory for this test alone. It is removed after the file's tests, and all processes that
+ * serve it are ended.
+ */
 export async function ownDirectory(mode = 0o711): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-embedded-'))
   await chmod(directory, mode)
@@ -137,7 +140,10 @@ export async function zombie(): Promise<number> {
   return pid
 }
 
-/** The fields of /proc/<pid>/stat behind the name: the state, the parent, the group, the session, …; empty when nothing is there. */
+/**
+ * The fields of /proc/<pid>/stat after the name: state, parent, group, session, …; empty if there
+ * is no such process.
+ */
 export function statOf(pid: number): string[] {
   const path = `/proc/${pid}/stat`
   const stat = existsSync(path) ? readFileSync(path, 'utf8') : ''

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'pg'
 import type { LoggedMessage } from '../../simulators/acquirer/desk.ts'
 import type { Effect, Match } from '../../simulators/acquirer/faults.ts'
@@ -7,8 +8,8 @@ import type { World } from './world.ts'
 /** What a test of faults does to a world, and how it reads both books. */
 export interface FaultDesk {
   /**
-   * Scripts what the acquirer does to messages that match; what is answered makes it forget the
-   * script.
+   * Scripts what the acquirer does to messages that match. Returns a function that makes it forget
+   * the script.
    */
   script(match: Partial<Match>, effect: Effect): Promise<() => Promise<void>>
   line(wish: { refuse?: boolean; close_now?: boolean; latency_ms?: number; slow_reversal_ms?: number }): Promise<void>
@@ -58,18 +59,13 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
   const database = new Pool({ connectionString: world.databaseUrl, max: 2 })
   // A server that is killed on purpose ends these connections too.
   database.on('error', () => {})
-
-  async function ask(path: string, wish?: object, how: RequestInit = {}): Promise<Record<string, unknown>> {
-    const init =
-      wish === undefined ? how : { method: 'POST', body: JSON.stringify(wish), headers: { 'content-type': 'application/json' } }
-    const answer = await fetch(`${world.acquirerAdminUrl}${path}`, init)
-    if (!answer.ok) throw new Error(`the acquirer answers ${answer.status} to ${path}: ${await answer.text()}`)
-    return (await answer.json()) as Record<string, unknown>
-  }
-  const rows = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> =>
+  const rows: Rows = async <Row extends object>(sql: string, values: unknown[] = []) =>
     (await database.query<Row>(sql, values)).rows
+  const ask = askAcquirer(world)
   const entries = async (orderId?: string): Promise<LedgerEntry[]> =>
     (await ask(`/ledger?limit=100000${orderId === undefined ? '' : `&order_id=${orderId}`}`)).entries as LedgerEntry[]
+  const log = async (orderId?: string) =>
+    (await ask(`/messages?limit=1000${orderId === undefined ? '' : `&order_id=${orderId}`}`)).messages as LoggedMessage[]
 
   return {
     async script(match, effect) {
@@ -89,33 +85,9 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
         forestalled: Number(forestalled),
       }
     },
-    async repeats(orderId) {
-      const { messages } = (await ask(`/messages?limit=1000&order_id=${orderId}`)) as { messages: LoggedMessage[] }
-      const came = messages.filter(({ direction, type }) => direction === 'in' && type.startsWith('12')).toReversed()
-      const names = came.map(({ fields }) => `${fields['11']} ${fields['12']}`)
-      return came.filter(({ type }, at) => type.endsWith('1') && names.indexOf(names[at]!) < at).length
-    },
-    async answers() {
-      const { messages } = (await ask('/messages?limit=1000')) as { messages: { direction: string; type: string }[] }
-      return messages.filter(({ direction, type }) => direction === 'out' && type === '1210').length
-    },
-    async gate(changes) {
-      const [gate] = await rows<{ id: string }>(
-        `update gate set settings = settings || $1::jsonb where name = 'sandbox acquirer' returning gate_id::text as id`,
-        [JSON.stringify(changes)],
-      )
-      const [wanted] = await rows<{ version: string }>(
-        `update config_version set version = version + 1 returning version::text as version`,
-      )
-      const since = Date.now()
-      for (;;) {
-        const metric = await metricsOf(world)
-        const followed = metric('tollgate_configuration_version') ?? 0
-        if (followed >= Number(wanted!.version) && metric(`tollgate_gate_up{gate="${gate!.id}"}`) === 1) return
-        if (Date.now() - since > knownWithinMs) throw new Error('the gateway does not follow the gate')
-        await new Promise((resolve) => setTimeout(resolve, 50))
-      }
-    },
+    repeats: async (orderId) => repeatsIn(await log(orderId)),
+    answers: async () => (await log()).filter(({ direction, type }) => direction === 'out' && type === '1210').length,
+    gate: (changes) => changeGate(changes, world, rows),
     rows,
     async attempts(orderId) {
       const found = await rows<{ text: string }>(
@@ -126,25 +98,76 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
       return found.map(({ text }) => text)
     },
     async books() {
-      const orders = await rows<{ id: string; status: string; stands: string }>(
-        `select o.order_id::text as id, o.status,
-           case o.kind when 'transfer' then concat_ws(',', t.amount_minor, o.amount_minor) else o.amount_minor::text end as stands
-         from orders o join transaction t using (merchant_id, order_id) where t.transaction_no = 1`,
-      )
-      const standing = new Map<string, LedgerEntry[]>()
-      for (const entry of await entries())
-        if (entry.state === 'approved') standing.set(entry.orderId, [...(standing.get(entry.orderId) ?? []), entry])
-      const differences: string[] = []
-      for (const { id, status, stands } of orders) {
-        const theirs = (standing.get(id) ?? []).map((entry) => entry.amountMinor)
-        standing.delete(id)
-        if (status === 'processing' || status === 'unknown') continue
-        if (theirs.join() !== (status === 'approved' ? stands : ''))
-          differences.push(`order ${id} of ${stands} is ${status} here, charged there: ${theirs.join() || 'nothing'}`)
-      }
-      for (const id of standing.keys()) differences.push(`order ${id} is charged there and unknown here`)
-      return { open: orders.filter(({ status }) => status === 'processing' || status === 'unknown').length, differences }
+      const orders = await rows<BookedOrder>(bookedOrders)
+      return compareBooks(orders, await entries())
     },
     close: () => database.end(),
+  }
+}
+
+type Rows = FaultDesk['rows']
+
+/** Asks the acquirer's administration, whose address changes with each start of the world. */
+const askAcquirer =
+  (world: World) =>
+  async (path: string, wish?: object, how: RequestInit = {}): Promise<Record<string, unknown>> => {
+    const init =
+      wish === undefined ? how : { method: 'POST', body: JSON.stringify(wish), headers: { 'content-type': 'application/json' } }
+    const answer = await fetch(`${world.acquirerAdminUrl}${path}`, init)
+    if (!answer.ok) throw new Error(`the acquirer answers ${answer.status} to ${path}: ${await answer.text()}`)
+    return (await answer.json()) as Record<string, unknown>
+  }
+
+function repeatsIn(messages: readonly LoggedMessage[]): number {
+  const came = messages.filter(({ direction, type }) => direction === 'in' && type.startsWith('12')).toReversed()
+  const names = came.map(({ fields }) => `${fields['11']} ${fields['12']}`)
+  return came.filter(({ type }, at) => type.endsWith('1') && names.indexOf(names[at]!) < at).length
+}
+
+async function changeGate(changes: object, world: World, rows: Rows): Promise<void> {
+  const [gate] = await rows<{ id: string }>(
+    `update gate set settings = settings || $1::jsonb where name = 'sandbox acquirer' returning gate_id::text as id`,
+    [JSON.stringify(changes)],
+  )
+  const [wanted] = await rows<{ version: string }>(
+    `update config_version set version = version + 1 returning version::text as version`,
+  )
+  for (const since = Date.now(); ; await pause(50)) {
+    const metric = await metricsOf(world)
+    const followed = metric('tollgate_configuration_version') ?? 0
+    if (followed >= Number(wanted!.version) && metric(`tollgate_gate_up{gate="${gate!.id}"}`) === 1) return
+    if (Date.now() - since > knownWithinMs) throw new Error('the gateway does not follow the gate')
+  }
+}
+
+interface BookedOrder {
+  id: string
+  status: string
+  /** The amounts that stand at the acquirer if the order is approved. */
+  stands: string
+}
+
+const bookedOrders = `select o.order_id::text as id, o.status,
+    case o.kind when 'transfer' then concat_ws(',', t.amount_minor, o.amount_minor) else o.amount_minor::text end as stands
+  from orders o join transaction t using (merchant_id, order_id) where t.transaction_no = 1`
+
+function compareBooks(orders: readonly BookedOrder[], entries: readonly LedgerEntry[]): { open: number; differences: string[] } {
+  const isOpen = ({ status }: BookedOrder) => status === 'processing' || status === 'unknown'
+  const standing = new Map<string, string[]>()
+  for (const { orderId, state, amountMinor } of entries)
+    if (state === 'approved') standing.set(orderId, [...(standing.get(orderId) ?? []), amountMinor])
+  const charged = (id: string) => (standing.get(id) ?? []).join()
+  const known = new Set(orders.map(({ id }) => id))
+  const differing = orders.filter(
+    (order) => !isOpen(order) && charged(order.id) !== (order.status === 'approved' ? order.stands : ''),
+  )
+  return {
+    open: orders.filter(isOpen).length,
+    differences: [
+      ...differing.map(
+        ({ id, status, stands }) => `order ${id} of ${stands} is ${status} here, charged there: ${charged(id) || 'nothing'}`,
+      ),
+      ...[...standing.keys()].filter((id) => !known.has(id)).map((id) => `order ${id} is charged there and unknown here`),
+    ],
   }
 }

@@ -1,9 +1,10 @@
+import assert from 'node:assert/strict'
 import { accepted, encodePairs, minorUnits, readReply, send, sha1, signedSale, status, until } from '../conformance/client.ts'
 import type { Changes, Fields, Order } from '../conformance/client.ts'
 import type { FaultDesk } from './fault-desk.ts'
 import type { World } from './world.ts'
 
-/** Captures, returns and voids as a merchant asks for them, and both books compared by transaction. */
+/** Captures, returns and voids as a merchant sends them; both books, compared by transaction. */
 
 export type Operation = 'capture' | 'return' | 'void'
 
@@ -57,12 +58,14 @@ interface Row {
 }
 
 /**
- * Both books, both ways, a transaction at a time: what stands at the acquirer is exactly what is approved here and was not released, under the name it was sent by;
- * no transaction was ever booked twice, and nothing is there that is not here.
+ * Compares the books in both directions, transaction by transaction. The acquirer must have exactly
+ * what is approved here and was not released, under the names by which it was sent. No transaction
+ * may be booked twice, or be unknown here.
  */
 export async function bothBooks(desk: FaultDesk): Promise<string[]> {
   const rows = await desk.rows<Row>(
-    `select t.order_id::text, t.transaction_no as no, t.kind, t.state, t.amount_minor::text as amount, a.stan || ' ' || a.rrn as name
+    `select t.order_id::text, t.transaction_no as no, t.kind, t.state, t.amount_minor::text as amount,
+       a.stan || ' ' || a.rrn as name
      from transaction t left join attempt a using (merchant_id, order_id, transaction_no)`,
   )
   const entries = new Map<string, { state: string; amountMinor: string; orderId: string; kind?: string }[]>()
@@ -98,8 +101,19 @@ export async function sumsOf(desk: FaultDesk, { orderid }: Order): Promise<[stri
   return [row!.c, row!.r]
 }
 
+export async function nothingIsOwed(desk: FaultDesk, withinMs = 60_000): Promise<void> {
+  const none = (open: readonly string[]) => open.length === 0
+  assert.deepEqual(await until(() => openWork(desk), none, withinMs), [])
+}
+
+/** Nothing is owed in the end, and both books are equal then. */
+export async function booksAgree(desk: FaultDesk, withinMs?: number): Promise<void> {
+  await nothingIsOwed(desk, withinMs)
+  assert.deepEqual(await bothBooks(desk), [])
+}
+
 /** Orders that owe something still. */
-export const openWork = async (desk: FaultDesk): Promise<string[]> =>
+const openWork = async (desk: FaultDesk): Promise<string[]> =>
   (
     await desk.rows<{ text: string }>(
       `select concat_ws(' ', order_id, transaction_no, kind, state) as text from transaction where step is not null`,

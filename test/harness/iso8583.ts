@@ -1,7 +1,10 @@
 import { Secret, secret } from '../../src/base/secret.ts'
 import type { Message } from '../../src/spec/iso8583.ts'
 
-/** A message with its secrets laid open, so that two can be compared: two `Secret`s always look equal. */
+/**
+ * A message with its secrets laid open, so that it can be compared: two `Secret`s always look
+ * equal.
+ */
 export function laidOpen(message: Message): unknown {
   return bare(message)
 }

@@ -78,51 +78,18 @@ const emptyServer = statement<object>(`truncate merchant_server.consumers, merch
 
 /** Writes merchants into the configuration of the sandbox in this directory. */
 export async function openMerchants(pool: Pool, directory: string) {
-  const kek = secret(Buffer.from(readFileSync(join(directory, 'keys', 'master.key'), 'utf8'), 'base64'))
-  const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
-  const gates = await pool.run(gateRows, [])
   const ids = openIds(pool, 'endpoint', 1)
-  const merchantIds = openIds(pool, 'merchant', 1)
-
-  async function draw<Name extends keyof Endpoints>(names: readonly Name[]): Promise<Pick<Endpoints, Name>> {
+  const add = await openWriter(pool, directory)
+  const drawAll = async <Name extends keyof Endpoints>(names: readonly Name[]): Promise<Pick<Endpoints, Name>> => {
     const drawn: Partial<Endpoints> = {}
     for (const name of names) drawn[name] = Number(await ids.take())
     return drawn as Pick<Endpoints, Name>
   }
 
-  async function addMerchant(runner: Runner, name: string, { login, controlKey }: Account): Promise<bigint> {
-    const merchantId = await merchantIds.take()
-    const merchant = { merchantId, login, name, controlKey: secret(controlKey) }
-    await insertMerchant(runner, merchant, keys, systemRandom, systemClock.now())
-    return merchantId
-  }
-
-  async function addEndpoints(runner: Runner, merchantId: bigint, named: Partial<Endpoints>, serverUrl?: string): Promise<void> {
-    for (const [name, id] of Object.entries(named)) {
-      const { currency, settings }: Row = settingsOf[name as keyof Endpoints]
-      const fees = name === 'mobile_fee'
-      const endpoint = {
-        endpointId: BigInt(id),
-        merchantId,
-        name,
-        enabled: name !== 'disabled',
-        currency,
-        gateIds: gates.filter((gate) => (gate.name !== 'sandbox acquirer') === fees).map((gate) => gate.gate_id),
-        settings: { ...usual, ...settings, ...(serverUrl && calledByGateway.has(name) && { merchantServerUrl: serverUrl }) },
-      }
-      await insertEndpoint(runner, endpoint, systemClock.now())
-    }
-  }
-
   async function addOther(runner: Runner, account: Account): Promise<Own['other']> {
-    const { plain } = await draw(['plain'])
-    await addEndpoints(runner, await addMerchant(runner, 'Other Shop', account), { plain })
+    const { plain } = await drawAll(['plain'])
+    await add.endpoints(runner, await add.merchant(runner, 'Other Shop', account), { plain })
     return { ...account, endpoint: plain }
-  }
-
-  async function version(): Promise<number> {
-    const [row] = await pool.run(versionRow, [])
-    return Number(row!.version)
   }
 
   return {
@@ -132,9 +99,9 @@ export async function openMerchants(pool: Pool, directory: string) {
      */
     async beside(): Promise<{ endpoints: Pick<Endpoints, (typeof beyondSandbox)[number]>; other: Own['other'] }> {
       const [sandbox] = await pool.run(sandboxRow, [])
-      const endpoints = await draw(beyondSandbox)
+      const endpoints = await drawAll(beyondSandbox)
       const other = await transaction(pool, async (runner) => {
-        await addEndpoints(runner, sandbox!.merchant_id, endpoints)
+        await add.endpoints(runner, sandbox!.merchant_id, endpoints)
         const added = await addOther(runner, newAccount('other-merchant'))
         await touchConfig(runner)
         return added
@@ -146,48 +113,93 @@ export async function openMerchants(pool: Pool, directory: string) {
      * URL.
      */
     async strangers(serve: (own: Omit<Own, 'other'>) => Promise<string>): Promise<Own> {
-      const endpoints = await draw(Object.keys(settingsOf) as (keyof Endpoints)[])
+      const endpoints = await drawAll(Object.keys(settingsOf) as (keyof Endpoints)[])
       const groups = { multi: Number(await ids.take()), multi_secure: Number(await ids.take()) }
       const name = systemRandom.bytes(4).toString('hex')
       const merchant = newAccount(`shop-${name}`)
       const serverUrl = await serve({ merchant, endpoints, groups })
-      const pem = pemOf(createPublicKey(readFileSync(join(directory, 'keys', 'oauth-private.pem'), 'utf8')))
       const other = await transaction(pool, async (runner) => {
-        const now = systemClock.now()
-        const merchantId = await addMerchant(runner, 'Sandbox Shop', merchant)
-        await addEndpoints(runner, merchantId, endpoints, serverUrl)
-        for (const [group, members] of Object.entries(groupMembers)) {
-          const groupId = BigInt(groups[group as keyof Own['groups']])
-          const endpointIds = members.map((member) => BigInt(endpoints[member]))
-          await insertGroup(runner, { groupId, merchantId, name: group, enabled: true, endpointIds }, now)
-        }
-        await insertPublicKey(runner, { merchantId, keyNo: 1, name: 'keys/oauth-private.pem', pem }, now)
+        const merchantId = await add.merchant(runner, 'Sandbox Shop', merchant)
+        await add.endpoints(runner, merchantId, endpoints, serverUrl)
+        await addGroups(runner, merchantId, groups, endpoints)
+        await addSandboxKey(runner, merchantId, directory)
         const added = await addOther(runner, newAccount(`other-${name}`))
         await touchConfig(runner)
         return added
       })
       return { merchant, endpoints, groups, other }
     },
+    ...sharedState(pool),
+  }
+}
+
+/** What all files of a run share in a sandbox, to be the same before each of them. */
+function sharedState(pool: Pool) {
+  const version = async (): Promise<number> => Number((await pool.run(versionRow, []))[0]!.version)
+  return {
     version,
     /** The gates with their settings, as text. */
-    async gates(): Promise<string> {
-      const [row] = await pool.run(settledGates, [])
-      return row!.gates
-    },
+    gates: async (): Promise<string> => (await pool.run(settledGates, []))[0]!.gates,
     /**
-     * Puts the gates as they were, and forgets what is kept without a merchant: wrong sums by card,
-     * and the books of the merchant's server. The version of the configuration that has it.
+     * Restores the gates, and forgets what belongs to no merchant: wrong sums by card, and the
+     * books of the merchant's server. Returns the version of the configuration after that.
      */
-    async forget(before: string): Promise<number> {
+    async forget(gatesBefore: string): Promise<number> {
       await transaction(pool, async (runner) => {
         await runner.run(emptyServer, [])
         await runner.run(forgetSums, [])
-        const changed = await runner.run(resettleGates, [before])
+        const changed = await runner.run(resettleGates, [gatesBefore])
         if (changed.length > 0) await touchConfig(runner)
       })
       return version()
     },
   }
+}
+
+/** Inserts merchants and their endpoints, with the keys and gates of the sandbox. */
+async function openWriter(pool: Pool, directory: string) {
+  const kek = secret(Buffer.from(readFileSync(join(directory, 'keys', 'master.key'), 'utf8'), 'base64'))
+  const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
+  const gates = await pool.run(gateRows, [])
+  const merchantIds = openIds(pool, 'merchant', 1)
+  return {
+    async merchant(runner: Runner, name: string, { login, controlKey }: Account): Promise<bigint> {
+      const merchantId = await merchantIds.take()
+      const merchant = { merchantId, login, name, controlKey: secret(controlKey) }
+      await insertMerchant(runner, merchant, keys, systemRandom, systemClock.now())
+      return merchantId
+    },
+    async endpoints(runner: Runner, merchantId: bigint, ids: Partial<Endpoints>, serverUrl?: string): Promise<void> {
+      for (const [name, id] of Object.entries(ids)) {
+        const { currency, settings }: Row = settingsOf[name as keyof Endpoints]
+        const hasFees = name === 'mobile_fee'
+        const endpoint = {
+          endpointId: BigInt(id),
+          merchantId,
+          name,
+          enabled: name !== 'disabled',
+          currency,
+          gateIds: gates.filter((gate) => (gate.name !== 'sandbox acquirer') === hasFees).map((gate) => gate.gate_id),
+          settings: { ...usual, ...settings, ...(serverUrl && calledByGateway.has(name) && { merchantServerUrl: serverUrl }) },
+        }
+        await insertEndpoint(runner, endpoint, systemClock.now())
+      }
+    },
+  }
+}
+
+async function addGroups(runner: Runner, merchantId: bigint, groups: Own['groups'], endpoints: Endpoints): Promise<void> {
+  for (const [name, members] of Object.entries(groupMembers)) {
+    const groupId = BigInt(groups[name as keyof Own['groups']])
+    const endpointIds = members.map((member) => BigInt(endpoints[member]))
+    await insertGroup(runner, { groupId, merchantId, name, enabled: true, endpointIds }, systemClock.now())
+  }
+}
+
+/** The public half of the key with which the sandbox's merchant signs by OAuth. */
+async function addSandboxKey(runner: Runner, merchantId: bigint, directory: string): Promise<void> {
+  const pem = pemOf(createPublicKey(readFileSync(join(directory, 'keys', 'oauth-private.pem'), 'utf8')))
+  await insertPublicKey(runner, { merchantId, keyNo: 1, name: 'keys/oauth-private.pem', pem }, systemClock.now())
 }
 
 const newAccount = (login: string): Account => ({ login, controlKey: uuid(systemRandom).toUpperCase() })

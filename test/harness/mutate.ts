@@ -1,4 +1,6 @@
-/** Numbers below `limit`, the same for the same seed (mulberry32: small and even, not for secrets). */
+/**
+ * Numbers below `limit`, the same for the same seed (mulberry32: small and even, not for secrets).
+ */
 export function seeded(seed: number): (limit: number) => number {
   let state = seed >>> 0
   return (limit) => {
@@ -59,7 +61,10 @@ const changes: Change[] = [
   },
 ]
 
-/** Makes damaged copies of an input, one to four changes each; the same seed makes the same ones in the same order. */
+/**
+ * Makes damaged copies of an input, with one to four changes each. The same seed makes the same
+ * copies in the same order.
+ */
 export function mutator(seed: number): (input: Buffer) => Buffer {
   const below = seeded(seed)
   return (input) => {

@@ -1,4 +1,7 @@
-/** Throw-away networks of 3-D Secure 1.0.2, and PARes signed in the shape of real issuers, with every part open to be forged. */
+/**
+ * Throw-away networks of 3-D Secure 1.0.2, and PARes signed in the shape of real issuers, of which
+ * a test can forge every part.
+ */
 import 'reflect-metadata'
 import { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { createHash, KeyObject, sign, webcrypto } from 'node:crypto'
@@ -115,8 +118,9 @@ export function paresXml(values: Partial<ParesValues> = {}, extra = '', id = 'PA
   const v = { ...good, ...values }
   return (
     `<PARes id="${id}">${tag('version', v.version)}<Merchant>${tag('acqBIN', v.acqBIN)}${tag('merID', v.merID)}</Merchant>` +
-    `<Purchase>${tag('xid', v.xid)}${tag('date', v.purchaseDate)}${tag('purchAmount', v.purchAmount)}${tag('currency', v.currency)}` +
-    `${tag('exponent', v.exponent)}</Purchase>${tag('pan', v.pan)}<TX>${tag('time', v.time)}${tag('status', v.status)}` +
+    `<Purchase>${tag('xid', v.xid)}${tag('date', v.purchaseDate)}${tag('purchAmount', v.purchAmount)}` +
+    `${tag('currency', v.currency)}${tag('exponent', v.exponent)}</Purchase>${tag('pan', v.pan)}` +
+    `<TX>${tag('time', v.time)}${tag('status', v.status)}` +
     `${tag('cavv', v.cavv)}${tag('eci', v.eci)}${tag('cavvAlgorithm', v.cavvAlgorithm)}</TX>${extra}</PARes>`
   )
 }
@@ -146,7 +150,10 @@ export interface SignatureParts {
   lineEnd?: string
 }
 
-/** Signature over the canonical text, which holds whatever algorithms it names: those are for the verifier to judge. */
+/**
+ * Signature over the canonical text. It is good whatever algorithms it names: judging those is up
+ * to the verifier.
+ */
 export function signatureOf(signed: string, parts: SignatureParts): string {
   const { key, certificates, hash = 'sha1', uri = '#PARes-9', prefix = '', lineEnd = '' } = parts
   const e = (name: string, content: string, attributes = '') => `<${prefix}${name}${attributes}>${content}</${prefix}${name}>`

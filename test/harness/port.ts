@@ -5,8 +5,9 @@ const blocks = 120
 const blockSize = 100
 
 /**
- * A free port for what comes back to it after it was killed. It is below those that a system gives out by itself, so nobody is given it meanwhile, and
- * processes that run at the same time choose from different blocks, almost always.
+ * A free port for a server that is killed and comes back to it. The system does not assign ports of
+ * this range by itself, so none is taken meanwhile. Processes that run at the same time almost
+ * always choose from different blocks.
  */
 export function freePort(): Promise<number> {
   const port = 20_000 + (process.pid % blocks) * blockSize + randomInt(blockSize)

@@ -9,7 +9,9 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { startEmbedded } from '../../src/storage/embedded.ts'
 
-/** Names a running server for the tests: the URL of a superuser, which may create and drop databases there. */
+/**
+ * Names a running server for the tests: the URL of a superuser, who may create and drop databases.
+ */
 const testServerVariable = 'TOLLGATE_TEST_POSTGRES'
 
 export interface TestServer {
@@ -20,8 +22,9 @@ export interface TestServer {
 }
 
 /**
- * Starts a throw-away PostgreSQL, without fsync, in a directory of its own. The run of all tests starts one and names it in
- * TOLLGATE_TEST_POSTGRES. However this process ends, the server ends with it.
+ * Starts a throw-away PostgreSQL, without fsync, in a directory of its own. The run of all tests
+ * starts one and names it in TOLLGATE_TEST_POSTGRES. However this process ends, the server ends
+ * with it.
  */
 export async function startTestServer(): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-test-'))
@@ -49,8 +52,9 @@ export async function startTestServer(): Promise<TestServer> {
 }
 
 /**
- * The server has a session of its own and would outlive a test process that is killed. A shell reads a pipe that this process alone
- * can write: it reads its end when this process is gone, and then ends the server and removes its files.
+ * The server has a session of its own and would outlive a test process that is killed. So a shell
+ * reads from a pipe that only this process can write to. The pipe ends with this process, and the
+ * shell then ends the server and removes its files.
  */
 function endWithUs(pid: number, directory: string): () => void {
   const sitter = spawn('/bin/sh', ['-c', 'read line; kill -QUIT "$0"; sleep 1; rm -rf "$1"', String(pid), directory], {
@@ -78,14 +82,15 @@ interface Shared {
 let shared: Shared | undefined
 
 /**
- * An empty database of this test's own, or a copy of the database named `template` on the same server, to which nobody may be
- * connected. Without TOLLGATE_TEST_POSTGRES, when one file is run by hand, the first caller of the process starts a server and the
- * last one to close stops it.
+ * An empty database for this test alone, or a copy of the database named `template` on the same
+ * server, to which nobody may be connected. Without TOLLGATE_TEST_POSTGRES, when a file is run by
+ * hand, the first caller of the process starts a server and the last one to close stops it.
  */
 export async function testDatabase(template?: string): Promise<TestDatabase> {
   const server = await openServer()
   const name = `test_${randomBytes(8).toString('hex')}`
-  // Twice as fast as writing the copy through the log (75 ms against 145): the checkpoint that it asks for costs nothing without fsync.
+  // Twice as fast as writing the copy through the log (75 ms against 145): the checkpoint that it
+  // needs costs nothing without fsync.
   await command(
     server.url,
     `create database ${name}${template === undefined ? '' : ` template ${quoted(template)}`} strategy file_copy`,

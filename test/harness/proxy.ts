@@ -1,8 +1,9 @@
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /**
- * A TCP proxy between a gateway and its database. It can be silent, cut, refuse, and cut exactly at a commit: it reads the bytes of the
- * PostgreSQL protocol as far as that needs, knowing prepared statements by their names.
+ * A TCP proxy between a gateway and its database. It can be silent, cut, refuse, and cut exactly at
+ * a commit. For that it reads as much of the PostgreSQL protocol as it needs, and knows prepared
+ * statements by their names.
  */
 export interface DatabaseProxy {
   /** The database's URL through the proxy. */
@@ -15,8 +16,9 @@ export interface DatabaseProxy {
   accept(): void
   cutAll(): void
   /**
-   * Cuts the connection at the next commit of a transaction in which the statement of this name ran. `before`: the server never sees the
-   * commit. `after`: it has committed, and its answer is lost. Resolves when that happened.
+   * Cuts the connection at the next commit of a transaction in which the statement of this name
+   * ran. `before`: the server never sees the commit. `after`: it has committed, and its answer is
+   * lost. Resolves when that happened.
    */
   cutAtCommit(statement: string, when: 'before' | 'after'): Promise<void>
   close(): Promise<void>
@@ -56,40 +58,18 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
     sprung()
   }
 
-  function join(client: Socket) {
+  const listener = createServer((client) => {
     if (refusing) return void client.destroy()
     const pair: Pair = { client, server: connect({ host: target.hostname, port: Number(target.port), noDelay: true }) }
     pairs.add(pair)
     if (paused) for (const socket of [pair.client, pair.server]) socket.pause()
-    /** Whether the trap's statement ran in the transaction under way, and whether its commit was sent on. */
-    let armed = false
-    let committing = false
-    client.setNoDelay(true)
-    client.on('data', (bytes) => {
-      if (trap && bytes.includes(trap.statement)) armed = true
-      if (trap && armed && bytes.includes(commitAsked)) {
-        if (trap.when === 'before') return spring(pair)
-        committing = true
-      }
-      pair.server.write(bytes)
-    })
-    pair.server.on('data', (bytes) => {
-      if (!committing) return void client.write(bytes)
-      if (bytes.includes(commitDone)) spring(pair)
-    })
+    passBytes(pair, () => trap, spring)
     for (const socket of [pair.client, pair.server]) {
       socket.on('error', () => end(pair))
       socket.on('close', () => end(pair))
     }
-  }
-
-  const listener = createServer(join)
+  })
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
-  const address = listener.address()
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
-  const url = new URL(databaseUrl)
-  url.hostname = '127.0.0.1'
-  url.port = String(address.port)
 
   const each = (act: (socket: Socket) => void) => {
     for (const { client, server } of pairs) for (const socket of [client, server]) act(socket)
@@ -98,7 +78,7 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
     for (const pair of pairs) end(pair)
   }
   return {
-    url: url.href,
+    url: urlThrough(listener, databaseUrl),
     pause() {
       paused = true
       each((socket) => socket.pause())
@@ -120,4 +100,35 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
       await new Promise((resolve) => listener.close(resolve))
     },
   }
+}
+
+/** Passes the bytes of a connection on, up to the commit at which a trap is sprung. */
+function passBytes(pair: Pair, trapNow: () => Trap | undefined, spring: (pair: Pair) => void): void {
+  /** The statement of the trap ran in the present transaction. */
+  let armed = false
+  /** The commit of that transaction was passed on. */
+  let committing = false
+  pair.client.setNoDelay(true)
+  pair.client.on('data', (bytes) => {
+    const trap = trapNow()
+    if (trap && bytes.includes(trap.statement)) armed = true
+    if (trap && armed && bytes.includes(commitAsked)) {
+      if (trap.when === 'before') return spring(pair)
+      committing = true
+    }
+    pair.server.write(bytes)
+  })
+  pair.server.on('data', (bytes) => {
+    if (!committing) return void pair.client.write(bytes)
+    if (bytes.includes(commitDone)) spring(pair)
+  })
+}
+
+function urlThrough(listener: Server, databaseUrl: string): string {
+  const address = listener.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  const url = new URL(databaseUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String(address.port)
+  return url.href
 }

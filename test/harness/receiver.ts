@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** A merchant's server on a real socket, which notes what it was told and behaves as a test wishes. */
+/** A merchant's server on a real socket, which records its calls and behaves as a test wishes. */
 export interface Receiver {
   origin: string
   /** What was told to a path, in the order in which it came. */

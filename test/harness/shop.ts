@@ -15,17 +15,25 @@ import { issuerMessages, secureOrder, whatNow, type TestCard } from '../conforma
 import { html, verbatim } from '../../src/http/page.ts'
 import type { World } from './world.ts'
 
-/** A shop on a site of its own, http://shop.localhost: ports of one host are one site to a browser. */
+/**
+ * A shop on a site of its own, http://shop.localhost: ports of one host are one site to a browser.
+ */
 export interface Shop {
-  /** Sells at the endpoint with 3-D Secure to a card of the sandbox, and waits until the cardholder is asked for. */
+  /**
+   * Sells at the endpoint with 3-D Secure to a card of the sandbox, and waits until the status
+   * names a page for the cardholder.
+   */
   sell(card: Card, changes?: Changes): Promise<Sold>
   /** Opens the shop's page and follows its link to the payment. */
   pay(page: Page, sold: Sold): Promise<void>
-  /** Waits until the browser is back, and insists that what it posted is signed and says what the status says. */
+  /**
+   * Waits until the browser is back. Insists that what it posted names the order and is signed, its
+   * status included.
+   */
   back(page: Page, sold: Sold, path?: string): Promise<Fields>
   /** Waits for the first callback, however long the issuer takes. */
   called(sold: Sold): Promise<void>
-  /** The outcome, which one callback told. */
+  /** The outcome, of which one callback was sent. */
   outcome(sold: Sold): Promise<Fields>
   status(sold: Sold): Promise<Fields>
   /** The messages of this payment that the issuer got and sent, of a type. */
@@ -33,13 +41,15 @@ export interface Shop {
   /** Scripts a fault of the simulated issuer. */
   issuer(fault: object): Promise<void>
   /** What was posted to the shop at a path of this order, in the order in which it came. */
-  posted(sold: Sold, path: string): Fields[]
+  posted(sold: OrderName, path: string): Fields[]
   /** An address of this shop at which it shows a page, as it is. */
-  print(sold: Order, markup: string): string
-  /** An address of this shop that notes what is posted to it. */
-  url(sold: Pick<Order, 'client_orderid'>, path: string): string
+  print(sold: OrderName, markup: string): string
+  /** An address of this shop that records what is posted to it. */
+  url(sold: OrderName, path: string): string
   close(): Promise<void>
 }
+
+type OrderName = Pick<Order, 'client_orderid'>
 
 /** By name, as the sandbox lists them; of Visa unless said otherwise. */
 export interface Card {
@@ -56,6 +66,78 @@ export interface Sold extends Order {
 
 export async function openShop(world: World): Promise<Shop> {
   const cards = (await (await fetch(`${world.acsUrl}/test-cards.json`)).json()) as TestCard[]
+  const site = await openSite()
+  const way = { path: world.endpoints.secure }
+  return {
+    ...site,
+    status: (sold) => statusOf(world, sold, way),
+    async sell(card, changes = {}) {
+      const own = { client_orderid: changes.client_orderid ?? newOrderId() }
+      const number = numberOf(card, cards)
+      const fields = {
+        ...own,
+        credit_card_number: number,
+        redirect_url: site.url(own, 'back'),
+        server_callback_url: site.callbackUrl(own),
+      }
+      const made = await secureOrder(world, number, { ...fields, ...changes })
+      const shown = await whatNow(world, made)
+      assert.equal(shown['tds-status'], card.version === '1.0.2' ? 'PaReqForm' : 'MethodUrlFrame', JSON.stringify(shown))
+      return { ...made, page: shown['redirect-to'] ?? '', shown }
+    },
+    messages: ({ shown }, type) => issuerMessages(world, shown['tds-method-url-frame-3ds-server-trans-id']!, type),
+    async pay(page, sold) {
+      const link = html`<a href="${sold.page}">Pay now</a>`
+      await page.goto(site.print(sold, shopPage('Your basket', link.text)))
+      await page.getByRole('link', { name: 'Pay now' }).click()
+    },
+    async back(page, sold, path = 'back') {
+      await page.waitForURL(site.url(sold, path))
+      await page.getByRole('heading', { name: 'Thank you' }).waitFor()
+      const [form] = site.posted(sold, path)
+      assert.ok(form, 'the browser posted something')
+      const { status = '', orderid, client_orderid, control } = form
+      assert.equal(control, callbackControl(status, sold.orderid, sold.client_orderid, world.merchant.controlKey))
+      assert.deepEqual([orderid, client_orderid], [sold.orderid, sold.client_orderid])
+      return form
+    },
+    async called(sold) {
+      assert.ok((await callbacksOf(site, sold, 120_000)).length > 0, 'a callback')
+    },
+    async outcome(sold) {
+      const reply = await settled(world, sold, way)
+      const statuses = (await callbacksOf(site, sold)).map(({ status }) => status)
+      assert.deepEqual(statuses, [reply.status], 'one callback, with the outcome')
+      return reply
+    },
+    async issuer(fault) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch(`${world.acsUrl}/admin/faults`, { method: 'POST', headers, body: JSON.stringify(fault) })
+      assert.equal(answer.status, 201, await answer.text())
+    },
+  }
+}
+
+function numberOf({ scenario, version = '2.2.0' }: Card, cards: readonly TestCard[]): string {
+  const card = cards.find((one) => one.scenario === scenario && one.version === version && one.network === 'visa')
+  assert.ok(card, `a card ${scenario} of ${version}`)
+  return card.number
+}
+
+const callbacksOf = (site: Pick<Shop, 'posted'>, sold: Sold, withinMs?: number): Promise<Fields[]> =>
+  until(
+    () => site.posted(sold, 'callback'),
+    ({ length }) => length > 0,
+    withinMs,
+  )
+
+type Site = Pick<Shop, 'posted' | 'print' | 'url' | 'close'> & {
+  /** Where the gateway calls the shop. It asks no name server for this address. */
+  callbackUrl(sold: OrderName): string
+}
+
+/** The shop's web server: records what is posted to it, and shows what was printed. */
+async function openSite(): Promise<Site> {
   const came = new Map<string, Fields[]>()
   const printed = new Map<string, string>()
 
@@ -78,74 +160,11 @@ export async function openShop(world: World): Promise<Shop> {
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
   const origin = `http://shop.localhost:${address.port}`
-  const pathOf = ({ client_orderid }: Pick<Order, 'client_orderid'>, path: string) => `/${client_orderid}/${path}`
-  const posted = (sold: Sold, path: string) => came.get(pathOf(sold, path)) ?? []
-  const way = { path: world.endpoints.secure }
-  const numberOf = ({ scenario, version = '2.2.0' }: Card) => {
-    const card = cards.find((one) => one.scenario === scenario && one.version === version && one.network === 'visa')
-    assert.ok(card, `a card ${scenario} of ${version}`)
-    return card.number
-  }
-  const shop: Shop = {
-    posted,
+  const pathOf = ({ client_orderid }: OrderName, path: string) => `/${client_orderid}/${path}`
+  return {
+    posted: (sold, path) => came.get(pathOf(sold, path)) ?? [],
     url: (sold, path) => origin + pathOf(sold, path),
-    status: (sold) => statusOf(world, sold, way),
-    async sell(card, changes = {}) {
-      const own = { client_orderid: changes.client_orderid ?? newOrderId() }
-      const fields = {
-        ...own,
-        credit_card_number: numberOf(card),
-        redirect_url: shop.url(own, 'back'),
-        // The gateway asks no name server for it.
-        server_callback_url: `http://127.0.0.1:${address.port}${pathOf(own, 'callback')}`,
-      }
-      const made = await secureOrder(world, numberOf(card), { ...fields, ...changes })
-      const shown = await whatNow(world, made)
-      assert.equal(shown['tds-status'], card.version === '1.0.2' ? 'PaReqForm' : 'MethodUrlFrame', JSON.stringify(shown))
-      return { ...made, page: shown['redirect-to'] ?? '', shown }
-    },
-    messages: ({ shown }, type) => issuerMessages(world, shown['tds-method-url-frame-3ds-server-trans-id']!, type),
-    async pay(page, sold) {
-      const link = html`<a href="${sold.page}">Pay now</a>`
-      await page.goto(shop.print(sold, shopPage('Your basket', link.text)))
-      await page.getByRole('link', { name: 'Pay now' }).click()
-    },
-    async back(page, sold, path = 'back') {
-      await page.waitForURL(shop.url(sold, path))
-      await page.getByRole('heading', { name: 'Thank you' }).waitFor()
-      const [form] = posted(sold, path)
-      assert.ok(form, 'the browser posted something')
-      const { status = '', orderid, client_orderid, control } = form
-      assert.equal(control, callbackControl(status, sold.orderid, sold.client_orderid, world.merchant.controlKey))
-      assert.deepEqual([orderid, client_orderid], [sold.orderid, sold.client_orderid])
-      return form
-    },
-    async called(sold) {
-      const calls = await until(
-        () => posted(sold, 'callback'),
-        ({ length }) => length > 0,
-        120_000,
-      )
-      assert.ok(calls.length > 0, 'a callback')
-    },
-    async outcome(sold) {
-      const reply = await settled(world, sold, way)
-      const told = await until(
-        () => posted(sold, 'callback'),
-        (calls) => calls.length > 0,
-      )
-      assert.deepEqual(
-        told.map(({ status }) => status),
-        [reply.status],
-        'one callback, with the outcome',
-      )
-      return reply
-    },
-    async issuer(fault) {
-      const headers = { 'content-type': 'application/json' }
-      const answer = await fetch(`${world.acsUrl}/admin/faults`, { method: 'POST', headers, body: JSON.stringify(fault) })
-      assert.equal(answer.status, 201, await answer.text())
-    },
+    callbackUrl: (sold) => `http://127.0.0.1:${address.port}${pathOf(sold, 'callback')}`,
     print(sold, markup) {
       const path = pathOf(sold, `page-${printed.size}`)
       printed.set(path, markup)
@@ -156,7 +175,6 @@ export async function openShop(world: World): Promise<Shop> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
-  return shop
 }
 
 const shopPage = (title: string, content: string): string =>

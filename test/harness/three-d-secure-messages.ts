@@ -1,4 +1,7 @@
-/** One good message of each type in each version, with every field that has a row. Written by hand from the field lists of EMVCo, not from the tables. */
+/**
+ * One good message of each type in each version, with every field that has a row. Written by hand
+ * from the field lists of EMVCo, not from the tables.
+ */
 import type { Version } from '../../src/three-d-secure/authentication.ts'
 import type { MessageType, Read, Unusable } from '../../src/three-d-secure/codec.ts'
 
@@ -187,7 +190,10 @@ export const good = (type: MessageType, version: Version): Fields => ({
   ...(version === '2.2.0' ? newer[type] : undefined),
 })
 
-/** A copy with the field at this path changed or, by undefined, left out. `a.b` is in an object, `a.0.b` in a list. */
+/**
+ * A copy with the field at this path changed, or left out if the value is undefined. `a.b` is in an
+ * object, `a.0.b` in a list.
+ */
 export function changed(fields: Fields, path: string, value: unknown): Fields {
   const copy = structuredClone(fields)
   const names = path.split('.')

@@ -59,8 +59,6 @@ export const filled = {
 /** A result of some other payment. */
 export const foreign = 'Zm9yZWlnbg'
 
-export type Pages = Awaited<ReturnType<typeof openPages>>
-
 export async function openPages() {
   const orders = new Map<string, PageOrder>()
   const asked: string[] = []
@@ -141,7 +139,10 @@ export function field(page: string, name: string): string {
 }
 export const actions = (page: string) => [...page.matchAll(/<form[^>]* action="([^"]*)"/g)].map(([, action]) => plain(action!))
 
-/** A page with its policy by directive, after what holds of every page: it loads nothing, and only its own style and script run. */
+/**
+ * A page with its policy by directive. It asserts what is true of every page: it loads nothing, and
+ * only its own style and script run.
+ */
 export async function read(response: Response) {
   const page = await response.text()
   const directives = response.headers.get('content-security-policy')!.split('; ')

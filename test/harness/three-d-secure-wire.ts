@@ -1,7 +1,10 @@
 import { request } from 'node:https'
 import type { Fields } from '../conformance/client.ts'
 
-/** What passes between the parties of a 3-D Secure payment, read and written by hand, so that the gateway's codec is not its own witness. */
+/**
+ * What the parties of a 3-D Secure payment send each other, read and written by hand, so that the
+ * gateway's codec is not its own witness.
+ */
 
 export type Json = Record<string, unknown>
 export interface Told {
@@ -19,7 +22,10 @@ const sum = (digits: string): number =>
     }, 0)
 
 let cards = 0
-/** Of a general range: authenticated without a challenge unless one is asked for. No two orders share one, so that a fault meets what it is meant for. */
+/**
+ * A card of a general range: authenticated without a challenge unless one is requested. No two
+ * orders share a card, so that a fault hits only the order it is meant for.
+ */
 export function newCard(): string {
   const digits = `41111${String(++cards + 1_000_000_000).slice(0, 10)}`
   return `${digits}${(10 - (sum(`${digits}0`) % 10)) % 10}`

@@ -27,7 +27,7 @@ import {
 import { startWorld, type World } from '../harness/world.ts'
 import { cvv2In, openSearch, type Search } from './search.ts'
 
-/** Card data and keys go through every operation, and are then looked for in every place that outlives a request. */
+/** Card data and keys go through every operation, then are searched for wherever data stays. */
 
 const withCheckDigit = (digits: string): string =>
   digits + '0123456789'.split('').find((digit) => checkDigitHolds(digits + digit))!
@@ -37,7 +37,10 @@ const pans = {
   refused: withCheckDigit('400073904177310'),
 }
 const shortNumber = withCheckDigit('40007394')
-/** Declined by the sandbox. A number is never printed with a zero in front, so it stands alone nowhere by chance. */
+/**
+ * Declined by the sandbox. A number is never printed with a leading zero, so this matches nothing
+ * by chance.
+ */
 const cvv2 = '0739'
 const email = 'canary-0739@tollgate.example'
 
@@ -93,7 +96,7 @@ async function receiptOf(made: Order): Promise<void> {
   if (seen['receipt-id']) await send('GET', `${world.baseUrl}/view-receipt/${seen['end-point-id']}/${seen['receipt-id']}/`)
 }
 
-/** Every refusal of a sale, with a card in it; and bodies that are no form, or a field that is too long. */
+/** Every refusal of a sale with a card in it; bodies that are no form; a field that is too long. */
 async function refusedInEveryWay(): Promise<void> {
   const pan = pans.refused
   const form = encodePairs(Object.entries(signedSale(world, card(pan))))
@@ -113,12 +116,20 @@ async function refusedInEveryWay(): Promise<void> {
   accepted(await postSale(world, first))
   assert.equal((await sale(world, { ...again, amount: '11.00' })).type, 'validation-error')
   await settled(world, finished.at(-1)!)
-  // oxfmt-ignore
   await Promise.all([
-    raw(`${form}&x=%`), raw(Buffer.concat([Buffer.from(`${form}&x=`), Buffer.of(0xff)])), raw(form, { 'content-type': 'text/plain' }), raw(`${form}&cvv2=${cvv2}`),
-    raw(JSON.stringify(card(pan)), { 'content-type': 'application/json' }), raw(`${form}&x=${'y'.repeat(3 * 1024 * 1024)}`), raw(form, {}, saleUrl(world, pan)),
-    raw('', {}, `${saleUrl(world)}?${form}`), raw(form, {}, statusUrl(world)), raw(form, {}, `${world.baseUrl}/nowhere/${pan}`), raw(form, { accept: 'application/vnd.pay+json' }),
-    send('GET', `${saleUrl(world)}?credit_card_number=${pan}&cvv2=${cvv2}`), send('GET', `${world.baseUrl}/view-receipt/${pan}/${pan}/`),
+    raw(`${form}&x=%`),
+    raw(Buffer.concat([Buffer.from(`${form}&x=`), Buffer.of(0xff)])),
+    raw(form, { 'content-type': 'text/plain' }),
+    raw(`${form}&cvv2=${cvv2}`),
+    raw(JSON.stringify(card(pan)), { 'content-type': 'application/json' }),
+    raw(`${form}&x=${'y'.repeat(3 * 1024 * 1024)}`),
+    raw(form, {}, saleUrl(world, pan)),
+    raw('', {}, `${saleUrl(world)}?${form}`),
+    raw(form, {}, statusUrl(world)),
+    raw(form, {}, `${world.baseUrl}/nowhere/${pan}`),
+    raw(form, { accept: 'application/vnd.pay+json' }),
+    send('GET', `${saleUrl(world)}?credit_card_number=${pan}&cvv2=${cvv2}`),
+    send('GET', `${world.baseUrl}/view-receipt/${pan}/${pan}/`),
     raw(form.replace('credit_card_number=', `credit_card_number=${'1'.repeat(100_000)}`)),
   ])
 }
@@ -153,7 +164,7 @@ test('the search finds a number that is in a column, in bytes, in a log or in th
   ])
 })
 
-test('the search reads the tables with the orders and their cards, the log at its finest, and the ledger of the acquirer', async () => {
+test('the search reads the tables of orders and cards, the finest log, and the ledger of the acquirer', async () => {
   const places = await search.everything()
   const content = (name: RegExp) =>
     [...places]
@@ -187,7 +198,7 @@ test('no sealed CVV2 is kept of an order that has its outcome, or has been sent'
   assert.deepEqual(kept.rows, [])
 })
 
-test('of a card number too short for it, first six and last four digits together are not shown', async () => {
+test('a card number that is too short never shows its first six and last four digits together', async () => {
   const seen = await statusOf(world, ofShortNumber)
   const shown = `${seen['bin'] ?? ''}${seen['last-four-digits'] ?? ''}`
   assert.ok(shown.length <= shortNumber.length - 3, `${shown.length} digits of ${shortNumber.length} are shown`)

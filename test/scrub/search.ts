@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import type { Client } from 'pg'
 import type { World } from '../harness/world.ts'
 
-/** Looks for a text in every place that outlives a request: rows, files, and what the sandbox printed. */
+/** Searches for a text wherever data outlives a request: rows, files, and the sandbox's output. */
 export interface Search {
   /** The content of each place by its name. */
   everything(): Promise<Map<string, string>>
@@ -35,7 +35,7 @@ function spellings(text: string): string[] {
   return [text, bytes.toString('hex'), Buffer.from(text, 'utf16le').toString('hex'), ...base64, ...grouped]
 }
 
-/** Every row of every table, as text with bytes in hexadecimal, and their bytes read as text too. */
+/** Every row of every table as text, with bytes in hexadecimal, and these bytes as text too. */
 async function rowsOf(database: Client): Promise<Map<string, string>> {
   const tables = await database.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -66,7 +66,7 @@ function filesOf(world: World): Map<string, string> {
   return found
 }
 
-/** Undefined when it is gone meanwhile, as what is written beside a file and then put in its place. */
+/** Undefined when it is gone by now, such as a file that is written to replace another. */
 function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1')

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MobileWorld } from '../../src/mobile-api/mobile-world.ts'
-import { httpOf, type Cause } from '../../src/mobile-api/refusal.ts'
-import { mobileRoutes } from '../../src/mobile-api/serve.ts'
+import { mobileRoutes, type MobileApi } from '../../src/mobile-api/serve.ts'
 import { mobileOpenApi } from '../../src/reference/mobile-openapi.ts'
 import { mobileExample } from '../../src/reference/mobile-rows.ts'
-import { readJson, text, valueAt, type JsonTable } from '../../src/spec/mobile/field.ts'
+import { readJson, text, valueAt, type Choice, type JsonTable } from '../../src/spec/mobile/field.ts'
 import { mobileExampleOf } from '../../src/spec/mobile/examples.ts'
+import { mobileKinds } from '../../src/spec/mobile/kinds.ts'
 import { mobileOperationNames, mobileRow, type MobileOperation } from '../../src/spec/mobile/operations.ts'
-import { saleRequest, statusRequest, transferRequest, verificationRequest } from '../../src/spec/mobile/requests.ts'
+import { statusRequest } from '../../src/spec/mobile/requests.ts'
 import { finder, misfitsBy, type OpenApi } from './openapi.ts'
 
 /**
@@ -75,7 +74,7 @@ for (const name of mobileOperationNames)
       [answer, example.answer, answerSchema(name)],
     ] as const)
       for (const [path, { need }] of Object.entries(table))
-        if (['mandatory', 'card', 'to card'].includes(need)) {
+        if (['mandatory', 'sourceOfFunds.card', 'destinationOfFunds.card'].includes(need)) {
           const less = without(whole, path)
           assert.equal(valueAt(less, path), undefined)
           assert.notDeepEqual(fitsSchema(name, less, schema), [], `${path} is missing`)
@@ -83,24 +82,22 @@ for (const name of mobileOperationNames)
   })
 
 test('what the service reads, it reads of the examples; and what the OpenAPI document refuses, it refuses', () => {
-  const tables: [MobileOperation, JsonTable][] = [
-    ['perform-verification', verificationRequest],
-    ['perform-sale', saleRequest],
-    ['perform-transfer', transferRequest],
-    ['verification-status', statusRequest],
+  const tables: [name: MobileOperation, table: JsonTable, choices: readonly Choice[]][] = [
+    ['perform-verification', mobileKinds.verification.request, mobileKinds.verification.choices],
+    ['perform-sale', mobileKinds.sale.request, mobileKinds.sale.choices],
+    ['perform-transfer', mobileKinds.transfer.request, mobileKinds.transfer.choices],
+    ['verification-status', statusRequest, []],
   ]
-  for (const [name, table] of tables) {
+  for (const [name, table, choices] of tables) {
     const { request } = mobileExample(name)
-    const needs = new Set(
-      name === 'perform-verification' ? [] : name === 'verification-status' ? [] : (['card', 'to card'] as const),
-    )
-    assert.ok(typeof readJson(table, request, needs) !== 'string')
+    const read = readJson(table, request, choices)
+    assert.notEqual(typeof read, 'string', JSON.stringify(read))
     for (const path of Object.keys(table)) {
       const value = valueAt(request, path)
       if (value === undefined) continue
       const unlike = typeof value === 'number' ? 'a word' : { another: 'thing' }
       const wrong = JSON.parse(JSON.stringify(request), (_key, one: unknown) => (one === value ? unlike : one)) as object
-      const complaint = readJson(table, wrong, needs)
+      const complaint = readJson(table, wrong, choices)
       assert.ok(typeof complaint === 'string' && complaint.includes(' must be '), path)
       assert.notDeepEqual(fitsSchema(name, wrong, requestSchema(name)), [], path)
     }
@@ -174,7 +171,7 @@ test('OpenAPI: each operation is in the document of its side, under its name', (
 })
 
 test('the service serves what the reference says, by these paths', () => {
-  const routes = mobileRoutes('', {} as MobileWorld, { begin: () => {}, waitingOf: () => 0 })
+  const routes = mobileRoutes('', {} as MobileApi)
   const paths = mobileOperationNames
     .map(mobileRow)
     .filter(({ side }) => side === 'service')
@@ -185,11 +182,14 @@ test('the service serves what the reference says, by these paths', () => {
   )
 })
 
-test('a refusal has the status that the service gives its cause, and the OpenAPI document tells each cause and when', () => {
+/** docs/choices.md, "Mobile API". */
+const badRequests = new Set(['INVALID_REQUEST', 'ORDER_NOT_FOUND'])
+
+test('a refusal has the status of its cause, and the OpenAPI document has each cause and when', () => {
   for (const name of mobileOperationNames) {
     const { side, refusals } = mobileRow(name)
     for (const { cause, http, when } of refusals) {
-      if (side === 'service') assert.equal(httpOf(cause as Cause), http)
+      if (side === 'service') assert.equal(http, badRequests.has(cause) ? 400 : 500)
       const { description, content } = operationOf(name).responses[http]!
       assert.ok(description.includes(`${cause}: ${when}`))
       const body = { error: { cause, code: 'x', message: 'why' }, invoiceId: mobileExampleOf('invoiceId') }

@@ -277,5 +277,5 @@ test('a life is told in the order of cause and effect, also within one milliseco
 
 test('what a merchant sent cannot move the cursor of a terminal or turn its writing', () => {
   const told = table([{ title: 'NAME', of: (name: string) => name }], ['red \u001b[31m', 'line\nbreak', 'turned \u202e'])
-  assert.deepEqual(told.split('\n'), ['NAME', 'red \ufffd[31m', 'line\ufffdbreak', 'turned \ufffd'])
+  assert.deepEqual(told.split('\n'), ['\u001b[1mNAME\u001b[0m', 'red \ufffd[31m', 'line\ufffdbreak', 'turned \ufffd'])
 })

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { findViolations } from '../../tools/tidy.ts'
-import { exceptionsFile } from '../../tools/tidy/layout.ts'
 
 const projectRoot = join(import.meta.dirname, '../../..')
 const program = join(import.meta.dirname, '../../tools/tidy.js')
@@ -26,7 +25,7 @@ const tidyProject: Files = {
     `import { bytes } from '../base/random.ts'`,
     `import { open } from '../storage/store-orders.ts'`,
     `open(clock.now(), bytes(8))`,
-    `setTimeout(() => process.exit(1), 1_000)`,
+    `process.exitCode = 1`,
   ),
   'src/base/clock.ts': `export const clock = { now: () => Date.now() }\n`,
   'src/base/random.ts': lines(`import { randomBytes } from 'node:crypto'`, `export const bytes = (n: number) => randomBytes(n)`),
@@ -103,6 +102,11 @@ const cases: [what: string, files: Files, found: string[]][] = [
     ['bench/old.ts', 'client/old.ts', 'simulators/acs/page.ts', 'src/base/money.ts', 'test/harness/old.ts', 'tools/one/a.ts'].map((path) => `${path}:1  nothing that is run reaches this file`)],
   ['a file of src that only tests reach', { 'src/base/money.ts': `export const one = 1\n`, ...more('test/wire/sale.test.ts', `import { one } from '../../src/base/money.ts'`) },
     ['src/base/money.ts:1  only tests reach this file']],
+  ['a script, style or picture that no module names', {
+    'src/http/page.css': `a {}\n`, 'src/http/mark.svg': `<svg/>\n`, 'src/http/own.js': `console.log('own.js')\n`, 'src/http/tested.css': `a {}\n`,
+    'simulators/acquirer/look.js': `import './parts.js'\n`, 'simulators/acquirer/parts.js': `console.log(1)\n`, 'simulators/pages.css': `a {}\n`, 'simulators/acquirer/pages.css': `a {}\n`,
+    ...more('simulators/acquirer/program.ts', `asset(new URL('./look.js', import.meta.url), '../pages.css')`), ...more('test/wire/sale.test.ts', `read('../../src/http/tested.css')`) },
+    ['simulators/acquirer/pages.css', 'src/http/mark.svg', 'src/http/own.js', 'src/http/page.css', 'src/http/tested.css'].map((path) => `${path}:1  no module names this file, so nobody serves it`)],
   ['an exported name that nobody imports', more('src/base/clock.ts', `export const later = 2`, `export type Never = 1`, `const a = later, b = 1`, `export { a, b as c }`),
     ['src/base/clock.ts:2  nobody imports later: do not export it', 'src/base/clock.ts:3  nobody imports Never: do not export it',
      'src/base/clock.ts:5  nobody imports a: do not export it', 'src/base/clock.ts:5  nobody imports c: do not export it']],
@@ -166,42 +170,6 @@ test('a table may be wide, as may the comments in it: what is declared, a member
     const bare = table.filter((line) => line !== ignore)
     assert.notDeepEqual(violationsOf(more('src/storage/pool.ts', ...bare)), [], table[0])
   }
-})
-
-test('an exception allows what there is and no more, and goes when it is not needed', () => {
-  const wide = `f(${'1, '.repeat(50)}1)`
-  const long = [`function open() {`, ...blank(70), `}`]
-  const listed = (wideLines: number, length: number | string) => ({
-    'wide code': { 'src/storage/pool.ts': wideLines },
-    'long functions': { 'src/storage/pool.ts open': length },
-  })
-  const found = (exceptions: object, ...added: string[]) => {
-    const files = { [exceptionsFile]: JSON.stringify(exceptions), ...more('src/storage/pool.ts', ...added) }
-    return violationsOf(files).map((line) => line.replace(/; --shrink.*/, ''))
-  }
-  const shrunk = () => {
-    const root = join(folder, String(planted - 1))
-    assert.equal(spawnSync(process.execPath, [program, '--shrink', root], { encoding: 'utf8' }).status, 0)
-    return JSON.parse(readFileSync(join(root, exceptionsFile), 'utf8')) as unknown
-  }
-  assert.deepEqual(found(listed(1, 72), wide, ...long), [])
-  assert.deepEqual(found(listed(1, 'a table of states'), wide, ...long), [])
-  assert.deepEqual(shrunk(), listed(1, 'a table of states'))
-  assert.deepEqual(found(listed(1, 71), wide, wide, ...long), [
-    'src/storage/pool.ts:2  154 columns; at most 130 for code',
-    'src/storage/pool.ts:3  154 columns; at most 130 for code',
-    'src/storage/pool.ts:4  open has 72 lines; at most 70',
-  ])
-  assert.deepEqual(found(listed(2, 80), wide, ...long), [
-    `${exceptionsFile}:1  wide code: src/storage/pool.ts has 1, no longer 2`,
-    `${exceptionsFile}:1  long functions: src/storage/pool.ts open has 72, no longer 80`,
-  ])
-  assert.deepEqual(shrunk(), listed(1, 72))
-  assert.deepEqual(found(listed(1, 'a table of states')), [
-    `${exceptionsFile}:1  wide code: src/storage/pool.ts has 0, no longer 1`,
-    `${exceptionsFile}:1  long functions: src/storage/pool.ts open has 0, no longer a table of states`,
-  ])
-  assert.deepEqual(shrunk(), { 'wide code': {}, 'long functions': {} })
 })
 
 test('strings, templates, comments and regular expressions are neither code nor import, and a method is no global', () => {

@@ -113,7 +113,7 @@ test('a reversal is acknowledged over the wire', async (t) => {
   assert.deepEqual(await outcome, { is: 'acknowledged', actionCode: '400' })
 })
 
-test('what may not be sent, or cannot be spelled, is not sent', async (t) => {
+test('a request that may not be sent, or cannot be encoded, is not sent', async (t) => {
   const { peer, connector } = await open(t)
   assert.deepEqual(await connector.authorise(ask, deadline(), () => false), { is: 'not sent', why: 'it may no longer be sent' })
   const tooMuch = await connector.reverse({ ...advice, amountMinor: 10n ** 12n }, deadline(), always)
@@ -121,7 +121,7 @@ test('what may not be sent, or cannot be spelled, is not sent', async (t) => {
   assert.equal(peer.payments.length, 0)
 })
 
-test('settings that fit no message are told when the connector is opened, before anything is connected', () => {
+test('settings that fit no message are reported when the connector opens, before it connects', () => {
   const log = openLog({ level: 'silent', destination: { write: () => {} } })
   const gate = gateAt(1)
   const opening = (change: Partial<GateSettings>) => (): void => {
@@ -143,7 +143,7 @@ const strayAnswers: readonly [what: string, change: Fields, mismatch: string][] 
   ['another card',            { 2: secret('5555555555554444') },    'field 2 differs from the request'],
 ]
 for (const [what, change, mismatch] of strayAnswers)
-  test(`an approval of ${what} is a stray: it is logged at error and reported, and the answer that follows is taken`, async (t) => {
+  test(`an approval of ${what} is a stray: logged as an error and reported; the next answer is taken`, async (t) => {
     const { peer, connector, lines, strays } = await open(t)
     const outcome = connector.authorise(ask, deadline(), always)
     await until('it has arrived', () => peer.payments.length === 1)
@@ -157,7 +157,7 @@ for (const [what, change, mismatch] of strayAnswers)
     assert.equal((await outcome).is, 'declined')
   })
 
-test('an answer under the STAN of the next request disturbs neither: the next one gets its own, the first is lost at its deadline', async (t) => {
+test('an answer under the STAN of the next request disturbs neither: the next gets its own, the first is lost', async (t) => {
   const clock = new HandClock()
   const { peer, connector, strays } = await open(t, clock)
   const first = connector.authorise(ask, 60_000, always)

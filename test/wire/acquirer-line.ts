@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { openLog } from '../../src/base/log.ts'
 
-/** A gateway's end of the acquirer line for tests, with frames laid out here from docs/iso8583.md and by no code of the product. */
+/** A gateway's end of the acquirer line: frames from docs/iso8583.md, without product code. */
 
 export type Fields = Record<number, string>
 export interface Reply {
@@ -14,7 +14,10 @@ export interface Reply {
 /** Digits of the length in front of a field; fields not named here are fixed. */
 const prefixOf: Fields = { 2: 'LL', 32: 'LL', 43: 'LL', 44: 'LL', 48: 'LLL', 56: 'LL', 62: 'LLL' }
 // oxfmt-ignore
-const fixedLength: Record<number, number> = { 3: 6, 4: 12, 7: 10, 11: 6, 12: 12, 14: 4, 22: 12, 24: 3, 25: 4, 26: 4, 30: 12, 37: 12, 38: 6, 39: 3, 41: 8, 42: 15, 49: 3 }
+const fixedLength: Record<number, number> = {
+  3: 6, 4: 12, 7: 10, 11: 6, 12: 12, 14: 4, 22: 12, 24: 3, 25: 4,
+  26: 4, 30: 12, 37: 12, 38: 6, 39: 3, 41: 8, 42: 15, 49: 3,
+}
 
 export function frame(type: string, fields: Fields): Buffer {
   const bitmap = Buffer.alloc(8)

@@ -37,7 +37,7 @@ test('a request without an answer is lost at its deadline, and the late reply go
   assert.equal(link.state().mode, 'up')
 })
 
-test('a process that stood still beyond the deadline reads the reply that came meanwhile before it gives the request up', async (t) => {
+test('a process that stood still beyond the deadline reads the reply before it gives the request up', async (t) => {
   const { peer, clock, ask } = await openUp(t)
   const [answered, silent] = [ask(1, 20_000), ask(2, 20_000)]
   await until('both have arrived', () => peer.payments.length === 2)
@@ -69,7 +69,7 @@ test('a doubled reply and a reply under a wrong STAN, time or terminal answer no
   assert.equal(second!.is === 'reply' && second!.message.fields[39], '116')
 })
 
-test('a reply under the names of a request that is not its answer leaves it waiting, until its answer comes or its time is up', async (t) => {
+test('a request waits on after a reply with its names that is not its answer', async (t) => {
   const { peer, clock, link, strays } = await openUp(t)
   const notOfFive = (reply: Message) => (reply.fields[4] === '000000000005' ? 'another amount' : undefined)
   const answers = [1, 2].map((stan) => link.ask(sale(stan), 20_000, always, notOfFive))
@@ -106,7 +106,7 @@ const breaks: [title: string, why: RegExp, breakLine: (peer: AcquirerPeer) => vo
 ]
 
 for (const [title, why, breakLine] of breaks) {
-  test(`when ${title}, what is open is lost and never sent again, and the line comes back`, async (t) => {
+  test(`when ${title}, open requests are lost and never sent again, and the line comes back`, async (t) => {
     const { peer, clock, link, ask } = await openUp(t)
     const answers = [ask(1), ask(2)]
     await until('both have arrived', () => peer.payments.length === 2)
@@ -129,7 +129,7 @@ for (const [title, why, breakLine] of breaks) {
   })
 }
 
-test('what is asked while the line is down is held, and sent once when it is up', async (t) => {
+test('requests are held while the line is down, and sent once when it is up', async (t) => {
   const { peer, clock, link, ask } = await openUp(t)
   peer.socket!.destroy()
   await until('the line is down', () => link.state().mode === 'down')
@@ -142,7 +142,7 @@ test('what is asked while the line is down is held, and sent once when it is up'
   assert.deepEqual([peer.payments.length, peer.connections], [1, 2])
 })
 
-test('what cannot be sent within thirty seconds, or before its deadline, is not sent', async (t) => {
+test('a request not sent within thirty seconds, or before its deadline, is never sent', async (t) => {
   const { peer, clock, link, ask } = await openLine(t, { network: {} })
   const answers = [ask(1, 120_000), ask(2, 10_000)]
   assert.equal(link.state().held, 2)
@@ -206,7 +206,7 @@ test('requests of one tick leave in one write', async (t) => {
   await Promise.all(answers)
 })
 
-test('what an acquirer does not take is held, so that it can still be called off', async (t) => {
+test('a request that the acquirer does not take is held, so that it can still be cancelled', async (t) => {
   const wire = new MemoryWire()
   const { clock, link, ask } = await openUp(t, { connect: () => wire.open() })
   wire.stuck = []

@@ -79,7 +79,7 @@ describe('repeats', () => {
 })
 
 describe('reversals', () => {
-  test('a reversal takes the original back, and so it stays however often it is said', async () => {
+  test('a reversal takes the original back, and repeating it changes nothing', async () => {
     const sale = payment({ stan: next(), cvv2: '123' })
     await line.ask('1200', sale)
     const undo = reversal(sale, next())
@@ -133,7 +133,7 @@ describe('reversals', () => {
 })
 
 describe('captures, returns, credits, debits, account verifications', () => {
-  test('captures never exceed the preauthorisation, returns never what is captured, and a reversed capture gives its amount back', async () => {
+  test('captures never exceed the preauthorisation, nor returns the captures; a reversed capture frees its amount', async () => {
     const held = await preauth('1000')
     const capture = drawing('capture', '1100', held, next(), '600')
     assert.equal(await ask('1100', payment({ stan: next() }, '000000', '101')), '000')

@@ -140,7 +140,7 @@ const ended = (program: Program): Promise<number | string | null> => {
 }
 
 describe('the program', () => {
-  test('killed in the middle of work, it has every answered message in its books after the restart, and answers repeats alike', async () => {
+  test('killed at work, it has every answered message in its books after the restart, and answers repeats alike', async () => {
     const file = join(folder, 'killed.jsonl')
     const first = await run('--ledger', file)
     const end = await GatewayEnd.signedOn(first.port)
@@ -196,11 +196,9 @@ describe('the program', () => {
     assert.equal(await ended(program), 0)
   })
 
-  // oxfmt-ignore
-  const wrong: string[][] = [['--port', '70000'], ['--admin-port', 'x'], ['--slow-reversal-ms', '-1'], ['--unknown']]
-  for (const args of wrong) {
-    test(`${args.join(' ')} is refused with exit code 2`, async () => {
-      await assert.rejects(run(...args), /ended with 2/)
+  for (const args of ['--port 70000', '--admin-port x', '--slow-reversal-ms -1', '--unknown']) {
+    test(`${args} is refused with exit code 2`, async () => {
+      await assert.rejects(run(...args.split(' ')), /ended with 2/)
     })
   }
 

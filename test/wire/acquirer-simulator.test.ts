@@ -74,7 +74,8 @@ describe('the CVV2 decides', () => {
     [undefined, undefined,      '1000001',      '414', '116'],
   ]
   for (const [cvv2, authenticated, amount, currency, says] of cases) {
-    test(`${cvv2 ?? 'none'}${authenticated ? ` after ${authenticated}` : ''} of ${amount} in ${currency} is answered ${says}`, async () => {
+    const proof = authenticated ? ` after ${authenticated}` : ''
+    test(`${cvv2 ?? 'none'}${proof} of ${amount} in ${currency} is answered ${says}`, async () => {
       const sale = payment({
         stan: next(),
         amount,

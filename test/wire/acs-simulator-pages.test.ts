@@ -5,9 +5,10 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { until } from '../conformance/client.ts'
-import { openHandClock, type HandClock } from '../harness/hand-clock.ts'
+import { openHandClock } from '../harness/hand-clock.ts'
+import { closing } from '../harness/opening.ts'
 import { cardholderAt, challengedCard, cresIn, proofOf, startOver, testCard } from './three-d-secure-browser.ts'
 import {
   admin,
@@ -19,26 +20,20 @@ import {
   startWorld,
   type Json,
   type Page,
-  type World,
 } from './three-d-secure-peers.ts'
 
 const program = join(import.meta.dirname, '../../simulators/acs/program.js')
 
-let clock: HandClock
-let world: World
-let holder: ReturnType<typeof cardholderAt>
-before(async () => {
-  clock = openHandClock(Date.now())
-  world = await startWorld({ acs: { clock } })
-  holder = cardholderAt(world)
-})
-after(() => world?.close())
+const clock = openHandClock(Date.now())
+const world = closing(await startWorld({ acs: { clock } }))
+const holder = cardholderAt(world)
 beforeEach(() => startOver(world, clock))
 
 describe('the pages', () => {
   test('show merchant, amount, last four and a masked phone, all escaped, and neither number nor phone whole', async () => {
     const { page } = await holder.asked()
-    for (const shown of ['Shop &#60;One&#62; &#38; &#34;Sons&#34;', '10.50 EUR', '•••• 2164', '+44 •••• 23']) assert.ok(page.text.includes(shown), shown) // oxfmt-ignore
+    for (const shown of ['Shop &#60;One&#62; &#38; &#34;Sons&#34;', '10.50 EUR', '•••• 2164', '+44 •••• 23'])
+      assert.ok(page.text.includes(shown), shown)
     assert.ok(!page.text.includes(challengedCard) && !page.text.includes('7700900123'))
     assert.match(
       (await holder.asked({ purchaseCurrency: '392', purchaseExponent: '0', mobilePhone: undefined })).page.text,
@@ -46,7 +41,7 @@ describe('the pages', () => {
     )
   })
 
-  test('may be framed by who asked and by the merchant, and nobody else; scripts and styles have the nonce of their page', async () => {
+  test('may be framed by the requestor and the merchant alone; scripts and styles have the nonce of their page', async () => {
     const { page } = await holder.asked()
     assert.match(
       page.policy,
@@ -63,7 +58,11 @@ describe('the pages', () => {
 
   test('the test cards: each scenario of each network and version, and every number with its check digit', async () => {
     const cards = (await (await fetch(holder.at('/test-cards.json'))).json()) as Record<string, string>[]
-    const names = ['frictionless', 'frictionless-attempt', 'frictionless-denied', 'frictionless-rejected', 'unavailable', 'challenge', 'challenge-failed', 'no-method-frictionless', 'no-method-challenge'] // oxfmt-ignore
+    // oxfmt-ignore
+    const names = [
+      'frictionless', 'frictionless-attempt', 'frictionless-denied', 'frictionless-rejected', 'unavailable',
+      'challenge', 'challenge-failed', 'no-method-frictionless', 'no-method-challenge',
+    ]
     const has = (network: string, scenario: string, version: string) =>
       cards.filter((one) => one['network'] === network && one['scenario'] === scenario && one['version'] === version).length
     for (const network of ['visa', 'mastercard']) {
@@ -83,8 +82,9 @@ describe('the pages', () => {
 
 describe('the method page', () => {
   const id = randomUUID()
+  const threeDSMethodNotificationURL = 'http://127.0.0.1:8081/done?x="y"'
   const methodData = (wish: Json = {}) => ({
-    threeDSMethodData: base64url({ threeDSServerTransID: id, threeDSMethodNotificationURL: 'http://127.0.0.1:8081/done?x="y"', ...wish }), // oxfmt-ignore
+    threeDSMethodData: base64url({ threeDSServerTransID: id, threeDSMethodNotificationURL, ...wish }),
   })
 
   test('posts the id, and nothing else, back to the notification URL', async () => {
@@ -119,7 +119,7 @@ describe('the method page', () => {
     await assert.rejects(silent, { name: 'AbortError' })
   })
 
-  test('refuses what is no method data, and does not lead a browser to a script', async () => {
+  test('refuses anything but method data, and leads no browser to a script', async () => {
     for (const wish of [
       { threeDSServerTransID: 'x' },
       { threeDSMethodNotificationURL: 'javascript:alert(1)' },
@@ -231,7 +231,8 @@ describe('faults are scripted', () => {
   test('cres_foreign_ids and erro_instead_of_cres', async () => {
     await holder.script({ cres_foreign_ids: true, times: 1 })
     const cres = cresIn(await passed())
-    assert.ok(!holder.results().some(({ acsTransID, threeDSServerTransID }) => acsTransID === cres['acsTransID'] || threeDSServerTransID === cres['threeDSServerTransID'])) // oxfmt-ignore
+    for (const result of holder.results())
+      for (const id of ['acsTransID', 'threeDSServerTransID'] as const) assert.notEqual(result[id], cres[id])
     for (const field of ['cres', 'erro']) {
       await holder.script({ erro_instead_of_cres: field, times: 1 })
       const back = await passed()

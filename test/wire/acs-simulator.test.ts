@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { openHandClock, type HandClock } from '../harness/hand-clock.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { openHandClock } from '../harness/hand-clock.ts'
+import { closing } from '../harness/opening.ts'
 import { cardholderAt, challengedCard, creqOf, cresIn, proofOf, startOver, testCard } from './three-d-secure-browser.ts'
-import { base64url, browse, decoded, eventually, rresOf, startWorld, type World } from './three-d-secure-peers.ts'
+import { base64url, browse, decoded, eventually, rresOf, startWorld } from './three-d-secure-peers.ts'
 
-let clock: HandClock
-let world: World
-let holder: ReturnType<typeof cardholderAt>
-before(async () => {
-  clock = openHandClock(Date.now())
-  world = await startWorld({ acs: { clock } })
-  holder = cardholderAt(world)
-})
-after(() => world?.close())
+const clock = openHandClock(Date.now())
+const world = closing(await startWorld({ acs: { clock } }))
+const holder = cardholderAt(world)
 beforeEach(() => startOver(world, clock))
 
 describe('the issuer decides by the card', () => {
@@ -55,7 +50,8 @@ describe('the issuer decides by the card', () => {
 
   test('outcome 9 is an Erro of the ACS', async () => {
     const told = await world.authenticate(testCard('4', 2, 9))
-    assert.deepEqual([told['messageType'], told['errorCode'], told['errorComponent'], told['errorMessageType']], ['Erro', '404', 'A', 'AReq']) // oxfmt-ignore
+    const { messageType, errorCode, errorComponent, errorMessageType } = told
+    assert.deepEqual([messageType, errorCode, errorComponent, errorMessageType], ['Erro', '404', 'A', 'AReq'])
   })
 
   // oxfmt-ignore
@@ -226,7 +222,8 @@ describe('a challenge', () => {
     for (const [wish, code] of cases) {
       const page = await holder.challenge(creqOf(ares, wish))
       const erro = decoded(page.fields['erro'])
-      assert.deepEqual([erro['messageType'], erro['errorCode'], erro['errorComponent'], erro['acsTransID']], ['Erro', code, 'A', ares['acsTransID']]) // oxfmt-ignore
+      const { messageType, errorCode, errorComponent, acsTransID } = erro
+      assert.deepEqual([messageType, errorCode, errorComponent, acsTransID], ['Erro', code, 'A', ares['acsTransID']])
     }
     for (const creq of ['', '%%%', base64url('no JSON'), base64url(creqOf(ares, { acsTransID: randomUUID() }))]) {
       const page = await holder.challenge(creq)
@@ -236,7 +233,7 @@ describe('a challenge', () => {
     assert.equal((await browse(holder.at('/challenge/answer'), { id: 'x' })).status, 404)
   })
 
-  test('the result cannot be told: three tries, then the browser takes an Erro', async () => {
+  test('the result cannot be delivered: three tries, then the browser takes an Erro', async () => {
     world.results.answer = () => Promise.resolve({ status: 500, body: '' })
     const { page } = await holder.asked()
     const leaving = holder.answer(page, { password: 'hint' })

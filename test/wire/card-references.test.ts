@@ -106,7 +106,7 @@ test('asking again for a payment answers the same reference, whatever was sent w
   assert.deepEqual(await register({ ...fresh, first: { payer: { email: 'other@example.com' } }, at: at + 1 }, nothing), made)
 })
 
-test('of thirty calls at once for one payment, in two processes, one makes the reference and all answer it', async () => {
+test('thirty calls at once for one payment, in two processes, make one reference and all return it', async () => {
   for (let round = 0; round < 5; round++) {
     const fresh = payment(newPan())
     const all = await Promise.all(Array.from({ length: 30 }, (_, i) => register(fresh, systemRandom, pools[i % 2])))
@@ -124,7 +124,7 @@ test('thirty payments with one card at once get thirty references and one unq-ca
   assert.deepEqual(await counts(payments[0]!), { references: 30, numbers: 1 })
 })
 
-test('unq-card-ref-id is one for each number of a merchant: another expiry has the same, another number or merchant another', async () => {
+test('unq-card-ref-id is one for each number of a merchant, whatever its expiry', async () => {
   const pan = newPan()
   const first = await register(payment(pan))
   const renewed = await register(payment(pan, 1n, 2035))
@@ -167,7 +167,8 @@ test('ids of 19 digits, which were given out before, stay valid and exact', asyn
   const ids = { cardRefId: first, recurringPaymentId: first + 1n, dstCardRefId: first + 2n, dstRecurringPaymentId: first + 3n }
   const { panSealed } = sealForReference(fresh, ids, keys, systemRandom)
   await pool.run(
-    plain(`update card_reference set card_ref_id = $1, recurring_payment_id = $2, dst_card_ref_id = $3, dst_recurring_payment_id = $4, pan_sealed = $5
+    plain(`update card_reference set card_ref_id = $1, recurring_payment_id = $2, dst_card_ref_id = $3,
+        dst_recurring_payment_id = $4, pan_sealed = $5
       where merchant_id = $6 and order_id = $7`),
     [...Object.values(ids), bytea(panSealed), fresh.place.merchantId, fresh.place.orderId],
   )
@@ -214,7 +215,7 @@ test('a number that another card has already as its unq-card-ref-id is drawn aga
   assert.equal(elsewhere.uniqueReference, taken.uniqueReference, 'it is free for another merchant')
 })
 
-test('chance that always gives the same ids is a defect that is told, and nothing is kept', async () => {
+test('randomness that repeats its ids is a reported defect, and nothing is kept', async () => {
   const pan = newPan()
   const taken = await register(payment(pan))
   const fresh = payment(pan)

@@ -10,7 +10,8 @@ import { makeCertificates } from '../../src/sandbox/certificates.ts'
 import { readThreeDSecure } from '../../src/cli/three-d-secure-config.ts'
 import { run } from './cli-run.ts'
 
-// What `serve` reads before it starts: the environment, and the file that makes it a 3DS Server. Everything that is wrong is said at once.
+// What `serve` reads before it starts: the environment, and the file that makes it a 3DS Server.
+// All complaints are reported at once.
 
 let directory: string
 before(async () => {
@@ -146,9 +147,10 @@ test('each thing that does not fit in the file of directory servers is named by 
   const results = (changes: object) => ({ results: { ...good.results, ...changes } })
   const legacy = (changes: object) => ({ directory_servers_1_0_2: [{ ...older, ...changes }] })
   const server = (changes: object) => ({ directory_servers: [{ ...good.directory_servers[0], ...changes }] })
+  const [first] = good.directory_servers
   //  what is changed                                                        -> what is said
   // oxfmt-ignore
-  for (const [changes, ...says] of [
+  const wrong = [
     [{ server_ref_number: '' },                                              /server_ref_number: a text is missing$/],
     [{ server_operator_id: 7 },                                              /server_operator_id: a text is missing$/],
     [{ results: [] },                                                        /results is not an object$/],
@@ -167,18 +169,19 @@ test('each thing that does not fit in the file of directory servers is named by 
     [server({ areq_url: 'ds.visa.example' }),                                /directory_servers\[0\]\.areq_url: not an https URL$/],
     [server({ preq_url: 'http://ds.visa.example/preq' }),                    /directory_servers\[0\]\.preq_url: not an https URL$/],
     [server({ authority: 'certificates/gateway.key' }),                      /directory_servers\[0\]\.authority: /],
-    [{ directory_servers: [good.directory_servers[0], good.directory_servers[0]] }, /"visa" is there twice$/, /"directory-server" is there twice$/],
+    [{ directory_servers: [first, first] },                                  /"visa" is there twice$/, /"directory-server" is there twice$/],
     [{ directory_servers_1_0_2: {} },                                        /directory_servers_1_0_2: a list$/],
     [legacy({ networks: [] }),                                               /directory_servers_1_0_2\[0\]\.networks: such as/],
     [legacy({ vereq_url: 'http://ds.visa.example/vereq' }),                  /directory_servers_1_0_2\[0\]\.vereq_url: not an https URL$/],
     [legacy({ pares_root: 'certificates/none.pem' }),                        /directory_servers_1_0_2\[0\]\.pares_root: .*ENOENT/],
-  ] as const satisfies readonly (readonly [object, ...RegExp[]])[]) {
-    const path = fileOf(JSON.stringify({ ...good, ...changes } satisfies Partial<Record<keyof Good | 'directory_servers_1_0_2', unknown>>))
+  ] as const satisfies readonly (readonly [Partial<Record<keyof Good | 'directory_servers_1_0_2', unknown>>, ...RegExp[]])[]
+  for (const [changes, ...says] of wrong) {
+    const path = fileOf(JSON.stringify({ ...good, ...changes }))
     const complaints: string[] = []
     assert.equal(readThreeDSecure(path, complaints), undefined, JSON.stringify(changes))
     assert.equal(complaints.length, says.length, complaints.join('\n'))
-    // Which comes first is nobody's concern.
-    for (const one of says) assert.ok(complaints.some((complaint) => complaint.startsWith(`${path}: `) && one.test(complaint)), `${one}\n${complaints.join('\n')}`)
+    const isMade = (one: RegExp) => complaints.some((complaint) => complaint.startsWith(`${path}: `) && one.test(complaint))
+    for (const one of says) assert.ok(isMade(one), `${one}\n${complaints.join('\n')}`)
   }
 })
 

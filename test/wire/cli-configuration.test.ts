@@ -4,7 +4,7 @@ import { accepted, newOrderId, refused, sale, saleControl, until } from '../conf
 import { openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 
-// Merchants, endpoints, groups and gates by the command line, as an operator types it, and what the running gateway makes of it.
+// Merchants, endpoints, groups and gates by the command line, and how the running gateway follows.
 
 const world = await openWorld({ own: true })
 

@@ -16,7 +16,8 @@ import { until } from '../conformance/client.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 
-// Public keys of merchants by the command line, the sandbox's own pair, and what a running process knows of both.
+// Public keys of merchants by the command line, the sandbox's own pair, and what a running process
+// knows of both.
 
 const world = await openWorld({ own: true })
 const log = openLog({ level: 'fatal', destination: process.stderr })
@@ -45,7 +46,7 @@ const fileOf = (name: string, text: string) => {
   return file
 }
 
-/** Whether a process that runs all the while believes what the key signed, as soon as it gives the answer that is expected. */
+/** Whether a running process accepts what the key signed, asked until the answer is as expected. */
 const believes = (login: string, key: KeyObject, expected: boolean) =>
   until(
     () => {
@@ -178,7 +179,7 @@ const keyFile = () =>
 const ownKey = () => createPrivateKey(readFileSync(keyFile(), 'utf8'))
 const fingerprints = async () => (await json<{ keys: Key[] }>('merchant', 'key', 'list', 'sandbox')).keys.map((key) => key.sha256)
 
-test('the sandbox has a pair of its own in a file that only its user reads, in a PKCS#1 container, and its merchant signs with it', async () => {
+test('the sandbox has a PKCS#1 pair of its own in a file that only its user reads, and its merchant signs with it', async () => {
   assert.ok(isAbsolute(keyFile()))
   assert.equal(keyFile(), join(world.directory, 'keys', 'oauth-private.pem'))
   assert.equal(statSync(keyFile()).mode & 0o777, 0o600)

@@ -72,7 +72,7 @@ async function paid(changes: Record<string, string> = {}): Promise<Order> {
   return made
 }
 
-test('the life of an order is told: request, states, attempt with STAN and RRN, callback with its try; the card is masked', async () => {
+test('order show has request, states, attempt with STAN and RRN, callback with its try, and the card masked', async () => {
   const made = await paid({ amount: '12.34' })
   await until(
     () => json<Shown>('order', 'show', made.orderid),
@@ -101,7 +101,6 @@ test('orders are found by name, card, status, amount, merchant and time, and eve
   const poor = await paid({ amount: '77.02', cvv2: '116', credit_card_number: '5555555555554444' })
   const [line] = (await find('--client-orderid', name)).orders
   assert.deepEqual([String(line?.order_id), line?.amount, line?.status], [one.orderid, '77.01', 'approved'])
-  //      what is asked                                                              -> which are found
   for (const [args, expected] of [
     [
       ['--card-hash-id', line!.card.hash_id],
@@ -147,7 +146,7 @@ test('amounts of a table stand on their decimal points', async () => {
   assert.equal(new Set(points).size, 1, rows.join('\n'))
 })
 
-test('one callback is sent again by its order and number, many by a filter and only with --yes; earlier tries are kept', async () => {
+test('one callback is sent again by its number, many by a filter and only with --yes; earlier tries are kept', async () => {
   const since = new Date().toISOString()
   const made = [await paid(), await paid(), await paid()]
   const [one] = made
@@ -236,7 +235,10 @@ test('a fault is scripted, met and forgotten; a parked order is found, explained
   )
 })
 
-/** As the gateway does it when a step fails again and again, at a moment when nobody has the reversal in hand: before its first attempt is recorded it is not there yet. */
+/**
+ * Parks the reversal as the gateway does when a step fails again and again. It takes a moment when
+ * nobody owns the reversal; before its first attempt is recorded there is none.
+ */
 async function park(orderid: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: world.databaseUrl })
   await client.connect()

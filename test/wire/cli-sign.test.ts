@@ -69,9 +69,8 @@ test('the key of a merchant of the installation makes a control that the gateway
 })
 
 test('an endpoint that counts a hundred to every unit is known from the installation', async () => {
-  const { string_to_sign } = await json<Signed>(
-    'sign', 'sale', `endpoint=${world.endpoints.hundredths}`, 'client_orderid=h', 'amount=10', 'currency=JPY', 'email=a@b.c',
-  ) // oxfmt-ignore
+  const sale = args({ client_orderid: 'h', amount: '10', currency: 'JPY', email: 'a@b.c' })
+  const { string_to_sign } = await json<Signed>('sign', 'sale', `endpoint=${world.endpoints.hundredths}`, ...sale)
   assert.equal(string_to_sign, `${world.endpoints.hundredths}h1000a@b.c‹control key›`)
 })
 

@@ -9,7 +9,8 @@ import { atMethod, cardOf, carryThrough, secureOrder, uploadMethod, waitsFor } f
 import { startWorld, type World } from '../harness/world.ts'
 import { cliOf, run } from './cli-run.ts'
 
-// 3-D Secure by the command line: what an operator sets, what the doctor sees, and what an order tells of its authentication.
+// 3-D Secure by the command line: what an operator sets, what the doctor sees, and what an order
+// shows of its authentication.
 
 let world: World
 let challengeCard = ''
@@ -124,15 +125,16 @@ async function areqOf(threeDSServerTransId: string): Promise<Record<string, unkn
 
 test('settings of 3-D Secure that do not fit are refused by name', async () => {
   const id = String(world.endpoints.secure)
-  //     option                                      what it says
+  //  option                                     what it says
   // oxfmt-ignore
-  for (const [options, says] of [
-    [['--challenge-indicator', '10'],                  /Allowed choices are 01, 02, .* 09, none/],
-    [['--challenge-indicator', '4'],                   /Allowed choices are/],
-    [['--authentication-policy', 'denied=authorise'],  /"denied" is not an end of an authentication.*attempted, unavailable, not-enrolled, failed/],
-    [['--authentication-policy', 'failed=maybe'],      /Say failed=authorise or failed=decline/],
-    [['--three-d-secure', 'yes'],                      /Say on or off/],
-  ] as const) assert.match(await refuse(2, 'endpoint', 'set', id, ...options), says)
+  const wrong = [
+    ['--challenge-indicator', '10',                 /Allowed choices are 01, 02, .* 09, none/],
+    ['--challenge-indicator', '4',                  /Allowed choices are/],
+    ['--authentication-policy', 'denied=authorise', /"denied" is not an end of an authentication.*attempted, unavailable, not-enrolled, failed/],
+    ['--authentication-policy', 'failed=maybe',     /Say failed=authorise or failed=decline/],
+    ['--three-d-secure', 'yes',                     /Say on or off/],
+  ] as const
+  for (const [option, value, says] of wrong) assert.match(await refuse(2, 'endpoint', 'set', id, option, value), says)
   assert.match(await refuse(2, 'gate', 'set', '1', '--country', 'XX'), /not a country by two letters of ISO 3166-1/)
 })
 
@@ -162,7 +164,10 @@ test('an order tells its challenge in words: version, ids, status, ECI and verif
   assert.ok(!`${told}${JSON.stringify(shown)}`.includes(proof(String(authentication['ds_trans_id']))), 'no proof is printed')
 })
 
-/** The proof that the simulated issuer gives of an authenticated sale of this test, by the key it shares with the simulated acquirer. */
+/**
+ * The proof that the simulated issuer gives of an authenticated sale of this test, by the key it
+ * shares with the simulated acquirer.
+ */
 function proof(dsTransId: string): string {
   const key = Buffer.from(readFileSync(join(world.directory, 'certificates', 'cavv.key'), 'utf8').trim(), 'hex')
   const about = [challengeCard, dsTransId, '1050', '840', 'Y'].join('|')

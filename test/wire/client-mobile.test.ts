@@ -11,10 +11,11 @@ import { after, before, test } from 'node:test'
 import { openMobileApp, type MobileApp } from '../../client/mobile.ts'
 import type { Begun, Performed } from '../../client/mobile-replies.ts'
 import { ledger, until } from '../conformance/client.ts'
+import { configurationRead } from '../harness/configuration.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { cliOf, run } from './cli-run.ts'
 
-/** The client of the mobile API: an app that uses it, and a merchant's server built on it (examples/mobile-server), with the gateway between them. */
+/** The mobile client: an app that uses it, a merchant's server built on it, and the gateway. */
 
 let world: World
 let server: ChildProcess
@@ -30,22 +31,17 @@ before(async () => {
   const url = await until(
     () => /http:\S+/.exec(said)?.[0],
     (found) => found !== undefined || server.exitCode !== null,
-    60_000,
   )
   assert.ok(url, said)
   serverUrl = url
   const { mobile } = world.endpoints
-  await cliOf(() => world).tell(['endpoint', 'set', String(mobile), '--merchant-server-url', serverUrl, '--consumer-defined-rate', 'on']) // oxfmt-ignore
+  const settings = ['--merchant-server-url', serverUrl, '--consumer-defined-rate', 'on']
+  await cliOf(() => world).tell(['endpoint', 'set', String(mobile), ...settings])
+  await configurationRead(world)
   app = openMobileApp({ baseUrl: `${world.baseUrl}/`, merchantServerUrl: `${serverUrl}/` })
   const granted = await app.requestAccessToken()
   assert.ok(granted.is === 'granted', JSON.stringify(granted))
   accessToken = granted.accessToken
-  // Until the gateway has read its configuration anew, it asks the sandbox's own merchant, which knows none of these invoices.
-  await until(
-    async () => app.finish(await performed()),
-    (ending) => ending.is === 'final' && ending.state === 'APPROVED',
-    60_000,
-  )
 })
 after(async () => {
   server?.kill()
@@ -85,7 +81,7 @@ test('the server of the example keeps every promise of `tollgate merchant check`
   assert.match(out, /\n\nAll \d\d promises kept\.\n$/)
 })
 
-test('a sale is charged once, however often it is performed, and told with its amounts', async () => {
+test('a sale is charged once, however often it is performed, and reported with its amounts', async () => {
   const asked = request()
   const one = await begun(asked)
   const [first, second] = await Promise.all([app.perform(one, asked), app.perform(one, asked)])
@@ -108,12 +104,13 @@ test('a verification is approved, and a decline has its reason', async () => {
   assert.ok(reply.is === 'performed', JSON.stringify(reply))
   const verified = await app.finish(reply)
   assert.ok(verified.is === 'final' && verified.state === 'APPROVED', JSON.stringify(verified))
-  const declined = await app.finish(await performed({ ...request(), sourceOfFunds: { card: { ...sourceOfFunds.card, expiry: { month: 1, year: 2020 } } } })) // oxfmt-ignore
+  const expired = { card: { ...sourceOfFunds.card, expiry: { month: 1, year: 2020 } } }
+  const declined = await app.finish(await performed({ ...request(), sourceOfFunds: expired }))
   assert.ok(declined.is === 'final' && declined.state === 'DECLINED', JSON.stringify(declined))
   assert.equal(declined.seen.reason?.code, 101)
 })
 
-test('of a transfer the consumer chooses the fee, and both cards are registered', async () => {
+test('the consumer of a transfer chooses the fee, and both cards are registered', async () => {
   const asked = { ...request(), destinationOfFunds: { card: { number: '5555555555554444' } } }
   const one = await app.initiate('transfer', accessToken, asked, { fromBin: '411111', toBin: '555555' })
   assert.ok(one.is === 'begun', JSON.stringify(one))
@@ -147,7 +144,7 @@ test('the merchant sees no card, whatever the app has', async () => {
   assert.deepEqual(JSON.parse(seen[0]!), { consumer: { device }, transaction, session: { accessToken } })
 })
 
-test('what is not as it was begun is refused by the gateway, a stranger by both, and silence is no answer', async () => {
+test('a request that differs from its invoice is refused by the gateway, a stranger by both; silence is no answer', async () => {
   const one = await begun()
   const dearer = await app.perform(one, request('111', 9_999))
   assert.ok(dearer.is === 'refused' && dearer.cause === 'INVALID_REQUEST' && dearer.httpStatus === 400, JSON.stringify(dearer))

@@ -11,7 +11,7 @@ import type { Accepted, Denied, Reply } from '../../client/replies.ts'
 import type { OrderName } from '../../client/requests.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** The merchants' client against the gateway: each operation once as it should be, once refused, and with keys that are not the merchant's. */
+/** The merchants' client: each operation once right, once refused, and with wrong keys. */
 
 let world: World
 let client: Client
@@ -55,14 +55,8 @@ const card = {
   expire_year: 2035,
   cvv2: '123',
 }
-const payment = (changes: object = {}) => ({
-  client_orderid: newName(),
-  ...who,
-  ...card,
-  amount: '10.42',
-  currency: 'USD',
-  ...changes,
-})
+const price = { amount: '10.42', currency: 'USD' }
+const payment = (changes: object = {}) => ({ client_orderid: newName(), ...who, ...card, ...price, ...changes })
 const back = { redirect_url: 'https://shop.example/back' }
 const nobody: OrderName = { client_orderid: 'nobody', orderid: '999999999' }
 
@@ -163,7 +157,12 @@ describe('each operation, once as it should be and once refused', () => {
     assert.ok(waiting.is === 'cardholder' && waiting.step.is === 'method frame', JSON.stringify(waiting))
     const { order } = accepted(reply)
     const { threeDSServerTransID } = waiting.step
-    const browser = { browserLanguage: 'en', browserColorDepth: 24, browserJavaEnabled: false, browserJavascriptEnabled: true, browserIP: '203.0.113.7', browserUserAgent: 'x', browserAcceptHeader: '*/*', browserTZ: -60, browserScreenHeight: 900, browserScreenWidth: 1600 } // oxfmt-ignore
+    // oxfmt-ignore
+    const browser = {
+      browserLanguage: 'en', browserColorDepth: 24, browserJavaEnabled: false, browserJavascriptEnabled: true,
+      browserIP: '203.0.113.7', browserUserAgent: 'x', browserAcceptHeader: '*/*', browserTZ: -60,
+      browserScreenHeight: 900, browserScreenWidth: 1600,
+    }
     isRefused(
       await secure.uploadMethodUrlResult({ ...order, threeDSServerTransID: randomUUID(), threeDSCompInd: 'Y', ...browser }),
       9,
@@ -180,7 +179,8 @@ describe('keys and paths', () => {
   /** One that cannot be read is refused before its checksum is looked at. */
   function readableCres(): string {
     const ids = { threeDSServerTransID: randomUUID(), acsTransID: randomUUID(), messageVersion: '2.2.0' }
-    return Buffer.from(JSON.stringify({ messageType: 'CRes', challengeCompletionInd: 'Y', transStatus: 'Y', ...ids })).toString('base64url') // oxfmt-ignore
+    const cres = { messageType: 'CRes', challengeCompletionInd: 'Y', transStatus: 'Y', ...ids }
+    return Buffer.from(JSON.stringify(cres)).toString('base64url')
   }
   test('with a wrong control key every operation is refused with code 2', async () => {
     const { order } = await approved(await client.sale(payment()))
@@ -238,7 +238,7 @@ describe('keys and paths', () => {
     isRefused(await openClient(at).sale(payment({ currency: 'JPY', amount: '100' })), 2)
     await assert.rejects(yen.sale(payment({ currency: 'JPY', amount: '100.5' })), RangeError)
   })
-  test('the same return twice under one Idempotency-Key is one, also when it has ended, and within ten minutes also without', async () => {
+  test('the same return twice under an Idempotency-Key is one, even ended; without a key for ten minutes', async () => {
     const { order } = await approved(await client.sale(payment()))
     const tenth = { ...order, amount: '1.00', currency: 'USD' }
     const options = { idempotencyKey: randomUUID() }
@@ -301,7 +301,7 @@ describe('when the answer is not what it should be', () => {
     const again = accepted(await client.sale(sale))
     assert.equal(again.order.orderid, ending.order.orderid)
   })
-  test('what is no reply is no answer, with the reason: nobody there, another status, a page, a redirect, an order without a name', async () => {
+  test('anything but a reply is no answer, with the reason: nobody, another status, a page, a redirect', async () => {
     // oxfmt-ignore
     const cases: [baseUrl: string, why: RegExp][] = [
       ['http://127.0.0.1:2/gateway',                                                      /^(ECONNREFUSED|bad port)$/],

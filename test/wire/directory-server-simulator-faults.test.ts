@@ -77,7 +77,7 @@ describe('an AReq goes to the ACS and its result to the 3DS Server', () => {
     assert.equal(messages[3]!.message['authenticationValue'], '***')
   })
 
-  test('an RReq reaches the threeDSServerURL of its AReq, as the directory server; one that fits no AReq is Erro 301', async () => {
+  test('an RReq reaches the threeDSServerURL of its AReq from the directory server; without an AReq it is Erro 301', async () => {
     const ares = await world.authenticate(visa.challenge)
     const rreq = {
       messageType: 'RReq',
@@ -281,7 +281,8 @@ describe('the program', () => {
   test('prints one ready line, serves, and stops when its parent does', async (t) => {
     const certificates = await makeDirectory()
     t.after(() => rmSync(join(certificates, '..'), { recursive: true }))
-    const args = ['--port', '0', '--admin-port', '0', '--certificates', certificates, '--acs-url', 'https://127.0.0.1:1/areq', '--acs-base', 'http://127.0.0.1:1', '--die-with-parent'] // oxfmt-ignore
+    const acs = ['--acs-url', 'https://127.0.0.1:1/areq', '--acs-base', 'http://127.0.0.1:1']
+    const args = ['--port', '0', '--admin-port', '0', '--certificates', certificates, ...acs, '--die-with-parent']
     const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'ignore'] })
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
     const ready: Json = JSON.parse(line)

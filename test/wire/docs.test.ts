@@ -21,7 +21,8 @@ interface Seen {
 }
 
 async function see(path: string, form?: Fields, headers: Record<string, string> = {}): Promise<Seen> {
-  const sent = form ? { method: 'POST', body: encodePairs(Object.entries(form)), headers: { 'content-type': formType, ...headers } } : { headers } // oxfmt-ignore
+  const posted = form && { method: 'POST', body: encodePairs(Object.entries(form)) }
+  const sent = { ...posted, headers: { ...(form && { 'content-type': formType }), ...headers } }
   const reply = await fetch(origin + path, { redirect: 'manual', ...sent })
   return { status: reply.status, headers: reply.headers, page: await reply.text() }
 }
@@ -41,7 +42,10 @@ function fieldsOf({ page }: Seen): Fields {
     name!,
     unescaped(value!),
   ])
-  const selects = [...form.matchAll(/<select\s+name="([^"]*)"[^]*?<\/select>/g)].map(([all, name]) => [name!, /value="([^"]*)" selected/.exec(all)?.[1] ?? ''] as const) // oxfmt-ignore
+  const selects = [...form.matchAll(/<select\s+name="([^"]*)"[^]*?<\/select>/g)].map(([all, name]) => [
+    name!,
+    /value="([^"]*)" selected/.exec(all)?.[1] ?? '',
+  ])
   return Object.fromEntries([...inputs, ...selects])
 }
 
@@ -91,7 +95,7 @@ test('a PARes that was made is the true one', async () => {
   assert.equal((await settled(world, made)).status, 'approved')
 })
 
-test('the mobile API: each operation has a page with every path, its examples and what is signed, and leads to no form', async () => {
+test('the mobile API: each operation has a page with every path, its examples and what is signed, but no form', async () => {
   const { page: index } = await see('/docs')
   for (const operation of mobileOperationNames) {
     assert.ok(index.includes(`href="/docs/mobile/${operation}"`))
@@ -194,7 +198,6 @@ test('only under a name of this machine', async () => {
     ['/docs/sale', 'POST'],
     ['/docs/openapi.json', 'GET'],
   ] as const) {
-    // oxfmt-ignore
     for (const host of [`evil.example:${port}`, `127.0.0.1.evil.example`, `shop.localhost:${port}`])
       assert.equal(await underName(host, path, method), 421, `${host} ${path}`)
     assert.notEqual(await underName(`localhost:${port}`, path, method), 421)

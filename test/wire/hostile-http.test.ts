@@ -2,24 +2,19 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Client } from 'pg'
 import { accepted, encode, encodePairs, formType, newOrderId, order, readReply, refused } from '../conformance/client.ts'
 import { sale, saleUrl, send, serialShape, settled, signedSale, status, statusUrl, until } from '../conformance/client.ts'
 import { v4 } from '../conformance/oauth.ts'
 import { metricsOf } from '../harness/metrics.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 
-/** Input that no honest client sends. Whatever comes, the gateway answers in its format or refuses the connection, and goes on selling. */
+/** Input that no honest client sends: the gateway answers or refuses it, and goes on selling. */
 
-let world: World
-let pid = 0
-before(async () => {
-  world = await startWorld({ own: true })
-  pid = world.pid
-})
-after(() => world?.stop())
+const world = await openWorld({ own: true })
+const { pid } = world
 
 const mebi = 1024 * 1024
 const operations = (): string[] => [
@@ -32,7 +27,7 @@ const good = (): string => encodePairs(Object.entries(signedSale(world)))
 const path = (url: string): string => new URL(url).pathname
 const log = (): string => readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
 
-/** Writes bytes on a connection of its own and answers what came back by its end, or by the time that `enough` is there; rejects when neither comes. */
+/** The answer on a new connection, at its end or once `enough` is there; rejects without it. */
 function talk(bytes: string | Buffer, enough = (_said: string): boolean => false): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(world.baseUrl).port) })
@@ -72,10 +67,11 @@ async function query<Row extends object>(sql: string): Promise<Row[]> {
 
 const many = (count: number, name: (at: number) => string) => Array.from({ length: count }, (_, at) => `${name(at)}=1`).join('&')
 
-// oxfmt-ignore
-const strangeAmounts = ['1e5', '+1', '-0', '-1', '٣', '0x10', '1..', '1.', '.1', '1e999999999', '１２', '1,5', 'NaN', '0.001', '²', '1\n2', '9'.repeat(11)]
-// oxfmt-ignore
-const strangeIds = ['0', '-1', '+1', '1e2', '01', '9'.repeat(18), '9'.repeat(20), '9'.repeat(199), '9'.repeat(300), '%D9%A1%D9%A0%D9%A1', '..%2f..%2f', '%00', '%0d%0aX:1', '__proto__', 'constructor', '101%20', 'null']
+const strangeAmounts = '1e5 +1 -0 -1 ٣ 0x10 1.. 1. .1 1e999999999 １２ 1,5 NaN 0.001 ²'.split(' ')
+strangeAmounts.push('1\n2', '9'.repeat(11))
+const strangeIds = '0 -1 +1 1e2 01 %D9%A1%D9%A0%D9%A1 ..%2f..%2f %00 %0d%0aX:1 __proto__ constructor 101%20 null'.split(' ')
+strangeIds.push(...[18, 20, 199, 300].map((digits) => '9'.repeat(digits)))
+
 describe('a body on an operation path is answered 200 in the reply format', { concurrency: 4 }, () => {
   // oxfmt-ignore
   const bodies: readonly (readonly [string, () => string | Buffer])[] = [
@@ -139,7 +135,7 @@ describe('an id in a path that is none of ours is code 4', { concurrency: 4 }, (
 /** The names of the orders that the replies give back. */
 const namesIn = (said: string) => [...said.matchAll(/merchant-order-id=([^&\r]+)/g)].map(([, name]) => name)
 
-describe('what is no HTTP, or a strange one', { concurrency: 4 }, () => {
+describe('strange HTTP, or none', { concurrency: 4 }, () => {
   const body = 'login=a'
   // oxfmt-ignore
   const refusedAlone: readonly (readonly [string, () => string])[] = [
@@ -196,11 +192,8 @@ describe('what is no HTTP, or a strange one', { concurrency: 4 }, () => {
     assert.match(said, /type=async-response/)
   })
   it('a whole URL in the request line means its path here, whatever host it names', async () => {
-    const said = await talk(
-      `POST http://elsewhere.example${path(statusUrl(world))} HTTP/1.1\r\nHost: x\r\nContent-Type: ${formType}\r\nContent-Length: 0\r\n\r\n`,
-      oneAnswer,
-    )
-    assert.deepEqual(statusCodes(said), [200])
+    const request = post(statusUrl(world), ['Content-Length: 0']).replace(' ', ' http://elsewhere.example')
+    assert.deepEqual(statusCodes(await talk(request, oneAnswer)), [200])
   })
   for (const method of ['TRACE', 'PROPFIND', 'LOCK', 'SEARCH', 'OPTIONS', 'HEAD'])
     it(`${method} on the path of an operation: 405`, async () => {
@@ -289,7 +282,7 @@ describe('a failure of our own', () => {
     ['status', 'order_key', () => status(world, { client_orderid: newOrderId() })],
     ['status-v4', 'nonce', () => v4(world, 'status', { client_orderid: newOrderId() })],
   ] as const)
-    it(`on the path of ${operation} is code 100 without a word of the reason, counted, under a serial number that the log has with it`, async () => {
+    it(`on the path of ${operation} is code 100 without the reason, counted, under a serial number of the log`, async () => {
       await without(table, async () => {
         const reply = await call()
         assert.deepEqual([reply['type'], reply['error-code'], reply['error-message']], ['error', '100', 'Internal error'])

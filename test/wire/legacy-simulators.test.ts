@@ -7,7 +7,7 @@ import { deflateSync, inflateSync } from 'node:zlib'
 import { openHandClock, type HandClock } from '../harness/hand-clock.ts'
 import { admin, browse, startWorld, type Json, type Page, type World } from './three-d-secure-peers.ts'
 
-/** 3-D Secure 1.0.2 of the simulators, told and read by hand: no code of the gateway or of the simulators reads their messages here. */
+/** The simulators' 3-D Secure 1.0.2, written and read by hand, without code of theirs. */
 
 const card = {
   password: '4000000000009003',
@@ -44,9 +44,11 @@ async function pareqOf(pan: string, changes: Record<string, string> = {}): Promi
   const { acctID } = await enrolmentOf(pan)
   const v = { acctID: acctID ?? '', xid, purchAmount: '1050', currency: '978', ...changes }
   return deflateSync(
-    `<?xml version="1.0" encoding="UTF-8"?><ThreeDSecure><Message id="m.2"><PAReq><version>1.0.2</version><Merchant><acqBIN>400000</acqBIN>` +
-      `<merID>merchant-1</merID><name>Shop &amp; Sons</name><country>826</country><url>https://shop.example</url></Merchant><Purchase>` +
-      `<xid>${v.xid}</xid><date>20261121 10:00:00</date><amount>1 EUR</amount><purchAmount>${v.purchAmount}</purchAmount>` +
+    `<?xml version="1.0" encoding="UTF-8"?><ThreeDSecure><Message id="m.2"><PAReq><version>1.0.2</version>` +
+      `<Merchant><acqBIN>400000</acqBIN><merID>merchant-1</merID>` +
+      `<name>Shop &amp; Sons</name><country>826</country><url>https://shop.example</url></Merchant>` +
+      `<Purchase><xid>${v.xid}</xid><date>20261121 10:00:00</date><amount>1 EUR</amount>` +
+      `<purchAmount>${v.purchAmount}</purchAmount>` +
       `<currency>${v.currency}</currency><exponent>2</exponent></Purchase><CH><acctID>${v.acctID}</acctID><expiry>3012</expiry></CH>` +
       `</PAReq></Message></ThreeDSecure>`,
   ).toString('base64')
@@ -63,13 +65,16 @@ async function visit(pan: string, changes: Record<string, string> = {}, form: Re
 }
 const answer = (page: Page, more: Record<string, string>) =>
   browse(world.acs.browserUrl + page.action, { ...page.fields, ...more })
-const fault = async (pares: string) => assert.equal((await admin(`${world.acs.browserUrl}/admin/faults`, 'POST', { pares, times: 1 })).status, 201) // oxfmt-ignore
+async function fault(pares: string): Promise<void> {
+  const { status } = await admin(`${world.acs.browserUrl}/admin/faults`, 'POST', { pares, times: 1 })
+  assert.equal(status, 201)
+}
 
 const xmlIn = (page: Page): string => {
   assert.deepEqual([page.action, page.fields['MD']], [termUrl, 'md-1'])
   return inflateSync(Buffer.from(page.fields['PaRes'] ?? '', 'base64')).toString()
 }
-/** Who vouches for which PARes: digest and signature reckoned over the text, the path to the root of a network. */
+/** Who vouches for which PARes: digest and signature, and the path to a network's root. */
 function witness(xml: string) {
   const pares = xml.match(/<PARes .*?<\/PARes>/gs) ?? []
   const info = /<SignedInfo>.*<\/SignedInfo>/s
@@ -84,11 +89,12 @@ function witness(xml: string) {
     const root = new X509Certificate(readFileSync(join(world.directory, `pares-${name}-root.pem`)))
     return middle?.checkIssued(root) && middle.verify(root.publicKey)
   })
+  const signature = Buffer.from(valueIn(xml, 'SignatureValue') ?? '', 'base64')
   return {
     count: pares.length,
     status: valueIn(pares[0] ?? '', 'status'),
     digest: pares.some((one) => createHash('sha1').update(one).digest('base64') === valueIn(xml, 'DigestValue')),
-    signed: leaf !== undefined && verify('sha1', Buffer.from(info ?? ''), leaf.publicKey, Buffer.from(valueIn(xml, 'SignatureValue') ?? '', 'base64')), // oxfmt-ignore
+    signed: leaf !== undefined && verify('sha1', Buffer.from(info ?? ''), leaf.publicKey, signature),
     root: roots.join(),
   }
 }
@@ -101,7 +107,7 @@ const proofOf = (pan: string, of: string, status: string) =>
     .toString('base64')
 
 describe('the directory server', () => {
-  test('says Y for cards of version 9 with a name that hides the number, U for their outcome 5, and N for every other', async () => {
+  test('says Y for cards of version 9, with a name that hides the number; U for their outcome 5; else N', async () => {
     const { enrolled, acctID, url } = await enrolmentOf(card.password)
     assert.deepEqual([enrolled, url], ['Y', `${world.acs.browserUrl}/pareq-page`])
     assert.match(acctID!, /^[\x20-\x7e]{1,28}$/)
@@ -183,10 +189,12 @@ describe('the issuer', () => {
     const xml = xmlIn(await answer(page, { action: 'submit', password: ' hint ' }))
     assert.deepEqual(witness(xml), good)
     assert.match(xml, /<X509Certificate>.*<X509Certificate>.*<X509Certificate>/)
-    const values = ['acqBIN', 'merID', 'xid', 'date', 'purchAmount', 'currency', 'exponent', 'pan', 'cavv', 'eci'].map((name) =>
-      valueIn(xml, name),
-    )
-    assert.deepEqual(values, ['400000', 'merchant-1', xid, '20261121 10:00:00', '1050', '978', '2', '0000000000009003', proofOf(card.password, xid, 'Y'), '05']) // oxfmt-ignore
+    // oxfmt-ignore
+    const expected = {
+      acqBIN: '400000', merID: 'merchant-1', xid, date: '20261121 10:00:00', purchAmount: '1050', currency: '978',
+      exponent: '2', pan: '0000000000009003', cavv: proofOf(card.password, xid, 'Y'), eci: '05',
+    }
+    for (const [name, value] of Object.entries(expected)) assert.equal(valueIn(xml, name), value, name)
     assert.equal(valueIn(xml, 'time'), new Date(clock.now()).toISOString().replace(/-(..)-(..)T(.{8}).*/, '$1$2 $3'))
     assert.equal(xmlIn(await answer(page, { action: 'submit', password: 'wrong' })), xml)
     assert.equal(xmlIn(await visit(card.password, { xid })), xml)
@@ -204,7 +212,6 @@ describe('the issuer', () => {
       ['4000000000009078', 'N'],
       ['4000000000009060', 'Y'],
     ] as const)
-      // oxfmt-ignore
       assert.equal(witness(xmlIn(await answer(await visit(pan), { action: 'submit', password: 'hint' }))).status, status, pan)
     const other = xmlIn(await answer(await visit(mastercard), { action: 'submit', password: 'hint' }))
     assert.deepEqual([witness(other).root, valueIn(other, 'eci')], ['mastercard', '02'])
@@ -220,13 +227,14 @@ describe('the issuer', () => {
 
   test('turns away whoever brings no PaReq, a bomb, another card name, an address or an MD that is none', async () => {
     const bomb = deflateSync(Buffer.alloc(10_000_000, ' ')).toString('base64')
-    const bad: Record<string, string>[] = [{ PaReq: '' }, { PaReq: '!!' }, { PaReq: bomb }, { TermUrl: 'javascript:alert(1)' }, { TermUrl: '' }, { MD: 'ü' }] // oxfmt-ignore
+    // oxfmt-ignore
+    const bad: Record<string, string>[] = [
+      { PaReq: '' }, { PaReq: '!!' }, { PaReq: bomb },
+      { TermUrl: 'javascript:alert(1)' }, { TermUrl: '' }, { MD: 'ü' },
+    ]
     for (const form of bad) assert.equal((await visit(card.password, {}, form)).status, 400, JSON.stringify(form).slice(0, 60))
-    for (const changes of [{ acctID: 'AAAAAAAAAAAAAAAAAAAAAA' }, { xid: 'x' }, { purchAmount: '1e3' }] as Record<
-      string,
-      string
-    >[])
-      assert.equal((await visit(card.password, changes)).status, 400, JSON.stringify(changes))
+    const wrong: Record<string, string>[] = [{ acctID: 'A'.repeat(22) }, { xid: 'x' }, { purchAmount: '1e3' }]
+    for (const changes of wrong) assert.equal((await visit(card.password, changes)).status, 400, JSON.stringify(changes))
     const without = { PaReq: await pareqOf(card.password), TermUrl: termUrl }
     assert.equal((await browse(`${world.acs.browserUrl}/pareq-page`, without)).status, 400)
     const hostile = await visit(card.attempt, {}, { MD: '"><script>alert(1)</script>' })
@@ -282,7 +290,12 @@ describe('the issuer', () => {
     const legacy = cards.filter(({ version }) => version === '1.0.2')
     const of = (network: string) =>
       legacy.filter((one) => one['network'] === network).map((one) => [one['scenario'], one['password']])
-    const scenarios = [['1.0.2', 'hint'], ['1.0.2-attempt', undefined], ['1.0.2-failed', undefined], ['1.0.2-unavailable', 'hint']] // oxfmt-ignore
+    const scenarios = [
+      ['1.0.2', 'hint'],
+      ['1.0.2-attempt', undefined],
+      ['1.0.2-failed', undefined],
+      ['1.0.2-unavailable', 'hint'],
+    ]
     assert.deepEqual([of('visa'), of('mastercard')], [scenarios, scenarios])
     assert.ok([...Object.values(card), mastercard].every((number) => legacy.some((one) => one['number'] === number)))
     const log = JSON.stringify((await admin(`${world.acs.browserUrl}/admin/log`)).body)

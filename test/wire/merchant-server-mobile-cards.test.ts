@@ -37,7 +37,7 @@ after(async () => {
 
 let consumers = 0
 const newConsumer = () => `consumer-${++consumers}`
-test('a verification is told with its card; a sale or a transfer may have none, and a transfer two', async () => {
+test('a verification is notified with its card, a sale or transfer with none or one, a transfer also with two', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const [verification, sale, transfer] = await Promise.all(kinds.map((kind) => begin(base, kind, accessToken)))
   await Promise.all([verification!, sale!, transfer!].map((one) => ask(base, one)))
@@ -49,7 +49,8 @@ test('a verification is told with its card; a sale or a transfer may have none, 
   }
   assert.equal((await tell(base, transfer!, undefined, {}, two)).status, 200)
   const cards = await cardsOf(base, accessToken)
-  assert.deepEqual(new Map(cards.map(({ bin, pays }) => [bin, pays])), new Map([[411111, true], [555555, false]])) // oxfmt-ignore
+  const pays = Object.fromEntries(cards.map((card) => [card.bin, card.pays]))
+  assert.deepEqual(pays, { 411111: true, 555555: false })
   const id = (bin: number) => ({ reference: { clientCardId: cards.find((card) => card.bin === bin)!.clientCardId } })
   const paid = await begin(base, 'transfer', accessToken)
   const { json } = await ask(base, paid, {}, { sourceOfFunds: id(411111), destinationOfFunds: id(555555) })
@@ -59,7 +60,7 @@ test('a verification is told with its card; a sale or a transfer may have none, 
   assert.equal(json.session.checkSignature, signed(serialNumber, nonce, '2', endpointId, invoiceId, '1'))
 })
 
-test('a card that pays and is sent money goes on to pay; one that was sent money first pays once it is told as a source', async () => {
+test('a card that pays still pays after it received money; one that received money first pays once it is a source', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const card = (serverCardId: string) => ({ bin: 411111, reference: { serverCardId, uniqueReferenceCardId: 77 } })
   const named = async () => {
@@ -84,7 +85,7 @@ test('a card that pays and is sent money goes on to pay; one that was sent money
   assert.deepEqual(await named(), [true, { reference: { serverCardId: 'pays again' } }])
 })
 
-test('a card that comes again keeps its client id and e-mail of its last mapping, and a late repeat takes nothing back', async () => {
+test('a card that comes again keeps the client id and e-mail of its last mapping; a late repeat changes nothing', async () => {
   const consumer = newConsumer()
   const accessToken = await accessTokenOf(base, consumer, 'old@example.com')
   const first = await begin(base, 'sale', accessToken)
@@ -109,7 +110,7 @@ test('a card that comes again keeps its client id and e-mail of its last mapping
   refused(await ask(base, meanwhile), /^reference\.clientCardId is not the one that was asked for before$/, meanwhile.invoiceId)
 })
 
-test("a card of another consumer, and one that never was, are refused; the same card of two consumers is each one's own", async () => {
+test("another consumer's card and an unknown one are refused; two consumers may have the same card", async () => {
   const [ann, bob] = [await accessTokenOf(base, newConsumer()), await accessTokenOf(base, newConsumer())]
   const card = { serverCardId: '77', uniqueReferenceCardId: 77, bin: 411111 }
   const annsCard = await mapCard(base, ann, 'device-1', card)
@@ -128,7 +129,7 @@ test("a card of another consumer, and one that never was, are refused; the same 
   }
 })
 
-test('of two first checks at once one binds the invoice, and of many equal notifications one card comes', async () => {
+test('one of two first checks at once binds the invoice, and many equal notifications make one card', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const one = await begin(base, 'verification', accessToken)
   const tokens = ['first-session-token', 'second-session-token']
@@ -146,7 +147,7 @@ test('of two first checks at once one binds the invoice, and of many equal notif
   assert.equal((await cardsOf(base, accessToken)).length, 1)
 })
 
-test('currency, random sum and what the merchant knows of the consumer are told where they are configured', async () => {
+test('currency, random sum and data of the consumer are answered where they are configured', async () => {
   const other = await startServer(database.url, clock, { check: { currency: true, random_sum_centis: 345 } })
   try {
     const accessToken = await accessTokenOf(other.url, 'demo')
@@ -179,7 +180,7 @@ test('a consumer who was blocked meanwhile is FILTERED, also by the check', asyn
   }
 })
 
-test('what was stored is there after a restart: tokens, invoices, answers and cards', async () => {
+test('tokens, invoices, answers and cards survive a restart', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const card = await mapCard(base, accessToken, 'device-1', { serverCardId: '9', uniqueReferenceCardId: 9, bin: 411111 })
   const one = await begin(base, 'sale', accessToken)
@@ -221,7 +222,7 @@ test('the journal shows calls with what was signed, newest first, and neither to
   await quiet.close()
 })
 
-test('while the database is away the server says SERVER_UNAVAILABLE with 503, and a defect is SERVER_FAILED with 500', async () => {
+test('while the database is away the server answers SERVER_UNAVAILABLE, 503; to a defect SERVER_FAILED, 500', async () => {
   const own = await testDatabase()
   const client = new Client({ connectionString: own.url })
   await client.connect()

@@ -37,7 +37,7 @@ after(async () => {
 
 let consumers = 0
 const newConsumer = () => `consumer-${++consumers}`
-test('an access token has 64 characters, another each time, and is asked for by GET or POST, with or without a name', async () => {
+test('an access token has 64 characters, is always new, and comes by GET or POST, with or without a name', async () => {
   const url = `${base}/auth/request-access-token`
   const answers = [call(url), call(`${url}?consumer=ann`), call(url, { consumer: 'ann' }), call(url, ''), call(url, '{}')]
   const tokens = (await Promise.all(answers)).map(({ json }) => json.session.accessToken)

@@ -70,7 +70,7 @@ async function urlOf({ child }: Run): Promise<string> {
   return (JSON.parse(String(line)) as { url: string }).url
 }
 
-test('the server runs alone by its command, on a database without tables, ends on a signal, and finds its data at the next start', async () => {
+test('the server runs by its command on an empty database, ends on a signal, and finds its data at the next start', async () => {
   const file = fileOf(configurationOf(database.url))
   let accessToken: string | undefined
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
@@ -106,7 +106,7 @@ test('a configuration that cannot be used is refused in words, all of it at once
   }
 })
 
-test("the sandbox's merchant answers the mobile API where it takes callbacks, and keeps a consumer's cards over a restart", async () => {
+test("the sandbox's merchant answers the mobile API beside callbacks, and keeps cards over a restart", async () => {
   const world = await startWorld({ own: true })
   try {
     const base = world.merchantServerUrl

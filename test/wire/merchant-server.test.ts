@@ -116,7 +116,7 @@ test('a wrong control is answered 400 with a short text, and the callback is sti
   assert.ok(kept.every(({ valid }) => !valid))
 })
 
-test('a callback comes as GET, its pairs in the query, or as POST, its pairs in a form, beside a query of the URL itself', async () => {
+test('a callback is a GET with its pairs in the query, or a POST of a form, whatever query the URL has', async () => {
   assert.equal((await get(signed(outcome('get-1', { name: 'Zoë & Jörg', comment: 'a+b=c' })))).status, 200)
   assert.equal((await post(signed(outcome('post-1')), '?shop=7&orderid=5&status=')).status, 200)
   const [byGet] = await shown({ client_orderid: 'get-1' })
@@ -236,7 +236,7 @@ test('an empty page says how to get the first callback', async () => {
   assert.match(await page('?client_orderid=never-sent'), /None of the callbacks has these ids/)
 })
 
-test('who has the newest page is told so in a few bytes, until a callback comes', async () => {
+test('a reader of the newest page gets a few bytes until a callback comes', async () => {
   const revision = (await fetch(server.url)).headers.get('etag') ?? ''
   const ask = () => fetch(server.url, { headers: { 'if-none-match': revision } })
   assert.equal((await ask()).status, 304)
@@ -279,7 +279,7 @@ async function ready({ child }: Run): Promise<{ ready: boolean; port: number; ur
   return JSON.parse(String(line))
 }
 
-test('the program says where it listens, serves, and ends on SIGTERM, SIGINT or with its parent, open connections or not', async () => {
+test('the program prints its address, serves, and ends on SIGTERM, SIGINT or with its parent, connections or not', async () => {
   // oxfmt-ignore
   const ends: [args: string[], end: (child: ChildProcess) => unknown][] = [
     [[],                    (child) => child.kill('SIGTERM')],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { send, until } from '../conformance/client.ts'
+import { configurationRead } from '../harness/configuration.ts'
 import type { World } from '../harness/world.ts'
 import { cliOf } from './cli-run.ts'
-import { hmac, startMerchant } from './mobile-peer.ts'
+import { hmac, startMerchant, type Call } from './mobile-peer.ts'
 
 /** A merchant's app and the server that hands it its signatures, for tests. */
 
@@ -49,38 +50,18 @@ const usuallyServed = ({ endpoints }: World) => {
   return [plain, secure, yen, fee, randomSum]
 }
 
-/** An app at a world whose endpoints plain, secure, yen, mobile_fee and mobile_random_sum call the merchant's server of this test; or the endpoints that are given. */
+/**
+ * An app at a world whose endpoints plain, secure, yen, mobile_fee and mobile_random_sum call the
+ * merchant's server of this test; or the endpoints that are given.
+ */
 export async function openApp(world: World, served = usuallyServed(world)) {
   const began = new Map<string, { nonce: string; invoiceId: string; endpointId: string }>()
   const merchant = await startMerchant(world.merchant.controlKey, began)
   /** What the merchant's server hands to its app, and what the app then sends. */
   function begin(kind: Begun['kind'], wish: Wish = {}): Begun {
-    const { endpoint = world.endpoints.plain, number = '4111111111111111', securityCode, reference, amountCentis = 1_050, email = 'ada@example.com' } = wish // oxfmt-ignore
-    const currency = wish.currency ?? (endpoint === world.endpoints.yen ? 'JPY' : 'USD')
-    const { invoiceId = randomUUID(), nonce = randomUUID().replaceAll('-', ''), accessToken = randomUUID() + randomUUID() } = wish
-    const serialNumber = 'device-1'
-    const amount = kind === 'verification' ? [] : [String(amountCentis)]
-    const signature = hmac(
-      world.merchant.controlKey,
-      accessToken,
-      serialNumber,
-      String(endpoint),
-      nonce,
-      invoiceId,
-      ...amount,
-      currency,
-    )
-    began.set(invoiceId, { nonce, invoiceId, endpointId: String(endpoint) })
-    const card = cardOf(number, securityCode)
-    const body: Json = {
-      consumer: { device: { serialNumber }, email },
-      session: { accessToken, nonce, signature },
-      transaction: { currency, ...(kind === 'verification' ? {} : { amountCentis }) },
-      ...(kind === 'verification' ? { sourceCard: card } : { sourceOfFunds: reference ? { reference } : { card } }),
-      ...(kind === 'transfer' ? { destinationOfFunds: wish.to ?? { card: { number: otherNumber } } } : {}),
-    }
-    wish.change?.(body)
-    return { kind, endpoint, invoiceId, body, accessToken }
+    const { nonce, ...begun } = beginFor(world, kind, wish)
+    began.set(begun.invoiceId, { nonce, invoiceId: begun.invoiceId, endpointId: String(begun.endpoint) })
+    return begun
   }
 
   async function post(path: string, body: unknown): Promise<{ status: number; body: Json }> {
@@ -125,22 +106,39 @@ export async function openApp(world: World, served = usuallyServed(world)) {
     assert.match(String(error['code']), /^[0-9a-f-]{36}$/)
   }
 
+  /** The body of the notification of a card; fails unless it comes. */
+  async function notified(kind: Begun['kind'], token: string): Promise<Json> {
+    const isIt = ({ path, body }: Call) => path === `/${kind}/notification` && (body.session as Json).token === token
+    const call = await until(() => merchant.calls.find(isIt), Boolean)
+    assert.ok(call, `a notification of ${kind}`)
+    return call.body
+  }
+
   const { tell } = cliOf(() => world)
   for (const id of served) await tell(['endpoint', 'set', String(id), '--merchant-server-url', merchant.url])
-  // The gateway reads the configuration now and then: until this server is the one that is asked.
-  for (const endpoint of served) {
-    const tried: string[] = []
-    const isAsked = () => merchant.calls.some(({ path }) => tried.some((invoiceId) => path.includes(invoiceId)))
-    const perhaps = async () => {
-      const one = begin('sale', { endpoint, amountCentis: 1_000 })
-      tried.push(one.invoiceId)
-      await perform(one)
-    }
-    await until(perhaps, isAsked, 60_000)
-    // Of the last one it may be asked a moment after.
-    assert.ok(await until(isAsked, (asked) => asked), `endpoint ${endpoint} asks the merchant's server`)
-  }
-  return { merchant, begin, post, perform, status, complete, accepted, ended, refused }
+  await configurationRead(world)
+  return { merchant, begin, post, perform, status, complete, accepted, ended, refused, notified }
 }
 
 export type App = Awaited<ReturnType<typeof openApp>>
+
+/** An invoice with the signature of the merchant's server, and the nonce in it. */
+function beginFor({ merchant, endpoints }: World, kind: Begun['kind'], wish: Wish): Begun & { nonce: string } {
+  const { endpoint = endpoints.plain, number = '4111111111111111', securityCode, reference } = wish
+  const { amountCentis = 1_050, email = 'ada@example.com', currency = endpoint === endpoints.yen ? 'JPY' : 'USD' } = wish
+  const { invoiceId = randomUUID(), nonce = randomUUID().replaceAll('-', ''), accessToken = randomUUID() + randomUUID() } = wish
+  const serialNumber = 'device-1'
+  const amount = kind === 'verification' ? [] : [String(amountCentis)]
+  const signed = [accessToken, serialNumber, String(endpoint), nonce, invoiceId, ...amount, currency]
+  const signature = hmac(merchant.controlKey, ...signed)
+  const card = cardOf(number, securityCode)
+  const body: Json = {
+    consumer: { device: { serialNumber }, email },
+    session: { accessToken, nonce, signature },
+    transaction: { currency, ...(kind === 'verification' ? {} : { amountCentis }) },
+    ...(kind === 'verification' ? { sourceCard: card } : { sourceOfFunds: reference ? { reference } : { card } }),
+    ...(kind === 'transfer' ? { destinationOfFunds: wish.to ?? { card: { number: otherNumber } } } : {}),
+  }
+  wish.change?.(body)
+  return { kind, endpoint, invoiceId, body, accessToken, nonce }
+}

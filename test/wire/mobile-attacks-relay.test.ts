@@ -8,7 +8,10 @@ import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { startMerchantServer } from '../../simulators/merchant/server.ts'
 
-/** The way of the demo app to the gateway, tried by other pages of the same browser, and by other programs: it leads to the calls of the mobile API and nowhere else. */
+/**
+ * The demo app's relay to the gateway, attacked by other pages of the same browser and by other
+ * programs: it leads to the calls of the mobile API and nowhere else.
+ */
 
 /** In the place of the gateway: it writes down what comes, and answers what a test wants. */
 const came: { method: string; url: string; body: string; type: string | undefined; cookie: string | undefined }[] = []
@@ -69,7 +72,8 @@ function post(path: string, headers: Headers = {}, { method = 'POST', body = '{"
 test('its own call is passed on as it is, without what else the browser sends', async () => {
   const { status, headers } = await post(good, { 'sec-fetch-site': 'same-origin', cookie: 'a=b', authorization: 'Basic x' })
   assert.equal(status, 200)
-  assert.deepEqual(came, [{ method: 'POST', url: '/gateway/dapi/v1/sale/7/invoice-1', body: '{"a":1}', type: 'application/json', cookie: undefined }]) // oxfmt-ignore
+  const url = '/gateway/dapi/v1/sale/7/invoice-1'
+  assert.deepEqual(came, [{ method: 'POST', url, body: '{"a":1}', type: 'application/json', cookie: undefined }])
   assert.equal(headers['access-control-allow-origin'], undefined)
 })
 
@@ -126,10 +130,15 @@ describe('other pages', () => {
     assert.deepEqual([status, came], [421, []])
   })
   test('a question before a call of another site is not answered with leave', async () => {
-    const asks = { origin: 'https://evil.example', 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' } // oxfmt-ignore
+    const asks = {
+      origin: 'https://evil.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    }
     const { status, headers } = await post(good, asks, { method: 'OPTIONS', body: '' })
     assert.ok(status >= 400, String(status))
-    assert.deepEqual(Object.keys(headers).filter((name) => name.startsWith('access-control')), []) // oxfmt-ignore
+    const leave = Object.keys(headers).filter((name) => name.startsWith('access-control'))
+    assert.deepEqual(leave, [])
   })
   test('the page and what the bank tells are for names of this machine alone too', async () => {
     for (const path of ['/app', '/app/flow.js', '/app/bank?bin=411111&since=0'])

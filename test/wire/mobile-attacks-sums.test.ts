@@ -12,7 +12,10 @@ import { newCard } from '../conformance/mobile-books.ts'
 import { openApp, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
 
-/** Whoever has a stolen card and wants to name the sum: by guessing, by finding it where it should not be, by other pages, and by what the merchant may do. */
+/**
+ * Somebody with a stolen card tries to name the sum: by guessing, by finding it where it should not
+ * be, by other pages, and by what the merchant may do.
+ */
 
 const world = await openWorld({ own: true })
 const database = closing(new Client({ connectionString: world.databaseUrl }))
@@ -32,7 +35,10 @@ test('twelve invoices of one card, all guesses at once: nine are judged, and the
   await Promise.all(asked.flatMap((one) => [1, 2, 3].flatMap((no) => Array.from({ length: 3 }, () => sums.wrong(one, no)))))
   for (const no of [1, 2, 3]) await Promise.all(asked.map((one) => sums.wrong(one, no)))
   const ids = asked.map(({ one }) => one.invoiceId)
-  const { rows } = await database.query<{ wrong: number }>('select sum(wrong_answers)::int as wrong from mobile_invoice where invoice_id = any ($1)', [ids]) // oxfmt-ignore
+  const { rows } = await database.query<{ wrong: number }>(
+    'select sum(wrong_answers)::int as wrong from mobile_invoice where invoice_id = any ($1)',
+    [ids],
+  )
   assert.equal(rows[0]!.wrong, 9)
   await Promise.all(
     asked.map(async (one) => {
@@ -43,7 +49,7 @@ test('twelve invoices of one card, all guesses at once: nine are judged, and the
   )
 })
 
-test('until it is named the sum is in no answer to the app or the browser, in no call of the merchant’s server, and in no line of the usual log', async () => {
+test('until it is named the sum is in no reply, in no call of the merchant’s server, and in no line of the log', async () => {
   const one = begin()
   app.merchant.lie = (path, answer) =>
     path.endsWith(`${one.invoiceId}/check`) ? { body: { ...answer, transaction: { randomSumCentis: 787 } } } : {}
@@ -51,7 +57,7 @@ test('until it is named the sum is in no answer to the app or the browser, in no
   app.merchant.lie = undefined
   assert.equal(asked.sum, '7.87')
   const seen: string[] = []
-  const note = async (...answers: Promise<unknown>[]) =>
+  const note = async (...answers: unknown[]) =>
     void seen.push(...(await Promise.all(answers)).map((text) => JSON.stringify(text)))
   const post = async (sum: string, no: number) => {
     const answer = await fetch(asked.url, {
@@ -67,12 +73,16 @@ test('until it is named the sum is in no answer to the app or the browser, in no
   }
   await note(app.perform(one), app.status(one, asked.token), get(asked.url), get(`${asked.url}/state`))
   await note(post('x', 1), post('1.00', 1))
-  await note(app.status(one, asked.token), get(asked.url), get(`${asked.url}?unreadable`), post('1.01', 2), post('1.02', 3))
-  await note(sums.final(asked), get(asked.url), get(`${asked.url}/state`))
+  await note(app.status(one, asked.token), get(asked.url), get(`${asked.url}?unreadable`), post('1.01', 2))
+  await note(post('1.02', 3))
+  const final = await sums.final(asked)
+  assert.deepEqual(outcomeOf(final), refusedSum)
+  await note(final, get(asked.url), get(`${asked.url}/state`))
   const told = app.merchant.calls.filter(({ path }) => path.includes(one.invoiceId)).map((call) => JSON.stringify(call))
   const log = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
   assert.ok(seen.length >= 12 && told.length === 1)
-  // As a number or a word of its own: ids, nonces and signatures may have any digits, and so may the milliseconds of a date.
+  // As a number or a word of its own: ids, nonces, signatures and the milliseconds of a date may
+  // have any digits.
   for (const text of [...seen, ...told]) assert.doesNotMatch(text, /(?<![\w.-])0*7[.,]?87(?![\w-])/)
   assert.doesNotMatch(log, /(?<!\d)7\.87(?!\d)/)
   for (const line of log.split('\n').filter((text) => text.includes(asked.holdId)))
@@ -85,15 +95,13 @@ describe('the page', () => {
     const token = asked.url.slice(asked.url.lastIndexOf('/') + 1)
     const { order_id: orderId } = await sums.rowOf(asked.one)
     const turned = token.replace(/[a-z]/i, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase()))
-    // oxfmt-ignore
-    const others = [asked.token, asked.one.invoiceId, asked.one.accessToken, asked.holdId, orderId, token.slice(0, -1), `${token}x`, turned, `${token}%20`, `%20${token}`, `${token}%00`, '../random-sum', "' or true --", '%25'.repeat(22), '_'.repeat(22)]
-    for (const other of others)
+    const known = [asked.token, asked.one.invoiceId, asked.one.accessToken, asked.holdId, orderId]
+    const near = [token.slice(0, -1), `${token}x`, turned, `${token}%20`, `%20${token}`, `${token}%00`]
+    const forged = ['../random-sum', "' or true --", '%25'.repeat(22), '_'.repeat(22)]
+    for (const other of [...known, ...near, ...forged])
       for (const method of ['GET', 'POST']) {
-        const { httpStatus } = await send(
-          method,
-          `${world.baseUrl}/random-sum/${encodeURI(other).replaceAll('%25', '%')}`,
-          'sum=1.00&answer=1',
-        )
+        const url = `${world.baseUrl}/random-sum/${encodeURI(other).replaceAll('%25', '%')}`
+        const { httpStatus } = await send(method, url, 'sum=1.00&answer=1')
         assert.ok([400, 404].includes(httpStatus), `${method} ${other}: ${httpStatus}`)
       }
     const endpoint = world.endpoints.mobile_random_sum
@@ -110,7 +118,7 @@ describe('the page', () => {
     assert.equal((await send('GET', `${world.baseUrl}/view-receipt/${endpoint}/${token}/`)).httpStatus, 404)
   })
 
-  test('is in no frame, runs no script, posts to itself alone, and is kept nowhere; of an ended invoice nothing is taken', async () => {
+  test('is in no frame, runs no script, posts to itself alone, is not cached, and takes nothing after the end', async () => {
     const asked = await sums.asked(begin())
     for (const when of ['asking', 'over']) {
       const answer = await fetch(asked.url)
@@ -151,7 +159,6 @@ describe('the page', () => {
       `SUM=${wrong}&answer=1`,
       '{"sum":"1.00","answer":1}',
     ])
-      // oxfmt-ignore
       await post(body)
     assert.equal((await sums.rowOf(asked.one)).wrong_answers, 0)
     await post(`sum=${wrong}&sum=${asked.sum}&answer=1`)
@@ -167,7 +174,10 @@ describe('the page', () => {
     }
     const asked = await sums.asked(begin())
     await call(name)
-    const shown = await until(() => sums.page(asked.url), (page) => page.includes('alert(1)')) // oxfmt-ignore
+    const shown = await until(
+      () => sums.page(asked.url),
+      (page) => page.includes('alert(1)'),
+    )
     assert.doesNotMatch(shown, /<script|<img|<\/title>.*<\/title>/s)
     assert.match(shown, /&#60;script&#62;alert\(1\)/)
     await sums.answer(asked.url, asked.sum, 1)
@@ -192,7 +202,11 @@ describe('the hold, which is the gateway’s own', () => {
     assert.deepEqual([made['error-code'], made['card-ref-id']], ['9', undefined])
     await sums.answer(asked.url, asked.sum, 1)
     assert.deepEqual(outcomeOf(await sums.final(asked)), ['APPROVED', undefined, 'AUTHENTICATED'])
-    assert.deepEqual((await sums.released(asked)).map(({ kind, state }) => `${kind} ${state}`), ['preauth reversed']) // oxfmt-ignore
+    const released = await sums.released(asked)
+    assert.deepEqual(
+      released.map(({ kind, state }) => `${kind} ${state}`),
+      ['preauth reversed'],
+    )
   })
   test('is nobody else’s: another merchant does not find it, and the invoice is no name of it', async () => {
     const asked = await sums.asked(begin())

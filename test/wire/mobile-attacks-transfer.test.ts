@@ -9,7 +9,10 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
-/** Transfers at the edges: sums, cards, filters, and a configuration that changes while the consumer chooses. Money moves as it was said, or not at all. */
+/**
+ * Transfers at the edges: sums, cards, filters, and a configuration that changes while the consumer
+ * chooses. The consumer pays what the app showed, or nothing.
+ */
 
 const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
@@ -20,8 +23,10 @@ closing(app.merchant)
 const most = 999_999_999_999
 const begin = (wish: object = {}) => app.begin('transfer', wish)
 const withFee = (wish: object = {}) => begin({ endpoint: world.endpoints.mobile_fee, amountCentis: 1_000, ...wish })
-const books = async (seen: Json) =>
-  (await ledger(world, seen.orderId as string)).map(({ kind, state, amountMinor, currency }) => [kind, state, amountMinor, currency].join(' ')).toSorted() // oxfmt-ignore
+const books = async (seen: Json) => {
+  const entries = await ledger(world, seen.orderId as string)
+  return entries.map(({ kind, state, amountMinor, currency }) => [kind, state, amountMinor, currency].join(' ')).toSorted()
+}
 const outcomeOf = ({ state, errorCode }: Json) => [state, errorCode]
 
 async function listed(one: Begun) {
@@ -63,8 +68,10 @@ describe('sums', () => {
     }
   })
   for (const amountCentis of [most + 1, 2 ** 53, 1e21, 0.1, -0, '1e3', [1], true, null])
-    test(`${JSON.stringify(amountCentis)}: refused`, () =>
-      app.refused(begin({ change: (body: Json) => void ((body['transaction'] as Json)['amountCentis'] = amountCentis) }), 'INVALID_REQUEST', /amountCentis/)) // oxfmt-ignore
+    test(`${JSON.stringify(amountCentis)}: refused`, async () => {
+      const change = (body: Json) => void ((body['transaction'] as Json)['amountCentis'] = amountCentis)
+      await app.refused(begin({ change }), 'INVALID_REQUEST', /amountCentis/)
+    })
 })
 
 describe('cards', () => {
@@ -83,24 +90,27 @@ describe('cards', () => {
       ' 5555555555554444',
       '５５５５５５５５５５５５４４４４',
       5555555555554444,
-    ])
-      // oxfmt-ignore
-      await app.refused(begin({ to: { card: { number } } }), 'INVALID_REQUEST', /^destinationOfFunds\.card\.number must/)
+    ]) {
+      const one = begin({ to: { card: { number } } })
+      await app.refused(one, 'INVALID_REQUEST', /^destinationOfFunds\.card\.number must/)
+    }
   })
   test('a source that a filter refuses debits nothing, by number and by reference, also when it was listed before', async () => {
     const number = newCard('411177')
     const mapped = app.begin('verification', { number })
     const token = await app.accepted(mapped)
     await app.ended(mapped, token)
-    const isTold = ({ path, body }: { path: string; body: Json }) =>
-      path === '/verification/notification' && (body['session'] as Json)['token'] === token
-    const told = await until(() => app.merchant.calls.find(isTold), (call) => call !== undefined) // oxfmt-ignore
-    app.merchant.cards.set('refused', String((told!.body['reference'] as Json)['serverCardId']))
+    const { reference } = await app.notified('verification', token)
+    app.merchant.cards.set('refused', String((reference as Json)['serverCardId']))
     const waiting = withFee({ number })
     const { token: itsToken } = await listed(waiting)
     await openFilters(world).add('black', '--of', 'bin', '--value', '411177')
     await app.complete(waiting, itsToken, 'economy')
-    const ends = [await app.ended(waiting, itsToken), await app.ended(begin({ number })), await app.ended(begin({ reference: { clientCardId: 'refused' } }))] // oxfmt-ignore
+    const ends = [
+      await app.ended(waiting, itsToken),
+      await app.ended(begin({ number })),
+      await app.ended(begin({ reference: { clientCardId: 'refused' } })),
+    ]
     for (const seen of ends) {
       assert.equal(seen.state, 'DECLINED')
       assert.match(String(seen.errorCode), /^3\d{3}$/)
@@ -152,7 +162,8 @@ describe('while the consumer chooses', () => {
     await currency('JPY', 400)
     await app.complete(one, token, 'economy')
     const seen = await app.ended(one, token)
-    assert.deepEqual([outcomeOf(seen), await books(seen)], [['APPROVED', undefined], ['credit approved 1000 840', 'debit approved 1060 840']]) // oxfmt-ignore
+    assert.deepEqual(outcomeOf(seen), ['APPROVED', undefined])
+    assert.deepEqual(await books(seen), ['credit approved 1000 840', 'debit approved 1060 840'])
     await currency('USD', 200)
   })
 })
@@ -161,7 +172,8 @@ describe('what the app says of the consumer', () => {
   const said = async (ipAddresses: unknown) => {
     const change = (body: Json) => void ((body['consumer'] as Json)['ipAddresses'] = ipAddresses)
     const seen = await app.ended(app.begin('sale', { change }))
-    const { rows } = await database.query<{ ip: string }>(`select request ->> 'ipAddress' as ip from order_facts where order_id = $1`, [seen.orderId]) // oxfmt-ignore
+    const sql = `select request ->> 'ipAddress' as ip from order_facts where order_id = $1`
+    const { rows } = await database.query<{ ip: string }>(sql, [seen.orderId])
     return rows[0]!.ip
   }
   test('what is no IP address is none to the filters: the next that is one counts, else that of the connection', async () => {

@@ -7,7 +7,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation, mapCard } from './mobile-merchant.ts'
 
-/** An app as an enemy: what it has of one transaction, consumer or merchant is good for no other. */
+/** An app as an enemy: data of one transaction, consumer or merchant is good for no other. */
 
 const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
@@ -26,7 +26,7 @@ const chargedFor = (seen: Json) => ledger(world, seen.orderId as string)
 const turned = (text: string) => text.replace(/[a-z]/gi, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase()))
 
 describe('tokens', () => {
-  test('with other letters, blanks, a part of them or those of another invoice they are nobody’s, at status and at complete alike', async () => {
+  test('with other letters, blanks, missing parts or of another invoice they are rejected by status and complete', async () => {
     const wish = { endpoint: world.endpoints.mobile_fee }
     const [mine, theirs] = [app.begin('transfer', wish), app.begin('transfer', wish)]
     const [token, theirToken] = [await app.accepted(mine), await app.accepted(theirs)]
@@ -50,7 +50,7 @@ describe('tokens', () => {
     assert.equal((await app.ended(mine, token)).state, 'TRANSFER_FEE_REQUEST', 'it still waits')
   })
 
-  test('of two merchants with one invoice id each sees and moves its own alone, and a signature is good at its own merchant', async () => {
+  test('two merchants with one invoice id each see and move only their own, and sign only for themselves', async () => {
     const mine = app.begin('sale')
     const { nonce } = mine.body.session as { nonce: string }
     const { invoiceId, accessToken } = mine
@@ -99,7 +99,7 @@ describe('once', () => {
     ['116', '123', 'DECLINED'],
     ['123', '116', 'APPROVED'],
   ] as const)
-    test(`performed again with the CVV2 ${next} after it ended ${state} with ${code}: answered alike, and nothing is tried`, async () => {
+    test(`performed again with the CVV2 ${next} after ${state} with ${code}: the same answer, and no attempt`, async () => {
       const one = app.begin('sale', { securityCode: code })
       const token = await app.accepted(one)
       const seen = await app.ended(one, token)
@@ -174,13 +174,12 @@ describe('bodies', { concurrency: 8 }, () => {
 
 /** The card reference of an approved verification, from the database: all of its ids. */
 async function idsOf(seen: Json, from: App, token: string) {
-  const isTold = () =>
-    from.merchant.calls.some(
-      ({ path, body }) => path === '/verification/notification' && (body['session'] as Json)['token'] === token,
-    )
-  assert.ok(await until(isTold, (told) => told))
-  const { rows } = await database.query<Record<'card_ref_id' | 'recurring_payment_id' | 'dst_card_ref_id' | 'dst_recurring_payment_id', string>>(
-    'select * from card_reference where order_id = (select order_id from mobile_invoice where session_token = $1)', [token]) // oxfmt-ignore
+  await from.notified('verification', token)
+  type Ids = 'card_ref_id' | 'recurring_payment_id' | 'dst_card_ref_id' | 'dst_recurring_payment_id'
+  const { rows } = await database.query<Record<Ids, string>>(
+    'select * from card_reference where order_id = (select order_id from mobile_invoice where session_token = $1)',
+    [token],
+  )
   assert.equal(seen.state, 'APPROVED')
   return rows[0]!
 }
@@ -223,7 +222,6 @@ describe('references', () => {
       ['Ada.Lovelace@Example.com.', 4004],
       ['ada.lovelace+1@example.com', 4004],
     ] as const)
-      // oxfmt-ignore
       assert.equal((await app.ended(app.begin('sale', { reference, email }))).errorCode, code, email)
     const silent = app.begin('sale', { reference, change: (body: Json) => void delete (body['consumer'] as Json)['email'] })
     assert.equal((await app.ended(silent)).errorCode, 4004)
@@ -255,7 +253,7 @@ describe('at the reference server', () => {
     return app.begin(kind, { endpoint, invoiceId, accessToken, nonce, securityCode: '111', amountCentis: 1_150, change, ...wish })
   }
 
-  test('what is signed moved across the joints, or performed as another kind, is believed by the gateway and refused by the merchant', async () => {
+  test('signed text with shifted fields, or of another kind, passes the gateway and is refused by the merchant', async () => {
     type Given = Awaited<ReturnType<typeof initiated>>
     // oxfmt-ignore
     const cases: readonly (readonly [string, (given: Given) => Begun])[] = [
@@ -277,8 +275,10 @@ describe('at the reference server', () => {
     const accessToken = await accessTokenOf(world.merchantServerUrl, 'alice', 'alice@example.com')
     const card = { serverCardId: '1234567890123456789', uniqueReferenceCardId: 7, bin: 411111 }
     const clientCardId = await mapCard(world.merchantServerUrl, accessToken, 'device-1', card)
-    const wishes = [['sale', { reference: { clientCardId } }], ['transfer', { to: { reference: { clientCardId } } }]] as const // oxfmt-ignore
-    for (const [kind, wish] of wishes) {
+    for (const [kind, wish] of [
+      ['sale', { reference: { clientCardId } }],
+      ['transfer', { to: { reference: { clientCardId } } }],
+    ] as const) {
       const seen = await app.ended(begun(kind, await initiated(kind), wish))
       assert.deepEqual(outcomeOf(seen), ['DECLINED', 4001])
     }

@@ -6,7 +6,7 @@ import type { Clock } from '../../src/base/clock.ts'
 import { readConfiguration } from '../../simulators/merchant-server/configuration.ts'
 import { startMerchantServer } from '../../simulators/merchant-server/start.ts'
 
-/** The two callers of a merchant's server, the app and the gateway, written out as the tests want them. */
+/** The two callers of a merchant's server, app and gateway, spelled out by the tests. */
 
 export const controlKey = 'B17F59B4-A7DC-41B4-8FF9-37D986B43D20'
 export type Kind = 'verification' | 'sale' | 'transfer'

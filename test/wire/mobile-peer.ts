@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** A merchant's server of the mobile API, for tests: it answers as the text says unless a test makes it lie. */
+/** A merchant's server of the mobile API. It follows the text unless a test makes it lie. */
 
 type Json = Record<string, unknown>
 export interface Call {
@@ -34,7 +34,7 @@ export const hmac = (key: string, ...parts: string[]): string =>
 const at = (body: unknown, path: string): string | undefined =>
   path.split('.').reduce<unknown>((value, name) => (value as Json | undefined)?.[name], body) as string | undefined
 
-/** `noncesOf` tells the nonce of an invoice and its endpoint, which a notification does not name. */
+/** `began` has the nonce and the endpoint of an invoice, which a notification does not name. */
 export async function startMerchant(
   key: string,
   began: Map<string, { nonce: string; invoiceId: string; endpointId: string }>,

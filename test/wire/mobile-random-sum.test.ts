@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { checkDigitHolds } from '../../src/base/luhn.ts'
-import { ledger, send, until } from '../conformance/client.ts'
+import { ledger, send } from '../conformance/client.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from './cli-run.ts'
 import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
 
-/** Who is not asked by 3-D Secure names a sum that was held on the card; it is given back, whatever comes of it. */
+/** Without 3-D Secure, a cardholder names a sum held on the card, which is always given back. */
 
 const world = await openWorld({ own: true })
 const database = closing(new Client({ connectionString: world.databaseUrl }))
@@ -30,7 +30,7 @@ const outcomeOf = ({ state, errorCode, randomSumAuthStatus }: Json) => [state, e
 const refusedSum = ['DECLINED', 4007, 'NOT_AUTHENTICATED']
 
 describe('the right sum', () => {
-  test('a sale goes on with its CVV2, is charged once, and the hold is given back; nobody is told of the hold', async () => {
+  test('a sale goes on with its CVV2, is charged once, and the hold is given back unannounced', async () => {
     const asked = await sums.asked(begin('sale', { amountCentis: 200_000 }))
     const [hold] = await ledger(world, asked.holdId)
     assert.deepEqual([hold!['state'], hold!['amountMinor']], ['approved', asked.sum.replace('.', '')])
@@ -62,10 +62,8 @@ describe('the right sum', () => {
     const first = await sums.asked(mapped)
     await sums.answer(first.url, first.sum, 1)
     await sums.final(first)
-    const isTold = ({ path, body }: { path: string; body: Json }) =>
-      path === '/verification/notification' && (body.session as Json).token === first.token
-    const notified = await until(() => app.merchant.calls.find(isTold), (call) => call !== undefined) // oxfmt-ignore
-    app.merchant.cards.set('kept', String((notified!.body.reference as Json)['serverCardId']))
+    const { reference } = await app.notified('verification', first.token)
+    app.merchant.cards.set('kept', String((reference as Json)['serverCardId']))
     const one = begin('sale', { reference: { clientCardId: 'kept', securityCode: '123' } })
     app.merchant.lie = (path, answer) =>
       path.endsWith(`${one.invoiceId}/check`) ? { body: { ...answer, transaction: { randomSumCentis: 345 } } } : {}
@@ -113,7 +111,7 @@ describe('a sum that is not confirmed', () => {
     await sums.answer(asked.url, asked.sum, 4)
     assert.deepEqual(outcomeOf(await sums.final(asked)), refusedSum, 'the right one is too late')
   })
-  test('a form that was sent twice is one try, and what is no sum is none', async () => {
+  test('a form sent twice is one try, and anything but a sum is none', async () => {
     const asked = await sums.asked(begin())
     const wrongBefore = await judgedWrong()
     await Promise.all([sums.wrong(asked, 1), sums.wrong(asked, 1), sums.wrong(asked, 1)])
@@ -159,7 +157,8 @@ describe('a sum that is not confirmed', () => {
   /** Its time is over. */
   const passed = ({ one }: Asked) =>
     database.query(
-      `update mobile_invoice set due_at = now() - interval '1 second', rests_until = now() - interval '1 second' where invoice_id = $1`,
+      `update mobile_invoice set due_at = now() - interval '1 second', rests_until = now() - interval '1 second'
+       where invoice_id = $1`,
       [one.invoiceId],
     )
 })
@@ -220,7 +219,7 @@ test('a hold whose answer is lost is taken back, and the transaction declined', 
   )
 })
 
-test('an address that is none, and posts that are no form, are told so', async () => {
+test('a wrong address and posts that are no form are refused', async () => {
   const asked = await sums.asked(begin())
   assert.equal((await send('GET', `${world.baseUrl}/random-sum/${'x'.repeat(22)}`)).httpStatus, 404)
   assert.equal((await send('GET', `${world.baseUrl}/random-sum/x`)).httpStatus, 404)

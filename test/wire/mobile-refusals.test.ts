@@ -11,7 +11,7 @@ const world = await openWorld()
 const app = await openApp(world)
 closing(app.merchant)
 
-describe('what is refused', () => {
+describe('refusals', () => {
   const without = (path: string) => (body: Json) => {
     const names = path.split('.')
     const last = names.pop()!
@@ -23,7 +23,10 @@ describe('what is refused', () => {
     names.reduce<Json>((at, name) => (at[name] ??= {}) as Json, body)[last] = value
   }
   // oxfmt-ignore
-  const mandatory = ['consumer.device.serialNumber', 'session.accessToken', 'session.nonce', 'session.signature', 'transaction.currency'] as const
+  const mandatory = [
+    'consumer.device.serialNumber', 'session.accessToken', 'session.nonce',
+    'session.signature', 'transaction.currency',
+  ] as const
   for (const path of [
     ...mandatory,
     'consumer.email',

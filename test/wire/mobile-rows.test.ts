@@ -9,7 +9,7 @@ import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation, kinds } from './mobile-merchant.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
-/** What goes over the wire is in the rows that the reference of the mobile API is written from: no body has a member besides. */
+/** Every body on the wire has only members that the rows of the mobile reference list. */
 
 const world = await openWorld()
 const app = await openApp(world)
@@ -20,7 +20,7 @@ const leavesOf = (value: unknown, path = ''): string[] =>
     ? Object.entries(value).flatMap(([name, inside]) => leavesOf(inside, path === '' ? name : `${path}.${name}`))
     : [path]
 
-/** What the words after "when state is" ask for; any other condition is nothing that a body tells. */
+/** What the words after "when state is" ask for. No body can show any other condition. */
 function isNeeded(need: string, body: unknown): boolean {
   const [, states] = /^when state is (.*)$/.exec(need) ?? []
   return need === 'mandatory' || (states?.split(' or ').includes(String(valueAt(body, 'state'))) ?? false)
@@ -95,26 +95,19 @@ test('a transfer whose fee the consumer chooses, and a sale whose consumer names
   assert.equal(sum['state'], 'REDIRECT_REQUEST')
 })
 
-test('what the service asks and tells a merchant, with cards and with their references', async () => {
+test('questions and notifications to a merchant, with cards and with their references', async () => {
   const one = app.begin('transfer')
   const { token } = (await ended(one))['session'] as { token: string }
-  const notified = await until(
-    () =>
-      app.merchant.calls.find(({ path, body }) => path === '/transfer/notification' && valueAt(body, 'session.token') === token),
-    (found) => found !== undefined,
-  )
-  app.merchant.cards.set('card-7', String(valueAt(notified!.body, 'sourceCard.reference.serverCardId')))
-  app.merchant.cards.set('card-9', String(valueAt(notified!.body, 'destinationCard.reference.serverCardId')))
+  const notified = await app.notified('transfer', token)
+  app.merchant.cards.set('card-7', String(valueAt(notified, 'sourceCard.reference.serverCardId')))
+  app.merchant.cards.set('card-9', String(valueAt(notified, 'destinationCard.reference.serverCardId')))
   const reference = { clientCardId: 'card-7', securityCode: '123' }
   const to = { reference: { clientCardId: 'card-9' } }
   for (const again of [app.begin('sale', { reference }), app.begin('transfer', { reference, to })]) {
     const seen = await ended(again)
     assert.equal(seen['state'], 'APPROVED', JSON.stringify(seen))
   }
-  await until(
-    () => kinds.every((kind) => app.merchant.calls.some(({ path }) => path === `/${kind}/notification`)),
-    (all) => all,
-  )
+  await until(() => kinds.every((kind) => app.merchant.calls.some(({ path }) => path === `/${kind}/notification`)), Boolean)
   const called = new Set<MobileOperation>()
   for (const { path, body } of app.merchant.calls) {
     const operation = operationAt(path)
@@ -125,7 +118,7 @@ test('what the service asks and tells a merchant, with cards and with their refe
   assert.deepEqual([...called].toSorted(), here.toSorted())
 })
 
-test('what is refused has the cause and the status that its operation has in the reference', async () => {
+test('a refusal has the cause and the status that its operation has in the reference', async () => {
   const refusing: [MobileOperation, () => Promise<{ status: number; body: Json }>, RegExp][] = [
     ['perform-sale', () => app.perform(app.begin('sale', { change: (body) => delete body['transaction'] })), /may not be empty/],
     ['perform-sale', () => app.perform(app.begin('sale', { endpoint: 999_999 })), /not known/],
@@ -179,7 +172,7 @@ test('the reference server of the merchant: what its app and the service ask, an
   assert.ok(calls.filter(({ status }) => status === 200).length >= 10)
   for (const { path, status, request, reply } of calls) {
     const operation = operationAt(path)
-    // The gateway asked it about invoices of the other server, until it had read which server is whose.
+    // Invoices of the other server, about which the gateway asked before it read its configuration.
     if (status !== 200) {
       listed(operation, refusal, reply)
       continue

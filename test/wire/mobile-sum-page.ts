@@ -4,7 +4,7 @@ import { ledger, send, until, type Fields } from '../conformance/client.ts'
 import type { World } from '../harness/world.ts'
 import type { App, Begun, Json } from './mobile-app.ts'
 
-/** A cardholder at the page that asks for the sum, and what the database and the acquirer know of it. */
+/** A cardholder at the page that asks for the sum, and what database and acquirer know of it. */
 
 /** An invoice whose hold is approved: the page is there. */
 export interface Asked {
@@ -49,14 +49,12 @@ export function openSumPage(world: World, app: App, database: Client) {
 
   const wrong = ({ url, sum }: Asked, answerNo: number) => answer(url, sum === '9.99' ? '1.00' : '9.99', answerNo)
 
-  const final = async ({ one, token }: Asked): Promise<Json> =>
-    (
-      await until(
-        () => app.status(one, token),
-        ({ body }) => body.state === 'APPROVED' || body.state === 'DECLINED',
-        120_000,
-      )
-    ).body
+  async function final({ one, token }: Asked): Promise<Json> {
+    const isFinal = ({ body }: { body: Json }) => body.state === 'APPROVED' || body.state === 'DECLINED'
+    const seen = await until(() => app.status(one, token), isFinal, 120_000)
+    assert.ok(isFinal(seen), `invoice ${one.invoiceId} ends: ${JSON.stringify(seen.body)}`)
+    return seen.body
+  }
 
   /** What the acquirer has of the hold once it is given back. */
   async function released({ holdId }: Asked): Promise<Fields[]> {

@@ -22,15 +22,11 @@ const sums = (seen: Json) => {
   const { amountCentis, commissionCentis, currency } = seen.transaction as Json
   return [seen.state, seen.errorCode, amountCentis, commissionCentis, currency]
 }
-const notified = async (token: string) => {
-  const isTold = ({ path, body }: { path: string; body: Json }) =>
-    path === '/transfer/notification' && (body.session as Json)['token'] === token
-  return (await until(() => merchant.calls.find(isTold), (call) => call !== undefined))!.body // oxfmt-ignore
-}
+const notified = (token: string) => app.notified('transfer', token)
 const cardId = (body: Json, of: string) => ((body[of] as Json)['reference'] as Json)['serverCardId'] as string
 
 describe('without a choice', () => {
-  test('the source is debited, the destination credited, both cards are told, and serve again by reference', async () => {
+  test('the source is debited, the destination credited, both cards are notified, and pay again by reference', async () => {
     const one = begin()
     const token = await app.accepted(one)
     const seen = await app.ended(one, token)
@@ -60,7 +56,7 @@ describe('without a choice', () => {
     const told = await database.query(`select from delivery where order_id = $1 and kind = 'card mapping'`, [repeated.orderId])
     assert.equal(told.rowCount, 0, 'no card was used, so none is told')
   })
-  test('only the card that is none of the merchant yet is told', async () => {
+  test('only a card that the merchant does not have yet is notified', async () => {
     const one = begin({ reference: { clientCardId: 'mine' } })
     const token = await app.accepted(one)
     assert.equal((await app.ended(one, token)).state, 'APPROVED')
@@ -70,7 +66,7 @@ describe('without a choice', () => {
     assert.equal((await app.ended(other, itsToken)).state, 'APPROVED', 'a card that pays may be credited')
     assert.deepEqual(Object.keys(await notified(itsToken)).sort(), ['consumer', 'session', 'sourceCard'])
   })
-  test('what was only credited never pays, nor does an id of nobody', async () => {
+  test('a card that was only credited never pays, nor does an unknown id', async () => {
     for (const [wish, cards] of [
       [{ reference: { clientCardId: 'theirs' } }, {}],
       [{ to: { reference: { clientCardId: 'nobody' } } }, { nobody: '1000000000000000002' }],
@@ -167,7 +163,7 @@ describe('with a fee that the consumer chooses', () => {
     assert.deepEqual([status, error['cause'], body.invoiceId], [400, 'INVALID_REQUEST', one.invoiceId], JSON.stringify(body))
     assert.match(String(error['message']), says)
   }
-  test('Complete is refused for what was not listed, for strangers, and where no fee is waited for', async () => {
+  test('Complete is refused for unlisted fees, for strangers, and where no fee is awaited', async () => {
     const one = withFee()
     const { token } = await listed(one)
     await refusedComplete(one, token, 'sandbox-acquirer', /not in the list/)
@@ -215,7 +211,8 @@ describe('with a fee that the consumer chooses', () => {
     ])
     await refusedComplete(one, token, 'economy', /no fee is waited for/)
     await database.query(`update mobile_invoice set due_at = now() - interval '1 second' where invoice_id = $1`, [one.invoiceId])
-    const end = await until(() => app.status(one, token), ({ body }) => body.state === 'DECLINED') // oxfmt-ignore
+    const its = () => app.status(one, token)
+    const end = await until(its, ({ body }) => body.state === 'DECLINED')
     assert.deepEqual(sums(end.body), ['DECLINED', 4006, 1_000, 0, 'USD'])
     assert.deepEqual(await books(end.body), [])
     await refusedComplete(one, token, 'economy', /no fee is waited for/)
@@ -230,9 +227,10 @@ describe('with a fee that the consumer chooses', () => {
   })
 })
 
-test('where a random sum is asked for, it is asked after the choice, and the page says what is debited', async () => {
+test('a random sum is asked for after the choice, and the page shows the debit', async () => {
   await database.query(
-    `update endpoint set settings = settings || '{"randomSum": true, "merchantServerUrl": "${merchant.url}"}' where name = 'mobile_fee'`,
+    `update endpoint set settings = settings || '{"randomSum": true, "merchantServerUrl": "${merchant.url}"}'
+     where name = 'mobile_fee'`,
   )
   await database.query('update config_version set version = version + 1')
   const page = openSumPage(world, app, database)
@@ -248,7 +246,8 @@ test('where a random sum is asked for, it is asked after the choice, and the pag
   const url = seen.redirectUrl as string
   assert.match(await page.page(url), /Transfer with Sandbox Shop[^]*12\.15/)
   await page.answer(url, (Number(minor) / 100).toFixed(2), 1)
-  const end = await until(() => app.status(one, token), ({ body }) => body.state === 'APPROVED') // oxfmt-ignore
+  const its = () => app.status(one, token)
+  const end = await until(its, ({ body }) => body.state === 'APPROVED')
   assert.deepEqual([...sums(end.body), end.body.randomSumAuthStatus], ['APPROVED', undefined, 1_000, 215, 'USD', 'AUTHENTICATED'])
   assert.deepEqual(await books(end.body), ['credit approved 1000', 'debit approved 1215'])
 })

@@ -7,7 +7,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type Json } from './mobile-app.ts'
 import { hmac, type MerchantServer } from './mobile-peer.ts'
 
-/** The mobile API as an app meets it, with a merchant's server that answers as the text says, and some that lie. */
+/** The mobile API as an app meets it, with merchants' servers that are honest or lie. */
 
 const world = await openWorld({ own: true })
 const database = closing(new Client({ connectionString: world.databaseUrl }))
@@ -29,17 +29,14 @@ test('a verification is checked with the merchant, moves no money, and maps the 
     consumer: { device: { serialNumber: 'device-1' } },
     session: { ...session, token: (seen.session as Json).token },
   })
-  const notified = await until(
-    () => merchant.calls.find(({ path, body }) => path === '/verification/notification' && (body.session as Json).token === (seen.session as Json).token), // oxfmt-ignore
-    (call) => call !== undefined,
-  )
-  const { reference, sourceCard } = notified!.body as { reference: Json; sourceCard: Json }
+  const token = String((seen.session as Json).token)
+  const { reference, sourceCard } = (await app.notified('verification', token)) as { reference: Json; sourceCard: Json }
   assert.match(String(reference['serverCardId']), /^[0-9]{16}$/)
   assert.ok(Number.isSafeInteger(reference['uniqueReferenceCardId']))
   assert.deepEqual(sourceCard, { bin: 411111 })
 })
 
-test('a sale is approved, charged once, told with its dates, and its card pays again by reference', async () => {
+test('a sale is approved, charged once, reported with its dates, and its card pays again by reference', async () => {
   const one = app.begin('sale')
   const seen = await app.ended(one)
   assert.equal(seen.state, 'APPROVED')
@@ -49,11 +46,8 @@ test('a sale is approved, charged once, told with its dates, and its card pays a
   for (const date of [transaction['orderCreatedDate'], transaction['transactionCreatedDate']])
     assert.match(String(date), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\+0000$/)
   assert.equal((await ledger(world, orderId)).length, 1)
-  const mapped = await until(
-    () => merchant.calls.find(({ path, body }) => path === '/sale/notification' && (body.session as Json).token === (seen.session as Json).token), // oxfmt-ignore
-    (call) => call !== undefined,
-  )
-  const { reference } = (mapped!.body as { sourceCard: { reference: Json } }).sourceCard
+  const mapped = await app.notified('sale', String((seen.session as Json).token))
+  const { reference } = mapped.sourceCard as { reference: Json }
   merchant.cards.set('my card', String(reference['serverCardId']))
 
   const again = app.begin('sale', { reference: { clientCardId: 'my card' }, amountCentis: 2_000 })
@@ -80,7 +74,8 @@ test('the same request again has the same answer; with other content invoice and
   const { nonce } = one.body.session as { nonce: string }
   const session = thief.body.session as Json
   session['nonce'] = nonce
-  session['signature'] = hmac(world.merchant.controlKey, thief.accessToken, 'device-1', String(thief.endpoint), nonce, thief.invoiceId, '1050', 'USD') // oxfmt-ignore
+  const signed = [thief.accessToken, 'device-1', String(thief.endpoint), nonce, thief.invoiceId, '1050', 'USD']
+  session['signature'] = hmac(world.merchant.controlKey, ...signed)
   await app.refused(thief, 'INVALID_REQUEST', /nonce/)
   const { orderId } = (await app.ended(one, first)) as { orderId: string }
   assert.equal((await ledger(world, orderId)).length, 1)
@@ -143,31 +138,35 @@ describe('a merchant server that lies, or fails', () => {
     }
     const seen = await app.ended(one)
     assert.equal(seen.state, 'APPROVED', 'it never holds up the outcome')
-    await until(() => tries, (n) => n === 2) // oxfmt-ignore
+    await until(
+      () => tries,
+      (n) => n === 2,
+    )
     const state = () => database.query(`select state from delivery where kind = 'card mapping' and tries = 2`)
     assert.deepEqual((await until(state, ({ rows }) => rows.length === 1)).rows, [{ state: 'given up' }])
     merchant.lie = undefined
   })
 })
 
-test('what is declined before anybody was charged is an order too, and called back; without a known card it is neither', async () => {
+test('a decline before any charge is an order with a callback; without a known card it is neither', async () => {
   const receiver = await openReceiver(() => 200)
   try {
-    const set = (url: string) =>
-      database.query(`update endpoint set settings = settings || $1::jsonb where endpoint_id = $2`, [JSON.stringify({ callbackUrl: url }), world.endpoints.plain]) // oxfmt-ignore
+    const update = 'update endpoint set settings = settings || $1::jsonb where endpoint_id = $2'
+    const set = (callbackUrl: string) => database.query(update, [JSON.stringify({ callbackUrl }), world.endpoints.plain])
     await set(`${receiver.origin}/told`)
     await database.query('update config_version set version = version + 1')
-    await until(async () => {
+    const sold = async () => {
       await app.ended(app.begin('sale'))
       return receiver.calls('/told').length
-    }, (calls) => calls > 0) // oxfmt-ignore
+    }
+    await until(sold, (calls) => calls > 0)
     merchant.lie = (path) => (path.endsWith('/check') ? { status: 403, body: '' } : {})
     const one = app.begin('sale')
     const seen = await app.ended(one)
     assert.deepEqual([seen.state, seen.errorCode], ['DECLINED', 4001])
     const told = await until(
       () => receiver.calls('/told').find(({ query }) => query.get('client_orderid') === one.invoiceId),
-      (call) => call !== undefined,
+      Boolean,
     )
     const { query } = told!
     assert.deepEqual(

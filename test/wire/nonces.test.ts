@@ -30,7 +30,7 @@ const use = (merchantId: bigint, nonce: string, { at = now, timestamp = now, poo
   useNonce(pool, merchantId, nonce, timestamp / 1000, at)
 const count = statement<{ n: bigint }>(`select count(*) as n from nonce`)
 
-test('of fifty requests at once with one nonce, at two gateways, one has it', async () => {
+test('only one of fifty requests at once with one nonce, at two gateways, has it', async () => {
   for (let round = 0; round < 5; round++) {
     const nonce = randomUUID()
     const all = await Promise.all(Array.from({ length: 50 }, (_, i) => use(1n, nonce, { pool: pools[i % 2]! })))
@@ -61,7 +61,7 @@ const spans: readonly (readonly [signedMs: number, keptMs: number])[] = [
   [5 * minute, 15 * minute],
 ]
 
-test('a nonce is kept ten minutes from its use or its time stamp, so until after its request could come again, and no longer', async () => {
+test('a nonce is kept for ten minutes from its use or its time stamp, and no longer', async () => {
   for (const [signedMs, keptMs] of spans) {
     const nonce = `signed ${signedMs}`
     const again = (at: number) => use(4n, nonce, { at, timestamp: now + signedMs })
@@ -78,7 +78,7 @@ test('until it is forgotten a nonce does not become good by time', async () => {
   assert.equal(await use(5n, 'old', { at: now + 60 * minute, timestamp: now + 60 * minute }), false)
 })
 
-test('all whose time is over are forgotten, by two gateways at once, and no others', async () => {
+test('expired ones are forgotten, by two gateways at once, and no others', async () => {
   await pools[0]!.run(statement(`truncate nonce`))
   await pools[0]!.run(
     statement(

@@ -45,16 +45,21 @@ function open(options: Partial<OutgoingOptions>) {
   return { ...outgoing, clock, get }
 }
 
+async function holds(held: readonly unknown[], calls: number): Promise<void> {
+  const count = () => held.length
+  assert.equal(await until(count, (n) => n === calls, 60_000), calls)
+}
+
 const isAnswered = (reply: Reply) => assert.equal(reply.is, 'answered', JSON.stringify(reply))
 
-test('a thousand origins that hang leave no pool and no connection beyond the limit of their owner once their calls are over', async () => {
+test('after their calls a thousand hanging origins leave no pool or connection beyond the limit of their owner', async () => {
   const held: ServerResponse[] = []
   const hangs = await listening((_, response) => void held.push(response))
   const { clock, get, pools } = open({ originsOfOwner: 32 })
   const pooled = () => Number(queryObjects(Pool))
   const before = pooled()
   const calls = Array.from({ length: 1_000 }, (_, n) => get(`http://h${n}.localhost:${hangs.port}/`, 'evil'))
-  assert.equal(await until(() => held.length, (n) => n === 1_000, 60_000), 1_000) // oxfmt-ignore
+  await holds(held, 1_000)
   assert.deepEqual(pools(), { kept: 32, ending: 968 })
   clock.pass(10_000)
   for (const reply of await Promise.all(calls)) assert.equal(reply.is === 'failed' && reply.kind, 'timeout')
@@ -83,7 +88,7 @@ test(
     const host = await listening((request, response) => void (request.url === '/slow' ? held.push(response) : response.end('OK')))
     const { get } = open({ perOrigin: 1 })
     const waiting = get(`http://host.localhost:${host.port}/slow`, 'evil')
-    assert.equal(await until(() => held.length, (n) => n === 1, 60_000), 1) // oxfmt-ignore
+    await holds(held, 1)
     isAnswered(await get(`http://host.localhost:${host.port}/`, 'victim'))
     held[0]!.end()
     isAnswered(await waiting)
@@ -97,13 +102,13 @@ test('a pool that ends with its last call is kept again when its origin is calle
   const { get, pools } = open({ perOrigin: 1, originsOfOwner: 1 })
   const url = `http://slow.localhost:${slow.port}/`
   const first = get(url, 'one')
-  assert.equal(await until(() => held.length, (n) => n === 1, 60_000), 1) // oxfmt-ignore
+  await holds(held, 1)
   isAnswered(await get(`http://other.localhost:${other.port}/`, 'one'))
   assert.deepEqual(pools(), { kept: 1, ending: 1 })
   const second = get(url, 'one')
   held[0]!.end()
   isAnswered(await first)
-  assert.equal(await until(() => held.length, (n) => n === 2, 60_000), 2) // oxfmt-ignore
+  await holds(held, 2)
   held[1]!.end()
   isAnswered(await second)
   assert.equal(slow.connections, 1)

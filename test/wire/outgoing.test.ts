@@ -12,7 +12,7 @@ import { openOutgoing, type FailureKind, type OutgoingOptions, type Reply } from
 const sandbox = { plainHttp: true, loopbackAnyPort: true }
 const strict = { plainHttp: true, loopbackAnyPort: false }
 
-/** For tests only: a key, and its certificate for shop.localhost and 127.0.0.1, signed by itself. */
+/** For tests only: a key, and its self-signed certificate for shop.localhost and 127.0.0.1. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgd5xF0NlKxvG49eyX6BTbunn2zOjbEa9lsAArSBslUaShRANCAATr1MAAxithn+VWf2HzNLEZajpVhAdS
 8Llj4mR3T7gzH2Ga+OjwQHt3q5PGZaNB7Dgx9gkGTaUwdL1Ig/pOsFOr
@@ -29,7 +29,7 @@ after(() => Promise.all(cleanUp.map((end) => end())))
 
 const ok: RequestListener = (_, response) => response.end('OK')
 
-/** A started server: its port, how often it was connected to, and how many connections it has now. */
+/** A started server: its port, how many connections it got, and how many it has now. */
 async function listening(server: Server, host = '127.0.0.1') {
   const sockets = new Set<Socket>()
   const started = { port: 0, connections: 0, most: 0, open: () => sockets.size }
@@ -118,7 +118,7 @@ test('a redirect is an answer and is not followed', async () => {
   assert.equal(elsewhere.connections, 0)
 })
 
-test('of an endless answer 64 KiB are kept and the connection is dropped', async () => {
+test('an endless answer is cut at 64 KiB, and its connection dropped', async () => {
   const shop = await web((_, response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(10_000, 'x')));
@@ -247,7 +247,7 @@ test('names of this machine need no DNS, and the next address is tried where one
   answered(await open(resolvesTo(['127.0.0.3', '127.0.0.1'])).get(`http://shop.localhost:${shop.port}/`))
 })
 
-test('a certificate counts only if it is trusted and for the host, and a connection made with ours does not serve a call without', async () => {
+test('a certificate must be trusted and name the host; a connection with our own serves no call without it', async () => {
   const { port } = await secureWeb()
   const { get } = open()
   failed(await get(`https://shop.localhost:${port}/`), 'tls', /self-signed/)

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** examples/race-check.mjs, run as anybody would: against the sandbox, and against a gateway that gives money away. */
+/** examples/race-check.mjs against the sandbox, and against a gateway that gives money away. */
 
 const script = fileURLToPath(new URL('../../../examples/race-check.mjs', import.meta.url))
 
@@ -23,7 +23,7 @@ after(async () => {
   await new Promise((resolve) => careless.close(resolve))
 })
 
-/** Accepts whatever it is asked, and says that all of it was approved. A status tells of the operation whose serial is asked for. */
+/** Accepts everything and reports it approved. A status is about the operation with this serial. */
 async function openCareless(): Promise<Server> {
   const operations = new Map<string, string>()
   let orders = 0
@@ -91,7 +91,7 @@ describe('race-check', () => {
   test('finds nothing wrong with the sandbox: 0, and the sums are right', async () => {
     const ran = await run(at(world.baseUrl))
     assert.equal(ran.code, 0, ran.out + ran.err)
-    //                                                     requests accepted refused unanswered paid returned verdict
+    // requests, accepted, refused, unanswered, paid, returned, verdict
     assert.deepEqual(rowOf(ran, '16 returns of 1.00'), ['32', '20', '12', '0', '20.00', '20.00', 'ok'])
     const [requests, accepted, refused, unanswered, paid, returned, verdict] = rowOf(ran, 'capture or void')
     assert.deepEqual([requests, accepted, refused, unanswered, verdict], ['4', '2', '2', '0', 'ok'])

@@ -33,10 +33,7 @@ async function refusedBy(at: World, operation: string, fields: Fields, id: numbe
 async function said(operation: string, fields: Fields) {
   const serial = await refusedBy(world, operation, fields)
   const log = () => readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
-  const line = await until(
-    () => lineOf(log(), serial),
-    (seen) => seen !== undefined,
-  )
+  const line = await until(() => lineOf(log(), serial), Boolean)
   return { expected: line?.expected, line: JSON.stringify(line) }
 }
 
@@ -80,10 +77,7 @@ test('outside the sandbox the log says only that it was refused', async () => {
   const gateway = await startServe(world)
   try {
     const serial = await refusedBy(gateway.world, 'v2/status', order)
-    const line = await until(
-      () => lineOf(gateway.output(), serial),
-      (seen) => seen !== undefined,
-    )
+    const line = await until(() => lineOf(gateway.output(), serial), Boolean)
     assert.ok(line)
     assert.equal(line.expected, undefined)
   } finally {

@@ -12,17 +12,27 @@ import {
   settled,
   status,
   statusOf,
+  notEmpty,
   until,
   type Fields,
 } from '../conformance/client.ts'
 import { cardInfo, rebill, register, registered, type Rebill } from '../conformance/card.ts'
 import { v4 } from '../conformance/oauth.ts'
 import { approved, begin, follow } from '../conformance/operations.ts'
-import { atChallenge, atMethod, passChallenge, secureOrder, signedUpload, uploadCres, uploadMethod, whatNow } from '../conformance/shopper.ts' // oxfmt-ignore
+import {
+  atChallenge,
+  atMethod,
+  passChallenge,
+  secureOrder,
+  signedUpload,
+  uploadCres,
+  uploadMethod,
+  whatNow,
+} from '../conformance/shopper.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 
-/** What goes over the wire is in the rows that the reference is written from: no reply and no callback has a field besides. */
+/** Every reply and callback on the wire has only fields that the rows of the reference list. */
 
 const world = await openWorld()
 const receiver = closing(await openReceiver(() => 200))
@@ -72,10 +82,7 @@ test('sale, its status and its callback', async () => {
   const ids = { client_orderid: made.client_orderid, orderid: made.orderid }
   of('status', await status(world, { ...ids, 'by-request-sn': made.serial }))
   of('status-v4', await v4(world, 'status', ids))
-  const [call] = await until(
-    () => receiver.calls('/told'),
-    ({ length }) => length > 0,
-  )
+  const [call] = await until(() => receiver.calls('/told'), notEmpty)
   assert.ok(call, 'the callback came')
   const told = listed(Object.fromEntries(call.query), callbackParams, 'the callback')
   const always = Object.entries(callbackParams).filter(([, row]) => 'always' in row)
@@ -143,7 +150,6 @@ for (const operation of operationNames.filter((name) => operationRow(name).signe
       [world.endpoints.plain, 'client_orderid=a'],
       [world.endpoints.plain, '%'],
     ] as const) {
-      // oxfmt-ignore
       const reply = readReply(await send('POST', `${at}/${id}`, body))
       assert.equal(reply.type, 'validation-error')
       listed(reply, refusalFields, operation)

@@ -18,7 +18,7 @@ function serve(env: Record<string, string>) {
   return { status, said: stdout + stderr }
 }
 
-//     environment                                                                      exit  what it says
+/** Environment, exit code, and what it says. */
 const refused: [Record<string, string>, number, RegExp[]][] = [
   [{}, 2, [/DATABASE_URL is missing/, /TOLLGATE_KEY is missing/]],
   [{ DATABASE_URL: 'mysql://localhost/x', TOLLGATE_KEY: key }, 2, [/DATABASE_URL is not a postgres:\/\/ URL/]],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { answerChallenge, load, submit, type Form, type Page } from '../conformance/shopper.ts'
 
-/** A shopper of the sandbox's shop whose browser runs no scripts: what he does, and what the shop tells of it. */
+/** A shopper of the sandbox's shop without scripts: what he does, and what the shop shows of it. */
 
 interface Told {
   from: string
@@ -31,7 +31,7 @@ export async function storyOf(order: string): Promise<Story> {
   return (await (await fetch(`${order}.json`)).json()) as Story
 }
 
-/** Normal is three seconds, two of which the shop waits for what may still come; a machine may be very busy. */
+/** Usually three seconds, two of them for messages that may still come; more on a busy machine. */
 const withinMs = 120_000
 
 export async function until(order: string, good: (story: Story) => boolean): Promise<Story> {
@@ -47,17 +47,21 @@ export async function until(order: string, good: (story: Story) => boolean): Pro
   }
 }
 
-/** What a script would do by itself: the method in its frame, and what the browser says of itself. */
+/** What a script would do: the method in its frame, and the data of the browser. */
 export async function throughMethod(order: string): Promise<void> {
   await until(order, ({ mode }) => mode === 'method')
   const frame = await load(`${order}/method-frame`)
   const issuer = await submit(frame.forms[0]!)
   await submit(issuer.forms[0]!)
-  const browser = { browserJavascriptEnabled: 'true', browserJavaEnabled: 'false', browserLanguage: 'en', browserColorDepth: '24', browserScreenWidth: '1280', browserScreenHeight: '900', browserTZ: '0' } // oxfmt-ignore
+  // oxfmt-ignore
+  const browser = {
+    browserJavascriptEnabled: 'true', browserJavaEnabled: 'false', browserLanguage: 'en', browserColorDepth: '24',
+    browserScreenWidth: '1280', browserScreenHeight: '900', browserTZ: '0',
+  }
   await fetch(`${order}/browser`, { method: 'POST', body: new URLSearchParams(browser), redirect: 'manual' })
 }
 
-/** What stands in the hidden fields of the form of 1.0.2, at the bank and back; the page that the browser ends on. */
+/** The hidden fields of the 1.0.2 form, at the bank and back; the page where the browser ends. */
 export async function throughPayer(order: string, password = 'hint'): Promise<void> {
   await until(order, ({ mode }) => mode === 'payer')
   const form = (await load(`${order}/payer-frame`)).forms[0]!
@@ -116,7 +120,11 @@ export function inThisOrder(story: Story, expected: readonly string[]): void {
     assert.ok(next > at, `"${one}" after ${at < 0 ? 'nothing' : `"${all[at]}"`} in\n${all.join('\n')}`)
     at = next
   }
-  assert.deepEqual(story.messages.map(({ offset_ms: ms }) => ms), story.messages.map(({ offset_ms: ms }) => ms).toSorted((a, b) => a - b)) // oxfmt-ignore
+  const offsets = story.messages.map(({ offset_ms: ms }) => ms)
+  assert.deepEqual(
+    offsets,
+    offsets.toSorted((a, b) => a - b),
+  )
 }
 
 export const authentication = [
@@ -125,7 +133,16 @@ export const authentication = [
   'issuer > directory: ARes',
   'directory > gateway: ARes',
 ]
-export const challenge = ['shopper > issuer: CReq', 'issuer > shopper: challenge page', 'shopper > issuer: answer', 'issuer > directory: RReq', 'directory > gateway: RReq', 'gateway > directory: RRes', 'directory > issuer: RRes', 'issuer > shopper: CRes'] // oxfmt-ignore
+export const challenge = [
+  'shopper > issuer: CReq',
+  'issuer > shopper: challenge page',
+  'shopper > issuer: answer',
+  'issuer > directory: RReq',
+  'directory > gateway: RReq',
+  'gateway > directory: RRes',
+  'directory > issuer: RRes',
+  'issuer > shopper: CRes',
+]
 export const money = ['gateway > acquirer: 1200 sale', 'acquirer > gateway: 1210 answer']
 export const sale = [
   'shopper > merchant: Pay',
@@ -133,4 +150,10 @@ export const sale = [
   'gateway > merchant: async-response',
   'merchant > gateway: status',
 ]
-export const method = ['merchant > shopper: hidden method frame', 'shopper > issuer: method', 'shopper > merchant: method notification', 'shopper > merchant: browser data', 'merchant > gateway: upload-method-url-result'] // oxfmt-ignore
+export const method = [
+  'merchant > shopper: hidden method frame',
+  'shopper > issuer: method',
+  'shopper > merchant: method notification',
+  'shopper > merchant: browser data',
+  'merchant > gateway: upload-method-url-result',
+]

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
-import type { Asked } from '../../src/gateway-api/asked.ts'
-import { orderIsThisMerchants } from '../../src/gateway-api/checks.ts'
+import { orderCanBeShown } from '../../src/gateway-api/checks.ts'
 import { performStatus } from '../../src/gateway-api/status.ts'
 import type { Attempt, Order, Transaction } from '../../src/order/order.ts'
 import { openReader, type Reader } from '../../src/order/read.ts'
@@ -60,6 +59,7 @@ function busyOrder(): Order {
 }
 
 const order = busyOrder()
+const merchant = { merchantId: order.merchantId, login: 'shop', name: 'Shop', enabled: true, controlKeys: [], publicKeys: [] }
 
 before(async () => {
   database = await testDatabase()
@@ -101,22 +101,17 @@ const asks: [what: string, by: 'orderid' | 'client_orderid', bySerial: string | 
 ]
 for (const [what, by, bySerial, no] of asks)
   test(`${what}: ${no === undefined ? 'code 6' : `transaction ${no}`}, from at most four rows`, async () => {
-    const asked = {
-      world: { orders: reader, pages: () => assert.fail(), pareqParts: () => assert.fail() },
-      operation: 'status',
-      merchant: { merchantId: order.merchantId },
-      serialNumber: 's',
-      values: {
-        client_orderid: order.clientOrderid,
-        ...(by === 'orderid' ? { orderid: order.orderId } : {}),
-        ...(bySerial === undefined ? {} : { 'by-request-sn': bySerial }),
-      },
-    } as unknown as Asked
+    const values = {
+      client_orderid: order.clientOrderid,
+      ...(by === 'orderid' ? { orderid: order.orderId } : {}),
+      ...(bySerial === undefined ? {} : { 'by-request-sn': bySerial }),
+    }
+    const views = { pages: () => assert.fail(), pareqParts: () => assert.fail() }
     rows = 0
-    const refused = await orderIsThisMerchants(asked)
-    const reply = refused ?? (await performStatus(asked))
+    const found = await orderCanBeShown({ merchant, values }, { orders: reader })
+    const reply = 'refused' in found ? found : await performStatus({ serialNumber: 's', values, ...found }, views)
     assert.ok(rows <= 4, `${rows} rows were read`)
     if (no === undefined) return assert.deepEqual(reply, { refused: 'order not found', detail: '' })
     const expected: Record<string, string | undefined> = { ...statusView(order, order.transactions[no - 1]!) }
-    for (const [name, value] of Object.entries(expected)) assert.equal((reply as typeof expected)[name], value, name)
+    for (const [name, value] of Object.entries(expected)) assert.equal('refused' in reply ? undefined : reply[name], value, name)
   })

@@ -4,17 +4,18 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { deflateSync, inflateSync } from 'node:zlib'
-import { invalid, newOrderId, refused, required, sale, status, until } from '../conformance/client.ts'
+import { accepted, invalid, newOrderId, refused, required, sale, status, until } from '../conformance/client.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { freePort } from '../harness/port.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { startServe } from '../harness/serve.ts'
-import { openStage, type Sold } from '../harness/three-d-secure.ts'
+import { openStage } from '../harness/three-d-secure.ts'
+import type { Sold } from '../harness/three-d-secure-merchant.ts'
 import { formOf, post } from '../harness/three-d-secure-wire.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cardOf, openPayer, passable } from './three-d-secure-payer.ts'
 
-/** 3-D Secure 1.0.2: the one version in which what the browser brings back decides, because the issuer signed it. */
+/** 3-D Secure 1.0.2, the only version where the browser's message decides: the issuer signed it. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld({ own: true })
@@ -29,7 +30,7 @@ async function vereqsOf(card: string): Promise<number> {
 }
 
 describe('the way of the specification', { concurrency: 4 }, () => {
-  test('PaReqForm: html, redirect-to, request, address and data; and the request says what was ordered, but no card', async () => {
+  test('PaReqForm: html, redirect-to, request, address and data; the request names the order, but no card', async () => {
     const asked = await payer.atPares(passable(), { amount: '1234.5' })
     const { shown, card } = asked
     assert.deepEqual([shown.type, shown.status, shown['order-stage']], ['status-response', 'processing', 'sale_3d_validating'])
@@ -131,7 +132,10 @@ describe('what is refused has no effect', { concurrency: 4 }, () => {
     refused(await payer.upload(made, answer, {}, { path: world.endpoints.plain }), 9)
     assert.equal((await stage.status(framed))['tds-status'], 'MethodUrlFrame')
     assert.equal(await vereqsOf(framed.card), 0, 'a card of 2.x is not asked about by 1.0.2')
-    await until(() => stage.status(sold), (seen) => seen['tds-status'] === 'PaReqForm') // oxfmt-ignore
+    await until(
+      () => stage.status(sold),
+      (seen) => seen['tds-status'] === 'PaReqForm',
+    )
     await stage.hurry(sold)
     await stage.isRefused(sold, 'declined', '2009')
     await payer.unmoved(sold, answer)
@@ -181,7 +185,7 @@ describe('a PARes that proves nothing is declined, and nothing is at the acquire
     await stage.isApproved(asked)
   })
 
-  test('of another order with the same card and amount, under either MD, or replayed by the issuer: 2011', async () => {
+  test('the answer of another order with the same card and amount, under either MD, or replayed: 2011', async () => {
     const card = passable()
     const [first, second, third, fourth] = [
       await payer.atPares(card),
@@ -206,7 +210,7 @@ describe('a PARes that proves nothing is declined, and nothing is at the acquire
     await stage.isRefused(asked, 'declined', '2011')
   })
 
-  test('what cannot be inflated or is no base64 is refused with code 3, and the good one still counts', async () => {
+  test('data that cannot be inflated or is no base64 is refused with code 3, and the good one still counts', async () => {
     const asked = await payer.atPares()
     const good = await payer.answered(asked)
     for (const paRes of ['AAAA', '*', 'PFBBUmVzLz4=']) {
@@ -237,7 +241,7 @@ test('uploads side by side are one authorisation, and of a good and a forged one
   assert.ok(end === 'approved' || end === 'declined')
 })
 
-test('killed with SIGKILL while orders wait: the answer counts afterwards, once; a question under way is not asked again', async () => {
+test('killed while orders wait: the answer counts afterwards, once; a question under way is not asked again', async () => {
   const [asked, lost] = [await payer.atPares(), cardOf(0, 'mastercard', 3)]
   const answer = await payer.answered(asked)
   // Killed between telling an outcome and noting that, it would tell it again.
@@ -262,8 +266,13 @@ test('an installation that names no directory server of 1.0.2 asks none', async 
   const file = join(world.directory, 'three-d-secure.json')
   const pem = (name: string) => join(world.directory, 'certificates', name)
   const own = { certificate: pem('gateway.pem'), key: pem('gateway.key') }
-  const results = { host: '127.0.0.1', port: await freePort(), url: 'https://results.example/3ds/results', certificate: pem('gateway-results.pem'), key: pem('gateway-results.key'), directory_server_authority: pem('ds-ca.pem') } // oxfmt-ignore
-  const servers = [{ name: 'simulated', common_name: 'directory-server', areq_url: 'https://ds.example/areq', authority: pem('ds-ca.pem'), ...own }] // oxfmt-ignore
+  // oxfmt-ignore
+  const results = {
+    host: '127.0.0.1', port: await freePort(), url: 'https://results.example/3ds/results',
+    certificate: pem('gateway-results.pem'), key: pem('gateway-results.key'), directory_server_authority: pem('ds-ca.pem'),
+  }
+  const areqs = { areq_url: 'https://ds.example/areq', authority: pem('ds-ca.pem'), ...own }
+  const servers = [{ name: 'simulated', common_name: 'directory-server', ...areqs }]
   writeFileSync(file, JSON.stringify({ server_ref_number: 'SIM_TEST', results, directory_servers: servers }))
   const env = { THREE_DS_CONFIG: file, PUBLIC_URL: 'https://pay.example' }
   Object.assign(process.env, env)
@@ -272,7 +281,7 @@ test('an installation that names no directory server of 1.0.2 asks none', async 
     const path = served.world.endpoints.secure
     const card = cardOf(0, 'visa', 7)
     const made = await sale(served.world, { credit_card_number: card, redirect_url: 'https://shop.example/back' }, { path })
-    const sold: Sold = { orderid: made['gateway-order-id']!, client_orderid: made['merchant-order-id']!, serial: '', card, amountMinor: '1050', transId: '', page: '' } // oxfmt-ignore
+    const sold: Sold = { ...accepted(made), card, amountMinor: '1050', transId: '', page: '' }
     await stage.isRefused(sold, 'declined', '2006')
     assert.equal(await vereqsOf(card), 0)
     assert.deepEqual(
@@ -298,6 +307,6 @@ test('where the merchant takes what the issuer cannot say, U is charged with the
   await stage.isApproved(asked)
 })
 
-test('after all that the books are equal, no secret is left, and each outcome was told once', async () => {
+test('in the end the books are equal, no secret is left, and each outcome had one callback', async () => {
   assert.deepEqual(await stage.complaints(), [])
 })

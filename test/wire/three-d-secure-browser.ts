@@ -7,7 +7,7 @@ import { admin, base64url, browse, decoded, rresOf, type Json, type Page, type W
 
 /** A cardholder with a browser before the simulated ACS, and what the 3DS Server hears of it. */
 
-/** Visa 4000 0000 0000 vmoc, Mastercard 5200 0000 0000 vmoc: version, method, outcome, check digit. */
+/** Visa 4000 0000 0000 vmoc, Mastercard 5200…: version, method, outcome, check digit. */
 export function testCard(prefix: '4' | '5', version: 1 | 2, outcome: number): string {
   const body = `${prefix === '4' ? '400000000000' : '520000000000'}${version}1${outcome}`
   const sum = Array.from(body)
@@ -69,7 +69,7 @@ export function cardholderAt(world: World) {
   }
 }
 
-/** No scripts, no results, and the time of every challenge that an earlier test left open is over. */
+/** No scripts, no results, and no time left for challenges that earlier tests left open. */
 export async function startOver(world: World, clock: HandClock): Promise<void> {
   await admin(`${world.acs.browserUrl}/admin/faults`, 'DELETE')
   world.results.answer = (rreq) => Promise.resolve({ status: 200, body: rresOf(rreq) })

@@ -125,7 +125,7 @@ function failed(answer: AReqAnswer, errorCode: string | undefined, why: RegExp) 
   assert.deepEqual([answer.errorCode, why.test(answer.why)], [errorCode, true], answer.why)
 }
 
-/** Plays an answer to one AReq, which must fail with `code` and be told to the directory server, or not. */
+/** Answers one AReq. It must fail with `code`, reported to the directory server or not. */
 async function fails(script: (told: Told) => Scripted, code: string | undefined, why: RegExp, tells: boolean) {
   ds.told.splice(0)
   ds.play(script)
@@ -168,7 +168,7 @@ test('a card number that an Erro repeats is masked before anybody keeps it', asy
   assert.match(answer.why, /411111\*{6}1111/)
 })
 
-test('an ARes of another transaction or version, or one that cannot be read, is refused and told', async () => {
+test('an ARes of another transaction or version, or an unreadable one, is refused and reported', async () => {
   await fails((told) => ({ json: ares(told, { threeDSServerTransID: transId() }) }), '301', /threeDSServerTransID/, true)
   await fails((told) => ({ json: ares(told, { messageVersion: '2.1.0' }) }), '102', /2\.2\.0/, true)
   await fails((told) => ({ json: ares(told, { dsTransID: undefined }) }), '201', /dsTransID/, true)
@@ -204,7 +204,7 @@ test('no answer in time is 402, no connection 405', async () => {
   failed(await clientOf(settings({ url: 'https://127.0.0.1:1/ds' })).authenticate('ds', areq()), '405', /ECONNREFUSED/)
 })
 
-test('a directory server that is not who it should be is told nothing, nor does it hear whom it does not know', async () => {
+test('a false directory server gets nothing, and the real one hears no stranger', async () => {
   const foreign = await openAuthority()
   const impostor = await openScriptedDirectory(foreign)
   more.push(impostor)
@@ -248,7 +248,7 @@ test('a PReq asks for all ranges or for what changed, and an answer without a se
   assert.equal((await elsewhere.cardRanges('ds', '17')).is, 'full')
 })
 
-test('a PRes that cannot be used is told; whether the question may be counted is known', async () => {
+test('an unusable PRes is reported; whether the question counts is known', async () => {
   const asks = async (
     script: (told: Told) => Scripted,
     how: string,
@@ -273,7 +273,7 @@ test('a PRes that cannot be used is told; whether the question may be counted is
   await asks(() => ({ status: 503 }), 'unserved', '405', false)
 })
 
-test('a directory server that does not speak 2.2.0 is asked for its ranges in 2.1.0, for all of them and for changes', async () => {
+test('a directory server without 2.2.0 is asked for its ranges in 2.1.0, for all and for changes', async () => {
   const only210 = (told: Told): Scripted =>
     told.body['messageVersion'] === '2.1.0'
       ? presTo(told, '18', [rangeEntry('400000', { acsInfoInd: undefined })], { dsEndProtocolVersion: '2.1.0' })
@@ -299,7 +299,6 @@ test('a directory server that does not speak 2.2.0 is asked for its ranges in 2.
     ['102', 2],
     ['305', 1],
   ] as const) {
-    // oxfmt-ignore
     ds.told.splice(0)
     ds.play((told) => ({ json: erro(told, errorCode) }))
     const answer = await client.cardRanges('ds', undefined)

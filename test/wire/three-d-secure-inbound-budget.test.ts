@@ -13,7 +13,7 @@ import { openAuthority } from '../harness/directory.ts'
  * turn.
  */
 
-test('of 64 KiB of nesting, members or extensions no turn reads more than its budget, also of many at the same time', async () => {
+test('no turn reads more than its budget of 64 KiB of nesting, members or extensions, nor of many at once', async () => {
   const authority = await openAuthority()
   const turns = openTurns(nextTurn)
   const inbound = await openInbound({

@@ -25,7 +25,7 @@ const leftOutRow = plain<{ left_out_count: number; left_out: string[] }>(
 )
 const leftOut = async () => (await pool.run(leftOutRow, [name]))[0]!
 
-test('an entry that cannot be used costs only itself: it is logged and kept for the doctor until a full load is without it', async () => {
+test('an unusable entry costs only itself: it is logged, and kept for the doctor until a full load lacks it', async () => {
   const clock = openHandClock(Date.now())
   const good = Array.from({ length: 40 }, (_, i) => range(String(400_000 + i)))
   const mir = [

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { CompInd } from '../../src/three-d-secure/authentication.ts'
 import type { PageOrder } from '../../src/pages/three-d-secure-pages.ts'
+import { closing } from '../harness/opening.ts'
 import {
   actions,
   challenge,
@@ -20,14 +21,9 @@ import {
   shown,
   transId,
   working,
-  type Pages,
 } from '../harness/three-d-secure-pages.ts'
 
-let pages: Pages
-before(async () => {
-  pages = await openPages()
-})
-after(() => pages?.close())
+const pages = closing(await openPages())
 
 test('a token that is unknown or of another shape is 404, and of another shape it is not even looked up', async () => {
   const earlier = pages.asked.length
@@ -79,7 +75,7 @@ test('a method that cannot be called, or is over, does not hold up the payment',
   assert.match(await (await pages.get(pages.put({ ...method, methodUntil: now + 99_000 }))).text(), /data-wait-ms="10000"/)
 })
 
-test('what the browser says goes on in the words of AReq, and the browser back to the page', async () => {
+test("the browser's data becomes fields of the AReq, and the browser goes back to the page", async () => {
   const token = pages.put(method)
   const answer = await pages.post(`${token}/browser`, filled, { 'user-agent': 'Br\u00fcwser/1 '.padEnd(3_000, 'x') })
   assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/gateway/3ds/${token}`])
@@ -113,7 +109,6 @@ test('a colour depth is one of those AReq knows, the next lower where the browse
 
 test('threeDSCompInd is Y where the method came back, N where it did not, U where there is none', async () => {
   const { methodUrl: _, ...without } = method
-  //     order                   posted                                                    threeDSCompInd
   const cases: [PageOrder, Record<string, string>, CompInd][] = [
     [method, filled, 'Y'],
     [method, { ...filled, methodReturned: 'false' }, 'N'],
@@ -139,7 +134,7 @@ test('without script the browser is known by its headers alone', async () => {
   })
 })
 
-test('what no browser says is refused, and the payment stays where it was', async () => {
+test('data that no browser sends is refused, and the payment stays where it was', async () => {
   const earlier = pages.collected.length
   const bad: (Record<string, string> | string)[] = [
     {},

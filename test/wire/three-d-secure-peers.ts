@@ -11,7 +11,7 @@ import { makeCertificates } from '../../src/sandbox/certificates.ts'
 import { startAcs, type AcsOptions } from '../../simulators/acs/start.ts'
 import { startDirectoryServer, type DirectoryServerOptions } from '../../simulators/directory-server/start.ts'
 
-/** The 3DS Server's end of 3-D Secure for tests of the simulators: real TLS, messages by hand, no codec of the gateway or of the simulators. */
+/** The 3DS Server's end for tests of the simulators: real TLS, and messages by hand. */
 
 export type Json = Record<string, unknown>
 type Party = 'gateway' | 'directory-server' | 'acs' | 'stranger' | 'nobody'

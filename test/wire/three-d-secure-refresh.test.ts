@@ -92,7 +92,7 @@ for (const [what, answer] of outOfStep) {
   })
 }
 
-test('the repair is one question: when it fails too the old ranges stay, and the next one, an hour later, asks for all', async () => {
+test('the repair is one question: when it fails the old ranges stay, and an hour later all are asked for', async () => {
   const clock = openHandClock(Date.now())
   await (await loaded(clock)).stop()
   ds.play((told) => (told.body['serialNum'] === undefined ? { status: 500 } : presTo(told, '2', [range('700000', 'D')])))
@@ -138,7 +138,7 @@ test('two processes ask once between them', async () => {
   assert.equal(ds.heard('PReq').length, 1)
 })
 
-test('what a dead process had in hand is taken over, what a living one has is not; but not within the hour of its question', async () => {
+test('the refresh of a dead process is taken over, after the hour of its question; that of a living one is not', async () => {
   const clock = openHandClock(Date.now())
   await (await loaded(clock)).stop()
   const hold = plain<object>(`update duty set lease = $2, due_at = $3 where name = $1`)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { closing } from '../harness/opening.ts'
 import {
   acsTransId,
   actions,
@@ -15,14 +16,9 @@ import {
   read,
   transId,
   working,
-  type Pages,
 } from '../harness/three-d-secure-pages.ts'
 
-let pages: Pages
-before(async () => {
-  pages = await openPages()
-})
-after(() => pages?.close())
+const pages = closing(await openPages())
 
 test("the method's notification may be framed, and its message has the token and nothing of the payment", async () => {
   const token = pages.put(method)
@@ -66,7 +62,7 @@ test('a notification that comes once the payment is further on lets the page aro
   assert.equal((await read(await late({ other: transId }))).status, 400)
 })
 
-test('what the issuer sends back is handed over as it came, and the browser goes on by GET', async () => {
+test("the issuer's answer is handed over unchanged, and the browser goes on by GET", async () => {
   const cres = param({ messageType: 'CRes', transStatus: 'Y' })
   const erro = param({ messageType: 'Erro' })
   //     fields                       handed over
@@ -88,7 +84,7 @@ test('what the issuer sends back is handed over as it came, and the browser goes
     }
 })
 
-test('what cannot be a result is not handed over, and the cardholder is not sent round and round', async () => {
+test('a message that is no result is not handed over, and the cardholder is not sent in circles', async () => {
   const earlier = pages.returned.length
   const token = pages.put(challenge)
   const bad = ['', 'cres=', 'cres=%21%21', 'cres=%zz', `cres=${'A'.repeat(12_292)}`, 'cres=_____w', 'x'.repeat(120_000)]
@@ -103,13 +99,13 @@ test('what cannot be a result is not handed over, and the cardholder is not sent
   assert.equal(pages.returned.length, earlier)
 })
 
-test('what is of another payment is no way on either', async () => {
+test('a result of another payment leads no further either', async () => {
   const token = pages.put(challenge)
   const { status, page } = await read(await pages.post(`${token}/challenge`, { cres: foreign }))
   assert.deepEqual([status, page.includes('<script'), page.includes(`href="/gateway/3ds/${token}"`)], [400, false, true])
 })
 
-test('a challenge in a frame ends there: the page around it is told, and only of a result of this payment', async () => {
+test('a challenge in a frame ends there: only a result of this payment reaches the page around it', async () => {
   const token = pages.put(challenge)
   const framed = async (cres: string) => {
     const answer = await pages.post(`${token}/challenge`, { cres }, { 'sec-fetch-dest': 'iframe' })
@@ -190,7 +186,7 @@ test('only the method of a path is answered', async () => {
   )
 })
 
-test('an issuer of 1.0.2 is asked in the whole window, and its answer is handed over before the browser goes back to the page', async () => {
+test('an issuer of 1.0.2 gets the whole window; its answer is handed over before the browser is back at the page', async () => {
   const fields = [
     ['PaReq', 'eJw"><script>'],
     ['TermUrl', `${publicUrl}/x`],

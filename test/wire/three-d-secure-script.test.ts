@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import type { PageOrder } from '../../src/pages/three-d-secure-pages.ts'
+import { closing } from '../harness/opening.ts'
 import {
   filled,
   method,
@@ -13,16 +14,11 @@ import {
   read,
   transId,
   working,
-  type Pages,
 } from '../harness/three-d-secure-pages.ts'
 
 /** The scripts as the pages carry them, run against the few things of a browser that they touch. */
 
-let pages: Pages
-before(async () => {
-  pages = await openPages()
-})
-after(() => pages?.close())
+const pages = closing(await openPages())
 
 interface Told {
   origin: string
@@ -144,7 +140,7 @@ test('a message from another origin, another window or another payment is not th
   assert.deepEqual([browser.posts, browser.value('methodReturned')], [both, 'false'])
 })
 
-test('a page that begins the method reports it once: at once where the sale describes the browser, else when the page does', async () => {
+test('a page reports the start of the method once: at once if the sale describes the browser, else with its own', async () => {
   const described = pages.put({ ...method, saleDescribes: true })
   const { page } = await read(await pages.get(described))
   assert.deepEqual([page.includes('data-begun'), page.includes('data-wait-ms="10000"')], [false, true])
@@ -182,7 +178,7 @@ test('a page that begins the method reports it once: at once where the sale desc
   assert.equal((await pages.post(`${'A'.repeat(22)}/begun`, filled)).status, 404)
 })
 
-test('the page describes its browser as the method begins, with the Accept header of its own request, unless the gateway waits already', async () => {
+test('the page describes its browser when the method begins, with its own Accept header, unless the gateway waits', async () => {
   const { token, browser } = await open(method)
   assert.equal(browser.posts.length, 1)
   const [begun, ...more] = browser.fetched
@@ -193,12 +189,13 @@ test('the page describes its browser as the method begins, with the Accept heade
   assert.deepEqual([waiting.fetched, waiting.timers.map(({ ms }) => ms)], [[], [4_000]])
 })
 
-test('after a page that a merchant printed has run the method, the browser is described at once, and whether the method came back is reported', async () => {
-  //  address              methodReturned
+test('after a printed page ran the method, the browser is described at once, and whether the method came back', async () => {
+  // oxfmt-ignore
   const rows = [
+  //  address              methodReturned
     ['?method=returned',   'true'],
     ['?method=late',       'false'],
-  ] as const // oxfmt-ignore
+  ] as const
   for (const [query, returned] of rows) {
     const { browser } = await open(method, query)
     assert.deepEqual([browser.posts, browser.timers, browser.fetched], [['browser'], [], []], query)

@@ -82,7 +82,7 @@ describe('operations with an OAuth header', () => {
   const ask = (operation: (typeof signed)[number], path: string | number, changes?: Record<string, string>) =>
     form(`${world.baseUrl}${operations[operation].path}/${path}`, worstSigned, { authorization: authorization(changes) })
 
-  test('a wrong signature is checked as often for an unknown login and a foreign endpoint as for a merchant, never more than eight times a turn', async () => {
+  test('wrong signatures of merchants, unknown logins and foreign endpoints are checked alike, up to eight a turn', async () => {
     for (const operation of signed) {
       // Two keys, and two addresses and the parameters alone.
       const own = await readBy(() => ask(operation, world.endpoints.plain))
@@ -140,7 +140,7 @@ describe('the mobile API', () => {
       assert.equal(read.bytes, paths(0).length * body.length)
       assert.ok(read.nodes <= 7_000, `${read.nodes} nodes`)
     })
-  test('of an endpoint that is not there no body is read, whatever it is', async () => {
+  test('no body for a missing endpoint is read, whatever it is', async () => {
     for (const [, body] of worstJson)
       for (const path of paths(999_999)) assert.deepEqual(await readBy(() => json(path, body)), nothing)
   })
@@ -168,7 +168,7 @@ describe('what browsers send', () => {
     const read = await readBy(async () => assert.equal((await form(`${seen['redirect-to']}/pares`, body)).httpStatus, 303))
     assert.ok(read.bytes >= body.length + 64 * kibi, `${read.bytes} bytes`)
   })
-  test('of a payment that is not there no page reads a form', async () => {
+  test('no page of a missing payment reads a form', async () => {
     const token = 'A'.repeat(22)
     const paths = ['browser', 'challenge', 'pares'].map((step) => `3ds/${token}/${step}`)
     for (const path of [...paths, `random-sum/${token}`])
@@ -206,14 +206,15 @@ describe('what comes before the body', () => {
       socket.write(`${head}\r\nHost: x\r\nConnection: close\r\n\r\n`)
     })
   const pages = () => [
-    '/gateway/3ds/x', '/gateway/3ds/x/state', '/gateway/random-sum/x', '/gateway/view-receipt/1/x', '/gateway/nothing', '/health',
-  ] // oxfmt-ignore
+    ...['3ds/x', '3ds/x/state', 'random-sum/x', 'view-receipt/1/x', 'nothing'].map((path) => `/gateway/${path}`),
+    '/health',
+  ]
   const head = (path: string) => [
     `GET ${path}${'/a'.repeat(8_000)} HTTP/1.1`,
     `GET ${path}?since=${'%41'.repeat(5_300)} HTTP/1.1`,
     `GET ${path} HTTP/1.1\r\nCookie: ${'a=b; '.repeat(3_200)}`,
     `GET ${path} HTTP/1.1\r\n${Array.from({ length: 950 }, (_, i) => `a${i}: bbbbbb`).join('\r\n')}`,
-  ] // oxfmt-ignore
+  ]
   test('paths, queries, cookies and headers up to 16 KiB are taken, and nothing of them is read', async () => {
     const read = await readBy(async () => {
       for (const path of pages())

@@ -22,7 +22,7 @@ import {
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
-/** Two gateway processes, run as in production, on the database of one world. The world's own gateway is a third, whose new orders wait for a sweep. */
+/** Two production gateways and a world's own on one database; its new orders wait for a sweep. */
 
 let world: World
 let database: Client
@@ -48,7 +48,7 @@ const either = (at: number): World => (at % 2 === 0 ? first : second).world
 const admin = (path: string, wish: object) =>
   send('POST', `${world.acquirerAdminUrl}${path}`, JSON.stringify(wish), { 'content-type': 'application/json' })
 
-/** A new order that no sweep has found yet, and that the session of `lock` keeps from being changed. */
+/** A new order that no sweep has found, and that the session of `lock` keeps from changing. */
 async function lockedOrder(lock: Client): Promise<Order> {
   for (let tries = 1; ; tries++) {
     const made = await order(world)
@@ -93,7 +93,7 @@ test('both start, each with a port of its own, on one database', async () => {
   assert.notEqual(first.world.baseUrl, second.world.baseUrl)
 })
 
-test('the same request 100 times over both at once: one order, one message to the acquirer, and the same answer but for the serial number', async () => {
+test('the same request 100 times over both at once: one order, one message to the acquirer, the same answer', async () => {
   const fields = signedSale(world)
   const replies = await times(100, (at) => postSale(either(at), fields))
   const orders = new Set(replies.map((reply) => accepted(reply).orderid))
@@ -159,7 +159,7 @@ for (const [what, changes] of hostile)
     refused(await sale(first.world, changes), 3)
   })
 
-/** Statuses of everything sold here so far, by the gateway's books, with what the acquirer's say. */
+/** Statuses of all sales here so far by the gateway's books, and what the acquirer's books say. */
 async function compare(): Promise<{ processing: number; differences: string[] }> {
   const books = await rows<{ order_id: string; status: string }>('select order_id::text, status from orders')
   const answer = await send('GET', `${world.acquirerAdminUrl}/ledger?limit=10000`)
@@ -179,7 +179,7 @@ async function compare(): Promise<{ processing: number; differences: string[] }>
   return { processing: books.filter((row) => row.status === 'processing').length, differences }
 }
 
-test('one is killed under load: the other finishes its work, nothing accepted is lost, nothing is charged twice, the books are equal', async () => {
+test('one is killed under load: the other finishes, nothing is lost or charged twice, the books are equal', async () => {
   await admin('/line', { latency_ms: 150 })
   const gone = new Promise((resolve) => first.child.once('exit', resolve))
   const names = Array.from({ length: 400 }, () => newOrderId())

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Client } from 'pg'
 import { sale, until } from '../conformance/client.ts'
 import { metricsOf } from '../harness/metrics.ts'
-import { startWorld, type World } from '../harness/world.ts'
+import { openWorld } from '../harness/opening.ts'
 
-let world: World
+const world = await openWorld({ own: true })
 const origin = () => new URL(world.baseUrl).origin
-
-before(async () => {
-  world = await startWorld({ own: true })
-})
-after(() => world?.stop())
 
 test('/health says that the process serves, /ready that it may be given work', async () => {
   const health = await fetch(`${origin()}/health`)
@@ -50,7 +45,8 @@ test('a stop with 60 sales at the acquirer loses none, leaves none open and ends
   const orders = replies.map((reply) => reply['gateway-order-id'])
   const began = Date.now()
   await world.halt()
-  // The gateway's own limits come to less than ten seconds; the rest is for the machine, which ends five processes.
+  // The gateway's own limits sum to under ten seconds; the rest is for a machine that ends five
+  // processes.
   assert.ok(Date.now() - began < 40_000, `it took ${Date.now() - began} ms`)
   const database = new Client({ connectionString: world.databaseUrl })
   await database.connect()

@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { lineOf, type SourceFile, type Tree, type Violation } from './tree.ts'
 
 /** The rooms of src/. Each may import only itself and those before it. */
@@ -43,7 +44,7 @@ export function roomsImportUpwards({ sources }: Tree): Violation[] {
   })
 }
 
-/** Which files a program may import, and its name in a complaint. Other files may import anything. */
+/** Which files a program may import, and its name in a complaint. Other files may import any. */
 const programs = [
   { of: /^src\//, may: /^src\//, who: 'src' },
   {
@@ -109,7 +110,10 @@ export function nothingImportsInCircles({ sources }: Tree): Violation[] {
   return violations
 }
 
-/** What is run, but for tests: scripts, the command line, the client, examples, simulators, tools. */
+/**
+ * Everything that runs, except tests: scripts, the command line, the client, examples, simulators,
+ * tools.
+ */
 const programFiles = /\.m?js$|^(?:src\/cli\/main|client\/client|examples\/[^/]+|simulators\/[^/]+\/program|tools\/[^/]+)\.ts$/
 
 /**
@@ -134,6 +138,26 @@ export function nothingIsDead({ sources }: Tree): Violation[] {
   })
 }
 
+const asset = /^(?:src|simulators)\/.*\.(?:js|css|svg)$/
+
+/**
+ * A script, style or picture of a page is served because a module names it: by its path from the
+ * module, or by an import of another script.
+ */
+export function everyAssetIsNamed({ sources, texts }: Tree): Violation[] {
+  const named = new Set(
+    [...sources.values()]
+      .filter(({ path }) => /^(?:src|simulators)\//.test(path))
+      .flatMap(({ path, strings, imports }) =>
+        [...strings, ...imports.map(({ from }) => from)]
+          .map((name) => posix.join(posix.dirname(path), name))
+          .filter((file) => file !== path),
+      ),
+  )
+  return texts
+    .filter(({ path }) => asset.test(path) && !named.has(path))
+    .map(({ path }) => ({ file: path, line: 1, says: 'no module names this file, so nobody serves it' }))
+}
 /** Whether a script, bench or test names the compiled file in a string. */
 function startedByName(sources: Tree['sources']): (path: string) => boolean {
   const starters = [...sources.values()].filter(({ path }) => /\.mjs$|^(?:bench|test)\//.test(path))
@@ -155,7 +179,10 @@ function reachedFrom(entries: string[], sources: Tree['sources']): Set<string> {
   return reached
 }
 
-/** A type that its own file uses may be exported for readers: it names what a function takes and gives. */
+/**
+ * A type that its own file uses may be exported for readers: it names what a function takes and
+ * returns.
+ */
 export function everyExportIsImported({ sources }: Tree): Violation[] {
   const imported = new Map<string, Set<string>>()
   for (const { imports } of sources.values()) {

@@ -30,7 +30,7 @@ export interface Violation {
 }
 
 const skipped = /^(?:node_modules|dist.*|\.git|\.tollgate.*)$/
-const readable = new Set(['.ts', '.mjs', '.js', '.md', '.json', '.sql', '.sh', '.yml', '.yaml', '.css', '.html', ''])
+const readable = new Set(['.ts', '.mjs', '.js', '.md', '.json', '.sql', '.sh', '.yml', '.yaml', '.css', '.svg', '.html', ''])
 
 export function readTree(root: string): Tree {
   const texts: TextFile[] = []

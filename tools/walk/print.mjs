@@ -1,4 +1,5 @@
-// How npm run walk prints what went over the wire: broken into lines, long values cut, and what differs from run to run replaced, so that two runs print the same.
+// How npm run walk prints what went over the wire: broken into lines, with long values cut. Values
+// that differ from run to run are replaced, so that two runs print the same.
 
 /** Values that are another in each run, by name, and what is printed for them. */
 const likes = {

@@ -1,4 +1,5 @@
-// A sandbox of one's own for npm run walk and npm run picture: in a temporary directory, on free ports, gone afterwards.
+// A sandbox of one's own for npm run walk and npm run picture: in a temporary directory, on free
+// ports, gone afterwards.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +12,10 @@ const stopWithinMs = 30_000
 /** No setting of whoever runs this may reach the sandbox. */
 const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
 
-/** Answers `file`, what sandbox.json says, and `stop`. Rejects when it does not come up, with what it said. */
+/**
+ * Resolves with `file`, the content of sandbox.json, and `stop`. If the sandbox does not come up it
+ * rejects with the sandbox's output.
+ */
 export async function startSandbox(interrupted) {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-walk-'))
   // Run by root, PostgreSQL is another user's and has to pass here.

@@ -1,12 +1,18 @@
-import { Failure, WrongUsage } from './failure.ts'
 import { reasonOf } from '../../base/log.ts'
+import type { Terminal } from '../terminal.ts'
+import { Failure, WrongUsage } from './failure.ts'
 import { findInstallation } from './installation.ts'
 
 const patienceMs = 5_000
 
 /** Asks the admin port of the running sandbox's acquirer. */
-export async function askAcquirer(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
-  const { sandbox } = findInstallation(process.env)
+export async function askAcquirer(
+  { env }: Terminal,
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<unknown> {
+  const { sandbox } = findInstallation(env)
   if (!sandbox) throw new Failure('Only a sandbox has a simulated acquirer. Start one (npm start), or name it with TOLLGATE_DIR.')
   const content = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
   const reply = await fetch(`${sandbox.acquirerAdminUrl}${path}`, {

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { onOff } from '../../operator/facts.ts'
+import type { Terminal } from '../terminal.ts'
 import { askAcquirer } from './acquirer-admin.ts'
 import { addEntries } from './acquirer-entries.ts'
 import { WrongUsage } from './failure.ts'
 import { aNumber, aSpan, fitting, jsonOption, oneOf } from './options.ts'
-import { facts, printJson, table } from './present.ts'
+import { facts, table } from './present.ts'
 
 /** What the simulated acquirer answers; its admin port documents itself. */
 interface Fault {
@@ -42,24 +43,32 @@ interface AddOptions {
   json?: true
 }
 
-export function addAcquirerCommands(program: Command): void {
+interface LineOptions {
+  refuse?: 'on' | 'off'
+  latency?: number
+  slowReversal?: number
+  close?: true
+  json?: true
+}
+
+export function addAcquirerCommands(program: Command, terminal: Terminal): void {
   const acquirer = program.command('acquirer').description("play with the sandbox's simulated acquirer")
-  addEntries(acquirer)
+  addEntries(acquirer, terminal)
   const fault = acquirer.command('fault').description('lost, late, wrong and broken answers, on purpose')
-  addAdd(fault)
+  addAdd(fault, terminal)
   fault
     .command('list')
     .description('the faults there are, in the order in which they are tried, with how often each was met')
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate acquirer fault list')
-    .action(list)
+    .action(list.bind(undefined, terminal))
   fault
     .command('clear')
     .description('forgets one fault, or all')
     .argument('[id]', 'number of the fault', aNumber(1, 1_000_000_000))
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate acquirer fault clear\n  npx tollgate acquirer fault clear 3')
-    .action(clear)
+    .action(clear.bind(undefined, terminal))
   fault
     .command('line')
     .description('shows the line between gateway and acquirer, or troubles it')
@@ -77,10 +86,10 @@ Examples
   npx tollgate acquirer fault line --refuse on --close
   npx tollgate acquirer fault line --refuse off --latency 0`,
     )
-    .action(line)
+    .action(line.bind(undefined, terminal))
 }
 
-const addAdd = (fault: Command) =>
+const addAdd = (fault: Command, terminal: Terminal) =>
   fault
     .command('add')
     .description('scripts one fault; the first that matches takes a message')
@@ -116,14 +125,14 @@ Examples
   npx tollgate acquirer fault add --delay 2s --probability 0.1 --seed 7
   npx tollgate acquirer fault add --message reversal --no-answer --times 2`,
     )
-    .action(add)
+    .action(add.bind(undefined, terminal))
 
 function readShare(text: string): number | string {
   const share = Number(text)
   return /^[01](\.[0-9]+)?$/.test(text) && share <= 1 ? share : 'Say a number from 0 to 1, such as 0.1.'
 }
 
-async function add(o: AddOptions): Promise<void> {
+async function add(terminal: Terminal, o: AddOptions): Promise<void> {
   const effects = {
     ...(o.decline === undefined ? {} : { decline: o.decline }),
     ...(o.delay === undefined ? {} : { delay_ms: o.delay }),
@@ -146,21 +155,21 @@ async function add(o: AddOptions): Promise<void> {
     ...(o.seed === undefined ? {} : { seed: o.seed }),
     ...(o.times === undefined ? {} : { times: o.times }),
   }
-  const fault = (await askAcquirer('POST', '/faults', { match, do: effects })) as Fault
-  if (o.json) return printJson(fault)
-  console.log(
+  const fault = (await askAcquirer(terminal, 'POST', '/faults', { match, do: effects })) as Fault
+  if (o.json) return terminal.printJson(fault)
+  terminal.print(
     `Fault ${fault.id}: ${effectOf(fault)} for ${matchOf(fault)}.\nTo forget it: npx tollgate acquirer fault clear ${fault.id}`,
   )
 }
 
-async function list(options: { json?: true }): Promise<void> {
-  const { faults } = (await askAcquirer('GET', '/faults')) as { faults: Fault[] }
-  if (options.json) return printJson({ faults })
+async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
+  const { faults } = (await askAcquirer(terminal, 'GET', '/faults')) as { faults: Fault[] }
+  if (options.json) return terminal.printJson({ faults })
   if (faults.length === 0)
-    return console.log(
+    return terminal.print(
       'No faults: the acquirer behaves. Add one: npx tollgate acquirer fault add --card 1111 --no-answer --times 1',
     )
-  console.log(
+  terminal.print(
     table(
       [
         { title: 'ID', of: (f) => String(f.id), align: 'right' },
@@ -191,28 +200,25 @@ function matchOf({ match }: Fault): string {
   return [about, ...Object.entries(rest).map(([name, value]) => `${name.replaceAll('_', ' ')} ${value}`)].join(', ')
 }
 
-async function clear(id: number | undefined, options: { json?: true }): Promise<void> {
-  const { removed } = (await askAcquirer('DELETE', id === undefined ? '/faults' : `/faults/${id}`)) as { removed: number }
-  if (options.json) printJson({ removed })
-  else console.log(removed === 0 ? 'There were no faults.' : `${removed} forgotten.`)
+async function clear(terminal: Terminal, id: number | undefined, options: { json?: true }): Promise<void> {
+  const path = id === undefined ? '/faults' : `/faults/${id}`
+  const { removed } = (await askAcquirer(terminal, 'DELETE', path)) as { removed: number }
+  if (options.json) terminal.printJson({ removed })
+  else terminal.print(removed === 0 ? 'There were no faults.' : `${removed} forgotten.`)
 }
 
-async function line(o: {
-  refuse?: 'on' | 'off'
-  latency?: number
-  slowReversal?: number
-  close?: true
-  json?: true
-}): Promise<void> {
+async function line(terminal: Terminal, o: LineOptions): Promise<void> {
   const wish = {
     ...(o.refuse === undefined ? {} : { refuse: o.refuse === 'on' }),
     ...(o.latency === undefined ? {} : { latency_ms: o.latency }),
     ...(o.slowReversal === undefined ? {} : { slow_reversal_ms: o.slowReversal }),
     ...(o.close ? { close_now: true } : {}),
   }
-  const now = (await (Object.keys(wish).length === 0 ? askAcquirer('GET', '/line') : askAcquirer('POST', '/line', wish))) as Line
-  if (o.json) return printJson(now)
-  console.log(
+  const asked =
+    Object.keys(wish).length === 0 ? askAcquirer(terminal, 'GET', '/line') : askAcquirer(terminal, 'POST', '/line', wish)
+  const now = (await asked) as Line
+  if (o.json) return terminal.printJson(now)
+  terminal.print(
     facts([
       ['Refuses connections', onOff(now.refuse)],
       ['Added latency', `${now.latency_ms} ms`],

@@ -2,9 +2,10 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { auditDetails, auditJson } from '../../operator/audit.ts'
 import { agoText, timeText } from '../../operator/moments.ts'
 import { listAudit } from '../../operator/store-audit.ts'
+import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, aMoment, jsonOption } from './options.ts'
-import { printJson, table } from './present.ts'
+import { table } from './present.ts'
 
 interface ListOptions {
   about?: string
@@ -15,15 +16,15 @@ interface ListOptions {
   json?: true
 }
 
-export function addAuditCommands(program: Command): void {
+export function addAuditCommands(program: Command, terminal: Terminal): void {
   program
     .command('audit')
     .description('who changed what')
     .command('list')
     .description('changes that operators made, newest first')
     .option('--about <text>', 'only those whose action or subject has this in it')
-    .option('--from <time>', 'at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment)
-    .option('--to <time>', 'before', aMoment)
+    .option('--from <time>', 'at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment(terminal.clock))
+    .option('--to <time>', 'before', aMoment(terminal.clock))
     .option('--limit <number>', 'entries on a page', aLimit, 20)
     .option('--after <id>', 'the next page: after this entry', anAuditId)
     .option(...jsonOption)
@@ -37,7 +38,7 @@ Examples
   npx tollgate audit list --about "merchant shop"
   npx tollgate audit list --from 7d --json`,
     )
-    .action(list)
+    .action(list.bind(undefined, terminal))
 }
 
 function anAuditId(text: string): string {
@@ -46,20 +47,20 @@ function anAuditId(text: string): string {
   return text.toLowerCase()
 }
 
-async function list({ json, ...query }: ListOptions): Promise<void> {
-  await atOffice(async ({ pool, clock }) => {
+async function list(terminal: Terminal, { json, ...query }: ListOptions): Promise<void> {
+  await atOffice(terminal, async ({ pool, clock }) => {
     const rows = await listAudit(pool, { ...query, limit: query.limit + 1 })
     const entries = rows.slice(0, query.limit)
     const next = rows.length > query.limit ? entries.at(-1)!.auditId : undefined
-    if (json) return printJson({ entries: entries.map(auditJson), next: next ?? null })
+    if (json) return terminal.printJson({ entries: entries.map(auditJson), next: next ?? null })
     if (entries.length === 0)
-      return console.log(
+      return terminal.print(
         Object.keys(query).length > 1
           ? 'Nothing fits. See all: npx tollgate audit list'
           : 'Nothing yet. Every change made with these commands is written here.',
       )
     const now = clock.now()
-    console.log(
+    terminal.print(
       table(
         [
           { title: 'TIME (UTC)', of: (e) => timeText(e.at) },
@@ -72,6 +73,6 @@ async function list({ json, ...query }: ListOptions): Promise<void> {
         entries,
       ),
     )
-    if (next !== undefined) console.log(`\nThere are more: add --after ${next}`)
+    if (next !== undefined) terminal.print(`\nThere are more: add --after ${next}`)
   })
 }

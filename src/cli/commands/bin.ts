@@ -4,11 +4,12 @@ import { binTableOf } from '../../card/bins.ts'
 import { loadBins } from '../../card/store-bins.ts'
 import { unfit } from '../../operator/refused.ts'
 import { importBins } from '../../operator/store-bins.ts'
+import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { fileText, jsonOption, judged } from './options.ts'
-import { facts, printJson } from './present.ts'
+import { facts } from './present.ts'
 
-export function addBinCommands(program: Command): void {
+export function addBinCommands(program: Command, terminal: Terminal): void {
   const bin = program.command('bin').description('the BIN table: who issued a card, by its first digits')
   bin
     .command('import <csv>')
@@ -28,33 +29,33 @@ Examples
   npx tollgate bin import bins.csv
   gunzip -c bins.csv.gz | npx tollgate bin import -`,
     )
-    .action(importTable)
+    .action(importTable.bind(undefined, terminal))
   bin
     .command('find')
     .description('what the table says of cards that begin so')
     .argument('<digits>', 'the first 4 to 11 digits of a card number', judged(notAPrefix))
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate bin find 400000')
-    .action(find)
+    .action(find.bind(undefined, terminal))
 }
 
 const notAPrefix = (text: string) => (/^[1-9][0-9]{3,10}$/.test(text) ? undefined : unfit('digits', '4 to 11 digits'))
 
-async function importTable(file: string, options: { json?: true }): Promise<void> {
-  const csv = await fileText(file, '<csv>')
-  await atOffice(async (office) => {
+async function importTable(terminal: Terminal, file: string, options: { json?: true }): Promise<void> {
+  const csv = await fileText(terminal, file, '<csv>')
+  await atOffice(terminal, async (office) => {
     const ranges = await importBins(office, csv)
-    if (options.json) return printJson({ ranges })
-    console.log(`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`)
+    if (options.json) return terminal.printJson({ ranges })
+    terminal.print(`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`)
   })
 }
 
-async function find(digits: string, options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool }) => {
+async function find(terminal: Terminal, digits: string, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool }) => {
     const issuer = binTableOf(await loadBins(pool))(digits)
-    if (options.json) return printJson({ bin: digits, country: issuer?.country ?? null, bank: issuer?.bank ?? null })
+    if (options.json) return terminal.printJson({ bin: digits, country: issuer?.country ?? null, bank: issuer?.bank ?? null })
     if (!issuer) throw new Failure(`The table has no range with ${digits}.`)
     const { country = 'not told', bank = 'not told' } = issuer
-    console.log(facts(Object.entries({ BIN: digits, Country: country, Bank: bank })))
+    terminal.print(facts(Object.entries({ BIN: digits, Country: country, Bank: bank })))
   })
 }

@@ -12,10 +12,11 @@ import {
   type DeliveryState,
 } from '../../operator/store-deliveries.ts'
 import type { Pool } from '../../storage/pool.ts'
+import type { Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, aMoment, anId, aNumber, jsonOption, oneOf } from './options.ts'
-import { paint, printJson, statusColour, table } from './present.ts'
+import { paint, statusColour, table } from './present.ts'
 
 interface Filter {
   state?: 'due' | 'delivered' | 'given-up'
@@ -26,18 +27,18 @@ interface Filter {
   json?: true
 }
 
-const filters = (command: Command): Command =>
+const filters = (command: Command, { clock }: Terminal): Command =>
   command
     .option('--state <state>', 'due, delivered or given-up', oneOf('due', 'delivered', 'given-up'))
     .option('--order <id>', 'only of this order', anId)
     .option('--merchant <login>', 'only of this merchant')
-    .option('--from <time>', 'owed at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment)
-    .option('--to <time>', 'owed before', aMoment)
+    .option('--from <time>', 'owed at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment(clock))
+    .option('--to <time>', 'owed before', aMoment(clock))
     .option(...jsonOption)
 
-export function addDeliveryCommands(program: Command): void {
+export function addDeliveryCommands(program: Command, terminal: Terminal): void {
   const delivery = program.command('delivery').description('callbacks to merchants: see what arrived, send again')
-  filters(delivery.command('list').description('callbacks with what their last try came to, newest first'))
+  filters(delivery.command('list').description('callbacks with what their last try came to, newest first'), terminal)
     .option('--limit <number>', 'callbacks on a page', aLimit, 20)
     .option('--after <order/number>', 'the next page: after this one', aPlace)
     .addHelpText(
@@ -48,8 +49,8 @@ Examples
   npx tollgate delivery list --merchant shop --from 2h
   npx tollgate delivery list --order 1000001`,
     )
-    .action(list)
-  filters(delivery.command('resend').description('sends callbacks again: due now, with all their tries before them'))
+    .action(list.bind(undefined, terminal))
+  filters(delivery.command('resend').description('sends callbacks again: due now, with all their tries before them'), terminal)
     .argument('[order]', "the gateway's order id", anId)
     .argument('[number]', 'number of the callback within the order; all of the order if left out', aNumber(1, 1_000_000))
     .option('--yes', 'send more than one without being asked')
@@ -65,7 +66,7 @@ Examples
   npx tollgate delivery resend --state given-up --merchant shop --yes
   npx tollgate delivery resend --merchant shop --from 2030-01-31T10:00 --to 2030-01-31T12:00 --yes`,
     )
-    .action(resend)
+    .action(resend.bind(undefined, terminal))
 }
 
 function aPlace(text: string): DeliveryPlace {
@@ -86,8 +87,8 @@ async function queryOf(pool: Pool, f: Filter): Promise<DeliveryQuery> {
 
 const stored = (state: NonNullable<Filter['state']>): DeliveryState => (state === 'given-up' ? 'given up' : state)
 
-async function list(options: Filter & { limit: number; after?: DeliveryPlace }): Promise<void> {
-  await atOffice(async ({ pool, clock }) => {
+async function list(terminal: Terminal, options: Filter & { limit: number; after?: DeliveryPlace }): Promise<void> {
+  await atOffice(terminal, async ({ pool, clock }) => {
     const query = await queryOf(pool, options)
     const rows = await listDeliveries(pool, {
       ...query,
@@ -97,15 +98,15 @@ async function list(options: Filter & { limit: number; after?: DeliveryPlace }):
     const page = rows.slice(0, options.limit)
     const last = rows.length > options.limit ? page.at(-1)! : undefined
     const next = last && `${last.orderId}/${last.deliveryNo}`
-    if (options.json) return printJson({ deliveries: page.map(deliveryJson), next: next ?? null })
+    if (options.json) return terminal.printJson({ deliveries: page.map(deliveryJson), next: next ?? null })
     if (page.length === 0)
-      return console.log(
+      return terminal.print(
         Object.keys(query).length > 0
           ? 'No callback fits. See all: npx tollgate delivery list'
           : 'No callbacks yet. They are owed when an order is final and its request or endpoint names a callback URL.',
       )
     const now = clock.now()
-    console.log(
+    terminal.print(
       table(
         [
           { title: 'ORDER', of: (d) => String(d.orderId), align: 'right' },
@@ -121,20 +122,21 @@ async function list(options: Filter & { limit: number; after?: DeliveryPlace }):
         page,
       ),
     )
-    if (next !== undefined) console.log(`\nThere are more: add --after ${next}`)
+    if (next !== undefined) terminal.print(`\nThere are more: add --after ${next}`)
   })
 }
 
 const lastOf = ({ last }: DeliveryLine) => (last === undefined ? 'none yet' : (last.failure ?? `answered ${last.httpStatus}`))
 
 async function resend(
+  terminal: Terminal,
   order: bigint | undefined,
   deliveryNo: number | undefined,
   options: Filter & { yes?: true },
 ): Promise<void> {
   if (order !== undefined && options.order !== undefined && order !== options.order)
     throw new WrongUsage('Two orders are named. Name one.')
-  await atOffice(async (office) => {
+  await atOffice(terminal, async (office) => {
     const query: DeliveryQuery = {
       ...(await queryOf(office.pool, order === undefined ? options : { ...options, order })),
       ...(deliveryNo === undefined ? {} : { deliveryNo }),
@@ -146,9 +148,9 @@ async function resend(
     if (count > 1 && !options.yes)
       throw new WrongUsage(`That is ${count} callbacks. Look at them with delivery list and the same filters, then add --yes.`)
     const done = await resendDeliveries(office, query)
-    if (options.json) return printJson({ resent: done.resent, in_hand: done.inHand })
+    if (options.json) return terminal.printJson({ resent: done.resent, in_hand: done.inHand })
     const alone = done.inHand > 0 ? `; ${done.inHand} being sent at this moment were left alone` : ''
-    console.log(`${paint(counted(done.resent, 'callback'), 'bold')} sent again${alone}.`)
-    console.log('A running gateway takes them up within a second. See: npx tollgate delivery list --state due')
+    terminal.print(`${paint(counted(done.resent, 'callback'), 'bold')} sent again${alone}.`)
+    terminal.print('A running gateway takes them up within a second. See: npx tollgate delivery list --state due')
   })
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Command } from 'commander'
-import { systemClock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { openLog, reasonOf } from '../../base/log.ts'
 import { keyComplaint } from '../../operator/control-key.ts'
 import {
@@ -16,12 +16,13 @@ import { counted, spanText } from '../../operator/moments.ts'
 import { listGates, type GateEntry } from '../../operator/store-config.ts'
 import { controlKeysOf, directoryFacts, keysOpen, migrationFacts, serverFacts, workFacts } from '../../operator/store-doctor.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
+import type { Terminal } from '../terminal.ts'
 import { inFindingWords, ok, problem, warning, type WordedFinding } from './doctor-words.ts'
 import { findInstallation, inWords, type Installation } from './installation.ts'
 import { jsonOption } from './options.ts'
-import { paint, printable, printJson, statusColour } from './present.ts'
+import { paint, printable, statusColour } from './present.ts'
 
-export function addDoctorCommand(program: Command): void {
+export function addDoctorCommand(program: Command, terminal: Terminal): void {
   program
     .command('doctor')
     .description('checks the configuration and the running installation, and says what to do')
@@ -37,46 +38,58 @@ Examples
   npx tollgate doctor
   npx tollgate doctor --json`,
     )
-    .action(examine)
+    .action(examine.bind(undefined, terminal))
 }
 
-async function examine(options: { json?: true }): Promise<void> {
+async function examine(terminal: Terminal, options: { json?: true }): Promise<void> {
   const findings: WordedFinding[] = []
   const tell = (...found: WordedFinding[]) => {
     findings.push(...found)
-    if (!options.json) for (const finding of found) console.log(lineOf(finding))
+    if (!options.json) for (const finding of found) terminal.print(lineOf(finding))
   }
-  const installation = findInstallation(process.env)
+  const { env, stderr, clock } = terminal
+  const installation = findInstallation(env)
   tell(...sandboxFindings(installation))
   const pool = openPool({
     url: installation.databaseUrl,
     connections: 10,
     use: 'search',
-    log: openLog({ level: 'fatal', destination: process.stderr }),
+    log: openLog({ level: 'fatal', destination: stderr }),
   })
   try {
-    await look(pool, installation, tell)
+    await look(pool, clock, installation, tell)
   } finally {
     await pool.close().catch(() => {})
   }
   const problems = findings.filter((f) => f.is === 'problem').length
   const warnings = findings.filter((f) => f.is === 'warning').length
   if (options.json)
-    printJson({ healthy: problems === 0, problems, warnings, checks: findings.map((f) => ({ ...f, advice: f.advice ?? null })) })
+    terminal.printJson({
+      healthy: problems === 0,
+      problems,
+      warnings,
+      checks: findings.map((f) => ({ ...f, advice: f.advice ?? null })),
+    })
   else
-    console.log(
+    terminal.print(
       `\n${problems + warnings === 0 ? 'All is well.' : `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`}`,
     )
-  if (problems > 0) process.exitCode = 1
+  if (problems > 0) terminal.exitCode = 1
 }
 
 /**
  * In the order in which one thing rests on another: what cannot be looked at without the one before
  * is left out.
  */
-async function look(pool: Pool, installation: Installation, tell: (...found: WordedFinding[]) => void): Promise<void> {
+async function look(
+  pool: Pool,
+  clock: Clock,
+  installation: Installation,
+  tell: (...found: WordedFinding[]) => void,
+): Promise<void> {
+  const worded = (findings: readonly Finding[]) => findings.map((finding) => inFindingWords(finding, clock.now()))
   try {
-    tell(...worded(serverFindings(await serverFacts(pool, systemClock))))
+    tell(...worded(serverFindings(await serverFacts(pool, clock))))
   } catch (error) {
     const said = inWords(error)
     return tell(problem('database', reasonOf(said), 'start it, or correct DATABASE_URL'))
@@ -88,15 +101,13 @@ async function look(pool: Pool, installation: Installation, tell: (...found: Wor
   const keys = await keyFinding(pool, installation, facts.keys)
   tell(
     keys,
-    ...(keys.is === 'ok' ? [await controlKeys(pool, installation)] : []),
-    ...worded(workFindings(facts, systemClock.now())),
+    ...(keys.is === 'ok' ? worded([await controlKeys(pool, installation)]) : []),
+    ...worded(workFindings(facts, clock.now())),
   )
-  tell(...worded(directoryFindings(await directoryFacts(pool), systemClock.now())))
-  const gates = await listGates(pool)
-  tell(...(gates.some((g) => g.enabled) ? await Promise.all(gates.filter((g) => g.enabled).map(gateFinding)) : [noGate]))
+  tell(...worded(directoryFindings(await directoryFacts(pool), clock.now())))
+  const gates = (await listGates(pool)).filter((gate) => gate.enabled)
+  tell(...(gates.length > 0 ? await Promise.all(gates.map((gate) => gateFinding(gate, clock))) : [noGate]))
 }
-
-const worded = (findings: readonly Finding[]) => findings.map((finding) => inFindingWords(finding, systemClock.now()))
 
 const noGate = warning('gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help')
 
@@ -137,19 +148,19 @@ async function keyFinding(pool: Pool, installation: Installation, keys: bigint):
   return problem('keys', 'the key-encryption key does not open the keys of this database', advice)
 }
 
-async function controlKeys(pool: Pool, { kek, sandbox }: Installation): Promise<WordedFinding> {
+async function controlKeys(pool: Pool, { kek, sandbox }: Installation): Promise<Finding> {
   const weak: WeakKey[] = []
   for (const { login, controlKey } of await controlKeysOf(pool, kek())) {
     const why = await keyComplaint(controlKey, sandbox ? 'sandbox' : 'production')
     if (why !== undefined) weak.push({ login, why })
   }
-  return inFindingWords(controlKeyFinding(weak), systemClock.now())
+  return controlKeyFinding(weak)
 }
 
 const reachMs = 3_000
 
-async function gateFinding({ gateId, name, settings: { host, port } }: GateEntry): Promise<WordedFinding> {
-  const began = performance.now()
+async function gateFinding({ gateId, name, settings: { host, port } }: GateEntry, clock: Clock): Promise<WordedFinding> {
+  const began = clock.monotonic()
   const failed = await new Promise<string | undefined>((resolve) => {
     const socket = connect({ host, port, timeout: reachMs })
     const end = (why?: string) => {
@@ -162,7 +173,7 @@ async function gateFinding({ gateId, name, settings: { host, port } }: GateEntry
   })
   const where = `gate ${gateId} (${name}) at ${host}:${port}`
   return failed === undefined
-    ? ok('gates', `${where} takes connections, ${spanText(performance.now() - began)}`)
+    ? ok('gates', `${where} takes connections, ${spanText(clock.monotonic() - began)}`)
     : problem(
         'gates',
         `${where} cannot be reached: ${failed}`,

@@ -9,6 +9,7 @@ import { descriptorMisfit, nameMisfit, type EndpointWish } from '../../operator/
 import { endpointOf, listEndpoints, merchantNamed } from '../../operator/store-config.ts'
 import { addEndpoint, setEndpoint, setEndpointEnabled, type EndpointRules } from '../../operator/store-endpoints.ts'
 import type { ChallengeIndicator } from '../../three-d-secure/authentication.ts'
+import type { Terminal } from '../terminal.ts'
 import { endpointTable } from './endpoint-table.ts'
 import {
   readAuthenticationPolicy,
@@ -20,7 +21,7 @@ import {
 import { WrongUsage } from './failure.ts'
 import { atOffice, type Office } from './installation.ts'
 import { aCurrency, anId, aSwitch, fitting, judged, jsonOption, someTexts } from './options.ts'
-import { facts, printJson } from './present.ts'
+import { facts } from './present.ts'
 
 interface Settable {
   name?: string
@@ -111,7 +112,7 @@ Authentication policy, each authorise or decline; what is not named stays
   not-enrolled  the card is in no range of a directory server (safe: decline)
   failed        no usable answer of directory server or issuer (safe: decline)`
 
-export function addEndpointCommands(program: Command): void {
+export function addEndpointCommands(program: Command, terminal: Terminal): void {
   const endpoint = program.command('endpoint').description('where a merchant takes payments: currency, gate and rules')
   settable(
     endpoint
@@ -132,21 +133,21 @@ Examples
   npx tollgate endpoint add --merchant shop --currency USD
   npx tollgate endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid`,
     )
-    .action(add)
+    .action(add.bind(undefined, terminal))
   endpoint
     .command('list')
     .description('all endpoints')
     .option('--merchant <login>', 'only of this merchant')
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate endpoint list\n  npx tollgate endpoint list --merchant shop --json')
-    .action(list)
+    .action(list.bind(undefined, terminal))
   endpoint
     .command('show')
     .description('one endpoint with all its settings')
     .argument('<id>', 'number of the endpoint', anId)
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate endpoint show 101')
-    .action(show)
+    .action(show.bind(undefined, terminal))
   settable(
     endpoint
       .command('set')
@@ -163,11 +164,11 @@ Examples
   npx tollgate endpoint set 101 --mandatory phone,address1 --operations sale=off
   npx tollgate endpoint set 101 --no-callback-url --mandatory none --optional state`,
     )
-    .action(set)
-  addSwitches(endpoint)
+    .action(set.bind(undefined, terminal))
+  addSwitches(endpoint, terminal)
 }
 
-function addSwitches(endpoint: Command): void {
+function addSwitches(endpoint: Command, terminal: Terminal): void {
   for (const [verb, enabled, effect] of [
     ['disable', false, 'no new payments are taken; status is answered and callbacks go on'],
     ['enable', true, 'new payments are taken again'],
@@ -179,10 +180,10 @@ function addSwitches(endpoint: Command): void {
       .option(...jsonOption)
       .addHelpText('after', `\nExamples\n  npx tollgate endpoint ${verb} 101`)
       .action((endpointId: bigint, options: { json?: true }) =>
-        atOffice(async (office) => {
+        atOffice(terminal, async (office) => {
           await setEndpointEnabled(office, endpointId, enabled)
-          if (options.json) printJson({ endpoint_id: endpointId, enabled })
-          else console.log(`Endpoint ${endpointId} is ${onOff(enabled)}.`)
+          if (options.json) terminal.printJson({ endpoint_id: endpointId, enabled })
+          else terminal.print(`Endpoint ${endpointId} is ${onOff(enabled)}.`)
         }),
       )
 }
@@ -212,51 +213,51 @@ const rulesOf = (office: Office): EndpointRules => ({
   registry: async () => loadRegistry(office.pool, await office.keys(), office.clock.now()),
 })
 
-async function add(options: Settable & { merchant: string; currency: string }): Promise<void> {
-  await atOffice(async (office) => {
+async function add(terminal: Terminal, options: Settable & { merchant: string; currency: string }): Promise<void> {
+  await atOffice(terminal, async (office) => {
     const { merchant: login, currency, gate: gates = [] } = options
     const name = options.name ?? currency.toLowerCase()
     const made = await addEndpoint(office, { login, name, currency, gates, wish: wishOf(options) }, rulesOf(office))
-    if (options.json) return printJson(endpointJson(made))
-    console.log(`Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.`)
-    console.log(`\n${facts(endpointFacts(made))}`)
-    console.log(`\nIts path: /api/v2/sale/${made.endpointId}`)
+    if (options.json) return terminal.printJson(endpointJson(made))
+    terminal.print(`Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.`)
+    terminal.print(`\n${facts(endpointFacts(made))}`)
+    terminal.print(`\nIts path: /api/v2/sale/${made.endpointId}`)
   })
 }
 
-async function set(endpointId: bigint, options: Settable): Promise<void> {
+async function set(terminal: Terminal, endpointId: bigint, options: Settable): Promise<void> {
   const wish = wishOf(options)
   if (Object.keys(wish).length === 0 && options.name === undefined && options.gate === undefined)
     throw new WrongUsage('Nothing to set. See: npx tollgate endpoint set --help')
-  await atOffice(async (office) => {
+  await atOffice(terminal, async (office) => {
     const asked = {
       wish,
       ...(options.name === undefined ? {} : { name: options.name }),
       ...(options.gate === undefined ? {} : { gates: options.gate }),
     }
     const after = await setEndpoint(office, endpointId, asked, rulesOf(office))
-    if (options.json) return printJson(endpointJson(after))
-    console.log(`Endpoint ${endpointId} is changed.\n\n${facts(endpointFacts(after))}`)
+    if (options.json) return terminal.printJson(endpointJson(after))
+    terminal.print(`Endpoint ${endpointId} is changed.\n\n${facts(endpointFacts(after))}`)
   })
 }
 
-async function list(options: { merchant?: string; json?: true }): Promise<void> {
-  await atOffice(async ({ pool }) => {
+async function list(terminal: Terminal, options: { merchant?: string; json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool }) => {
     const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
     const endpoints = (await listEndpoints(pool)).filter((e) => of === undefined || e.merchantId === of.merchantId)
-    if (options.json) return printJson({ endpoints: endpoints.map(endpointJson) })
+    if (options.json) return terminal.printJson({ endpoints: endpoints.map(endpointJson) })
     if (endpoints.length === 0)
-      return console.log(
+      return terminal.print(
         `No endpoints yet. Make one: npx tollgate endpoint add --merchant ${options.merchant ?? 'shop'} --currency USD`,
       )
-    console.log(endpointTable(endpoints))
+    terminal.print(endpointTable(endpoints))
   })
 }
 
-async function show(endpointId: bigint, options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool }) => {
+async function show(terminal: Terminal, endpointId: bigint, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool }) => {
     const endpoint = await endpointOf(pool, endpointId)
-    if (options.json) return printJson(endpointJson(endpoint))
-    console.log(`Endpoint ${endpointId}\n\n${facts(endpointFacts(endpoint))}`)
+    if (options.json) return terminal.printJson(endpointJson(endpoint))
+    terminal.print(`Endpoint ${endpointId}\n\n${facts(endpointFacts(endpoint))}`)
   })
 }

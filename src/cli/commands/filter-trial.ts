@@ -1,17 +1,17 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { systemClock } from '../../base/clock.ts'
 import { checkDigitHolds } from '../../base/luhn.ts'
-import { currencyOf, decimalToMinor } from '../../base/money.ts'
+import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import { firedJson } from '../../operator/filter.ts'
 import { tryFilters } from '../../operator/filter-trial.ts'
 import { endpointOf } from '../../operator/store-config.ts'
 import type { Fired } from '../../risk/screening.ts'
+import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
-import { anId, aMoment, jsonOption, standardInput } from './options.ts'
-import { paint, printJson, table } from './present.ts'
+import { anId, aMoment, jsonOption } from './options.ts'
+import { paint, table } from './present.ts'
 
 interface TrialOptions {
   endpoint: bigint
@@ -26,7 +26,7 @@ interface TrialOptions {
   json?: true
 }
 
-export function addFilterTrial(filter: Command): void {
+export function addFilterTrial(filter: Command, terminal: Terminal): void {
   filter
     .command('test')
     .description('what the filters would say of a payment; nothing is counted, and nothing is charged')
@@ -38,7 +38,7 @@ export function addFilterTrial(filter: Command): void {
     .option('--phone <number>', "the customer's")
     .option('--country <code>', 'of the address, two letters', aCountry)
     .option('--purpose <text>', 'what is paid for')
-    .option('--at <time>', 'when it comes (now)', aMoment)
+    .option('--at <time>', 'when it comes (now)', aMoment(terminal.clock))
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -49,7 +49,7 @@ Examples
   npx tollgate filter test --endpoint 101 --card 4111111111111111 --country FR --amount 250.00
   npx tollgate filter test --endpoint 101 --card - --email eve@example.com < number.txt`,
     )
-    .action(test)
+    .action(test.bind(undefined, terminal))
 }
 
 function aCard(text: string): Secret<string> | '-' {
@@ -65,14 +65,14 @@ function aCountry(text: string): string {
   return code
 }
 
-async function test(options: TrialOptions): Promise<void> {
-  const given = options.card === '-' ? aCard(await standardInput()) : options.card
+async function test(terminal: Terminal, options: TrialOptions): Promise<void> {
+  const given = options.card === '-' ? aCard(await terminal.readInput()) : options.card
   if (given === '-') throw new WrongUsage('Standard input has no number of a card.')
-  await atOffice(async (office) => {
+  await atOffice(terminal, async (office) => {
     const { currency } = await endpointOf(office.pool, options.endpoint)
-    const amountMinor = decimalToMinor(options.amount, currencyOf(currency)!.exponent)
+    const amountMinor = decimalToMinor(options.amount, knownCurrency(currency).exponent)
     if (amountMinor === undefined) throw new WrongUsage(`--amount ${options.amount} is no amount of ${currency}.`)
-    const { endpoint: endpointId, email, ip, phone, country, purpose, at = systemClock.now() } = options
+    const { endpoint: endpointId, email, ip, phone, country, purpose, at = terminal.clock.now() } = options
     const said = await tryFilters(office, await office.keys(), {
       endpointId,
       card: given,
@@ -85,7 +85,7 @@ async function test(options: TrialOptions): Promise<void> {
       ...(purpose === undefined ? {} : { purpose }),
     })
     if (options.json)
-      return printJson({
+      return terminal.printJson({
         filtered: said.refusal !== undefined,
         score: said.score,
         error_code: said.refusal?.code ?? null,
@@ -96,8 +96,10 @@ async function test(options: TrialOptions): Promise<void> {
     const verdict = said.refusal
       ? paint(`It would be filtered: ${said.refusal.code} ${said.refusal.message}.`, 'red')
       : paint('It would pass.', 'green')
-    console.log(`${verdict} Score ${said.score} of ${refusingScore}, ${said.fired.length} of ${said.rules.length} filters fired.`)
-    if (said.fired.length > 0) console.log(`\n${firedTable(said.fired)}`)
+    terminal.print(
+      `${verdict} Score ${said.score} of ${refusingScore}, ${said.fired.length} of ${said.rules.length} filters fired.`,
+    )
+    if (said.fired.length > 0) terminal.print(`\n${firedTable(said.fired)}`)
   })
 }
 

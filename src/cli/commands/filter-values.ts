@@ -6,6 +6,7 @@ import { readEntries } from '../../operator/filter-settings.ts'
 import { isMisfit } from '../../operator/refused.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { orderWithLife } from '../../operator/store-orders.ts'
+import type { Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import type { Office } from './installation.ts'
 import { fileText, someIds, someTexts } from './options.ts'
@@ -35,12 +36,13 @@ export function noValues(given: Values, kind: string): Set<string> {
  * lists of processes and kept by shells.
  */
 export async function valuesOf(
+  terminal: Terminal,
   office: Office,
   login: string,
   of: Listed,
   { value = [], file, cardOf = [] }: Values,
 ): Promise<Set<string>> {
-  const lines = file === undefined ? [] : linesOf(await fileText(file))
+  const lines = file === undefined ? [] : linesOf(await fileText(terminal, file))
   if (of !== 'card' && cardOf.length > 0) throw new WrongUsage('--card-of is for lists of cards.')
   const listed = readEntries(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
   if (isMisfit(listed)) throw failureOf(listed)

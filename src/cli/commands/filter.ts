@@ -23,13 +23,14 @@ import {
   removeFilter,
   type FilterEntry,
 } from '../../operator/store-filters.ts'
+import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 import { addFilterTrial } from './filter-trial.ts'
 import { noValues, valueOptions, valuesOf, type Values } from './filter-values.ts'
 import { atOffice } from './installation.ts'
 import { failureOf } from './refusals.ts'
 import { aCurrency, anId, aNumber, aSpan, judged, jsonOption, oneOf } from './options.ts'
-import { facts, printJson, table } from './present.ts'
+import { facts, table } from './present.ts'
 
 interface AddOptions extends Omit<FilterWish, 'withinMs'>, Values {
   merchant: string
@@ -41,7 +42,7 @@ interface AddOptions extends Omit<FilterWish, 'withinMs'>, Values {
   json?: true
 }
 
-export function addFilterCommands(program: Command): void {
+export function addFilterCommands(program: Command, terminal: Terminal): void {
   const filter = program
     .command('filter')
     .description('what payments are screened by: lists, limits, amounts, countries, times of day')
@@ -58,7 +59,7 @@ Examples
   npx tollgate filter add volume --merchant shop --per email --limit 1000 --currency USD --within 30d
   npx tollgate filter list --merchant shop`,
     )
-  addAdding(filter)
+  addAdding(filter, terminal)
   filter
     .command('list')
     .description('the filters, by merchant')
@@ -66,7 +67,7 @@ Examples
     .option('--removed', 'those that were removed as well')
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate filter list --merchant shop --json')
-    .action(list)
+    .action(list.bind(undefined, terminal))
   filter
     .command('show')
     .description('one filter, with what is on its list')
@@ -74,7 +75,7 @@ Examples
     .argument('<number>', 'its number', aNumber(1, 1_000_000))
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate filter show shop 1')
-    .action(show)
+    .action(show.bind(undefined, terminal))
   valueOptions(
     filter
       .command('entries')
@@ -92,7 +93,7 @@ Examples
   npx tollgate filter entries shop 2 add --card-of 1000042
   npx tollgate filter entries shop 1 remove --file freed.txt`,
     )
-    .action(entries)
+    .action(entries.bind(undefined, terminal))
   filter
     .command('remove')
     .description('it judges no further order; what it decided stays told')
@@ -100,11 +101,11 @@ Examples
     .argument('<number>', 'its number', aNumber(1, 1_000_000))
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate filter remove shop 1')
-    .action(remove)
-  addFilterTrial(filter)
+    .action(remove.bind(undefined, terminal))
+  addFilterTrial(filter, terminal)
 }
 
-function addAdding(filter: Command): void {
+function addAdding(filter: Command, terminal: Terminal): void {
   const command = filter
     .command('add')
     .description('adds a filter to all endpoints of a merchant, or to one')
@@ -144,7 +145,7 @@ Examples
   npx tollgate filter add country-mismatch --merchant shop --score 40
   npx tollgate filter add time-of-day --merchant shop --from 01:00 --to 05:00 --zone Europe/Berlin --score 60`,
     )
-    .action(add)
+    .action(add.bind(undefined, terminal))
 }
 
 function aScore(text: string): number {
@@ -158,14 +159,14 @@ function aCode(text: string): string {
   return text
 }
 
-async function add(kind: RuleKind, options: AddOptions): Promise<void> {
+async function add(terminal: Terminal, kind: RuleKind, options: AddOptions): Promise<void> {
   const { merchant: login, endpoint, within, score, code, name, json, value, file, cardOf, ...rest } = options
   const rule = readRule(kind, { ...rest, ...(within === undefined ? {} : { withinMs: within }) })
   if (isMisfit(rule)) throw failureOf(rule)
   const usual = usualOf[kind]
   const given = { value, file, cardOf } as Values
-  await atOffice(async (office) => {
-    const listed = 'of' in rule ? await valuesOf(office, login, rule.of, given) : noValues(given, kind)
+  await atOffice(terminal, async (office) => {
+    const listed = 'of' in rule ? await valuesOf(terminal, office, login, rule.of, given) : noValues(given, kind)
     const added = await addFilter(office, {
       login,
       ...(endpoint === undefined ? {} : { endpointId: endpoint }),
@@ -175,19 +176,19 @@ async function add(kind: RuleKind, options: AddOptions): Promise<void> {
       facts: rule,
       entries: listed,
     })
-    if (json) return printJson(filterJson(added))
-    console.log(`Filter ${added.filterNo} of ${login}, from the next second on: ${ruleText(added, added.entries)}.`)
-    console.log(`It adds ${added.score} to the score. Try it: npx tollgate filter test --help`)
+    if (json) return terminal.printJson(filterJson(added))
+    terminal.print(`Filter ${added.filterNo} of ${login}, from the next second on: ${ruleText(added, added.entries)}.`)
+    terminal.print(`It adds ${added.score} to the score. Try it: npx tollgate filter test --help`)
   })
 }
 
-async function list(options: { merchant?: string; removed?: true; json?: true }): Promise<void> {
-  await atOffice(async ({ pool }) => {
+async function list(terminal: Terminal, options: { merchant?: string; removed?: true; json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool }) => {
     const all = await listFilters(pool, options.merchant)
     const shown = options.removed ? all : all.filter((f) => f.removedAt === undefined)
-    if (options.json) return printJson(shown.map(filterJson))
-    if (shown.length === 0) return console.log('No filters. Add one: npx tollgate filter add --help')
-    console.log(
+    if (options.json) return terminal.printJson(shown.map(filterJson))
+    if (shown.length === 0) return terminal.print('No filters. Add one: npx tollgate filter add --help')
+    terminal.print(
       table<FilterEntry>(
         [
           { title: 'Merchant', of: (f) => f.login },
@@ -209,44 +210,45 @@ const whatOf = (f: FilterEntry): string => {
   return (f.name === does || f.name === ruleText(f, 0) ? does : `${f.name}: ${does}`) + removed
 }
 
-async function show(login: string, filterNo: number, options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool }) => {
+async function show(terminal: Terminal, login: string, filterNo: number, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool }) => {
     const filter = await filterNumbered(pool, login, filterNo)
     const listed = await entriesOf(pool, filter, options.json ? 100_000 : shownEntries)
-    if (options.json) return printJson({ ...filterJson(filter), entries: listed })
-    console.log(facts(filterFacts(filter)))
-    if (listed.length > 0) console.log(`\n${listed.join('\n')}`)
+    if (options.json) return terminal.printJson({ ...filterJson(filter), entries: listed })
+    terminal.print(facts(filterFacts(filter)))
+    if (listed.length > 0) terminal.print(`\n${listed.join('\n')}`)
     if (filter.entries > listed.length)
-      console.log(`… and ${(filter.entries - listed.length).toLocaleString('en')} more; --json has them all`)
+      terminal.print(`… and ${(filter.entries - listed.length).toLocaleString('en')} more; --json has them all`)
   })
 }
 
 const shownEntries = 100
 
 async function entries(
+  terminal: Terminal,
   login: string,
   filterNo: number,
   what: 'add' | 'remove',
   options: Values & { json?: true },
 ): Promise<void> {
-  await atOffice(async (office) => {
+  await atOffice(terminal, async (office) => {
     const { facts: rule } = await filterNumbered(office.pool, login, filterNo)
-    const listed = 'of' in rule ? await valuesOf(office, login, rule.of, options) : new Set<string>()
+    const listed = 'of' in rule ? await valuesOf(terminal, office, login, rule.of, options) : new Set<string>()
     if ('of' in rule && listed.size === 0) throw new WrongUsage('Say what: --value, --file or --card-of.')
     const none = new Set<string>()
     const { filter, added, removed } = await changeEntries(office, login, filterNo, () =>
       what === 'add' ? { add: listed, remove: none } : { add: none, remove: listed },
     )
-    if (options.json) return printJson({ ...filterJson(filter), added, removed })
+    if (options.json) return terminal.printJson({ ...filterJson(filter), added, removed })
     const done = what === 'add' ? `${added} new` : `${removed} taken off`
-    console.log(`Filter ${filterNo} of ${login} has ${filter.entries.toLocaleString('en')} on its list: ${done}.`)
+    terminal.print(`Filter ${filterNo} of ${login} has ${filter.entries.toLocaleString('en')} on its list: ${done}.`)
   })
 }
 
-async function remove(login: string, filterNo: number, options: { json?: true }): Promise<void> {
-  await atOffice(async (office) => {
+async function remove(terminal: Terminal, login: string, filterNo: number, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async (office) => {
     const removed = await removeFilter(office, login, filterNo)
-    if (options.json) return printJson({ merchant: login, filter: filterNo, removed: true })
-    console.log(`Filter ${filterNo} of ${login} is removed: ${removed.name}.`)
+    if (options.json) return terminal.printJson({ merchant: login, filter: filterNo, removed: true })
+    terminal.print(`Filter ${filterNo} of ${login} is removed: ${removed.name}.`)
   })
 }

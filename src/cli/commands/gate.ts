@@ -6,10 +6,11 @@ import { spanText } from '../../operator/moments.ts'
 import { nameMisfit } from '../../operator/settings.ts'
 import { gateNamed, listGates } from '../../operator/store-config.ts'
 import { addGate, setGate, setGateEnabled } from '../../operator/store-gates.ts'
+import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, aSpan, aSwitch, judged, jsonOption, oneOf } from './options.ts'
-import { facts, printJson, statusColour, table } from './present.ts'
+import { facts, statusColour, table } from './present.ts'
 import { optionOf } from './refusals.ts'
 
 type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric' | 'commissionFixedMinor'>> & {
@@ -70,7 +71,7 @@ function aCountry(text: string): string {
   return numeric
 }
 
-export function addGateCommands(program: Command): void {
+export function addGateCommands(program: Command, terminal: Terminal): void {
   const gate = program.command('gate').description('lines to acquirers')
   settings(
     gate
@@ -88,19 +89,19 @@ Examples
     --card-acceptor-id 000000000012345 --card-acceptor-name "The Shop, Berlin" \\
     --acquirer-id 400001 --mcc 5999 --country DE --descriptor "THE SHOP"`,
     )
-    .action(add)
+    .action(add.bind(undefined, terminal))
   gate
     .command('list')
     .description('all gates')
     .option(...jsonOption)
     .addHelpText('after', '\nWhether they can be reached says: npx tollgate doctor\n\nExamples\n  npx tollgate gate list')
-    .action(list)
+    .action(list.bind(undefined, terminal))
   gate
     .command('show <gate>')
     .description('one gate with all its settings, by id or name')
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate gate show acme')
-    .action(show)
+    .action(show.bind(undefined, terminal))
   settings(gate.command('set <gate>').description('changes settings; what is not named stays as it is'))
     .addHelpText(
       'after',
@@ -110,7 +111,7 @@ A changed gate gets a new line; what is under way on the old one is answered or 
 Examples
   npx tollgate gate set acme --answer-timeout 20s --max-open 500`,
     )
-    .action(set)
+    .action(set.bind(undefined, terminal))
   for (const [verb, enabled, effect] of [
     ['disable', false, 'no payments go to it; endpoints use the next of their gates'],
     ['enable', true, 'payments go to it again'],
@@ -121,10 +122,10 @@ Examples
       .option(...jsonOption)
       .addHelpText('after', `\nExamples\n  npx tollgate gate ${verb} acme`)
       .action((name: string, options: { json?: true }) =>
-        atOffice(async (office) => {
+        atOffice(terminal, async (office) => {
           const after = await setGateEnabled(office, name, enabled)
-          if (options.json) printJson({ gate_id: after.gateId, enabled })
-          else console.log(`Gate ${after.gateId} (${after.name}) is ${onOff(enabled)}.`)
+          if (options.json) terminal.printJson({ gate_id: after.gateId, enabled })
+          else terminal.print(`Gate ${after.gateId} (${after.name}) is ${onOff(enabled)}.`)
         }),
       )
 }
@@ -138,35 +139,35 @@ const wishOf = ({ answerTimeout, country, commissionFixed, ...rest }: Settings):
 
 const needed = ['host', 'port', 'terminalId', 'cardAcceptorId', 'cardAcceptorName', 'acquirerId', 'mcc', 'descriptor'] as const
 
-async function add({ name, json, ...options }: Settings & { name: string; json?: true }): Promise<void> {
+async function add(terminal: Terminal, { name, json, ...options }: Settings & { name: string; json?: true }): Promise<void> {
   const asked = { ...usualGate, ...wishOf(options) }
   const missing = needed.filter((option) => asked[option] === undefined)
   if (missing.length > 0)
     throw new WrongUsage(`A gate needs ${missing.map(optionOf).join(', ')} as well. See: npx tollgate gate add --help`)
-  await atOffice(async (office) => {
+  await atOffice(terminal, async (office) => {
     const gateId = await addGate(office, name, asked as GateRow)
-    if (json) return printJson(gateJson(await gateNamed(office.pool, String(gateId))))
-    console.log(`Gate ${gateId} (${name}) is added. Whether it can be reached says: npx tollgate doctor`)
-    console.log(`\nEndpoints use it by: npx tollgate endpoint add --gate ${gateId} …`)
+    if (json) return terminal.printJson(gateJson(await gateNamed(office.pool, String(gateId))))
+    terminal.print(`Gate ${gateId} (${name}) is added. Whether it can be reached says: npx tollgate doctor`)
+    terminal.print(`\nEndpoints use it by: npx tollgate endpoint add --gate ${gateId} …`)
   })
 }
 
-async function set(name: string, { json, ...options }: Settings & { json?: true }): Promise<void> {
+async function set(terminal: Terminal, name: string, { json, ...options }: Settings & { json?: true }): Promise<void> {
   const wish = wishOf(options)
   if (Object.keys(wish).length === 0) throw new WrongUsage('Nothing to set. See: npx tollgate gate set --help')
-  await atOffice(async (office) => {
+  await atOffice(terminal, async (office) => {
     const after = await setGate(office, name, wish)
-    if (json) return printJson(gateJson(after))
-    console.log(`Gate ${after.gateId} (${after.name}) is changed.\n\n${facts(gateFacts(after))}`)
+    if (json) return terminal.printJson(gateJson(after))
+    terminal.print(`Gate ${after.gateId} (${after.name}) is changed.\n\n${facts(gateFacts(after))}`)
   })
 }
 
-async function list(options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool }) => {
+async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool }) => {
     const gates = await listGates(pool)
-    if (options.json) return printJson({ gates: gates.map(gateJson) })
-    if (gates.length === 0) return console.log('No gates yet. Add the first: npx tollgate gate add --help')
-    console.log(
+    if (options.json) return terminal.printJson({ gates: gates.map(gateJson) })
+    if (gates.length === 0) return terminal.print('No gates yet. Add the first: npx tollgate gate add --help')
+    terminal.print(
       table(
         [
           { title: 'ID', of: (g) => String(g.gateId), align: 'right' },
@@ -184,10 +185,10 @@ async function list(options: { json?: true }): Promise<void> {
   })
 }
 
-async function show(name: string, options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool }) => {
+async function show(terminal: Terminal, name: string, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool }) => {
     const gate = await gateNamed(pool, name)
-    if (options.json) return printJson(gateJson(gate))
-    console.log(`Gate ${gate.gateId}\n\n${facts(gateFacts(gate))}`)
+    if (options.json) return terminal.printJson(gateJson(gate))
+    terminal.print(`Gate ${gate.gateId}\n\n${facts(gateFacts(gate))}`)
   })
 }

@@ -4,11 +4,12 @@ import { onOff } from '../../operator/facts.ts'
 import { nameMisfit } from '../../operator/settings.ts'
 import { listGroups, merchantNamed, type GroupEntry } from '../../operator/store-config.ts'
 import { addGroup, setGroupEnabled } from '../../operator/store-endpoints.ts'
+import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { anId, judged, jsonOption, someIds } from './options.ts'
-import { printJson, statusColour, table } from './present.ts'
+import { statusColour, table } from './present.ts'
 
-export function addGroupCommands(program: Command): void {
+export function addGroupCommands(program: Command, terminal: Terminal): void {
   const group = program.command('group').description('endpoint groups: one id for endpoints in several currencies')
   group
     .command('add')
@@ -25,14 +26,14 @@ A payment goes to the first member of its currency that is on.
 Examples
   npx tollgate group add --merchant shop --name all --endpoint 101,102`,
     )
-    .action(add)
+    .action(add.bind(undefined, terminal))
   group
     .command('list')
     .description('all groups')
     .option('--merchant <login>', 'only of this merchant')
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate group list\n  npx tollgate group list --merchant shop --json')
-    .action(list)
+    .action(list.bind(undefined, terminal))
   for (const [verb, enabled, effect] of [
     ['disable', false, 'no new payments are taken by its path; its endpoints go on by theirs'],
     ['enable', true, 'payments are taken by its path again'],
@@ -44,31 +45,39 @@ Examples
       .option(...jsonOption)
       .addHelpText('after', `\nExamples\n  npx tollgate group ${verb} 103`)
       .action((groupId: bigint, options: { json?: true }) =>
-        atOffice(async (office) => {
+        atOffice(terminal, async (office) => {
           await setGroupEnabled(office, groupId, enabled)
-          if (options.json) printJson({ group_id: groupId, enabled })
-          else console.log(`Group ${groupId} is ${onOff(enabled)}.`)
+          if (options.json) terminal.printJson({ group_id: groupId, enabled })
+          else terminal.print(`Group ${groupId} is ${onOff(enabled)}.`)
         }),
       )
 }
 
-async function add(options: { merchant: string; name: string; endpoint: bigint[]; json?: true }): Promise<void> {
-  await atOffice(async (office) => {
+async function add(
+  terminal: Terminal,
+  options: { merchant: string; name: string; endpoint: bigint[]; json?: true },
+): Promise<void> {
+  await atOffice(terminal, async (office) => {
     const groupId = await addGroup(office, options.merchant, options.name, options.endpoint)
     if (options.json)
-      return printJson({ group_id: groupId, name: options.name, merchant: options.merchant, endpoint_ids: options.endpoint })
-    console.log(`Group ${groupId} (${options.name}) is made. Its path: /api/v2/sale/group/${groupId}`)
+      return terminal.printJson({
+        group_id: groupId,
+        name: options.name,
+        merchant: options.merchant,
+        endpoint_ids: options.endpoint,
+      })
+    terminal.print(`Group ${groupId} (${options.name}) is made. Its path: /api/v2/sale/group/${groupId}`)
   })
 }
 
-async function list(options: { merchant?: string; json?: true }): Promise<void> {
-  await atOffice(async ({ pool }) => {
+async function list(terminal: Terminal, options: { merchant?: string; json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool }) => {
     const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
     const groups = (await listGroups(pool)).filter((g) => of === undefined || g.merchantId === of.merchantId)
-    if (options.json) return printJson({ groups: groups.map(groupJson) })
+    if (options.json) return terminal.printJson({ groups: groups.map(groupJson) })
     if (groups.length === 0)
-      return console.log('No endpoint groups. Make one: npx tollgate group add --merchant shop --name all --endpoint 101,102')
-    console.log(groupTable(groups))
+      return terminal.print('No endpoint groups. Make one: npx tollgate group add --merchant shop --name all --endpoint 101,102')
+    terminal.print(groupTable(groups))
   })
 }
 

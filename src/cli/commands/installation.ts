@@ -1,9 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
-import { systemClock } from '../../base/clock.ts'
 import { openLog, reasonOf } from '../../base/log.ts'
-import { systemRandom } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import type { TargetPolicy } from '../../http/address.ts'
 import type { Desk } from '../../operator/desk.ts'
@@ -11,6 +9,7 @@ import { Refused } from '../../operator/refused.ts'
 import { openPool } from '../../storage/pool.ts'
 import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
 import { ConfigError, serveConfig } from '../config.ts'
+import type { Environment, Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { failureOf } from './refusals.ts'
 
@@ -32,8 +31,6 @@ export interface Installation {
   sandbox?: SandboxFacts
   callbackPolicy: TargetPolicy
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Finds the installation: the sandbox of TOLLGATE_DIR if that is set, else the database of
@@ -111,19 +108,20 @@ export interface Office extends Desk {
 }
 
 /** Runs a command at the installation of the environment, with errors of the database in words. */
-export async function atOffice(work: (office: Office) => Promise<void>): Promise<void> {
-  const installation = findInstallation(process.env)
-  const log = openLog({ level: 'fatal', destination: process.stderr })
+export async function atOffice(terminal: Terminal, work: (office: Office) => Promise<void>): Promise<void> {
+  const { env, stderr, clock, random } = terminal
+  const installation = findInstallation(env)
+  const log = openLog({ level: 'fatal', destination: stderr })
   const pool = openPool({ url: installation.databaseUrl, connections: 3, use: 'search', log })
   try {
     await work({
       pool,
-      clock: systemClock,
-      random: systemRandom,
+      clock,
+      random,
       who: osUser(),
       installation,
       keys: () =>
-        openKeyRing(pool, installation.kek(), systemClock, systemRandom).catch((error) => {
+        openKeyRing(pool, installation.kek(), clock, random).catch((error) => {
           if (error instanceof Error && /key-encryption key/.test(error.message))
             throw new Failure(`TOLLGATE_KEY does not open the keys of this database: ${error.message}.`)
           throw error

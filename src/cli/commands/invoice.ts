@@ -4,16 +4,17 @@ import { agoText } from '../../operator/moments.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { parkedInvoices, resumeInvoice } from '../../operator/store-invoices.ts'
 import type { Pool } from '../../storage/pool.ts'
+import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, jsonOption } from './options.ts'
-import { printable, printJson, table } from './present.ts'
+import { printable, table } from './present.ts'
 
 interface Options {
   merchant?: string
   json?: true
 }
 
-export function addInvoiceCommands(program: Command): void {
+export function addInvoiceCommands(program: Command, terminal: Terminal): void {
   const invoice = program
     .command('invoice')
     .description('transactions of the mobile API without an order yet: find parked ones, take them up')
@@ -24,7 +25,7 @@ export function addInvoiceCommands(program: Command): void {
     .option('--limit <number>', 'invoices on a page', aLimit, 20)
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate invoice find\n  npx tollgate invoice find --merchant shop --json')
-    .action(find)
+    .action(find.bind(undefined, terminal))
   invoice
     .command('resume')
     .description('takes a parked invoice up again, at once and as if never tried')
@@ -41,19 +42,19 @@ Examples
   npx tollgate invoice find
   npx tollgate invoice resume 7c7e4a0a-4f9e-4b0e-9d0a-0f4f2a0f9b11`,
     )
-    .action(resume)
+    .action(resume.bind(undefined, terminal))
 }
 
 const idOf = async (pool: Pool, login: string | undefined): Promise<bigint | undefined> =>
   login === undefined ? undefined : (await merchantNamed(pool, login)).merchantId
 
-async function find({ merchant, limit, json }: Options & { limit: number }): Promise<void> {
-  await atOffice(async ({ pool, clock }) => {
+async function find(terminal: Terminal, { merchant, limit, json }: Options & { limit: number }): Promise<void> {
+  await atOffice(terminal, async ({ pool, clock }) => {
     const invoices = await parkedInvoices(pool, await idOf(pool, merchant), limit)
-    if (json) return printJson({ invoices: invoices.map(invoiceJson) })
-    if (invoices.length === 0) return console.log('Nothing is parked.')
+    if (json) return terminal.printJson({ invoices: invoices.map(invoiceJson) })
+    if (invoices.length === 0) return terminal.print('Nothing is parked.')
     const now = clock.now()
-    console.log(
+    terminal.print(
       table(
         [
           { title: 'INVOICE', of: (i) => i.invoiceId },
@@ -70,12 +71,12 @@ async function find({ merchant, limit, json }: Options & { limit: number }): Pro
   })
 }
 
-async function resume(invoiceId: string, { merchant, json }: Options): Promise<void> {
-  await atOffice(async (office) => {
+async function resume(terminal: Terminal, invoiceId: string, { merchant, json }: Options): Promise<void> {
+  await atOffice(terminal, async (office) => {
     const resumed = await resumeInvoice(office, invoiceId, await idOf(office.pool, merchant))
-    if (json) return printJson({ resumed: invoiceJson(resumed) })
-    console.log(`Invoice ${invoiceId} of ${resumed.login} taken up again, in state ${resumed.state};`)
-    console.log(`it was parked because: ${printable(resumed.alarm)}`)
-    console.log('\nSee whether it stays: npx tollgate invoice find')
+    if (json) return terminal.printJson({ resumed: invoiceJson(resumed) })
+    terminal.print(`Invoice ${invoiceId} of ${resumed.login} taken up again, in state ${resumed.state};`)
+    terminal.print(`it was parked because: ${printable(resumed.alarm)}`)
+    terminal.print('\nSee whether it stays: npx tollgate invoice find')
   })
 }

@@ -1,17 +1,17 @@
 import { Failure, WrongUsage } from './failure.ts'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
-import { systemClock } from '../../base/clock.ts'
-import { systemRandom, uuid } from '../../base/random.ts'
+import { uuid } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import { loadRegistry } from '../../merchant/store.ts'
 import { servesMobile } from '../../operator/control-key.ts'
 import { counted } from '../../operator/moments.ts'
 import { checkMerchant, type Finding } from '../../merchant-check/cases.ts'
 import { callerOf } from '../../merchant-check/wire.ts'
+import type { Terminal } from '../terminal.ts'
 import { atOffice, findInstallation } from './installation.ts'
 import { aCurrency, jsonOption } from './options.ts'
-import { printJson, table } from './present.ts'
+import { table } from './present.ts'
 
 interface Options {
   login?: string
@@ -29,7 +29,7 @@ interface Account {
   knowsEndpoint?: (endpointId: string) => boolean
 }
 
-export function addMerchantCheckCommand(merchant: Command): void {
+export function addMerchantCheckCommand(merchant: Command, terminal: Terminal): void {
   merchant
     .command('check')
     .description("plays app and gateway against a merchant's server of the mobile API, and says what conforms")
@@ -53,18 +53,18 @@ Examples
   npx tollgate merchant check https://shop.example/mobile --login shop
   npx tollgate merchant check http://127.0.0.1:8090 --file mobile.json --json`,
     )
-    .action(check)
+    .action(check.bind(undefined, terminal))
 }
 
-async function check(base: string, options: Options): Promise<void> {
+async function check(terminal: Terminal, base: string, options: Options): Promise<void> {
   if (options.file !== undefined && options.login !== undefined)
     throw new WrongUsage('--file and --login both name a control key. Leave one out.')
-  const { key, knowsEndpoint } = options.file === undefined ? await ofInstallation(options.login) : inFile(options.file)
+  const { key, knowsEndpoint } = options.file === undefined ? await ofInstallation(terminal, options.login) : inFile(options.file)
   if (!servesMobile(key))
     throw new Failure('The control key is not 32 hexadecimal digits, dashes not counted: the mobile API takes no other.')
   // It takes a tenth of a second to load, which the other commands are spared.
   const { openOutgoing } = await import('../../http/outgoing.ts')
-  const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock: systemClock })
+  const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock: terminal.clock })
   const { currency, accessToken, device, endpoint } = options
   let findings: Finding[]
   try {
@@ -74,16 +74,16 @@ async function check(base: string, options: Options): Promise<void> {
       currency,
       knowsEndpoint: endpoint === undefined ? knowsEndpoint : (id) => id === endpoint,
       accessToken,
-      serialNumber: device ?? `check-${uuid(systemRandom)}`,
-      random: systemRandom,
+      serialNumber: device ?? `check-${uuid(terminal.random)}`,
+      random: terminal.random,
     })
   } finally {
     await outgoing.close()
   }
   const wrong = findings.filter((one) => one.complaint !== undefined)
-  if (options.json) printJson({ url: base, conforms: wrong.length === 0, findings: findings.map(findingJson) })
-  else console.log(`${table(columns, findings)}\n\n${summary(findings.length, wrong.length)}`)
-  if (wrong.length > 0) process.exitCode = 1
+  if (options.json) terminal.printJson({ url: base, conforms: wrong.length === 0, findings: findings.map(findingJson) })
+  else terminal.print(`${table(columns, findings)}\n\n${summary(findings.length, wrong.length)}`)
+  if (wrong.length > 0) terminal.exitCode = 1
 }
 
 const resultOf = ({ complaint }: Finding) => (complaint === undefined ? 'ok' : 'wrong')
@@ -139,12 +139,12 @@ function inFile(name: string): Account {
   return { key: secret(key), knowsEndpoint: (id) => ids.has(id) }
 }
 
-async function ofInstallation(named: string | undefined): Promise<Account> {
-  const login = named ?? findInstallation(process.env).sandbox?.login
+async function ofInstallation(terminal: Terminal, named: string | undefined): Promise<Account> {
+  const login = named ?? findInstallation(terminal.env).sandbox?.login
   if (login === undefined)
     throw new WrongUsage('Whose server is it? Name the merchant by --login, or a file with control_key by --file.')
   let found: Account | undefined
-  await atOffice(async ({ pool, keys, clock }) => {
+  await atOffice(terminal, async ({ pool, keys, clock }) => {
     const registry = await loadRegistry(pool, await keys(), clock.now())
     const merchant = registry.merchantByLogin(login)
     if (!merchant) throw new Failure(`There is no merchant ${login}.`)

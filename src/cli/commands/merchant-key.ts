@@ -5,10 +5,11 @@ import { readPublicKey } from '../../operator/public-key.ts'
 import { nameMisfit } from '../../operator/settings.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { addMerchantKey, listMerchantKeys, retireMerchantKey, type MerchantKey } from '../../operator/store-merchant-keys.ts'
+import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
-import { aNumber, fileText, judged, jsonOption, standardInput } from './options.ts'
-import { facts, printJson, statusColour, table } from './present.ts'
+import { aNumber, fileText, judged, jsonOption } from './options.ts'
+import { facts, statusColour, table } from './present.ts'
 
 const makeAPair = `
 The merchant makes the pair, keeps private.pem and sends public.pem:
@@ -17,7 +18,7 @@ The merchant makes the pair, keeps private.pem and sends public.pem:
   openssl pkey -pubin -in public.pem -outform der | openssl dgst -sha256     its fingerprint, to compare over another channel
 Before OpenSSL 3 genrsa has no -traditional, and writes PKCS#1 by itself.`
 
-export function addMerchantKeyCommands(merchant: Command): void {
+export function addMerchantKeyCommands(merchant: Command, terminal: Terminal): void {
   const key = merchant
     .command('key')
     .description('the public keys that signatures of the v4 calls (OAuth, RSA-SHA256) are checked with')
@@ -47,13 +48,13 @@ Examples
   npx tollgate merchant key add shop --file public.pem
   npx tollgate merchant key add shop --name "second data centre" < public.pem`,
     )
-    .action(add)
+    .action(add.bind(undefined, terminal))
   key
     .command('list <login>')
     .description('the keys of a merchant, those that were retired too')
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate merchant key list shop\n  npx tollgate merchant key list shop --json')
-    .action(list)
+    .action(list.bind(undefined, terminal))
   key
     .command('retire')
     .description('what it signs is accepted no longer, within a second; it cannot come back')
@@ -61,18 +62,20 @@ Examples
     .argument('<number>', 'number of the key', aNumber(1, 1_000_000))
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate merchant key retire shop 1')
-    .action(retire)
+    .action(retire.bind(undefined, terminal))
 }
 
-async function add(login: string, options: { file?: string; name?: string; json?: true }): Promise<void> {
-  const key = readPublicKey(await (options.file === undefined ? pasted() : fileText(options.file, '--file', mostBytes)))
+async function add(terminal: Terminal, login: string, options: { file?: string; name?: string; json?: true }): Promise<void> {
+  const key = readPublicKey(
+    await (options.file === undefined ? pasted(terminal) : fileText(terminal, options.file, '--file', mostBytes)),
+  )
   if (typeof key === 'string') throw new WrongUsage(key)
-  await atOffice(async (office) => {
+  await atOffice(terminal, async (office) => {
     const added = await addMerchantKey(office, login, key, options.name)
-    if (options.json) return printJson({ login, ...keyJson(added) })
-    console.log(`Merchant ${login} has a new public key.\n`)
-    console.log(facts(keyFacts(added)))
-    console.log(
+    if (options.json) return terminal.printJson({ login, ...keyJson(added) })
+    terminal.print(`Merchant ${login} has a new public key.\n`)
+    terminal.print(facts(keyFacts(added)))
+    terminal.print(
       '\nCompare the fingerprint with the merchant over another channel. What the key signs is accepted within a second.',
     )
   })
@@ -80,18 +83,20 @@ async function add(login: string, options: { file?: string; name?: string; json?
 
 const mostBytes = 64 * 1024
 
-function pasted(): Promise<string> {
-  if (process.stdin.isTTY) console.error('Paste the public key, then press Ctrl-D.')
-  return standardInput()
+function pasted(terminal: Terminal): Promise<string> {
+  if (terminal.stdin().isTTY) terminal.complain('Paste the public key, then press Ctrl-D.')
+  return terminal.readInput()
 }
 
-async function list(login: string, options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool, clock }) => {
+async function list(terminal: Terminal, login: string, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool, clock }) => {
     const keys = await listMerchantKeys(pool, (await merchantNamed(pool, login)).merchantId)
-    if (options.json) return printJson({ login, keys: keys.map(keyJson) })
+    if (options.json) return terminal.printJson({ login, keys: keys.map(keyJson) })
     if (keys.length === 0)
-      return console.log(`No public keys, so ${login} cannot make v4 calls. Register one: npx tollgate merchant key add ${login}`)
-    console.log(keyTable(keys, clock.now()))
+      return terminal.print(
+        `No public keys, so ${login} cannot make v4 calls. Register one: npx tollgate merchant key add ${login}`,
+      )
+    terminal.print(keyTable(keys, clock.now()))
   })
 }
 
@@ -110,13 +115,13 @@ const keyTable = (keys: readonly MerchantKey[], now: number): string =>
     keys,
   )
 
-async function retire(login: string, keyNo: number, options: { json?: true }): Promise<void> {
-  await atOffice(async (office) => {
+async function retire(terminal: Terminal, login: string, keyNo: number, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async (office) => {
     const { key, retiredAt, left } = await retireMerchantKey(office, login, keyNo)
-    if (options.json) return printJson({ login, ...keyJson({ ...key, retiredAt }) })
-    console.log(
+    if (options.json) return terminal.printJson({ login, ...keyJson({ ...key, retiredAt }) })
+    terminal.print(
       `Key ${keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: what it signs is accepted no longer.`,
     )
-    if (left === 0) console.log(`${login} has no key left and cannot make v4 calls: npx tollgate merchant key add ${login}`)
+    if (left === 0) terminal.print(`${login} has no key left and cannot make v4 calls: npx tollgate merchant key add ${login}`)
   })
 }

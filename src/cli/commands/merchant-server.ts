@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
 import { programFile } from '../../sandbox/programs.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** Runs the reference merchant server, a program of its own that the gateway does not contain. */
-export function addMerchantServerCommand(program: Command): void {
+export function addMerchantServerCommand(program: Command, terminal: Terminal): void {
   program
     .command('merchant-server')
     .description("a merchant's server of the mobile API, to read and to build on: tokens, initiate, check, notification, cards")
@@ -38,6 +39,6 @@ Examples
         stdio: ['pipe', 'inherit', 'inherit'],
       })
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill('SIGTERM'))
-      process.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+      terminal.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
     })
 }

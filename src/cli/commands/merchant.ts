@@ -9,14 +9,15 @@ import { loginMisfit, nameMisfit } from '../../operator/settings.ts'
 import { listEndpoints, listGroups, listMerchants, merchantNamed, type MerchantEntry } from '../../operator/store-config.ts'
 import { listMerchantKeys } from '../../operator/store-merchant-keys.ts'
 import { addMerchant, rotateKey, setMerchantEnabled } from '../../operator/store-merchants.ts'
+import type { Terminal } from '../terminal.ts'
 import { endpointTable } from './endpoint-table.ts'
 import { WrongUsage } from './failure.ts'
 import { groupTable } from './group.ts'
 import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands } from './merchant-key.ts'
-import { aSpan, judged, jsonOption, standardInput } from './options.ts'
-import { facts, printJson, statusColour, table } from './present.ts'
+import { aSpan, judged, jsonOption } from './options.ts'
+import { facts, statusColour, table } from './present.ts'
 
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
 const keyRules = `
@@ -26,7 +27,7 @@ Control keys
   digits (dashes do not count).
   A key on the command line can be read by other users of this machine: give - and write it to standard input.`
 
-export function addMerchantCommands(program: Command): void {
+export function addMerchantCommands(program: Command, terminal: Terminal): void {
   const merchant = program.command('merchant').description('merchants, their control keys and their servers')
   merchant
     .command('add')
@@ -43,13 +44,13 @@ Examples
   npx tollgate merchant add --login shop --name "The Shop"
   npx tollgate merchant add --login shop --control-key - < key.txt`,
     )
-    .action(add)
+    .action(add.bind(undefined, terminal))
   merchant
     .command('list')
     .description('all merchants')
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate merchant list\n  npx tollgate merchant list --json')
-    .action(list)
+    .action(list.bind(undefined, terminal))
   merchant
     .command('show <login>')
     .description('one merchant with its endpoints and groups')
@@ -62,14 +63,14 @@ Control keys are never shown again; a lost one is replaced by merchant rotate-ke
 Examples
   npx tollgate merchant show shop`,
     )
-    .action(show)
-  addRotation(merchant)
-  addSwitches(merchant)
-  addMerchantKeyCommands(merchant)
-  addMerchantCheckCommand(merchant)
+    .action(show.bind(undefined, terminal))
+  addRotation(merchant, terminal)
+  addSwitches(merchant, terminal)
+  addMerchantKeyCommands(merchant, terminal)
+  addMerchantCheckCommand(merchant, terminal)
 }
 
-const addRotation = (merchant: Command) =>
+const addRotation = (merchant: Command, terminal: Terminal) =>
   merchant
     .command('rotate-key <login>')
     .description('gives a merchant a new control key; the old one is accepted for a while')
@@ -87,9 +88,9 @@ Examples
   npx tollgate merchant rotate-key shop --keep-old 7d
   npx tollgate merchant rotate-key shop --keep-old 0     the old key was stolen`,
     )
-    .action(rotate)
+    .action(rotate.bind(undefined, terminal))
 
-function addSwitches(merchant: Command): void {
+function addSwitches(merchant: Command, terminal: Terminal): void {
   for (const [verb, enabled, effect] of [
     ['disable', false, 'no new payments are taken for any of its endpoints; status is answered and callbacks go on'],
     ['enable', true, 'payments are taken again'],
@@ -100,30 +101,33 @@ function addSwitches(merchant: Command): void {
       .option(...jsonOption)
       .addHelpText('after', `\nExamples\n  npx tollgate merchant ${verb} shop`)
       .action((login: string, options: { json?: true }) =>
-        atOffice(async (office) => {
+        atOffice(terminal, async (office) => {
           await setMerchantEnabled(office, login, enabled)
-          if (options.json) printJson({ login, enabled })
-          else console.log(`Merchant ${login} is ${enabled ? 'on' : 'off'}: ${effect}.`)
+          if (options.json) terminal.printJson({ login, enabled })
+          else terminal.print(`Merchant ${login} is ${enabled ? 'on' : 'off'}: ${effect}.`)
         }),
       )
 }
 
-async function add(options: { login: string; name?: string; controlKey?: string; json?: true }): Promise<void> {
-  await atOffice(async (office) => {
-    const given = await keyGiven(options.controlKey, office)
+async function add(
+  terminal: Terminal,
+  options: { login: string; name?: string; controlKey?: string; json?: true },
+): Promise<void> {
+  await atOffice(terminal, async (office) => {
+    const given = await keyGiven(terminal, options.controlKey, office)
     const controlKey = given ?? newControlKey(office.random)
     const wish = { login: options.login, name: options.name ?? options.login, controlKey }
     const merchantId = await addMerchant(office, await office.keys(), wish)
     if (options.json)
-      return printJson({ merchant_id: merchantId, login: wish.login, name: wish.name, control_key: controlKey.reveal() })
-    console.log(`Merchant ${wish.login} is registered.\n`)
-    console.log(
+      return terminal.printJson({ merchant_id: merchantId, login: wish.login, name: wish.name, control_key: controlKey.reveal() })
+    terminal.print(`Merchant ${wish.login} is registered.\n`)
+    terminal.print(
       facts([
         ['Login', wish.login],
         ['Control key', controlKey.reveal()],
       ]),
     )
-    console.log(
+    terminal.print(
       `
 ${onceNote(given)}${mobileNote(controlKey)}
 Next, an endpoint: npx tollgate endpoint add --merchant ${wish.login} --currency USD`,
@@ -131,16 +135,20 @@ Next, an endpoint: npx tollgate endpoint add --merchant ${wish.login} --currency
   })
 }
 
-async function rotate(login: string, options: { controlKey?: string; keepOld: number; json?: true }): Promise<void> {
-  await atOffice(async (office) => {
-    const given = await keyGiven(options.controlKey, office)
+async function rotate(
+  terminal: Terminal,
+  login: string,
+  options: { controlKey?: string; keepOld: number; json?: true },
+): Promise<void> {
+  await atOffice(terminal, async (office) => {
+    const given = await keyGiven(terminal, options.controlKey, office)
     const controlKey = given ?? newControlKey(office.random)
     const until = await rotateKey(office, await office.keys(), login, controlKey, options.keepOld)
     const kept = options.keepOld > 0
     if (options.json)
-      return printJson({ login, control_key: controlKey.reveal(), previous_key_until: kept ? isoTime(until) : null })
-    console.log(`Merchant ${login} has a new control key.\n`)
-    console.log(
+      return terminal.printJson({ login, control_key: controlKey.reveal(), previous_key_until: kept ? isoTime(until) : null })
+    terminal.print(`Merchant ${login} has a new control key.\n`)
+    terminal.print(
       facts([
         ['Control key', controlKey.reveal()],
         [
@@ -149,9 +157,9 @@ async function rotate(login: string, options: { controlKey?: string; keepOld: nu
         ],
       ]),
     )
-    console.log(`\n${onceNote(given)}${mobileNote(controlKey)}Callbacks are signed with the new key from now on.`)
+    terminal.print(`\n${onceNote(given)}${mobileNote(controlKey)}Callbacks are signed with the new key from now on.`)
     if (office.installation.sandbox?.login === login)
-      console.log("sandbox.json and the sandbox's merchant server have it after the next start of the sandbox.")
+      terminal.print("sandbox.json and the sandbox's merchant server have it after the next start of the sandbox.")
   })
 }
 
@@ -159,25 +167,30 @@ const onceNote = (given: Secret<string> | undefined) => (given ? '' : 'Write the
 const mobileNote = (key: Secret<string>) =>
   servesMobile(key) ? '' : 'The mobile API cannot use this key, which is not 32 hexadecimal digits.\n'
 
-async function keyGiven(option: string | undefined, { installation }: Office): Promise<Secret<string> | undefined> {
+async function keyGiven(
+  terminal: Terminal,
+  option: string | undefined,
+  { installation }: Office,
+): Promise<Secret<string> | undefined> {
   if (option === undefined) return undefined
-  const key = secret(option === '-' ? await standardInput() : option)
+  const key = secret(option === '-' ? await terminal.readInput() : option)
   const complaint = await keyComplaint(key, installation.sandbox ? 'sandbox' : 'production')
   if (complaint !== undefined) throw new WrongUsage(`--control-key: ${complaint}. Leave it out to have one made.`)
   return key
 }
 
-async function list(options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool, clock }) => {
+async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool, clock }) => {
     const [merchants, endpoints] = await Promise.all([listMerchants(pool), listEndpoints(pool)])
-    if (options.json) return printJson({ merchants: merchants.map(merchantJson) })
-    if (merchants.length === 0) return console.log('No merchants yet. Register the first: npx tollgate merchant add --login shop')
+    if (options.json) return terminal.printJson({ merchants: merchants.map(merchantJson) })
+    if (merchants.length === 0)
+      return terminal.print('No merchants yet. Register the first: npx tollgate merchant add --login shop')
     const now = clock.now()
     const endpointsOf = (m: MerchantEntry) => {
       const own = endpoints.filter((e) => e.merchantId === m.merchantId)
       return own.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none'
     }
-    console.log(
+    terminal.print(
       table(
         [
           { title: 'LOGIN', of: (m) => m.login },
@@ -192,27 +205,27 @@ async function list(options: { json?: true }): Promise<void> {
   })
 }
 
-async function show(login: string, options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool, clock }) => {
+async function show(terminal: Terminal, login: string, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool, clock }) => {
     const merchant = await merchantNamed(pool, login)
     const endpoints = (await listEndpoints(pool)).filter((e) => e.merchantId === merchant.merchantId)
     const groups = (await listGroups(pool)).filter((g) => g.merchantId === merchant.merchantId)
     const keys = (await listMerchantKeys(pool, merchant.merchantId)).filter((key) => key.retiredAt === undefined)
     if (options.json)
-      return printJson({
+      return terminal.printJson({
         ...merchantJson(merchant),
         public_keys: keys.map(keyJson),
         endpoints: endpoints.map(endpointJson),
         groups: groups.map((g) => ({ group_id: g.groupId, name: g.name, enabled: g.enabled, endpoint_ids: g.endpointIds })),
       })
-    console.log(`Merchant ${merchant.login}\n`)
-    console.log(facts(merchantFacts(merchant, keys, clock.now())))
-    console.log(`\n${counted(endpoints.length, 'endpoint')}\n`)
-    console.log(
+    terminal.print(`Merchant ${merchant.login}\n`)
+    terminal.print(facts(merchantFacts(merchant, keys, clock.now())))
+    terminal.print(`\n${counted(endpoints.length, 'endpoint')}\n`)
+    terminal.print(
       endpoints.length === 0
         ? `None yet: npx tollgate endpoint add --merchant ${login} --currency USD`
         : endpointTable(endpoints),
     )
-    if (groups.length > 0) console.log(`\n${counted(groups.length, 'group')}\n\n${groupTable(groups)}`)
+    if (groups.length > 0) terminal.print(`\n${counted(groups.length, 'group')}\n\n${groupTable(groups)}`)
   })
 }

@@ -1,10 +1,11 @@
-/** Readers of arguments, options and standard input. What does not fit is refused by name. */
+/** Readers of arguments and options. What does not fit is refused by name. */
 import { InvalidArgumentError } from 'commander'
 import { readFileSync, statSync } from 'node:fs'
-import { systemClock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { currencyOf } from '../../base/money.ts'
 import { readMoment, readSpan } from '../../operator/moments.ts'
 import type { Unfit } from '../../operator/refused.ts'
+import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 
 export const jsonOption = ['--json', 'print JSON for machines'] as const
@@ -35,12 +36,14 @@ export function aCurrency(text: string): string {
   return found.code
 }
 
-export function aMoment(text: string): number {
-  const at = readMoment(text, systemClock.now())
-  if (at === undefined)
-    throw new InvalidArgumentError('Say a date (2030-01-31), a time in UTC (2030-01-31T12:00) or how long ago (2h, 7d).')
-  return at
-}
+export const aMoment =
+  (clock: Clock) =>
+  (text: string): number => {
+    const at = readMoment(text, clock.now())
+    if (at === undefined)
+      throw new InvalidArgumentError('Say a date (2030-01-31), a time in UTC (2030-01-31T12:00) or how long ago (2h, 7d).')
+    return at
+  }
 
 export function aSpan(text: string): number {
   const span = readSpan(text)
@@ -86,19 +89,17 @@ export const oneOf =
 export const aLimit = aNumber(1, 1_000)
 
 /** What a file holds; `-` is standard input. One that cannot be read is refused with its option. */
-export async function fileText(file: string, option = '--file', mostBytes = 256 * 1024 * 1024): Promise<string> {
-  if (file === '-') return standardInput()
+export async function fileText(
+  terminal: Terminal,
+  file: string,
+  option = '--file',
+  mostBytes = 256 * 1024 * 1024,
+): Promise<string> {
+  if (file === '-') return terminal.readInput()
   try {
     if (statSync(file).size > mostBytes) throw new Error('it is too large')
     return readFileSync(file, 'utf8')
   } catch (error) {
     throw new WrongUsage(`${option}: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
-}
-
-/** All of it, without space around. */
-export async function standardInput(): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString('utf8').trim()
 }

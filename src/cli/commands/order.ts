@@ -3,10 +3,11 @@ import { agoText, counted } from '../../operator/moments.ts'
 import { decimalOf, orderJson, orderLineJson, orderStory } from '../../operator/order.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { findOrders, orderWithLife, resumeOrder } from '../../operator/store-orders.ts'
+import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { aCurrency, aLimit, aMoment, anId, fitting, jsonOption } from './options.ts'
 import { storyText } from './order-story.ts'
-import { printJson, statusColour, table } from './present.ts'
+import { statusColour, table } from './present.ts'
 
 interface FindOptions {
   merchant?: string
@@ -23,7 +24,7 @@ interface FindOptions {
   json?: true
 }
 
-export function addOrderCommands(program: Command): void {
+export function addOrderCommands(program: Command, terminal: Terminal): void {
   const order = program.command('order').description('payments: search them, see their life, take up parked ones')
   order
     .command('show')
@@ -41,7 +42,7 @@ Examples
   npx tollgate order show 1000001
   npx tollgate order show 1000001 --json`,
     )
-    .action(show)
+    .action(show.bind(undefined, terminal))
   order
     .command('find')
     .description('searches orders, newest first')
@@ -55,8 +56,8 @@ Examples
     )
     .option('--amount <decimal>', 'such as 10.42')
     .option('--currency <code>', 'of ISO 4217', aCurrency)
-    .option('--from <time>', 'made at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment)
-    .option('--to <time>', 'made before', aMoment)
+    .option('--from <time>', 'made at or after: a date, a time in UTC, or how long ago (2h, 7d)', aMoment(terminal.clock))
+    .option('--to <time>', 'made before', aMoment(terminal.clock))
     .option('--parked', 'only those that wait for an operator')
     .option('--limit <number>', 'orders on a page', aLimit, 20)
     .option('--after <id>', 'the next page: after this order', anId)
@@ -73,7 +74,7 @@ Examples
   npx tollgate order find --amount 10.42 --currency USD --from 2030-01-01 --to 2030-02-01
   npx tollgate order find --parked`,
     )
-    .action(find)
+    .action(find.bind(undefined, terminal))
   order
     .command('resume')
     .description('takes the parked work of an order up again, at once and as if never tried')
@@ -89,7 +90,7 @@ Examples
   npx tollgate order find --parked
   npx tollgate order resume 1000001`,
     )
-    .action(resume)
+    .action(resume.bind(undefined, terminal))
 }
 
 const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown']
@@ -100,24 +101,24 @@ function readStatuses(text: string): string[] | string {
   return stray === undefined ? asked : `${JSON.stringify(stray)} is not a status. There are: ${statuses.join(', ')}.`
 }
 
-async function show(orderId: bigint, options: { json?: true }): Promise<void> {
-  await atOffice(async ({ pool, clock }) => {
+async function show(terminal: Terminal, orderId: bigint, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async ({ pool, clock }) => {
     const told = await orderStory(pool, await orderWithLife(pool, orderId))
-    if (options.json) printJson(orderJson(told))
-    else console.log(storyText(told, clock.now()))
+    if (options.json) terminal.printJson(orderJson(told))
+    else terminal.print(storyText(told, clock.now()))
   })
 }
 
-async function find({ merchant, json, ...query }: FindOptions): Promise<void> {
-  await atOffice(async ({ pool, clock }) => {
+async function find(terminal: Terminal, { merchant, json, ...query }: FindOptions): Promise<void> {
+  await atOffice(terminal, async ({ pool, clock }) => {
     const of = merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, merchant)).merchantId }
     const rows = await findOrders(pool, { ...query, ...of, limit: query.limit + 1 })
     const orders = rows.slice(0, query.limit)
     const next = rows.length > query.limit ? orders.at(-1)!.orderId : undefined
-    if (json) return printJson({ orders: orders.map(orderLineJson), next: next ?? null })
-    if (orders.length === 0) return console.log(nothingFound(query, merchant !== undefined))
+    if (json) return terminal.printJson({ orders: orders.map(orderLineJson), next: next ?? null })
+    if (orders.length === 0) return terminal.print(nothingFound(query, merchant !== undefined))
     const now = clock.now()
-    console.log(
+    terminal.print(
       table(
         [
           { title: 'ORDER', of: (o) => String(o.orderId), align: 'right' },
@@ -132,22 +133,22 @@ async function find({ merchant, json, ...query }: FindOptions): Promise<void> {
         orders,
       ),
     )
-    if (next !== undefined) console.log(`\nThere are more: add --after ${next}`)
+    if (next !== undefined) terminal.print(`\nThere are more: add --after ${next}`)
   })
 }
 
-async function resume(orderId: bigint, options: { json?: true }): Promise<void> {
-  await atOffice(async (office) => {
+async function resume(terminal: Terminal, orderId: bigint, options: { json?: true }): Promise<void> {
+  await atOffice(terminal, async (office) => {
     const resumed = await resumeOrder(office, orderId)
     if (options.json)
-      return printJson({
+      return terminal.printJson({
         order_id: orderId,
         resumed: resumed.map((r) => ({ transaction: r.transactionNo, step: r.step ?? null, alarm: r.alarm })),
       })
-    console.log(`${counted(resumed.length, 'transaction')} of order ${orderId} taken up again:`)
+    terminal.print(`${counted(resumed.length, 'transaction')} of order ${orderId} taken up again:`)
     for (const r of resumed)
-      console.log(`  #${r.transactionNo}${r.step === undefined ? '' : `, next: ${r.step}`}; it was parked because: ${r.alarm}`)
-    console.log(`\nSee what comes of it: npx tollgate order show ${orderId}`)
+      terminal.print(`  #${r.transactionNo}${r.step === undefined ? '' : `, next: ${r.step}`}; it was parked because: ${r.alarm}`)
+    terminal.print(`\nSee what comes of it: npx tollgate order show ${orderId}`)
   })
 }
 

@@ -3,11 +3,8 @@
 export type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 const codes: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, green: 32, yellow: 33, red: 31 }
 
-/** Colour only where a person looks at it (https://no-color.org). */
-const coloured = process.stdout.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
-
 export const paint = (text: string, colour: Colour | undefined): string =>
-  coloured && colour !== undefined ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text
+  colour === undefined ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`
 
 /**
  * What merchants and customers sent must not move the cursor or turn the writing direction of a
@@ -88,15 +85,12 @@ export const statusColour = (status: string): Colour | undefined => {
 }
 
 /**
- * Prints for a machine: field names as given, times as ISO 8601, 64-bit numbers as text once they
- * are beyond what JSON keeps exact.
+ * For a machine: field names as given, times as ISO 8601, 64-bit numbers as text once they are
+ * beyond what JSON keeps exact.
  */
-export function printJson(value: object): void {
-  console.log(
-    JSON.stringify(
-      value,
-      (_, v: unknown) => (typeof v !== 'bigint' ? v : v <= Number.MAX_SAFE_INTEGER ? Number(v) : v.toString()),
-      2,
-    ),
+export const jsonText = (value: object): string =>
+  JSON.stringify(
+    value,
+    (_, v: unknown) => (typeof v !== 'bigint' ? v : v <= Number.MAX_SAFE_INTEGER ? Number(v) : v.toString()),
+    2,
   )
-}

@@ -2,8 +2,7 @@ import { Failure, WrongUsage } from './failure.ts'
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { systemClock } from '../../base/clock.ts'
-import { systemRandom, uuid } from '../../base/random.ts'
+import { uuid } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import { signOauth } from '../../merchant/oauth-sign.ts'
 import { memberFor, type EndpointSettings, type Registry } from '../../merchant/merchant.ts'
@@ -11,9 +10,10 @@ import { loadRegistry } from '../../merchant/store.ts'
 import { hiddenKey, signingOf } from '../../reference/signing.ts'
 import { inWords, pathId } from '../../spec/gateway/control.ts'
 import { isOperation, operationNames, operationRow, type Operation } from '../../spec/gateway/operations.ts'
+import type { Terminal } from '../terminal.ts'
 import { atOffice, findInstallation } from './installation.ts'
-import { jsonOption, standardInput } from './options.ts'
-import { facts, printJson } from './present.ts'
+import { jsonOption } from './options.ts'
+import { facts } from './present.ts'
 
 const keyVariable = 'TOLLGATE_CONTROL_KEY'
 
@@ -33,7 +33,7 @@ interface Request {
   pairs: [name: string, value: string][]
 }
 
-export function addSignCommand(program: Command): void {
+export function addSignCommand(program: Command, terminal: Terminal): void {
   program
     .command('sign')
     .description('what a request of the gateway API has to be signed with: the string to sign and its control')
@@ -59,13 +59,13 @@ Examples
   npx tollgate sign status login=shop client_orderid=o-1 orderid=1000001 --key-stdin < key.txt
   npx tollgate sign status-v4 endpoint=101 client_orderid=o-1`,
     )
-    .action(sign)
+    .action(sign.bind(undefined, terminal))
 }
 
-async function sign(name: string, given: string[], options: Options): Promise<void> {
+async function sign(terminal: Terminal, name: string, given: string[], options: Options): Promise<void> {
   const request = readRequest(name, given)
-  if (operationRow(request.operation).signed === 'OAuth') return signV4(request, options)
-  const { key, login, units } = await keyFor(request, options)
+  if (operationRow(request.operation).signed === 'OAuth') return signV4(terminal, request, options)
+  const { key, login, units } = await keyFor(terminal, request, options)
   const { operation, endpoint, pairs } = request
   const isSaid = pairs.some(([field]) => field === 'login')
   const whole: typeof pairs = isSaid || login === undefined ? pairs : [['login', login], ...pairs]
@@ -74,9 +74,9 @@ async function sign(name: string, given: string[], options: Options): Promise<vo
   if ('complaint' in signing) throw new WrongUsage(signing.complaint)
   const { parts, text, control } = signing
   const formula = inWords(parts.map((part) => part.name))
-  if (options.json) return printJson({ operation, formula, parts, string_to_sign: text + hiddenKey, control })
-  console.log(facts(parts.map((part) => [part.name, part.value || '(nothing)'])))
-  console.log(`\nString to sign  ${text}${hiddenKey}\ncontrol         ${control}`)
+  if (options.json) return terminal.printJson({ operation, formula, parts, string_to_sign: text + hiddenKey, control })
+  terminal.print(facts(parts.map((part) => [part.name, part.value || '(nothing)'])))
+  terminal.print(`\nString to sign  ${text}${hiddenKey}\ncontrol         ${control}`)
 }
 
 function readRequest(operation: string, given: readonly string[]): Request {
@@ -107,26 +107,26 @@ interface Key {
 }
 
 /** From one place alone: two that disagree would give a control nobody can explain. */
-async function keyFor(request: Request, { login, keyStdin }: Options): Promise<Key> {
-  const variable = process.env[keyVariable]
+async function keyFor(terminal: Terminal, request: Request, { login, keyStdin }: Options): Promise<Key> {
+  const variable = terminal.env[keyVariable]
   const named = [login && '--login', keyStdin && '--key-stdin', variable && keyVariable].filter(Boolean)
   if (named.length > 1) throw new WrongUsage(`${named.join(' and ')} both name a control key. Leave one out.`)
   if (variable) return { key: secret(variable) }
   if (keyStdin) {
-    const typed = await standardInput()
+    const typed = await terminal.readInput()
     if (typed === '') throw new WrongUsage('--key-stdin: there is no key on standard input.')
     return { key: secret(typed) }
   }
-  return keyOfInstallation(request, login)
+  return keyOfInstallation(terminal, request, login)
 }
 
-async function keyOfInstallation({ endpoint, pairs }: Request, named: string | undefined): Promise<Key> {
+async function keyOfInstallation(terminal: Terminal, { endpoint, pairs }: Request, named: string | undefined): Promise<Key> {
   const said = (name: string) => pairs.find(([field]) => field === name)?.[1]
-  const login = named ?? said('login') ?? findInstallation(process.env).sandbox?.login
+  const login = named ?? said('login') ?? findInstallation(terminal.env).sandbox?.login
   if (login === undefined)
     throw new WrongUsage(`Whose control key? Name the merchant by --login, or give the key as ${keyVariable}.`)
   let found: Key | undefined
-  await atOffice(async ({ pool, keys, clock }) => {
+  await atOffice(terminal, async ({ pool, keys, clock }) => {
     const registry = await loadRegistry(pool, await keys(), clock.now())
     const merchant = registry.merchantByLogin(login)
     if (!merchant) throw new Failure(`There is no merchant ${login}.`)
@@ -146,7 +146,7 @@ const entryOf = (registry: Registry, endpoint: string) => {
   return registry.entry(id, isGroup) ?? registry.entry(id, true)
 }
 
-function signV4({ operation, endpoint, pairs }: Request, options: Options): void {
+function signV4(terminal: Terminal, { operation, endpoint, pairs }: Request, options: Options): void {
   if (options.keyStdin) throw new WrongUsage(`${operation} is signed with a private key: --private-key names its file.`)
   const { path, request } = operationRow(operation)
   const missing = Object.keys(request).find(
@@ -155,7 +155,7 @@ function signV4({ operation, endpoint, pairs }: Request, options: Options): void
   if (missing !== undefined) throw new WrongUsage(`${missing} is missing: ${operation} needs it.`)
   if (endpoint === undefined) throw new WrongUsage(`endpoint is missing: the signature covers the address, with the ${pathId}.`)
   const isWhole = options.privateKey !== undefined && options.baseUrl !== undefined && options.login !== undefined
-  const sandbox = isWhole ? undefined : findInstallation(process.env).sandbox
+  const sandbox = isWhole ? undefined : findInstallation(terminal.env).sandbox
   const file = options.privateKey ?? sandbox?.oauthPrivateKeyFile
   const base = options.baseUrl ?? sandbox?.baseUrl
   const login = options.login ?? sandbox?.login
@@ -163,11 +163,11 @@ function signV4({ operation, endpoint, pairs }: Request, options: Options): void
     throw new WrongUsage('Outside the sandbox --login, --private-key and --base-url must be named.')
   if (!URL.canParse(base)) throw new WrongUsage('--base-url is not a URL, such as https://pay.example/gateway')
   const url = `${base.replace(/\/$/, '')}${path}/${endpoint}`
-  const nonce = uuid(systemRandom)
-  const timestampSeconds = Math.floor(systemClock.now() / 1_000)
+  const nonce = uuid(terminal.random)
+  const timestampSeconds = Math.floor(terminal.clock.now() / 1_000)
   const { baseString, authorization } = signOauth({ url, login, nonce, timestampSeconds, bodyPairs: pairs }, privateKeyIn(file))
-  if (options.json) return printJson({ operation, url, base_string: baseString, authorization })
-  console.log(`URL            ${url}\nBase string    ${baseString}\nAuthorization  ${authorization}`)
+  if (options.json) return terminal.printJson({ operation, url, base_string: baseString, authorization })
+  terminal.print(`URL            ${url}\nBase string    ${baseString}\nAuthorization  ${authorization}`)
 }
 
 function privateKeyIn(file: string): KeyObject {

@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Terminal } from '../terminal.ts'
 
 /** Replays one seed of the simulation, a program of its own that the gateway does not contain. */
-export function addSimulateCommand(program: Command): void {
+export function addSimulateCommand(program: Command, terminal: Terminal): void {
   program
     .command('simulate')
     .description('replay one seed of the simulation: two gateways, an acquirer and merchants, in one process on a virtual clock')
@@ -26,6 +27,6 @@ Examples
       if (options.trace) args.push('--trace')
       const simulation = join(dirname(fileURLToPath(import.meta.url)), '../../../simulation/program.js')
       const child = spawn(process.execPath, [simulation, ...args], { stdio: 'inherit' })
-      process.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+      terminal.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
     })
 }

@@ -2,7 +2,7 @@
  * The authentication request (AReq) of a payment, browser channel. Source: EMV 3-D Secure 2.1.0 and
  * 2.2.0, table A.1.
  */
-import { currencyOf } from '../../base/money.ts'
+import { knownCurrency } from '../../base/money.ts'
 import type { Secret } from '../../base/secret.ts'
 import countries from 'i18n-iso-countries/index.js'
 import type { Gate } from '../../merchant/merchant.ts'
@@ -34,8 +34,9 @@ export interface AReqParts {
 }
 
 /**
- * Undefined when the screen of the browser is not known although the version wants it, which 2.1.0
- * does also of one without script: inventing one would be a false statement to the issuer.
+ * Undefined if the screen of the browser is not known although the version requires it, which 2.1.0
+ * does even of a browser without script. An invented screen would be a false statement to the
+ * issuer.
  */
 export function areqOf(order: Order, transaction: Transaction, pan: Secret<string>, parts: AReqParts): Message | undefined {
   const authentication = transaction.authentication!
@@ -76,7 +77,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
 export const categoryOf = ({ kind }: Order): '01' | '02' => (kind === 'account-verification' ? '02' : '01')
 
 function purchaseFields(order: Order, { amountMinor }: Transaction, now: number): Record<string, unknown> {
-  const currency = currencyOf(order.currency)!
+  const currency = knownCurrency(order.currency)
   return {
     purchaseAmount: String(amountMinor),
     purchaseCurrency: currency.numeric,
@@ -121,8 +122,8 @@ function screenFields(b: Partial<BrowserData>): Record<string, unknown> | undefi
 const knownDepth = (bits: number): string => String([48, 32, 24, 16, 15, 8, 4, 1].find((depth) => depth <= bits) ?? 1)
 
 /**
- * Only what the fields can hold; issuers use them to judge risk, and one that cannot be spelled
- * helps nobody.
+ * Only values that fit the fields. Issuers use them to judge risk, and a value that cannot be
+ * spelled helps nobody.
  */
 function cardholderFields({ card, request: r }: Order, authentication: Authentication): Record<string, unknown> {
   const country = r.country === undefined ? undefined : countries.alpha2ToNumeric(r.country)
@@ -147,8 +148,8 @@ const knownIndicator = ({ challengeIndicator, version }: Authentication): string
   version === '2.1.0' && challengeIndicator !== undefined && challengeIndicator > '04' ? undefined : challengeIndicator
 
 /**
- * Without signs that are no text to anybody, without blanks around it, and without half a surrogate
- * pair at the cut.
+ * Without control characters, without blanks around it, and without half a surrogate pair at the
+ * cut.
  */
 const cut = (text: string, max: number): string =>
   text

@@ -44,7 +44,7 @@ export async function enrol(parts: EnrolmentParts, { order, card }: Held, transa
 }
 
 /**
- * What a PARes means, once its signature and values were judged; one that fails a check ends the
+ * What a PARes means once its signature and values were judged. A PARes that fails a check ends the
  * payment.
  */
 export function paresEvent(

@@ -21,7 +21,7 @@ export interface AuthenticationParts {
   registry: () => Registry
   server: ServerIdentity
   /**
-   * Asks a directory server; always resolves, and with an answer only when its ids and version are
+   * Asks a directory server. Always resolves, and with an answer only if its ids and version are
    * those of the request.
    */
   ask: (directory: string, areq: Message) => Promise<{ is: 'answered'; ares: Message } | { is: 'failed'; why: string }>

@@ -23,8 +23,8 @@ export interface MethodResult {
 }
 
 /**
- * The method is over, so the issuer can be asked. Where there is no method URL the indicator is U,
- * whatever was said.
+ * The method is over, so the issuer can be asked. Without a method URL the indicator is U, whatever
+ * was uploaded.
  */
 export function methodEvent(
   { no, authentication }: Transaction & { authentication: Authentication },
@@ -38,10 +38,10 @@ export function methodEvent(
 }
 
 /**
- * The gateway's own page began the method: from now on it is waited for a short while only,
- * provided that the issuer could then be asked with what is known of the browser. The browser
- * itself knows better than the sale. Undefined if the wait has begun already, so that a reload does
- * not extend it, or if too little is known of the browser.
+ * The gateway's own page began the method: from now on it is only waited for a short while,
+ * provided that the issuer could then be asked with what is known of the browser. The facts that
+ * the browser reports go before those of the sale. Undefined if the wait has already begun, so that
+ * a reload does not extend it, or if too little is known of the browser.
  */
 export function methodBegunEvent(
   { request }: Order,
@@ -75,9 +75,8 @@ export interface ReadCres {
 }
 
 /**
- * Reads what an issuer posted through the browser: a CRes, or an error message in its place. Which
- * order it is of is not known yet, so it is read as that of an account verification, which may lack
- * more.
+ * Reads what an issuer posted through the browser: a CRes, or an error message instead. The order
+ * is not known yet, so it is read as that of an account verification, which may lack more.
  */
 export function* cresReader(param: string): InPieces<ReadCres | { is: 'unreadable'; why: string }> {
   yield ['bytes', param.length]
@@ -97,16 +96,13 @@ export const readCres = (param: string): ReadCres | { is: 'unreadable'; why: str
 export const unfitFor = (cres: ReadCres, order: Order): string | undefined =>
   cres.lacksStatus && categoryOf(order) === '01' ? 'it is no CRes of a payment (201 transStatus)' : undefined
 
-/**
- * Whether a CRes is of this very authentication; one of another order is nobody's proof of
- * anything.
- */
+/** Whether a CRes is of this very authentication. One of another order proves nothing. */
 export const isOf = (cres: ReadCres, authentication: Authentication): boolean =>
   cres.threeDSServerTransId === authentication.threeDSServerTransId && cres.acsTransId === authentication.acsTransId
 
 /**
- * The browser is back: from now on the result is waited for a short while only. Undefined when that
- * is known already.
+ * The browser is back: from now on the result is only waited for a short while. Undefined if that
+ * is already known.
  */
 export function challengeEvent({ no, authentication, state }: Transaction, now: number): Event | undefined {
   if (state !== 'awaiting challenge' || !authentication || authentication.cresAt !== undefined) return undefined
@@ -115,7 +111,8 @@ export function challengeEvent({ no, authentication, state }: Transaction, now: 
 }
 
 /**
- * Browser facts as a sale gives them. The header lists languages by preference; the first is meant.
+ * Browser facts as a sale gives them. The header lists languages by preference; the first one
+ * counts.
  */
 export function browserOfSale(sale: BrowserFacts | undefined): Partial<BrowserData> {
   if (!sale) return {}
@@ -133,10 +130,7 @@ export function browserOfSale(sale: BrowserFacts | undefined): Partial<BrowserDa
   }
 }
 
-/**
- * At most eight characters fit the message: a longer tag loses its last parts, which are the least
- * telling.
- */
+/** At most eight characters fit the message. A longer tag loses its last parts, which say least. */
 export function firstLanguage(header: string): string {
   const parts = header.split(/[,;]/)[0]!.trim().split('-')
   while (parts.length > 1 && parts.join('-').length > 8) parts.pop()

@@ -1,8 +1,8 @@
 /**
- * The messages of 3-D Secure 1.0.2 about a payment: the question whether its card is enrolled, and
- * what the issuer is asked by way of the browser.
+ * The messages of 3-D Secure 1.0.2 about a payment: the request whether its card is enrolled, and
+ * the request that the browser carries to the issuer.
  */
-import { currencyOf } from '../../base/money.ts'
+import { knownCurrency } from '../../base/money.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { Random } from '../../base/random.ts'
 import { legacyMoment } from '../../spec/three-d-secure/legacy.ts'
@@ -14,8 +14,8 @@ import { gateOf } from '../gate.ts'
 import { head, type Order, type Transaction } from '../order.ts'
 
 /**
- * Names of the question and of what may follow it. An amount of more than twelve digits cannot be
- * asked about.
+ * Ids of the request and of what may follow it. An amount of more than twelve digits does not fit
+ * the request.
  */
 export function legacyFacts({ gate, now }: Pick<AReqParts, 'gate' | 'now'>, messageId: string, random: Random): LegacyFacts {
   return {
@@ -38,7 +38,7 @@ export const vereqOf = (facts: LegacyFacts, pan: Secret<string>): string =>
 /** The form field `PaReq`: the same each time it is asked for. */
 export function pareqOf(order: Order, transaction: Transaction, { merchantName, country, site }: PareqParts): string {
   const facts = legacyOf(transaction.authentication)
-  const currency = currencyOf(order.currency)!
+  const currency = knownCurrency(order.currency)
   const { expiryMonth, expiryYear } = order.card
   return encodePareq(
     writePareq(facts.messageId, {

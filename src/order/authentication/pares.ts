@@ -1,4 +1,4 @@
-import { currencyOf } from '../../base/money.ts'
+import { knownCurrency } from '../../base/money.ts'
 import type { Turns } from '../../base/turn.ts'
 import type { Authentication } from '../../three-d-secure/authentication.ts'
 import { isMd } from '../../three-d-secure/legacy.ts'
@@ -16,8 +16,8 @@ export interface ParesParts extends Pick<AuthenticationParts, 'keys' | 'random' 
 }
 
 /**
- * Judges what an issuer sent back through the browser, against what it was asked; `refused` says
- * why it proves nothing.
+ * Judges what an issuer sent back through the browser against the request. `refused` says why it
+ * proves nothing.
  */
 export async function judgePares(
   parts: ParesParts,
@@ -27,7 +27,7 @@ export async function judgePares(
   now: number,
 ): Promise<{ event: Event; refused?: string }> {
   const facts = legacyOf(transaction.authentication)
-  const currency = currencyOf(order.currency)!
+  const currency = knownCurrency(order.currency)
   const verdict = isMd(md, facts.md)
     ? await parts.turns.run(
         paresVerifier(paRes, {

@@ -1,5 +1,5 @@
 /**
- * 3-D Secure of a payment, purely: when it runs, what its results mean to the order, and the
+ * 3-D Secure of a payment, purely: when it runs, what its results mean for the order, and the
  * request to the directory server.
  */
 import { uuid, type Random } from '../../base/random.ts'
@@ -45,7 +45,7 @@ export function authenticationEvent(
 ): Event {
   const transactionNo = transaction.no
   const { recurrent, mobile } = order.request
-  // The cardholder is not there to be asked, or is asked otherwise.
+  // The cardholder is not present, or is authenticated otherwise.
   const unasked = recurrent?.initiator === 'MERCHANT' || mobile?.randomSum !== undefined
   if (!card || unasked || isSkipped(card, endpoint, planner)) return { is: 'screened clean', transactionNo }
   const found = planner.enrolment(card.pan.reveal())
@@ -76,8 +76,8 @@ const isSkipped = (card: Card, endpoint: Endpoint | undefined, planner: Authenti
   !endpoint?.settings.threeDSecure || steerOf(card, planner) === '111'
 
 /**
- * Whether 3-D Secure has nothing to say of a card here: it does not run, or the card is in no range
- * of it.
+ * Whether 3-D Secure says nothing about a card: it does not run here, or none of its ranges has the
+ * card.
  */
 export const isUnauthenticated = (card: Card, endpoint: Endpoint, planner: AuthenticationPlanner): boolean =>
   isSkipped(card, endpoint, planner) || planner.enrolment(card.pan.reveal()).is === 'not enrolled'

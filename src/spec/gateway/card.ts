@@ -1,4 +1,4 @@
-import { table, unfit, type Kind, type Values } from '../field.ts'
+import { table, unfit, type Kind } from '../field.ts'
 import { checksum, givenId, text } from '../kinds.ts'
 import type { ReplyTable } from './reply.ts'
 
@@ -33,7 +33,6 @@ export const getCardInfoRequest = table({
   cardrefid: { is: cardReferenceId, need: 'mandatory', guard: 'open', means: 'card-ref-id of the card' },
   control:   { is: checksum,        need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 })
-export type GetCardInfoRequest = Values<typeof getCardInfoRequest>
 
 // oxfmt-ignore
 const registration = {

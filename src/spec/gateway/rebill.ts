@@ -1,6 +1,6 @@
 import { table, type Values } from '../field.ts'
 import { cardReferenceId } from './card.ts'
-import { amount, amounts, checksum, currency, ipAddress, long, matching, secretDigits, text, url } from '../kinds.ts'
+import { amount, amounts, checksum, currency, ipAddress, long, oneOf, secretDigits, text, url } from '../kinds.ts'
 
 /**
  * Request of `make-rebill-sale`, `make-rebill-preauth` and `make-rebill`: charges a registered
@@ -26,7 +26,7 @@ export const rebillRequest = table({
   server_callback_url:  { is: url,                need: 'optional',  guard: 'open',     means: 'told the outcome of this order' },
   notify_url:           { is: url,                need: 'optional',  guard: 'open',     means: 'told the outcome and whatever happens to the order later' },
   merchant_data:        { is: long,               need: 'optional',  guard: 'personal', means: 'returned as it came in status and callback', untrimmed: true },
-  recurrent_scenario:   { is: matching(50, /^(REGULAR|IRREGULAR)$/, 'REGULAR or IRREGULAR', 'it is neither REGULAR nor IRREGULAR'), need: 'optional', guard: 'open', means: 'whether it comes at fixed times; REGULAR without it' },
-  recurrent_initiator:  { is: matching(50, /^(CARDHOLDER|MERCHANT)$/, 'CARDHOLDER or MERCHANT', 'it is neither CARDHOLDER nor MERCHANT'), need: 'optional', guard: 'open', means: 'who asks for it; MERCHANT without it' },
+  recurrent_scenario:   { is: oneOf(50, ['REGULAR', 'IRREGULAR'], 'REGULAR or IRREGULAR', 'it is neither REGULAR nor IRREGULAR'), need: 'optional', guard: 'open', means: 'whether it comes at fixed times; REGULAR without it' },
+  recurrent_initiator:  { is: oneOf(50, ['CARDHOLDER', 'MERCHANT'], 'CARDHOLDER or MERCHANT', 'it is neither CARDHOLDER nor MERCHANT'), need: 'optional', guard: 'open', means: 'who asks for it; MERCHANT without it' },
 })
 export type RebillRequest = Values<typeof rebillRequest>

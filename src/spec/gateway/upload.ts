@@ -1,5 +1,5 @@
 import { table, type Values } from '../field.ts'
-import { checksum, flag, givenId, ipAddress, matching, text, url } from '../kinds.ts'
+import { checksum, flag, givenId, ipAddress, matching, oneOf, text, url } from '../kinds.ts'
 
 const transId = matching(36, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'UUID', 'it is not a UUID')
 const pixels = matching(6, /^[0-9]{1,6}$/, 'digits', 'it is not a whole number')
@@ -17,7 +17,7 @@ const common = {
 export const uploadMethodRequest = table({
   ...common,
   threeDSServerTransID:     { is: transId,    need: 'mandatory', guard: 'open', means: 'id of the authentication, from the status reply' },
-  threeDSCompInd:           { is: matching(1, /^[YNU]$/, 'Y, N or U', 'it is none of Y, N, U'), need: 'mandatory', guard: 'open', means: 'whether the method ran' },
+  threeDSCompInd:           { is: oneOf(1, ['Y', 'N', 'U'], 'Y, N or U', 'it is none of Y, N, U'), need: 'mandatory', guard: 'open', means: 'whether the method ran' },
   notificationURL:          { is: { ...url, max: 256 }, need: 'optional', guard: 'open', means: "where the issuer sends the browser after a challenge; without it the gateway's own page" },
   browserLanguage:          { is: text(256),  need: 'optional', guard: 'open',     means: 'language of the browser' },
   browserColorDepth:        { is: matching(2, /^[1-9][0-9]?$/, 'digits', 'it is not a number of bits'), need: 'optional', guard: 'open', means: 'bits per pixel' },
@@ -38,7 +38,6 @@ export const uploadCresRequest = table({
   ...common,
   cres: { is: text(4096), need: 'mandatory', guard: 'open', means: 'what the issuer posted to the notification URL', alias: 'cRes' },
 })
-export type UploadCresRequest = Values<typeof uploadCresRequest>
 
 /** Request of `upload-pares-result`. */
 // oxfmt-ignore

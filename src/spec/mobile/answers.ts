@@ -1,6 +1,6 @@
 import { integer, matching, text } from './field.ts'
 import { saleRequest, statusRequest } from './requests.ts'
-import { listOfRows, oneOf, type ToldTable } from './told.ts'
+import { listOfRows, oneOf, type SentTable } from './sent.ts'
 
 /** What the service answers an app. Source: docs/choices.md, "Mobile API". */
 
@@ -17,14 +17,14 @@ const final = 'when state is APPROVED or DECLINED'
 const names = {
   'invoiceId':     { is: text(1, 128), need: 'mandatory', means: 'as asked' },
   'session.token': { is: statusRequest['session.token']!.is, need: 'mandatory', means: 'of the transaction; status and complete transfer ask for it' },
-} as const satisfies ToldTable
+} as const satisfies SentTable
 
 /** Of perform and of complete transfer. */
-export const performAnswer: ToldTable = names
+export const performAnswer: SentTable = names
 
 /** Of verification status; and what every status has. */
 // oxfmt-ignore
-export const verificationStatusAnswer: ToldTable = {
+export const verificationStatusAnswer: SentTable = {
   ...names,
   'state':               { is: oneOf(...states),   need: 'mandatory', means: 'where the transaction stands; APPROVED and DECLINED are final' },
   'redirectUrl':         { is: text(1, 128),       need: 'when state is REDIRECT_REQUEST', means: 'for a web view, where the consumer is authenticated and sees the outcome' },
@@ -37,7 +37,7 @@ export const verificationStatusAnswer: ToldTable = {
 
 /** Of sale status. */
 // oxfmt-ignore
-export const saleStatusAnswer: ToldTable = {
+export const saleStatusAnswer: SentTable = {
   ...verificationStatusAnswer,
   'orderId':                            { is: text(1, 20), need: final, means: "the gateway's id of the order" },
   'transaction.amountCentis':           { is: centis,      need: final, means: 'in hundredths of the unit' },
@@ -51,7 +51,7 @@ const fees = listOfRows({ assignedId: text(1, 128), commissionCentis: centis, cu
 
 /** Of transfer status. */
 // oxfmt-ignore
-export const transferStatusAnswer: ToldTable = {
+export const transferStatusAnswer: SentTable = {
   ...saleStatusAnswer,
   'state':           { is: oneOf(...states, 'TRANSFER_FEE_REQUEST'), need: 'mandatory', means: 'where the transfer stands; APPROVED and DECLINED are final' },
   'transferFeeList': { is: fees, need: 'when state is TRANSFER_FEE_REQUEST', means: 'the fees to choose from; complete transfer names one by its assignedId' },
@@ -59,7 +59,7 @@ export const transferStatusAnswer: ToldTable = {
 
 /** Whatever either side refuses. */
 // oxfmt-ignore
-export const refusalBody: ToldTable = {
+export const refusalBody: SentTable = {
   'error.cause':   { is: text(1, 40),  need: 'mandatory', means: 'why, as a word' },
   'error.code':    { is: text(1, 128), need: 'mandatory', means: 'of this refusal alone; it is in the log too' },
   'error.message': { is: text(1, 1_000), need: 'mandatory', means: 'why, in words' },

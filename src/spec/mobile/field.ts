@@ -12,11 +12,19 @@ export interface JsonKind {
   fits: (value: unknown) => boolean
 }
 
+/** Mandatory where the request has the object at this path, of which there is a choice. */
+export type ChosenNeed = `${'sourceOfFunds' | 'destinationOfFunds'}.${'card' | 'reference'}`
+export type JsonNeed = 'mandatory' | 'optional' | ChosenNeed
+
 /**
- * `card` and `reference`: mandatory where the source of funds is that one; `to card` and `to
- * reference`: their destination.
+ * Members of which the object at a path has exactly one, or any: then at least all of one list. It
+ * does not count where another choice leaves the object out.
  */
-export type JsonNeed = 'mandatory' | 'optional' | 'card' | 'reference' | 'to card' | 'to reference'
+export interface Choice {
+  at: string
+  has: 'exactly one' | 'any'
+  of: readonly (readonly string[])[]
+}
 
 export interface JsonField {
   is: JsonKind
@@ -77,29 +85,99 @@ export const listOf = (one: JsonKind, most: number): JsonKind => ({
   fits: (value) => Array.isArray(value) && value.length <= most && value.every((item) => one.fits(item)),
 })
 
-export type JsonValues = ReadonlyMap<string, unknown>
+/** What was read, by path. What a table types as one thing and is read as another throws. */
+export interface JsonValues {
+  has(path: string): boolean
+  /** The text of a mandatory field. */
+  given(path: string): string
+  text(path: string): string | undefined
+  number(path: string): number | undefined
+  texts(path: string): readonly string[]
+  all(): readonly (readonly [path: string, value: unknown])[]
+}
+
+function valuesOf(read: ReadonlyMap<string, unknown>): JsonValues {
+  const other = (path: string, wanted: string) => new Error(`${path} is no ${wanted}`)
+  const textAt = (path: string): string | undefined => {
+    const value = read.get(path)
+    if (value === undefined || typeof value === 'string') return value
+    throw other(path, 'text')
+  }
+  return {
+    has: (path) => read.has(path),
+    text: textAt,
+    given(path) {
+      const value = textAt(path)
+      if (value === undefined) throw other(path, 'mandatory text')
+      return value
+    },
+    number(path) {
+      const value = read.get(path)
+      if (value === undefined || typeof value === 'number') return value
+      throw other(path, 'number')
+    },
+    texts(path) {
+      const value = read.get(path) ?? []
+      if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value
+      throw other(path, 'list of texts')
+    },
+    all: () => [...read],
+  }
+}
 
 /**
- * Values by path; null and empty text count as absent. A text is the complaint. `needs`: which
- * needs hold besides `mandatory`; `required`: paths that are mandatory besides.
+ * Values by path; null and empty text count as absent. A text is the complaint. `required`: paths
+ * that are mandatory besides those of the table.
  */
 export function readJson(
   fields: JsonTable,
   body: unknown,
-  needs: ReadonlySet<JsonNeed> = new Set(),
+  choices: readonly Choice[] = [],
   required: ReadonlySet<string> = new Set(),
 ): JsonValues | string {
+  const chosen = chosenOf(body, choices)
+  if (typeof chosen === 'string') return chosen
   const values = new Map<string, unknown>()
   for (const path of Object.keys(fields)) {
     const value = valueAt(body, path)
     if (value !== undefined && value !== null && value !== '') values.set(path, value)
   }
   for (const [path, { need }] of Object.entries(fields))
-    if (!values.has(path) && (need === 'mandatory' || needs.has(need) || required.has(path))) return `${path} may not be empty`
+    if (!values.has(path) && (need === 'mandatory' || chosen.has(need) || required.has(path))) return `${path} may not be empty`
   for (const path of parentsOf(fields)) if (!isObjectOrEmpty(valueAt(body, path) ?? {})) return `${path} must be an object`
   for (const [path, { is }] of Object.entries(fields))
     if (values.has(path) && !is.fits(values.get(path))) return `${path} must be ${is.must}`
-  return values
+  const missing = missingOf(choices, chosen, (path) => values.has(path))
+  return missing === undefined ? valuesOf(values) : `${missing} may not be empty`
+}
+
+/** The objects that a request has of those of which it has exactly one; a text is the complaint. */
+function chosenOf(body: unknown, choices: readonly Choice[]): ReadonlySet<string> | string {
+  const chosen = new Set<string>()
+  for (const { at, has, of } of choices) {
+    if (has !== 'exactly one') continue
+    const paths = of.map(([name]) => `${at}.${name}`)
+    const [one, other] = paths.filter((path) => (valueAt(body, path) ?? undefined) !== undefined)
+    if (one === undefined) return `${paths[0]} may not be empty`
+    if (other !== undefined) return `${other} must be left out where there is a ${one.slice(at.length + 1)}`
+    chosen.add(one)
+  }
+  return chosen
+}
+
+/** The first member that is missing where an object has at least all of one list. */
+function missingOf(
+  choices: readonly Choice[],
+  chosen: ReadonlySet<string>,
+  isThere: (path: string) => boolean,
+): string | undefined {
+  const left = choices.flatMap(({ at, has, of }) => (has === 'exactly one' ? of.map(([name]) => `${at}.${name}`) : []))
+  for (const { at, has, of } of choices) {
+    const isLeftOut = left.some((path) => !chosen.has(path) && at.startsWith(`${path}.`))
+    const missing = of.map((names) => names.map((name) => `${at}.${name}`).find((path) => !isThere(path)))
+    if (has === 'any' && !isLeftOut && missing.every((path) => path !== undefined)) return missing.at(-1)
+  }
+  return undefined
 }
 
 /** Paths of the objects that fields are in. */
@@ -114,7 +192,7 @@ const parentsOf = (fields: JsonTable): Set<string> =>
 /** As of a field, empty text counts as absent. */
 const isObjectOrEmpty = (value: unknown): boolean => value === '' || isObject(value)
 
-/** What is at a dotted path; only own members count. */
+/** The value at a dotted path; only own members count. */
 export function valueAt(body: unknown, path: string): unknown {
   let value = body
   for (const name of path.split('.')) {

@@ -1,14 +1,14 @@
 import { integer, text, type JsonField, type JsonKind } from './field.ts'
 import { checkReply, saleRequest, statusRequest } from './requests.ts'
-import { identifier, type ToldField, type ToldTable } from './told.ts'
+import { identifier, type SentField, type SentTable } from './sent.ts'
 
 /**
  * What a merchant's server is asked, by its app and by the service, and what it answers. Source:
  * docs/choices.md, "Mobile API".
  */
 
-const row = ({ is, means }: JsonField, need: ToldField['need']): ToldField => ({ is, need, means })
-const asked = (path: string, need: ToldField['need'] = 'mandatory'): ToldField => row(saleRequest[path]!, need)
+const row = ({ is, means }: JsonField, need: SentField['need']): SentField => ({ is, need, means })
+const asked = (path: string, need: SentField['need'] = 'mandatory'): SentField => row(saleRequest[path]!, need)
 
 const token = row(statusRequest['session.token']!, 'mandatory')
 const firstDigits: JsonKind = {
@@ -24,14 +24,14 @@ const firstDigits: JsonKind = {
 
 /** The reference server believes whoever asks; a real one has its log-in here. */
 // oxfmt-ignore
-export const tokenRequest: ToldTable = {
+export const tokenRequest: SentTable = {
   'consumer': { is: text(1, 64),  need: 'optional', means: 'who asks; the reference server believes it' },
   'email':    { is: text(3, 128), need: 'optional', means: "the consumer's e-mail address" },
 }
 
-export const tokenAnswer: ToldTable = { 'session.accessToken': asked('session.accessToken') }
+export const tokenAnswer: SentTable = { 'session.accessToken': asked('session.accessToken') }
 
-export const initiateVerificationRequest: ToldTable = {
+export const initiateVerificationRequest: SentTable = {
   'consumer.device.serialNumber': asked('consumer.device.serialNumber'),
   'consumer.device.imei': asked('consumer.device.imei', 'optional'),
   'consumer.ipAddresses': asked('consumer.ipAddresses', 'optional'),
@@ -41,20 +41,20 @@ export const initiateVerificationRequest: ToldTable = {
   'location.lng': asked('location.lng', 'optional'),
 }
 
-export const initiateSaleRequest: ToldTable = {
+export const initiateSaleRequest: SentTable = {
   ...initiateVerificationRequest,
   'transaction.amountCentis': asked('transaction.amountCentis'),
 }
 
 // oxfmt-ignore
-export const initiateTransferRequest: ToldTable = {
+export const initiateTransferRequest: SentTable = {
   ...initiateSaleRequest,
   'fromBin': { is: firstDigits, need: 'optional', means: 'first digits of the source card, to calculate rates; also inside transaction' },
   'toBin':   { is: firstDigits, need: 'optional', means: 'first digits of the destination card; also inside transaction' },
 }
 
 // oxfmt-ignore
-export const initiateAnswer: ToldTable = {
+export const initiateAnswer: SentTable = {
   'endpointId':        { is: text(1, 18),  need: 'mandatory', means: 'the endpoint that takes the transaction' },
   'invoiceId':         { is: text(1, 128), need: 'mandatory', means: 'of A-Z a-z 0-9 . _ -; names the transaction everywhere' },
   'session.nonce':     { ...asked('session.nonce'), means: 'chosen by the server, used once' },
@@ -62,13 +62,13 @@ export const initiateAnswer: ToldTable = {
 }
 
 // oxfmt-ignore
-export const initiateTransferAnswer: ToldTable = {
+export const initiateTransferAnswer: SentTable = {
   ...initiateAnswer,
   'rates.min': { is: text(1, 20), need: 'optional', means: 'least that the transfer may cost, for the app to show' },
   'rates.max': { is: text(1, 20), need: 'optional', means: 'most that it may cost' },
 }
 
-export const checkVerificationRequest: ToldTable = {
+export const checkVerificationRequest: SentTable = {
   'consumer.device.serialNumber': asked('consumer.device.serialNumber'),
   'session.accessToken': asked('session.accessToken'),
   'session.nonce': asked('session.nonce'),
@@ -78,59 +78,59 @@ export const checkVerificationRequest: ToldTable = {
 
 const clientCardId = asked('sourceOfFunds.reference.clientCardId', 'when the app names it')
 
-export const checkSaleRequest: ToldTable = {
+export const checkSaleRequest: SentTable = {
   ...checkVerificationRequest,
   'sourceOfFunds.reference.clientCardId': { ...clientCardId, means: 'the card that pays, as the merchant calls it' },
 }
 
-export const checkTransferRequest: ToldTable = {
+export const checkTransferRequest: SentTable = {
   ...checkSaleRequest,
   'destinationOfFunds.reference.clientCardId': { ...clientCardId, means: 'the card that is paid, as the merchant calls it' },
 }
 
 const cardId = { is: identifier(64), means: "the service's id of the card, from its notification" } as const
 
-export const checkVerificationAnswer: ToldTable = Object.fromEntries(
+export const checkVerificationAnswer: SentTable = Object.fromEntries(
   Object.entries(checkReply).map(([path, field]) => [path, row(field, field.need === 'mandatory' ? 'mandatory' : 'optional')]),
 )
 
-export const checkSaleAnswer: ToldTable = {
+export const checkSaleAnswer: SentTable = {
   ...checkVerificationAnswer,
   'sourceOfFunds.reference.serverCardId': { ...cardId, need: 'when its clientCardId was asked' },
 }
 
-export const checkTransferAnswer: ToldTable = {
+export const checkTransferAnswer: SentTable = {
   ...checkSaleAnswer,
   'destinationOfFunds.reference.serverCardId': { ...cardId, need: 'when its clientCardId was asked' },
 }
 
-const told: ToldTable = {
+const notified: SentTable = {
   'consumer.device.serialNumber': asked('consumer.device.serialNumber'),
   'session.accessToken': asked('session.accessToken'),
   'session.token': { ...token, means: 'of the transaction, as check had it' },
 }
 
 // oxfmt-ignore
-const cardRows = (at: string, reference: string, need: ToldField['need']): ToldTable => ({
+const cardRows = (at: string, reference: string, need: SentField['need']): SentTable => ({
   [`${reference}.serverCardId`]:          { is: text(1, 64), need, means: 'the card, as the service calls it; to be named in checks' },
   [`${reference}.uniqueReferenceCardId`]: { is: integer(0, Number.MAX_SAFE_INTEGER), need, means: 'the same for every reference to one card number' },
   [`${at}.bin`]:                          { is: integer(0, 99_999_999), need: 'optional', means: 'first digits of the card; of a number below 13 digits, of which they would tell too much, none' },
 })
 
-export const verificationNotification: ToldTable = { ...told, ...cardRows('sourceCard', 'reference', 'mandatory') }
+export const verificationNotification: SentTable = { ...notified, ...cardRows('sourceCard', 'reference', 'mandatory') }
 
-export const saleNotification: ToldTable = {
-  ...told,
+export const saleNotification: SentTable = {
+  ...notified,
   ...cardRows('sourceCard', 'sourceCard.reference', 'when a card was used and no reference'),
 }
 
-export const transferNotification: ToldTable = {
+export const transferNotification: SentTable = {
   ...saleNotification,
   ...cardRows('destinationCard', 'destinationCard.reference', 'when a card was used and no reference'),
 }
 
 // oxfmt-ignore
-export const notificationAnswer: ToldTable = {
+export const notificationAnswer: SentTable = {
   'invoiceId':              { is: text(1, 128), need: 'mandatory', means: 'the invoice of this session token' },
   'session.checkSignature': row(checkReply['session.checkSignature']!, 'mandatory'),
   'session.nonce':          { ...row(checkReply['session.nonce']!, 'mandatory'), means: 'of the invoice' },

@@ -1,85 +1,91 @@
 import * as answers from './answers.ts'
-import type { JsonField } from './field.ts'
+import type { Choice, JsonField } from './field.ts'
+import { mobileKinds, type MobileKind } from './kinds.ts'
 import * as merchant from './merchant.ts'
-import { saleRequest, statusRequest, transferRequest, verificationRequest } from './requests.ts'
+import { statusRequest } from './requests.ts'
 import { checkText, initiateText, notificationText, type SignedText } from './signatures.ts'
-import type { ToldTable } from './told.ts'
+import type { SentTable } from './sent.ts'
 
-/** Rows of any table: of requests that are read, and of what is told. */
+/** Rows of any table, of requests and of answers. */
 export type MobileTable = Readonly<Record<string, Pick<JsonField, 'is' | 'means'> & { need: string }>>
 
-/** Members of which an object has exactly one, or any. */
-export interface Choice {
-  at: string
-  has: 'exactly one' | 'any'
-  of: readonly (readonly string[])[]
-}
+/** How the service refuses a request of an app; each operation says what it answers then. */
+export type RefusalName =
+  | 'endpoint not served'
+  | 'unfit'
+  | 'signature does not hold'
+  | 'in use'
+  | 'unknown'
+  | 'fee not chosen'
+  | 'no room'
+  | 'internal error'
 
 export interface MobileRefusal {
+  /** The service's own operations name their refusals. */
+  name?: RefusalName
   cause: string
   http: number
   when: string
 }
 
+export type Deed = 'perform' | 'status' | 'complete'
+
 export interface MobileOperationRow {
   /** Who answers. */
   side: 'service' | 'merchant'
   caller: 'app' | 'service'
-  kind?: 'verification' | 'sale' | 'transfer'
+  kind?: MobileKind
+  /** What the service does. */
+  does?: Deed
   method: 'POST' | 'GET or POST'
   path: string
   means: string
   request: MobileTable
   choices?: readonly Choice[]
-  answer: ToldTable
+  answer: SentTable
   /** A signature that the request carries, or the answer. */
   carries?: SignedText
   answers?: SignedText
   refusals: readonly MobileRefusal[]
 }
 
-const failed: MobileRefusal = {
-  cause: 'INTERNAL_ERROR',
-  http: 500,
-  when: 'the service failed; the same request may be sent again',
-}
-const noRoom: MobileRefusal = { cause: 'PROCESSING_FAILED', http: 500, when: 'there is no room for it now; try again' }
+const refusal = (name: RefusalName, cause: string, http: number, when: string) => ({ name, cause, http, when })
+
+const failed = refusal('internal error', 'INTERNAL_ERROR', 500, 'the service failed; the same request may be sent again')
+const noRoom = refusal('no room', 'PROCESSING_FAILED', 500, 'there is no room for it now; try again')
 const unfit = 'a field is missing or does not fit'
 
 const performRefusals: readonly MobileRefusal[] = [
-  {
-    cause: 'INVALID_CONFIGURATION',
-    http: 500,
-    when:
-      'the endpoint is unknown, switched off, not for this operation or without a merchant server, ' +
+  refusal(
+    'endpoint not served',
+    'INVALID_CONFIGURATION',
+    500,
+    'the endpoint is unknown, switched off, not for this operation or without a merchant server, ' +
       'or the control key cannot sign',
-  },
-  {
-    cause: 'INVALID_REQUEST',
-    http: 400,
-    when: `${unfit}; the endpoint takes another currency, or the currency has no such amount`,
-  },
-  { cause: 'INVALID_REQUEST', http: 400, when: 'session.signature does not hold' },
-  { cause: 'INVALID_REQUEST', http: 400, when: 'the invoice or the nonce was used with other content' },
+  ),
+  refusal('unfit', 'INVALID_REQUEST', 400, `${unfit}; the endpoint takes another currency, or the currency has no such amount`),
+  refusal('signature does not hold', 'INVALID_REQUEST', 400, 'session.signature does not hold'),
+  refusal('in use', 'INVALID_REQUEST', 400, 'the invoice or the nonce was used with other content'),
   noRoom,
   failed,
 ]
 
 const statusRefusals: readonly MobileRefusal[] = [
-  { cause: 'INVALID_REQUEST', http: 400, when: unfit },
-  { cause: 'ORDER_NOT_FOUND', http: 400, when: 'endpoint, invoice and tokens are not those of a transaction of this kind' },
+  refusal('unfit', 'INVALID_REQUEST', 400, unfit),
+  refusal('unknown', 'ORDER_NOT_FOUND', 400, 'endpoint, invoice and tokens are not those of a transaction of this kind'),
   noRoom,
   failed,
 ]
 
 const completeRefusals: readonly MobileRefusal[] = [
-  { cause: 'INVALID_REQUEST', http: 400, when: unfit },
-  { cause: 'INVALID_REQUEST', http: 400, when: 'endpoint, invoice and tokens are not those of a transfer' },
-  {
-    cause: 'INVALID_REQUEST',
-    http: 400,
-    when: 'assignedId is not in the list of fees, another one was chosen, or none is waited for',
-  },
+  refusal('unfit', 'INVALID_REQUEST', 400, unfit),
+  refusal('unknown', 'INVALID_REQUEST', 400, 'endpoint, invoice and tokens are not those of a transfer'),
+  refusal(
+    'fee not chosen',
+    'INVALID_REQUEST',
+    400,
+    'assignedId is not in the list of fees, another one was chosen, or none is waited for',
+  ),
   noRoom,
   failed,
 ]
@@ -101,23 +107,12 @@ const serviceRefusals = (no: string, again: string): readonly MobileRefusal[] =>
 ]
 
 const checkRefusals = serviceRefusals('the transaction is declined', 'it is asked again, three times within 30 seconds')
-const notificationRefusals = serviceRefusals('it is not told again', 'it is told again, for a day')
-
-const holder = (card: string): Choice => ({
-  at: `${card}.holder`,
-  has: 'any',
-  of: [['printedName'], ['firstName', 'lastName']],
-})
-const source: readonly Choice[] = [
-  { at: 'sourceOfFunds', has: 'exactly one', of: [['card'], ['reference']] },
-  holder('sourceOfFunds.card'),
-]
-
-const destination: Choice = { at: 'destinationOfFunds', has: 'exactly one', of: [['card'], ['reference']] }
+const notificationRefusals = serviceRefusals('it is not sent again', 'it is sent again, for a day')
 
 const service = { side: 'service', caller: 'app', method: 'POST' } as const
-const perform = { ...service, answer: answers.performAnswer, refusals: performRefusals }
-const status = { ...service, request: statusRequest, refusals: statusRefusals }
+const perform = { ...service, does: 'perform', answer: answers.performAnswer, refusals: performRefusals } as const
+const status = { ...service, does: 'status', request: statusRequest, refusals: statusRefusals } as const
+const asked = (kind: MobileKind) => ({ request: mobileKinds[kind].request, choices: mobileKinds[kind].choices })
 const initiate = { side: 'merchant', caller: 'app', method: 'POST', refusals: appRefusals } as const
 const check = { side: 'merchant', caller: 'service', method: 'POST', refusals: checkRefusals } as const
 const notification = {
@@ -131,13 +126,13 @@ const notification = {
 
 // oxfmt-ignore
 const operations = {
-  'perform-verification':      { ...perform, kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}', means: 'verifies a card and registers it', request: verificationRequest, choices: [holder('sourceCard')], carries: initiateText.verification },
+  'perform-verification':      { ...perform, kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}', means: 'verifies a card and registers it', ...asked('verification'), carries: initiateText.verification },
   'verification-status':       { ...status,  kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}/status', means: 'tells where a verification stands', answer: answers.verificationStatusAnswer },
-  'perform-sale':              { ...perform, kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}', means: 'charges a card, or a registered one by its reference', request: saleRequest, choices: source, carries: initiateText.sale },
+  'perform-sale':              { ...perform, kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}', means: 'charges a card, or a registered one by its reference', ...asked('sale'), carries: initiateText.sale },
   'sale-status':               { ...status,  kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}/status', means: 'tells where a sale stands', answer: answers.saleStatusAnswer },
-  'perform-transfer':          { ...perform, kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}', means: 'moves money from a card to a card, each also by its reference', request: transferRequest, choices: [...source, destination], carries: initiateText.transfer },
+  'perform-transfer':          { ...perform, kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}', means: 'moves money from a card to a card, each also by its reference', ...asked('transfer'), carries: initiateText.transfer },
   'transfer-status':           { ...status,  kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/status', means: 'tells where a transfer stands', answer: answers.transferStatusAnswer },
-  'complete-transfer':         { ...service, kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/{assignedId}', means: 'chooses one of the fees that transfer status listed, and lets the transfer go on', request: statusRequest, answer: answers.performAnswer, refusals: completeRefusals },
+  'complete-transfer':         { ...service, does: 'complete', kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/{assignedId}', means: 'chooses one of the fees that transfer status listed, and lets the transfer go on', request: statusRequest, answer: answers.performAnswer, refusals: completeRefusals },
   'request-access-token':      { ...initiate, method: 'GET or POST', path: '/auth/request-access-token', means: 'lets a consumer in; how is the merchant\'s own affair', request: merchant.tokenRequest, answer: merchant.tokenAnswer },
   'initiate-verification':     { ...initiate, kind: 'verification', path: '/verification/initiate-verification', means: 'begins a verification: an invoice and its signature', request: merchant.initiateVerificationRequest, answer: merchant.initiateAnswer, answers: initiateText.verification },
   'initiate-sale':             { ...initiate, kind: 'sale', path: '/transfer/initiate-sale', means: 'begins a sale: an invoice and its signature', request: merchant.initiateSaleRequest, answer: merchant.initiateAnswer, answers: initiateText.sale },

@@ -1,7 +1,7 @@
 import countries from 'i18n-iso-countries/index.js'
 import { checkDigitHolds } from '../../base/luhn.ts'
 import { currencyOf } from '../../base/money.ts'
-import { degrees, integer, listOf, matching, text, zeroOr, type JsonKind, type JsonTable } from './field.ts'
+import { degrees, integer, listOf, matching, text, zeroOr, type JsonKind, type JsonNeed, type JsonTable } from './field.ts'
 
 const secretText = text(32, 128)
 const currency: JsonKind = {
@@ -66,7 +66,7 @@ const surroundings = {
   'order.purpose':               { is: text(1, 128),   need: 'optional', guard: 'personal', means: 'destination of the payment' },
 } as const satisfies JsonTable
 
-const card = (at: string, need: 'mandatory' | 'card'): JsonTable => ({
+const card = (at: string, need: JsonNeed): JsonTable => ({
   [`${at}.number`]: { is: cardNumber, need, guard: 'card', means: 'the card number' },
   [`${at}.expiry.month`]: { is: integer(1, 12), need, guard: 'card', means: 'month of expiry' },
   [`${at}.expiry.year`]: { is: integer(1000, 9999), need, guard: 'card', means: 'year of expiry' },
@@ -98,8 +98,8 @@ export const saleRequest: JsonTable = {
   ...consumer,
   'consumer.email':            { is: email, need: 'optional', guard: 'personal', means: 'e-mail address; by reference that of the mapping' },
   ...session,
-  ...card('sourceOfFunds.card', 'card'),
-  'sourceOfFunds.reference.clientCardId': { is: text(1, 128), need: 'reference', guard: 'open', means: 'the card, as the merchant calls it' },
+  ...card('sourceOfFunds.card', 'sourceOfFunds.card'),
+  'sourceOfFunds.reference.clientCardId': { is: text(1, 128), need: 'sourceOfFunds.reference', guard: 'open', means: 'the card, as the merchant calls it' },
   'sourceOfFunds.reference.securityCode': { is: securityCode, need: 'optional', guard: 'secret', means: 'CVV2' },
   'transaction.amountCentis':  { is: integer(1, 999_999_999_999), need: 'mandatory', guard: 'open', means: 'in hundredths of the unit' },
   'transaction.currency':      { is: currency, need: 'mandatory', guard: 'open', means: 'ISO 4217' },
@@ -110,8 +110,8 @@ export const saleRequest: JsonTable = {
 // oxfmt-ignore
 export const transferRequest: JsonTable = {
   ...saleRequest,
-  'destinationOfFunds.card.number':            { is: cardNumber,   need: 'to card',      guard: 'card', means: 'the card that is credited' },
-  'destinationOfFunds.reference.clientCardId': { is: text(1, 128), need: 'to reference', guard: 'open', means: 'the same, as the merchant calls it' },
+  'destinationOfFunds.card.number':            { is: cardNumber,   need: 'destinationOfFunds.card',      guard: 'card', means: 'the card that is credited' },
+  'destinationOfFunds.reference.clientCardId': { is: text(1, 128), need: 'destinationOfFunds.reference', guard: 'open', means: 'the same, as the merchant calls it' },
 }
 
 /** Request of the status operations, and of complete transfer. */

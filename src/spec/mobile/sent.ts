@@ -1,14 +1,14 @@
 import type { JsonField, JsonKind } from './field.ts'
 
 /**
- * The machinery of what is told, to an app or to a merchant's server: rows as those of requests,
- * whose need may be a condition in words.
+ * Rows of messages that are sent, to an app or to a merchant's server. They are like those of
+ * requests, but their need may be a condition in words.
  */
-export interface ToldField extends Pick<JsonField, 'is' | 'means'> {
+export interface SentField extends Pick<JsonField, 'is' | 'means'> {
   need: 'mandatory' | 'optional' | `when ${string}`
 }
 
-export type ToldTable = Readonly<Record<string, ToldField>>
+export type SentTable = Readonly<Record<string, SentField>>
 
 export const oneOf = (...words: readonly string[]): JsonKind => ({
   must: words.join(', '),

@@ -1,0 +1,99 @@
+import { isRepeat } from '../simulators/acquirer/behaviour.ts'
+import { readTags, type Message } from '../simulators/acquirer/wire.ts'
+import type { Attempt, Order } from '../src/order/order.ts'
+import type { Authentications } from './authentications.ts'
+import { configuration } from './configuration.ts'
+import type { FollowUps } from './follow-ups.ts'
+import type { Breaks } from './invariant.ts'
+import { watchOvertaking } from './overtaking.ts'
+import type { Patience } from './patience.ts'
+import type { StoreModel } from './store-model.ts'
+import type { TransferInvariants } from './transfer-invariants.ts'
+
+/** Watches messages on the lines to the acquirer. */
+export interface AcquirerMessages {
+  sent(processId: bigint | undefined, message: Message): void
+  /** A message of the acquirer reached a gateway. */
+  reached(message: Message): void
+  /** The wall clock of the process in this place is off by that much from now on. */
+  clockJumped(slot: number, offsetMs: number): void
+}
+
+export interface MessageParts {
+  model: StoreModel
+  orderOf: (orderId: bigint) => Order | undefined
+  /** Those who also look at what is sent. */
+  patience: Patience
+  transfers: TransferInvariants
+  followUps: FollowUps
+  authentications: Authentications
+  breaks: Breaks
+  now: () => number
+}
+
+/** Terminals at which the acquirer recognises the repeat of a message. */
+const recognisesRepeats = new Set(
+  [...configuration.gates()].filter((g) => g.settings.recognisesRepeats).map((g) => g.settings.terminalId),
+)
+
+const waitedForMs = ({ attempts }: Order, stan: string, terminal: string): number => {
+  const attempt = attempts.find((a) => a.stan === stan && a.terminalId === terminal)
+  return attempt ? attempt.deadlineAt - attempt.startedAt : 0
+}
+
+export function watchMessages(parts: MessageParts): AcquirerMessages {
+  const { model, orderOf, patience, transfers, followUps, authentications, breaks, now } = parts
+  const overtaking = watchOvertaking(now)
+  /** By the names of a message, its terminal and STAN. */
+  const owners = new Map<string, string>()
+  const sentOnce = new Set<string>()
+
+  function checkNames(names: string, owner: string, what: string): void {
+    if ((owners.get(names) ?? owner) !== owner) breaks('names are used once', `${what} has the names of ${owners.get(names)}`)
+    owners.set(names, owner)
+  }
+
+  function checkOnce(type: string, names: string, terminal: string, what: string): void {
+    const isAgain = isRepeat(type) ? !recognisesRepeats.has(terminal) : sentOnce.has(names)
+    if (isAgain) breaks('an attempt is sent once', `${what} was sent again`)
+    sentOnce.add(names)
+  }
+
+  /** A message of an attempt that is stored, as it should be. */
+  function ofAttempt(message: Message, order: Order, { no, transactionNo, stan, terminalId }: Attempt, what: string): void {
+    const { type, fields } = message
+    const names = `${terminalId} ${stan}`
+    checkNames(names, `${order.orderId}/${no}`, what)
+    const overtakes = overtaking.sent(message, (original) => waitedForMs(order, original, terminalId))
+    if (overtakes !== undefined) breaks('a reversal never overtakes its original', `order ${order.orderId}: ${overtakes}`)
+    if (order.kind === 'transfer') transfers.sent(order, message)
+    if (type.startsWith('14')) return
+    checkOnce(type, names, terminalId, what)
+    if (transactionNo !== 1) return
+    followUps.paid(order, stan, BigInt(fields[4] ?? '0'))
+    authentications.authorised(order, names, readTags(fields[48] ?? '') ?? new Map())
+  }
+
+  return {
+    sent(processId, message) {
+      const { type, fields } = message
+      if (type === '1804') return
+      const orderId = BigInt(readTags(fields[48] ?? '')?.get('OI') ?? '0')
+      const what = `${type} ${fields[11] ?? ''} of order ${orderId}`
+      if (processId === undefined || model.isDead(processId))
+        breaks('nobody sends without its lease', `process ${processId} sent ${what} after its lease`)
+      patience.sent(message)
+      const order = orderOf(orderId)
+      const attempt = order?.attempts.find((a) => a.stan === fields[11] && a.terminalId === fields[41])
+      if (order && attempt) ofAttempt(message, order, attempt, what)
+      else breaks('an attempt is recorded before it is sent', `${what} was sent and is not stored`)
+    },
+    reached(message) {
+      overtaking.answered(message)
+      const { type, fields } = message
+      if (fields[39] === '904' && type !== '1814' && fields[44] !== 'sign on first')
+        breaks('the acquirer can read what it is sent', `${type} ${fields[11]} says ${fields[44]}`)
+    },
+    clockJumped: (slot, offsetMs) => overtaking.jumped(slot, offsetMs),
+  }
+}

@@ -1,0 +1,50 @@
+import { statusOf, type Order } from '../src/order/order.ts'
+import type { Fault } from './invariant.ts'
+import type { Initiated } from './merchant-server-messages.ts'
+import type { MerchantServers, Notified } from './merchant-servers.ts'
+import type { StoreModel } from './store-model.ts'
+
+/** A notification that is due waits this long at the most, as callbacks do. */
+const slackMs = 150_000
+const maxTries = 15
+
+/** A merchant's server hears of a card unless it named the card itself. */
+const cardsDueOf = ({ kind, clientCardId, toClientCardId }: Initiated) => ({
+  source: clientCardId === undefined,
+  destination: kind === 'transfer' && toClientCardId === undefined,
+})
+
+/** What is wrong with a notification that reached a merchant's server. */
+export function notificationFault(
+  model: StoreModel,
+  { invoice, source, destination }: Notified,
+  order: Order | undefined,
+): string | undefined {
+  const { invoiceId, merchantId } = invoice
+  if (!order || statusOf(order) !== 'approved') return `a card of ${invoiceId} was told, which is ${order && statusOf(order)}`
+  const due = cardsDueOf(invoice)
+  const paid = due.source ? String(model.references.ofOrder(merchantId, order.orderId)?.ids.cardRefId) : undefined
+  const credited = due.destination
+    ? String(model.references.ofDestination(merchantId, order.orderId)?.ids.dstCardRefId)
+    : undefined
+  if (paid === source && credited === destination) return undefined
+  return `${invoiceId} was told as ${source} and ${destination}, not ${[paid, credited].join(' and ')}`
+}
+
+/** What is wrong in the end with the message about the cards of an invoice. */
+export function mappingFault(
+  { model, servers, wall }: { model: StoreModel; servers: MerchantServers; wall: number },
+  invoiceId: string,
+  order: Order,
+): Fault {
+  const { source, destination } = cardsDueOf(servers.initiated.get(invoiceId)!)
+  const isDue = statusOf(order) === 'approved' && (source || destination)
+  const mappings = model.deliveries.ofOrder(order).filter((r) => r.kind === 'card mapping')
+  const heard = new Set(servers.notified.filter((n) => n.invoice.invoiceId === invoiceId).map((n) => n.answer))
+  const about = `the card of ${invoiceId}`
+  if (mappings.length !== (isDue ? 1 : 0)) return `${about} has ${mappings.length} messages; it is ${isDue ? '' : 'not '}due`
+  const { state, tries, dueAt } = mappings[0] ?? {}
+  if (state === 'delivered' && !heard.has('accepted')) return `${about} is delivered, and nobody accepted it`
+  if (state === 'given up' && !heard.has('refused') && tries! < maxTries) return `${about} was given up after ${tries} tries`
+  return state === 'due' && dueAt! < wall - slackMs && `${about} is due since ${wall - dueAt!} ms`
+}

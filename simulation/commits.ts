@@ -1,0 +1,56 @@
+import { placeKey, type Change } from '../src/order/change.ts'
+import type { EventName } from '../src/order/event.ts'
+import type { Order } from '../src/order/order.ts'
+import type { Checks } from './invariant.ts'
+import type { StoreModel } from './store-model.ts'
+
+/** A change that was committed, and all that is stored with it. */
+interface Commit extends Change {
+  model: StoreModel
+}
+
+/** Events that take the step of a transaction in hand. All others leave it in nobody's. */
+const takesLease: ReadonlySet<EventName> = new Set<EventName>([
+  'attempt recorded',
+  'answer awaited',
+  'taken up',
+  'method uploaded',
+  'enrolment unknown',
+  'authentication demanded',
+])
+
+/**
+ * The CVV2 is needed until the attempt that may be the last. An acquirer may demand a challenge
+ * after the first attempt where there was none, once.
+ */
+function mayNeedCvv2({ attempts, finalAt, transactions: [payment] }: Order): boolean {
+  if (finalAt !== undefined || payment!.state === 'unknown') return false
+  const { authentication } = payment!
+  if (authentication?.round === 2) return attempts.length === 1
+  return attempts.length === 0 || (authentication !== undefined && authentication.acsUrl === undefined)
+}
+
+/** What must hold of a commit by itself. */
+export const commitChecks: Checks<Commit> = {
+  'a CVV2 is gone when it is not needed': ({ after, model }) =>
+    !mayNeedCvv2(after) &&
+    model.cards.get(placeKey(after))?.cvv2Sealed &&
+    `order ${after.orderId} is ${after.transactions[0]!.state} and still has its CVV2`,
+
+  'a lease is taken by an event or a claim'({ before, after, rows }) {
+    const taken = after.transactions.find(
+      ({ no, lease }) =>
+        lease !== undefined &&
+        lease !== before?.transactions[no - 1]?.lease &&
+        !rows.some((r) => r.transactionNo === no && takesLease.has(r.event)),
+    )
+    return taken && `transaction ${taken.no} of order ${after.orderId} is in the hand of ${taken.lease}`
+  },
+
+  'an outcome is told once to each'({ after, deliveries, model }) {
+    const stored = model.deliveries.ofOrder(after)
+    const alike = deliveries.map((d) => stored.filter((o) => o.url === d.url && o.transactionNo === d.transactionNo))
+    const twice = alike.find(({ length }) => length > 1)
+    return twice && `order ${after.orderId} has ${twice.length} messages for ${twice[0]!.url}`
+  },
+}

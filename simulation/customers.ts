@@ -1,0 +1,89 @@
+import type { Apps } from './apps.ts'
+import { openAsking, type Slot } from './asking.ts'
+import { openBackOffices, type BackOffices } from './back-offices.ts'
+import { openCardholders } from './cardholders.ts'
+import type { Chance } from './chance.ts'
+import type { Events } from './clock.ts'
+import type { Invariants } from './invariants.ts'
+import { openMobile } from './mobile.ts'
+import type { Peers } from './peers.ts'
+import { openShoppers, type Shoppers } from './shoppers.ts'
+import type { StoreModel } from './store-model.ts'
+import type { Trace } from './time-line.ts'
+import type { Weather } from './troubles.ts'
+
+/** Those who buy: in shops, with the back offices behind them, and in apps. */
+export interface Customers {
+  shoppers: Shoppers
+  apps: Apps
+}
+
+export interface CustomerParts {
+  events: Events
+  chances: Record<'asking' | 'cardholders' | 'backOffices' | 'shop' | 'apps', Chance>
+  weather: Pick<Weather, 'shop'>
+  model: StoreModel
+  slots: readonly Slot[]
+  peers: Peers
+  invariants: Invariants
+  trace: Trace
+}
+
+/** Whatever customers do and see is reported to the invariants. */
+export function openCustomers(parts: CustomerParts): Customers {
+  const { events, chances, weather, model, slots, peers, invariants, trace } = parts
+  const { network, servers, issuers, legacyIssuers } = peers
+  const asking = openAsking(events, chances.asking, () => weather.shop.lostOdds)
+  const shared = { slots, asking, trace }
+  const onStatus = (_wanted: unknown, orderId: bigint, status: string) => invariants.statuses.shown(orderId, status)
+  const cardholders = openCardholders({
+    ...shared,
+    events,
+    chance: chances.cardholders,
+    issuers,
+    legacyIssuers,
+    onStatus,
+    onUploaded: invariants.authentications.uploaded,
+    onBegun: invariants.authentications.begun,
+    onCarried: invariants.legacy.carried,
+  })
+  const backOffices = openWatchedOffices(parts, asking)
+  const shoppers = openShoppers({
+    ...shared,
+    chance: chances.shop,
+    cardholders,
+    backOffices,
+    told: {
+      onAnswer(wanted, answer) {
+        const said = () => ('orderId' in answer ? `order ${answer.orderId}` : answer.refused)
+        trace(() => `shop     ${wanted.clientOrderid} is answered ${said()}`)
+        invariants.answers.answered(wanted, answer)
+      },
+      onKeyed: invariants.answers.keyed,
+      onKeyedAnswer: invariants.answers.keyedAnswer,
+      onStatus,
+      onRegistered: invariants.followUps.registered,
+      trace,
+    },
+  })
+  const watch = invariants.mobile
+  const apps = openMobile({ ...shared, chance: chances.apps, model, ledger: network.ledger, servers, cardholders, watch })
+  return { shoppers, apps }
+}
+
+const openWatchedOffices = (
+  { chances, slots, invariants, trace }: CustomerParts,
+  asking: ReturnType<typeof openAsking>,
+): BackOffices =>
+  openBackOffices({
+    chance: chances.backOffices,
+    slots,
+    asking,
+    told: {
+      onFollowing: invariants.followUps.following,
+      onFollowed: invariants.followUps.followed,
+      onDefect: ({ orderId, operation }, why) =>
+        invariants.breaks('the same request has the same answer', `the ${operation} of order ${orderId} was done, and ${why}`),
+      trace,
+    },
+  })

@@ -1,0 +1,102 @@
+import type { Order } from '../src/order/order.ts'
+import type { TransStatus } from '../src/three-d-secure/authentication.ts'
+import type { Breaks } from './invariant.ts'
+import type { Json, Said } from './issuer-messages.ts'
+
+interface ProofParts {
+  /** What issuers said of an authentication. */
+  saidOf: (id: string) => readonly Said[] | undefined
+  byAuthentication: (id: string) => Order | undefined
+  breaks: Breaks
+  now: () => number
+}
+
+/** An authorisation that leaves a gateway, under these names and with these tags. */
+interface Authorised {
+  order: Order
+  /** Of its authentication. */
+  id: string
+  names: string
+  tags: ReadonlyMap<string, string>
+  /** By which statuses its endpoint charges. */
+  charges: ReadonlySet<TransStatus | 'not enrolled'>
+}
+
+/** Watches results as gateways take them, and the proofs that they send to the acquirer. */
+export interface Proofs {
+  /** The answer of a process to a result. */
+  told(id: string, said: Said, answer: Json | undefined, by: string): void
+  authorised(authorised: Authorised): void
+  /** The result of this authentication that a gateway confirmed. */
+  confirmedOf(id: string): Said | undefined
+}
+
+/**
+ * A message that comes to both processes at once, and is decided by both in the same millisecond,
+ * makes them write the very same. If the connection of one breaks at its commit, this one finds it
+ * stored, takes it for its own and confirms it too. The result was reported twice, and counted
+ * once.
+ */
+const twinsWithinMs = 1_000
+
+export function watchProofs({ saidOf, byAuthentication, breaks, now }: ProofParts): Proofs {
+  const usedBy = new Map<string, string>()
+
+  /** Results that a gateway has; of a challenge only what the directory server reported. */
+  function resultsOf(id: string): Said[] {
+    const reached = (saidOf(id) ?? []).filter((s) => s.genuine && s.reached)
+    const ares = reached.find((s) => s.by === 'ARes')
+    if (!ares) return []
+    if (ares.status !== 'C') return [ares]
+    return reached.filter((s) => s.by === 'RReq' && s.acsTransID === ares.acsTransID)
+  }
+
+  function confirmed(id: string, said: Said, by: string): void {
+    if (!said.genuine) return breaks('only the issuer says how an authentication ended', `a forged result of ${id} was taken`)
+    const before = (saidOf(id) ?? []).find((s) => s.confirmed)
+    const isTwin = before === said && said.confirmed!.by !== by && now() - said.confirmed!.at < twinsWithinMs
+    said.confirmed ??= { by, at: now() }
+    if (before && !isTwin) return breaks('a result is taken once', `two results of ${id} were confirmed`)
+    const authentication = byAuthentication(id)?.transactions[0]?.authentication
+    if (authentication?.threeDSServerTransId === id && authentication.status !== said.status)
+      breaks('a confirmed result counts', `${said.status} of ${id} was confirmed, and ${authentication.status} is stored`)
+  }
+
+  return {
+    told(id, said, answer, by) {
+      const code = answer?.['messageType'] === 'Erro' ? String(answer['errorCode']) : ''
+      // A result of another transaction, or one that comes again, is refused with 301.
+      if (said.genuine && code !== '' && code !== '301')
+        breaks('what an issuer says is understood', `RReq of ${id} got Erro ${code}: ${String(answer!['errorDetail'])}`)
+      if (answer?.['messageType'] === 'RRes') confirmed(id, said, by)
+    },
+    authorised({ order, id, names, tags, charges }) {
+      const why = `order ${order.orderId} is authorised`
+      const results = resultsOf(id)
+      const good = results.filter((s) => charges.has(s.status))
+      const used = good.filter((s) => isProof(s, tags))
+      if (good.length === 0)
+        breaks(
+          'nothing is charged that was not authenticated',
+          `${why} after ${results.map((s) => s.status).join() || 'no result'} of ${id}`,
+        )
+      if (used.length === 0)
+        breaks('the acquirer gets the proof that the issuer gave', `${why} with ${[...tags].join(' ')}, not that of ${id}`)
+      if (results.some((s) => s.confirmed && !used.includes(s)))
+        breaks('a confirmed result counts', `${why} by another result of ${id} than was confirmed`)
+      if ((usedBy.get(id) ?? names) !== names)
+        breaks('an authentication is used once', `${why} as ${names} and as ${usedBy.get(id)} with ${id}`)
+      usedBy.set(id, names)
+    },
+    confirmedOf: (id) => resultsOf(id).find((s) => s.confirmed),
+  }
+}
+
+/**
+ * A proof goes with all that belongs to it. Without one only the issuer's ECI goes, or the
+ * network's if the issuer gave none.
+ */
+function isProof(said: Said, tags: ReadonlyMap<string, string>): boolean {
+  if (tags.get('AV') !== said.proof || (said.eci !== undefined && tags.get('EC') !== said.eci)) return false
+  return said.proof === undefined || (tags.get('DT') === said.dsTransID && tags.get('TV') === said.version)
+}

@@ -1,0 +1,141 @@
+import type { Chance } from './chance.ts'
+import type { Actor, Events } from './clock.ts'
+import { databaseError } from './store-constraints.ts'
+import { newUnit, type Unit } from './store-locks.ts'
+import type { StoreModel } from './store-model.ts'
+
+/** How the database is doing; the troubles of a world change it. */
+export interface DatabaseWeather {
+  down: boolean
+  /** One way, at the most. */
+  latencyMs: number
+  /** How likely a connection is lost, for each statement on its way there and on its way back. */
+  lossOdds: number
+  /** How likely a commit is refused with 40001. */
+  conflictOdds: number
+}
+
+export interface LineParts {
+  model: StoreModel
+  events: Events
+  actor: Actor
+  chance: Chance
+  weather: DatabaseWeather
+  /** Called for each statement that reaches the database. */
+  reached?: (how: 'answered' | 'refused') => void
+}
+
+const terminated = () => databaseError('57P01', 'Connection terminated unexpectedly')
+
+/**
+ * The way from a process to the model: each statement takes time there and back, and between any
+ * two of them the connection, the database or the process may be gone. After a loss at the commit
+ * nobody knows whether it went through.
+ */
+export class StoreCalls {
+  readonly #parts: LineParts
+  readonly #open = new Map<Unit, 'open' | 'committing'>()
+
+  constructor(parts: LineParts) {
+    this.#parts = parts
+  }
+
+  /** One statement, of this transaction or of none. */
+  run<T>(body: () => T | Promise<T>, unit?: Unit): Promise<T> {
+    const { events, actor, chance, weather, reached } = this.#parts
+    return new Promise((resolve, reject) => {
+      const answer = (tell: () => void) => events.after(this.#wayMs(), actor, tell)
+      const refuse = (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error))))
+      const lose = () => {
+        // The database notices later than the process; until then the locks stay.
+        if (unit) events.after(chance.between(0, 200), undefined, () => this.#end(unit, 'rollback'))
+        refuse(terminated())
+      }
+      events.after(this.#wayMs(), undefined, () => {
+        reached?.(weather.down ? 'refused' : 'answered')
+        if (weather.down) {
+          if (unit) this.#end(unit, 'rollback')
+          return refuse(databaseError('ECONNREFUSED', 'connect ECONNREFUSED'))
+        }
+        if (!actor.alive && chance.happens(0.5)) return unit && this.#end(unit, 'rollback')
+        if (chance.happens(weather.lossOdds)) return lose()
+        const done = async () => body()
+        void done().then((value) => (chance.happens(weather.lossOdds) ? lose() : answer(() => resolve(value))), refuse)
+      })
+    })
+  }
+
+  /** A statement that is a transaction of its own. */
+  alone<T>(body: (unit: Unit) => T | Promise<T>): Promise<T> {
+    const { locks } = this.#parts.model
+    return this.run(async () => {
+      const unit = newUnit()
+      try {
+        const value = await body(unit)
+        locks.end(unit, 'commit')
+        return value
+      } catch (error) {
+        locks.end(unit, 'rollback')
+        throw error
+      }
+    })
+  }
+
+  /** A statement within a transaction. */
+  inside<T>(unit: Unit, body: () => T | Promise<T>): Promise<T> {
+    return this.run(() => {
+      if (unit.ended) throw terminated()
+      return body()
+    }, unit)
+  }
+
+  async transaction<T>(body: (unit: Unit) => Promise<T>): Promise<T> {
+    const unit = newUnit()
+    this.#open.set(unit, 'open')
+    try {
+      const result = await body(unit)
+      await this.#commit(unit)
+      return result
+    } catch (error) {
+      // After a loss at the commit there is no connection to roll back on.
+      if (this.#open.get(unit) === 'open')
+        await this.run(() => this.#end(unit, 'rollback'), unit).catch(() => {
+          // The connection is gone, and with it the transaction.
+        })
+      throw error
+    }
+  }
+
+  /** The process died: what it had not yet asked to commit is rolled back. */
+  cut(): void {
+    const { events, chance } = this.#parts
+    for (const [unit, state] of this.#open)
+      if (state === 'open') events.after(chance.between(0, 50), undefined, () => this.#end(unit, 'rollback'))
+  }
+
+  #commit(unit: Unit): Promise<void> {
+    const { events, chance, weather } = this.#parts
+    this.#open.set(unit, 'committing')
+    return this.inside(unit, () => {
+      if (chance.happens(weather.conflictOdds)) {
+        this.#end(unit, 'rollback')
+        throw databaseError('40001', 'could not serialize access due to concurrent update')
+      }
+      if (!chance.happens(weather.lossOdds)) return this.#end(unit, 'commit')
+      const fate = chance.whole(0, 2)
+      if (fate === 0) this.#end(unit, 'rollback')
+      else if (fate === 1) this.#end(unit, 'commit')
+      else events.after(chance.between(0, 100), undefined, () => this.#end(unit, 'commit'))
+      throw terminated()
+    })
+  }
+
+  #end(unit: Unit, how: 'commit' | 'rollback'): void {
+    this.#open.delete(unit)
+    this.#parts.model.locks.end(unit, how)
+  }
+
+  #wayMs(): number {
+    return this.#parts.chance.between(0.1, this.#parts.weather.latencyMs)
+  }
+}

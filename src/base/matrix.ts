@@ -1,0 +1,84 @@
+/**
+ * A matrix of checks: a row a check, a column an operation, in the order of refusals. The compiler
+ * proves that a row stands after those that find what it needs.
+ */
+
+/** What a check may answer: a refusal, what it found out, or nothing. */
+type Checked = { refused: string } | object | undefined
+export type Check = (request: never, ports: never) => Checked | Promise<Checked>
+
+/** A row: what must hold, and the operations that are asked for it. */
+export interface Row<C extends Check = Check, Column extends string = string> {
+  promise: string
+  holds: C
+  of: ReadonlySet<Column>
+}
+
+/** The columns that are marked with x. */
+export type Marked<Marks extends string, Columns extends readonly string[]> = Marks extends ` ${infer Rest}`
+  ? Marked<Rest, Columns>
+  : Columns extends readonly [infer First extends string, ...infer Others extends string[]]
+    ? Marks extends `x${infer Rest}`
+      ? First | Marked<Rest, Others>
+      : Marks extends `.${infer Rest}`
+        ? Marked<Rest, Others>
+        : never
+    : never
+
+/**
+ * The same when the program runs. Throws on a row that does not fit: nobody would make its check.
+ */
+export function marked<const Marks extends string, const Columns extends readonly string[]>(
+  promise: string,
+  marks: Marks,
+  columns: Columns,
+): ReadonlySet<Marked<Marks, Columns>> {
+  const each = marks.trim().split(/\s+/)
+  if (each.length !== columns.length) throw new Error(`"${promise}" has ${each.length} marks for ${columns.length} operations`)
+  const strange = each.find((mark) => mark !== 'x' && mark !== '.')
+  if (strange !== undefined) throw new Error(`"${promise}" has the mark "${strange}", which is neither x nor .`)
+  // The type reads the same marks.
+  return new Set(columns.filter((_, i) => each[i] === 'x')) as ReadonlySet<string> as ReadonlySet<Marked<Marks, Columns>>
+}
+
+type Found<C extends Check> = Extract<Exclude<Awaited<ReturnType<C>>, { refused: string }>, object>
+
+/** What is known of a request of one column once its rows hold. */
+export type After<Rows extends readonly Row[], Column extends string, Known> = Rows extends readonly [
+  Row<infer C, infer Of>,
+  ...infer Rest extends readonly Row[],
+]
+  ? [Column] extends [Of]
+    ? Known extends Parameters<C>[0]
+      ? After<Rest, Column, [Found<C>] extends [never] ? Known : Known & Found<C>>
+      : { 'a check stands before the one that finds what it needs': Parameters<C>[0]; of: Column }
+    : After<Rest, Column, Known>
+  : Known
+
+type AllOf<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void ? All : never
+
+/** What these functions work with, all together: each declares its own ports. */
+export type PortsOf<Each extends Check> = AllOf<
+  Each extends (request: never, ports: infer Ports) => unknown ? (unknown extends Ports ? never : Ports) : never
+>
+
+/**
+ * Makes the checks one after the other: the first refusal, or the request with all that they found.
+ * Only a check that asks somebody is waited for.
+ */
+export async function passChecks<Refused extends { refused: string }>(
+  checks: readonly Check[],
+  received: object,
+  ports: object,
+): Promise<Refused | { passed: object }> {
+  const passed = { ...received }
+  for (const check of checks) {
+    // `After` has proved that the request and the ports are what this check needs.
+    const answer = (check as (request: object, ports: object) => ReturnType<Check>)(passed, ports)
+    const found = answer instanceof Promise ? await answer : answer
+    if (found === undefined) continue
+    if ('refused' in found) return found as Refused
+    Object.assign(passed, found)
+  }
+  return { passed }
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander'
+import { openLog } from '../../base/log.ts'
+import { migrate } from '../../storage/migrate.ts'
+import { openPool } from '../../storage/pool.ts'
+import { ConfigError } from '../config.ts'
+import type { Terminal } from '../terminal.ts'
+
+export function addMigrateCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('migrate')
+    .description('brings the database of DATABASE_URL to this version')
+    .action(migrateDatabase.bind(undefined, terminal))
+}
+
+async function migrateDatabase({ env, stderr, clock, print }: Terminal): Promise<void> {
+  const url = env.DATABASE_URL
+  if (!url) throw new ConfigError(['DATABASE_URL is missing: the PostgreSQL to migrate'])
+  const log = openLog({ level: env.LOG_LEVEL ?? 'warn', destination: stderr })
+  const pool = openPool({ url, connections: 2, use: 'admin', log })
+  try {
+    const applied = await migrate(pool, clock.now(), log)
+    print(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`)
+  } finally {
+    await pool.close()
+  }
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { openLog } from '../../base/log.ts'
+import { endOnDefect, untilSignal } from '../../base/signals.ts'
+import { usualTuning } from '../../gateway/tuning.ts'
+import { serveConfig } from '../config.ts'
+import type { Terminal } from '../terminal.ts'
+
+export function addServeCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('serve')
+    .description('the gateway alone, configured by the environment')
+    .addHelpText(
+      'after',
+      `
+Environment
+  DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate)
+  TOLLGATE_KEY   the key-encryption key: 32 bytes in base64
+  HOST, PORT     where to listen (127.0.0.1, 8080)
+  LOG_LEVEL      debug, info, warn, error (info)
+  PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
+                 more of them, by comma, where merchants sign calls of v4 for other addresses
+  TRUSTED_PROXIES  addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client
+  THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
+    )
+    .action(serve.bind(undefined, terminal))
+}
+
+/** Serves until a signal. The process is this gateway's: its signals and its defects end it. */
+async function serve(terminal: Terminal): Promise<void> {
+  const { env, stdout, clock, random } = terminal
+  const config = serveConfig(env)
+  const log = openLog({ level: config.logLevel, destination: stdout })
+  endOnDefect(log)
+  // Loaded by this command alone: the others answer twice as fast without the gateway.
+  const { startGateway } = await import('../../gateway/start.ts')
+  const gateway = await startGateway({
+    ...config,
+    callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
+    clock,
+    random,
+    log,
+    steering: false,
+    explains: false,
+    tuning: usualTuning,
+  })
+  log.info({ port: gateway.port }, 'the gateway serves')
+  const why = await Promise.race([untilSignal(), gateway.lost.then(() => 'lease lost')])
+  log.info({ why }, 'the gateway stops')
+  await gateway.stop()
+  terminal.exitCode = why === 'lease lost' ? 1 : 0
+}

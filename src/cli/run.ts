@@ -1,0 +1,98 @@
+import { Command } from 'commander'
+import { reasonOf } from '../base/log.ts'
+import { Refused } from '../operator/refused.ts'
+import { addAcquirerCommands } from './commands/acquirer.ts'
+import { addAuditCommands } from './commands/audit.ts'
+import { addBinCommands } from './commands/bin.ts'
+import { addDeliveryCommands } from './commands/delivery.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
+import { addEndpointCommands } from './commands/endpoint.ts'
+import { WrongUsage } from './commands/failure.ts'
+import { addFilterCommands } from './commands/filter.ts'
+import { addGateCommands } from './commands/gate.ts'
+import { addGroupCommands } from './commands/group.ts'
+import { addInvoiceCommands } from './commands/invoice.ts'
+import { addMerchantServerCommand } from './commands/merchant-server.ts'
+import { addMerchantCommands } from './commands/merchant.ts'
+import { addMigrateCommand } from './commands/migrate.ts'
+import { addOrderCommands } from './commands/order.ts'
+import { failureOf } from './commands/refusals.ts'
+import { addSandboxCommand } from './commands/sandbox.ts'
+import { addServeCommand } from './commands/serve.ts'
+import { addSignCommand } from './commands/sign.ts'
+import { addSimulateCommand } from './commands/simulate.ts'
+import { ConfigError } from './config.ts'
+import { openTerminal, type Shell, type Terminal } from './terminal.ts'
+
+const commands = [
+  addSandboxCommand,
+  addServeCommand,
+  addMigrateCommand,
+  addMerchantCommands,
+  addEndpointCommands,
+  addGroupCommands,
+  addGateCommands,
+  addFilterCommands,
+  addOrderCommands,
+  addInvoiceCommands,
+  addBinCommands,
+  addDeliveryCommands,
+  addDoctorCommand,
+  addAuditCommands,
+  addAcquirerCommands,
+  addSignCommand,
+  addMerchantServerCommand,
+  addSimulateCommand,
+]
+
+/**
+ * Runs one command and resolves with its exit code: 0 when done, 1 when not, 2 on wrong usage.
+ * It never rejects.
+ */
+export async function runTollgate(args: readonly string[], shell: Shell): Promise<number> {
+  const terminal = openTerminal(shell)
+  const program = programOn(terminal)
+  for (const add of commands) add(program, terminal)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return terminal.exitCode
+  } catch (thrown) {
+    if (thrown instanceof ParserEnd) return thrown.code
+    const error: unknown = thrown instanceof Refused ? failureOf(thrown.refusal) : thrown
+    terminal.complain(
+      error instanceof ConfigError ? `Cannot start:\n${error.complaints.map((c) => `  - ${c}`).join('\n')}` : reasonOf(error),
+    )
+    return error instanceof ConfigError || error instanceof WrongUsage ? 2 : 1
+  }
+}
+
+/** The parser printed help or a complaint, and no command runs. */
+class ParserEnd extends Error {
+  readonly code: 0 | 2
+  constructor(exitCode: number) {
+    super()
+    this.code = exitCode === 0 ? 0 : 2
+  }
+}
+
+const programOn = ({ stdout, print, complain }: Terminal): Command =>
+  new Command('tollgate')
+    .description('An open, self-hosted card payment gateway.')
+    .configureHelp({ sortSubcommands: false })
+    .configureOutput({
+      writeOut: (text) => print(text.replace(/\n$/, '')),
+      writeErr: (text) => complain(text.replace(/\n$/, '')),
+      getOutHelpWidth: () => (stdout.isTTY ? stdout.columns : undefined)!,
+    })
+    .showHelpAfterError('(add --help for what there is)')
+    .showSuggestionAfterError()
+    .exitOverride(({ exitCode }) => {
+      throw new ParserEnd(exitCode)
+    })
+    .addHelpText(
+      'after',
+      `
+The commands from merchant on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of
+DATABASE_URL and TOLLGATE_KEY. Each has --help with examples, and --json for machines.
+They end with 0 when done, 1 when not, 2 on wrong usage.`,
+    )

@@ -1,0 +1,69 @@
+import { Console } from 'node:console'
+import { stripVTControlCharacters } from 'node:util'
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import { jsonText } from './commands/present.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the command line takes from the process that it runs in. */
+export interface Shell {
+  readonly env: Environment
+  /** Opened by the commands that read it. */
+  readonly stdin: () => NodeJS.ReadableStream & { isTTY?: boolean }
+  readonly stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+  readonly stderr: NodeJS.WritableStream
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/**
+ * The shell as commands use it. They read and write nowhere else, so that a test runs hundreds of
+ * them in its own process.
+ */
+export interface Terminal extends Shell {
+  /** A line on standard output. */
+  print(text: string): void
+  printJson(value: object): void
+  /** A line on standard error. */
+  complain(text: string): void
+  /** All of standard input, without space around. */
+  readInput(): Promise<string>
+  /** What a command that ran to its end exits with. */
+  exitCode: number
+}
+
+export function openTerminal(shell: Shell): Terminal {
+  const { env, stdin, stdout, stderr } = shell
+  const lines = new Console({ stdout, stderr })
+  // Colour only where a person looks at it (https://no-color.org).
+  const coloured = stdout.isTTY && !env.NO_COLOR && env.TERM !== 'dumb'
+  return {
+    ...shell,
+    print(text) {
+      forgive(stdout)
+      lines.log(coloured ? text : stripVTControlCharacters(text))
+    },
+    printJson(value) {
+      forgive(stdout)
+      lines.log(jsonText(value))
+    },
+    complain(text) {
+      forgive(stderr)
+      lines.error(text)
+    },
+    async readInput() {
+      const chunks: Buffer[] = []
+      for await (const chunk of stdin()) chunks.push(Buffer.from(chunk))
+      return Buffer.concat(chunks).toString('utf8').trim()
+    },
+    exitCode: 0,
+  }
+}
+
+/**
+ * A reader may go away, as in `tollgate order find | head`, which is no failure. A log that cannot
+ * be written is one: `serve` prints nothing, and it ends.
+ */
+const forgive = (stream: NodeJS.WritableStream) => stream.off('error', ignore).on('error', ignore)
+const ignore = () => undefined

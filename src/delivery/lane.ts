@@ -1,0 +1,84 @@
+import type { Clock } from '../base/clock.ts'
+
+/** How a call ended; `unsaid` for a reason of ours, which says nothing of the merchant. */
+export type CallEnd = 'well' | 'badly' | 'unsaid'
+
+export interface LaneLimits {
+  clock: Clock
+  perLane: number
+  queuePerLane: number
+  breakAfter: number
+  firstPauseMs: number
+  longestPauseMs: number
+}
+
+/**
+ * The messages of a merchant to one origin. A lane is in one of three modes:
+ *   closed   the usual one: up to `perLane` calls at once
+ *   open     after `breakAfter` failures in a row: nothing is sent until a pause is over, which
+ *            doubles each time, up to a bound
+ *   probing  after the pause: one call at a time; a success closes the lane, a failure opens it
+ */
+export class Lane<Job> {
+  readonly #limits: LaneLimits
+  readonly #queue: Job[] = []
+  #active = 0
+  #failures = 0
+  #pauseMs: number
+  /** While the clock is before it the lane is open. */
+  #openUntil = 0
+
+  constructor(limits: LaneLimits) {
+    this.#limits = limits
+    this.#pauseMs = limits.firstPauseMs
+  }
+
+  get isOpen(): boolean {
+    return this.#limits.clock.monotonic() < this.#openUntil
+  }
+
+  get mayStart(): boolean {
+    const limit = this.#failures >= this.#limits.breakAfter ? 1 : this.#limits.perLane
+    return !this.isOpen && this.#active < limit && this.#queue.length > 0
+  }
+
+  get isIdle(): boolean {
+    return this.#active === 0 && this.#queue.length === 0
+  }
+
+  get hasFailed(): boolean {
+    return this.#failures > 0
+  }
+
+  /** How full the queue is, from 0 to 1. A merchant's burst has room; one who fails has little. */
+  get fill(): number {
+    const { queuePerLane } = this.#limits
+    return this.#queue.length / (this.hasFailed ? Math.max(4, queuePerLane / 16) : queuePerLane)
+  }
+
+  queue(job: Job): void {
+    this.#queue.push(job)
+  }
+
+  /** The job that waits longest; it counts as a call until `ended`. */
+  start(): Job {
+    this.#active++
+    return this.#queue.shift()!
+  }
+
+  /** Changes the mode. Returns the queued jobs that will not be started, if the lane opens. */
+  ended(how: CallEnd): Job[] {
+    const { clock, breakAfter, firstPauseMs, longestPauseMs } = this.#limits
+    this.#active--
+    if (how === 'well') {
+      this.#failures = 0
+      this.#pauseMs = firstPauseMs
+    } else if (how === 'badly' && ++this.#failures >= breakAfter && !this.isOpen) {
+      this.#openUntil = clock.monotonic() + this.#pauseMs
+      this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
+      // Their rows stay due in the database; a sweep brings them back when the lane lets it.
+      return this.#queue.splice(0)
+    }
+    return []
+  }
+}

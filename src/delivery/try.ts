@@ -1,0 +1,115 @@
+import type { Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import type { Outgoing, Reply } from '../http/outgoing.ts'
+import { openBatch } from '../storage/batch.ts'
+import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { Delivery, DeliveryKind } from './delivery.ts'
+import type { CallEnd } from './lane.ts'
+import { nextTryAt } from './schedule.ts'
+import type { DeliveryStore, Try } from './store.ts'
+
+/** What a reply means. `never`: it will not be taken, however often it comes. */
+export type Judged = 'received' | 'again' | 'never'
+
+/** A message ready to go. */
+export interface Rendered {
+  method: 'GET' | 'POST'
+  url: string
+  headers?: Record<string, string>
+  body?: string
+  policy: TargetPolicy
+  /** Judges the reply by what was sent, in place of its kind. */
+  judge?: (reply: Reply) => Judged
+}
+
+/** A kind of message: how it reads, and which replies count as received. */
+export interface Kind {
+  /** Undefined when there is nothing to send any more; the message is then given up. */
+  render: (delivery: Delivery) => Promise<Rendered | undefined>
+  judge: (reply: Reply) => Judged
+  /** Given up after so many; as a callback without it. */
+  maxTries?: number
+}
+
+export interface Job {
+  delivery: Delivery
+  render: () => Promise<Rendered | undefined>
+}
+
+export interface TrySettings {
+  store: Pick<DeliveryStore, 'saveTries'>
+  outgoing: Outgoing
+  kinds: Record<DeliveryKind, Kind>
+  clock: Clock
+  random: Random
+  heartbeat: Heartbeat
+  log: Log
+  timeoutMs: number
+}
+
+export interface Tries {
+  /** Sends a message once and records what came of it; never rejects. */
+  make(job: Job): Promise<void>
+  counts: Readonly<{ delivered: number; failed: number }>
+  /** Resolves when what was tried is recorded. */
+  close(): Promise<void>
+}
+
+/** `ended` hears of each try that is over. No try begins once `stopping` is aborted. */
+export function openTries(s: TrySettings, stopping: AbortSignal, ended: (delivery: Delivery, how: CallEnd) => void): Tries {
+  const counts = { delivered: 0, failed: 0 }
+  const records = openBatch<Try, void>({
+    name: 'deliveries',
+    run: async (items) => {
+      await s.store.saveTries(items, s.heartbeat.processId)
+      return items.map(() => undefined)
+    },
+    maxItems: 256,
+    lanes: 1,
+    lingerMs: 10,
+    patienceMs: 60_000,
+    clock: s.clock,
+    log: s.log,
+  })
+  const maySend = () => !stopping.aborted && s.heartbeat.holding()
+
+  return {
+    async make({ delivery, render }) {
+      let how: CallEnd = 'unsaid'
+      try {
+        const at = s.clock.now()
+        const message = maySend() ? await render() : undefined
+        if (!maySend()) return
+        const reply =
+          message && (await s.outgoing.send({ ...message, timeoutMs: s.timeoutMs, owner: String(delivery.merchantId) }))
+        const judged = message && reply ? (message.judge ?? s.kinds[delivery.kind].judge)(reply) : 'never'
+        // A merchant who refuses a message for good has answered as well as he can.
+        if (reply) how = judged === 'again' ? 'badly' : 'well'
+        await records.submit(tryOf(delivery, at, reply, judged, s))
+        if (judged === 'received') counts.delivered++
+        else counts.failed++
+      } catch (error) {
+        s.log.error(
+          { order: String(delivery.orderId), reason: reasonOf(error) },
+          'a delivery could not be carried out; it stays due',
+        )
+      } finally {
+        ended(delivery, how)
+      }
+    },
+    counts,
+    close: () => records.close(),
+  }
+}
+
+function tryOf(delivery: Delivery, at: number, reply: Reply | undefined, judged: Judged, s: TrySettings): Try {
+  const made = { delivery, at, durationMs: reply?.durationMs ?? 0 }
+  if (!reply) return { ...made, state: 'given up', failure: 'there is nothing to tell' }
+  const answer = reply.is === 'answered' ? { httpStatus: reply.status } : { failure: `${reply.kind}: ${reply.why}` }
+  if (judged === 'received') return { ...made, ...answer, state: 'delivered' }
+  const { maxTries } = s.kinds[delivery.kind]
+  const dueAt = judged === 'never' ? undefined : nextTryAt(delivery.tries + 1, s.clock.now(), s.random, maxTries)
+  return dueAt === undefined ? { ...made, ...answer, state: 'given up' } : { ...made, ...answer, state: 'due', dueAt }
+}

@@ -1,0 +1,42 @@
+import type { Lanes } from './lanes.ts'
+import type { Claimed, DeliveryStore, Turn } from './store.ts'
+
+/** Which merchants a sweep serves, and where in their messages it begins. */
+export interface Turns {
+  /** Merchants with something due. The next call goes on behind them, if there are more. */
+  next(now: number): Promise<Turn[]>
+  /** Takes into account what a claim found. */
+  claimed(turns: readonly Turn[], found: Claimed): void
+}
+
+/** One sweep looks at so many merchants, which keeps its statements short. */
+const mostMerchants = 256
+
+export function openTurns(store: Pick<DeliveryStore, 'waiting'>, lanes: Pick<Lanes<never>, 'held' | 'blocked'>): Turns {
+  /** The last merchant whom the sweep before looked at, if there were more. */
+  let lastServed = 0n
+  /** Where a sweep begins in a merchant's messages while those before are of blocked origins. */
+  const lookFrom = new Map<bigint, number>()
+
+  return {
+    async next(now) {
+      const waiting = await store.waiting(lastServed, mostMerchants)
+      lastServed = waiting.length < mostMerchants ? 0n : waiting.at(-1)!.merchantId
+      return waiting
+        .filter(({ dueAt }) => dueAt <= now)
+        .map(({ merchantId }) => ({
+          merchantId,
+          held: lanes.held(merchantId),
+          blocked: lanes.blocked(merchantId),
+          from: lookFrom.get(merchantId) ?? 0,
+        }))
+    },
+    claimed(turns, { taken, passedOver }) {
+      // Where everything was blocked, the next sweep goes on behind it; where something was taken,
+      // it begins at the same place; otherwise at the oldest.
+      const served = new Set(taken.map(({ merchantId }) => merchantId))
+      for (const { merchantId } of turns) if (!served.has(merchantId)) lookFrom.delete(merchantId)
+      for (const { merchantId, until } of passedOver) lookFrom.set(merchantId, until)
+    },
+  }
+}

@@ -1,0 +1,16 @@
+/** Whether this process takes one more order, and one more of this merchant at this gate. */
+import { chooseGate } from '../acquirer/choose.ts'
+import type { Endpoint, Registry } from '../merchant/merchant.ts'
+import type { Door } from '../order/advance.ts'
+import { gateHasRoom } from '../order/room.ts'
+
+export interface Room {
+  door: Pick<Door, 'load' | 'room'>
+  limits: { maxWaiting: number; maxOfMerchant: number }
+}
+
+export function endpointHasRoom({ door, limits }: Room, registry: Registry, endpoint: Endpoint): boolean {
+  const gate = chooseGate(endpoint, registry)
+  const load = door.load(endpoint.merchantId, gate?.gateId ?? 0n)
+  return load.ofMerchant < limits.maxOfMerchant && (gate === undefined || gateHasRoom(gate, load, registry))
+}

@@ -1,0 +1,88 @@
+/**
+ * What is known of a request on its way through the matrix, stage by stage. Each stage has all that
+ * the one before has, and nothing of it changes. The type of a check names the stage that it needs.
+ */
+import type { Currency } from '../base/money.ts'
+import type { CardReference } from '../card/reference.ts'
+import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.ts'
+import type { ReadCres } from '../order/authentication/browser.ts'
+import type { Order, Transaction } from '../order/order.ts'
+import type { Pairs, Values } from '../spec/field.ts'
+import type { operations, Operation } from '../spec/gateway/operations.ts'
+
+/** The operations of these kinds. */
+type OfKind<K> = { [O in Operation]: (typeof operations)[O]['kind'] extends K ? O : never }[Operation]
+
+export type Payment = OfKind<'payment'>
+export type Rebill = OfKind<'rebill'>
+export type Follow = OfKind<'follow'>
+export type Upload = OfKind<'upload'>
+export type StatusOperation = OfKind<'status'>
+export type SignedByOAuth = 'create-card-ref-v4' | 'status-v4'
+/** Operations whose request has a checksum. */
+export type SignedByKey = Exclude<Operation, SignedByOAuth>
+
+/** A request as it came. */
+export interface Received<O extends Operation = Operation> {
+  readonly operation: O
+  readonly path: { readonly id: string; readonly group: boolean }
+  readonly serialNumber: string
+  readonly now: number
+  readonly registry: Registry
+  /** The server had no room for the body. */
+  readonly overloaded: boolean
+  /** Absent when the body is no form. */
+  readonly pairs?: Pairs
+  /** The merchant's name of the order, which every reply gives back. */
+  readonly merchantOrderId?: string
+  readonly idempotencyKey?: string
+}
+
+/** Its path names an endpoint or a group. */
+export type Addressed<O extends Operation = Operation> = Received<O> & { readonly entry: Entry }
+
+/** Its body is a form. */
+export type Filled<O extends Operation = Operation> = Addressed<O> & { readonly pairs: Pairs }
+
+/** The values of an operation's table; an account verification has the currency of its endpoint. */
+type ValuesOf<O extends Operation> = Values<(typeof operations)[O]['request']> &
+  (O extends 'account-verification' ? { currency: Currency } : unknown)
+
+/** The fields of a form, by the table of its operation. */
+export type Fields<O extends Operation = Operation> = {
+  [K in O]: {
+    readonly operation: K
+    readonly values: ValuesOf<K>
+    /** As they were sent: checksums accept either. */
+    readonly raw: Readonly<Record<string, string>>
+  }
+}[O]
+
+/** Its fields are read. */
+export type Read<O extends Operation = Operation> = Filled & Fields<O>
+
+/** Its merchant signed it. */
+export type Known<O extends Operation = Operation> = Read<O> & ByMerchant
+
+export interface ByMerchant {
+  readonly merchant: Merchant
+}
+
+/** What the last checks find. */
+export interface WithOrder {
+  readonly order: Order
+}
+export interface WithTransaction extends WithOrder {
+  /** The one that a status shows; absent when `by-request-sn` names none. */
+  readonly transaction: Transaction | undefined
+}
+export interface WithReference {
+  readonly reference: CardReference
+}
+export interface WithEndpoint {
+  /** In a group, the member that takes the currency. */
+  readonly endpoint: Endpoint
+}
+export interface WithCres {
+  readonly cres: ReadCres
+}

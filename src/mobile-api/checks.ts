@@ -1,0 +1,167 @@
+/**
+ * The checks of the matrix. Each answers with a refusal, with what it found out, or with nothing.
+ */
+import { chooseGate } from '../acquirer/choose.ts'
+import { hmacSha256, sameText } from '../base/digest.ts'
+import { objectReader } from '../base/json.ts'
+import type { Turns } from '../base/turn.ts'
+import { idIn } from '../merchant/merchant.ts'
+import { performParts, sessionSignature, signatureHolds as holds } from '../merchant/session.ts'
+import type { Door } from '../order/advance.ts'
+import { gateHasRoom, type Load } from '../order/room.ts'
+import { readJson, type JsonValues } from '../spec/mobile/field.ts'
+import { mobileKind } from '../spec/mobile/kinds.ts'
+import { isInvoiceId, statusRequest } from '../spec/mobile/requests.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { bodyLimits } from './body.ts'
+import { minorOfCentis } from './centis.ts'
+import type { MerchantEndpoint } from './merchant-endpoint.ts'
+import { noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
+import type { Received, WithAmount, WithDigest, WithEndpoint, WithInvoice, WithJson, WithValues } from './stages.ts'
+import type { InvoiceStore, OpenInvoice } from './store-invoices.ts'
+
+export const serviceHasRoom = ({ overloaded }: Received): MobileRefusal | undefined => (overloaded ? noRoom : undefined)
+
+/** An endpoint that serves the mobile API, or why it does not. */
+export function endpointServes({ endpointId, kind, registry }: Received): MobileRefusal | MerchantEndpoint {
+  const refused = (why: string) => refuseMobile('endpoint not served', `endpointId ${why}`)
+  const id = idIn(endpointId)
+  const entry = id === undefined ? undefined : registry.entry(id, false)
+  const [endpoint] = entry?.endpoints ?? []
+  if (!entry || !endpoint) return refused('is not known')
+  const { merchant } = entry
+  if (!entry.enabled || endpoint.settings.disabledOperations.includes(mobileKind(kind).switchedAs))
+    return refused('is not enabled for this operation')
+  if (endpoint.settings.merchantServerUrl === undefined) return refused('has no merchant server')
+  if (!merchant.controlKeys.some((key) => sessionSignature([], key) !== undefined))
+    return refused('has a control key that cannot sign')
+  return { merchant, endpoint }
+}
+
+const unknown = refuseMobile('unknown', 'invoiceId is not known')
+
+/** An app may ask about a transaction and finish it even where the endpoint is switched off. */
+export function endpointIsKnown({ endpointId, registry }: Received): MobileRefusal | WithEndpoint {
+  const id = idIn(endpointId)
+  const endpoint = id === undefined ? undefined : registry.endpoint(id)
+  return endpoint ? { endpoint } : unknown
+}
+
+export const invoiceIdCanBeRead = ({ invoiceId }: Received): MobileRefusal | undefined =>
+  isInvoiceId(invoiceId) ? undefined : refuseMobile('unfit', 'invoiceId must be 1 to 128 of A-Z a-z 0-9 . _ -')
+
+export async function bodyIsJson({ body }: Received, { turns }: { turns: Turns }): Promise<MobileRefusal | WithJson> {
+  const { length, depth, nodes } = bodyLimits
+  const read = body && (await turns.run(objectReader(body.toString('utf8'), bodyLimits)))
+  if (read && read.is !== 'refused') return { json: read.fields }
+  const most = `at most ${length} bytes, ${depth} levels and ${nodes} values and names`
+  return refuseMobile('unfit', `the body must be a JSON object of ${most}`)
+}
+
+/** By the table of its kind, and what the endpoint demands besides. */
+export function requestCanBeRead({ kind, endpoint, json }: Received & WithEndpoint & WithJson): MobileRefusal | WithValues {
+  const { request, choices } = mobileKind(kind)
+  return read(readJson(request, json, choices, new Set(endpoint.settings.mandatoryFields)))
+}
+
+export const tokensCanBeRead = ({ json }: WithJson): MobileRefusal | WithValues => read(readJson(statusRequest, json))
+
+const read = (values: JsonValues | string): MobileRefusal | WithValues =>
+  typeof values === 'string' ? refuseMobile('unfit', values) : { values }
+
+export const currencyIsTaken = ({ values, endpoint }: WithValues & WithEndpoint): MobileRefusal | undefined =>
+  values.given('transaction.currency') === endpoint.currency
+    ? undefined
+    : refuseMobile('unfit', 'transaction.currency is not that of the endpoint')
+
+export function amountCanBeExpressed({ values }: WithValues): MobileRefusal | WithAmount {
+  const centis = values.number('transaction.amountCentis')
+  if (centis === undefined) return { amountMinor: undefined }
+  const currency = values.given('transaction.currency')
+  const amountMinor = minorOfCentis(centis, currency)
+  if (amountMinor !== undefined) return { amountMinor }
+  return refuseMobile('unfit', `transaction.amountCentis cannot be expressed in ${currency}`)
+}
+
+export function signatureHolds(
+  { values, merchant, endpoint, kind, invoiceId }: Received & WithValues & MerchantEndpoint,
+  { keys }: { keys: KeyRing },
+): MobileRefusal | WithDigest {
+  const centis = values.number('transaction.amountCentis')
+  const parts = performParts({
+    accessToken: values.given('session.accessToken'),
+    serialNumber: values.given('consumer.device.serialNumber'),
+    endpointId: String(endpoint.endpointId),
+    nonce: values.given('session.nonce'),
+    invoiceId,
+    ...(centis === undefined ? {} : { amountCentis: String(centis) }),
+    currency: values.given('transaction.currency'),
+  })
+  if (!holds(values.given('session.signature'), parts, merchant.controlKeys))
+    return refuseMobile('signature does not hold', 'session.signature does not hold')
+  const asked = JSON.stringify([kind, String(endpoint.endpointId), invoiceId, repeated(values)])
+  return { digest: hmacSha256(keys.current('digest').key, asked) }
+}
+
+/** All fields of the request in one order, but those that a repeat need not share. */
+const repeated = (values: JsonValues) =>
+  values
+    .all()
+    .filter(([path]) => path !== 'session.signature' && !path.endsWith('securityCode'))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+export interface Room {
+  door: Pick<Door, 'load'>
+  invoices: Pick<InvoiceStore, 'find'>
+  limits: { maxWaiting: number; maxOfMerchant: number }
+  /** Invoices of a merchant whose server is being asked. */
+  waitingOf(merchantId: bigint): number
+}
+
+/** A merchant's server that does not answer must leave most of the room to others. */
+const mostWaitingOfMerchant = 1_000
+
+/**
+ * A refused app pays under another invoice, so a repeat of an accepted request gets its answer even
+ * when there is no room.
+ */
+export async function merchantHasRoom(
+  { merchant, endpoint, registry, invoiceId, digest }: Received & MerchantEndpoint & WithDigest,
+  { door, limits, invoices, waitingOf }: Room,
+): Promise<MobileRefusal | undefined> {
+  const { merchantId } = merchant
+  const waiting = waitingOf(merchantId)
+  const gate = chooseGate(endpoint, registry)
+  const load = door.load(merchantId, gate?.gateId ?? 0n)
+  const gateIsFull = gate !== undefined && !gateHasRoom(gate, withInvoices(load, waiting), registry)
+  const { maxWaiting, maxOfMerchant } = limits
+  const merchantIsFull = waiting >= mostWaitingOfMerchant || load.ofMerchant > maxOfMerchant
+  if (!gateIsFull && !merchantIsFull && load.waiting <= maxWaiting) return undefined
+  const found = await invoices.find(merchantId, invoiceId)
+  return found?.invoice.digest.equals(digest) ? undefined : noRoom
+}
+
+/** An invoice becomes an order as soon as the merchant's server has answered. */
+const withInvoices = (load: Load, waiting: number): Load => ({
+  ...load,
+  ofGate: load.ofGate + waiting,
+  ofBoth: load.ofBoth + waiting,
+  paying: load.paying + waiting,
+})
+
+/** An invoice of somebody else gets the same refusal as one that does not exist. */
+export async function invoiceIsThisApps(
+  { kind, invoiceId, endpoint, values }: Received & WithEndpoint & WithValues,
+  { invoices }: { invoices: Pick<InvoiceStore, 'find'> },
+): Promise<MobileRefusal | WithInvoice> {
+  const found = isInvoiceId(invoiceId) ? await invoices.find(endpoint.merchantId, invoiceId) : undefined
+  const isTheirs = found?.invoice.kind === kind && found.invoice.endpointId === endpoint.endpointId && tokensHold(values, found)
+  return isTheirs ? found : unknown
+}
+
+/** Whichever token differs, the work is the same. */
+const tokensHold = (values: JsonValues, { invoice, secrets }: OpenInvoice): boolean =>
+  [
+    sameText(values.given('session.token'), invoice.sessionToken),
+    sameText(values.given('session.accessToken'), secrets.accessToken.reveal()),
+  ].every(Boolean)

@@ -1,0 +1,64 @@
+/** The checks of the mobile API in the order of refusals, and what is done once they hold. */
+import { marked, type After, type Check, type Marked, type PortsOf, type Row } from '../base/matrix.ts'
+import { type Deed, type RefusalName } from '../spec/mobile/operations.ts'
+import * as check from './checks.ts'
+import { completeTransfer } from './complete.ts'
+import { performMobile } from './perform.ts'
+import { answerTo, type MobileRefusal } from './refusal.ts'
+import { answeredByService, type Received } from './stages.ts'
+import { statusOfMobile } from './status.ts'
+
+/** What must hold, how it is refused, and what the operations do that are asked for it. */
+interface CheckRow<C extends Check = Check, D extends Deed = Deed> extends Row<C, D> {
+  refusal: RefusalName
+}
+
+const columns = ['perform', 'status', 'complete'] as const satisfies readonly Deed[]
+
+const row = <C extends Check, const Marks extends string>(
+  promise: string,
+  refusal: RefusalName,
+  holds: C,
+  marks: Marks,
+): CheckRow<C, Marked<Marks, typeof columns>> => ({ promise, refusal, holds, of: marked(promise, marks, columns) })
+
+// oxfmt-ignore
+const rows = [
+  //                                           refusal                   check                       perform status complete
+  row('the service has room',                  'no room',                check.serviceHasRoom,       'x       x      x'),
+  row('the endpoint serves the operation',     'endpoint not served',    check.endpointServes,       'x       .      .'),
+  row('the endpoint is known',                 'unknown',                check.endpointIsKnown,      '.       x      x'),
+  row('the invoiceId can be read',             'unfit',                  check.invoiceIdCanBeRead,   'x       .      .'),
+  row('the body is a JSON object',             'unfit',                  check.bodyIsJson,           'x       x      x'),
+  row('the fields can be read',                'unfit',                  check.requestCanBeRead,     'x       .      .'),
+  row('the fields can be read',                'unfit',                  check.tokensCanBeRead,      '.       x      x'),
+  row('the endpoint takes the currency',       'unfit',                  check.currencyIsTaken,      'x       .      .'),
+  row('the currency has the amount',           'unfit',                  check.amountCanBeExpressed, 'x       .      .'),
+  row('the signature holds',                   'signature does not hold', check.signatureHolds,      'x       .      .'),
+  row('the merchant and the gate have room',   'no room',                check.merchantHasRoom,      'x       .      .'),
+  row("the invoice is this app's",             'unknown',                check.invoiceIsThisApps,    '.       x      x'),
+] as const
+
+export const mobileMatrix: readonly CheckRow[] = rows
+
+type Ready = { [D in Deed]: After<typeof rows, D, Received> }
+
+export const deeds = {
+  perform: performMobile,
+  status: statusOfMobile,
+  complete: completeTransfer,
+} as const satisfies {
+  [D in Deed]: (request: Ready[D] & { assignedId: string }, ports: never) => Promise<object | MobileRefusal>
+}
+
+/** All that the checks and deeds work with. */
+export type Ports = PortsOf<(typeof rows)[number]['holds'] | (typeof deeds)[Deed]>
+
+// A refusal without an answer is a defect that shows when the program starts.
+for (const { operation, does } of answeredByService)
+  for (const { of, refusal } of mobileMatrix) if (of.has(does)) answerTo(operation, refusal)
+
+const checks = new Map(columns.map((deed) => [deed, mobileMatrix.filter(({ of }) => of.has(deed)).map(({ holds }) => holds)]))
+
+/** The checks of a deed, in order. */
+export const checksOf = (deed: Deed): readonly Check[] => checks.get(deed) ?? []

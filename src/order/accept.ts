@@ -1,0 +1,104 @@
+import type { Random } from '../base/random.ts'
+import { issuerFacts, type Issuer } from '../card/bins.ts'
+import type { ShownCard } from '../card/number.ts'
+import { hashIdOf, sealCard, type Card, type SealedCard } from '../card/vault.ts'
+import type { Endpoint } from '../merchant/merchant.ts'
+import type { OrderKind } from '../spec/words.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import type { Door } from './advance.ts'
+import type { Order, OrderRequest } from './order.ts'
+import type { Advanced } from './submission.ts'
+
+export interface Accepting {
+  door: Pick<Door, 'submit'>
+  keys: KeyRing
+  random: Random
+  /** What the BIN table says of a card number. */
+  issuerOf: (pan: string) => Issuer | undefined
+}
+
+/** What a new order is made of, whoever asks for it. */
+export interface NewOrder {
+  orderId: bigint
+  kind: OrderKind
+  clientOrderid: string
+  currency: string
+  /** What the merchant asked for, which never changes. */
+  amountMinor: bigint
+  amountText: string
+  /** What is tried first, where it is not the same. */
+  first?: { minor: bigint; text: string }
+  request: OrderRequest
+  card: Card
+  shown: Omit<ShownCard, 'hashId'>
+}
+
+/** The request that asks for it. */
+export interface AskedBy {
+  endpoint: Endpoint
+  /** The endpoint or group that it named. */
+  pathId: bigint
+  serialNumber: string
+  at: number
+  idempotencyKey?: string
+  /** Equal for the same request; it covers the fingerprint of the card, among others. */
+  digest: (fingerprint: Buffer) => Buffer
+}
+
+export type Accepted = Extract<Advanced, { is: 'accepted' | 'in use' | 'key in use' }>
+
+/**
+ * Makes an order and seals its card; resolves once both are durable. `in use`: its name belongs to
+ * an order of other content; `key in use`: its Idempotency-Key does.
+ */
+export async function acceptOrder(parts: Accepting, made: NewOrder, by: AskedBy): Promise<Accepted> {
+  const { keys, random } = parts
+  const { merchantId } = by.endpoint
+  const { orderId, card } = made
+  const sealed = sealCard(card, { merchantId, orderId }, keys, random)
+  const advanced = await parts.door.submit({
+    is: 'accept',
+    order: orderOf(parts, made, by, sealed),
+    card,
+    sealed,
+    digest: by.digest(sealed.fingerprint),
+    ...(by.idempotencyKey === undefined ? {} : { idempotencyKey: by.idempotencyKey }),
+  })
+  if (advanced.is === 'accepted' || advanced.is === 'in use' || advanced.is === 'key in use') return advanced
+  throw new Error(`the door answered a ${made.kind} with ${advanced.is}`)
+}
+
+/** In state `new`, with its one transaction. */
+function orderOf({ keys, issuerOf }: Accepting, made: NewOrder, by: AskedBy, sealed: SealedCard): Order {
+  const { card, shown, first, ...facts } = made
+  const { kind, amountMinor, amountText } = made
+  const { endpointId, merchantId, settings } = by.endpoint
+  const { descriptor } = settings
+  return {
+    ...facts,
+    request: { ...facts.request, ...(descriptor === undefined ? {} : { descriptor }) },
+    merchantId,
+    version: 0,
+    pathId: by.pathId,
+    endpointId,
+    card: { ...shown, ...issuerFacts(issuerOf(card.pan.reveal())), hashId: hashIdOf(sealed.fingerprint, keys) },
+    events: 0,
+    deliveries: 0,
+    createdAt: by.at,
+    transactions: [
+      {
+        no: 1,
+        kind,
+        origin: 'request',
+        serialNumber: by.serialNumber,
+        state: 'new',
+        amountMinor: first?.minor ?? amountMinor,
+        amountText: first?.text ?? amountText,
+        result: {},
+        tries: 0,
+        createdAt: by.at,
+      },
+    ],
+    attempts: [],
+  }
+}

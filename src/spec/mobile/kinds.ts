@@ -1,0 +1,79 @@
+/**
+ * The kinds of mobile transactions: all in which they differ for the service. Their paths are in
+ * the table of operations.
+ */
+import type { OrderKind } from '../words.ts'
+import type { Choice, JsonTable } from './field.ts'
+import { saleRequest, transferRequest, verificationRequest } from './requests.ts'
+
+export interface MobileKindRow {
+  request: JsonTable
+  choices: readonly Choice[]
+  /** Where the request has the card that is verified, or pays. */
+  card: string
+  order: OrderKind
+  /** The operation of the gateway API with which an endpoint switches it off. */
+  switchedAs: 'account-verification' | 'sale'
+  /** Money leaves the card. */
+  debits: boolean
+  /** Money goes to a second card, for a fee. */
+  credits: boolean
+  /** Stands in the order where the app gives none. */
+  description: string
+  /** Where the card mapping notification has the reference of a card: in the card, or beside it. */
+  mapping: 'in the card' | 'beside the card'
+  /** Words of the page that asks for a random sum. */
+  page: { title: string; approved: string; declined: string }
+}
+
+const holderOf = (card: string): Choice => ({
+  at: `${card}.holder`,
+  has: 'any',
+  of: [['printedName'], ['firstName', 'lastName']],
+})
+const eitherOf = (at: string): Choice => ({ at, has: 'exactly one', of: [['card'], ['reference']] })
+const source = [eitherOf('sourceOfFunds'), holderOf('sourceOfFunds.card')]
+
+export const mobileKinds = {
+  verification: {
+    request: verificationRequest,
+    choices: [holderOf('sourceCard')],
+    card: 'sourceCard',
+    order: 'account-verification',
+    switchedAs: 'account-verification',
+    debits: false,
+    credits: false,
+    description: 'Card verification',
+    mapping: 'beside the card',
+    page: { title: 'Card verification for', approved: 'Card verified', declined: 'Card not verified' },
+  },
+  sale: {
+    request: saleRequest,
+    choices: source,
+    card: 'sourceOfFunds.card',
+    order: 'sale',
+    switchedAs: 'sale',
+    debits: true,
+    credits: false,
+    description: 'Sale',
+    mapping: 'in the card',
+    page: { title: 'Payment to', approved: 'Payment approved', declined: 'Payment declined' },
+  },
+  transfer: {
+    request: transferRequest,
+    choices: [...source, eitherOf('destinationOfFunds')],
+    card: 'sourceOfFunds.card',
+    order: 'transfer',
+    switchedAs: 'sale',
+    debits: true,
+    credits: true,
+    description: 'Transfer',
+    mapping: 'in the card',
+    page: { title: 'Transfer with', approved: 'Transfer approved', declined: 'Transfer declined' },
+  },
+} as const satisfies Record<string, MobileKindRow>
+
+export type MobileKind = keyof typeof mobileKinds
+
+/** A row whose columns have the same types for every kind. */
+export const mobileKind = (kind: MobileKind): MobileKindRow => mobileKinds[kind]
