@@ -74,13 +74,10 @@ async function findPlanted() {
   const look = async () => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
       const wanted = name
-      await run(['--planted', wanted, '--from', '1', '--to', '500'], (line) => {
-        const { seed, broken, isFound } = JSON.parse(line)
-        if (isFound) found[wanted] = { seed, invariant: broken.invariant }
-      })
+      await run(['--planted', wanted], (line) => (found[wanted] = JSON.parse(line)))
       const hit = found[wanted]
       if (!hit) missed.push(wanted)
-      console.log(hit ? `${wanted}: seed ${hit.seed}, ${hit.invariant}` : `${wanted}: NOT FOUND in 500 seeds`)
+      console.log(hit ? `${wanted}: seed ${hit.seed} of ${hit.orders} orders, ${hit.invariant}` : `${wanted}: NOT FOUND`)
     }
   }
   await Promise.all(Array.from({ length: cores }, look))
