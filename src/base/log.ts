@@ -8,14 +8,27 @@ export type Log = Logger
  * Anything that looks like a card number in a log line is cut to its first six and last four
  * digits. This is the second net: the first is that card data travels as `Secret` and prints as
  * `***`. Percent and JSON escapes are passed over, since their digits are not the number's; groups
- * of four with spaces or dashes count.
+ * of four with spaces or dashes count. UUIDs stay whole: one in four hundred has digits that would
+ * pass for a card, and an operator looks for it.
  */
 export const maskCardNumbers = (text: string): string =>
-  text.replace(/%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\d+(?:[ -]\d{4,7})*/g, (found) => {
+  text.replace(/%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\d+(?:[ -]\d{4,7}(?!\d))*/g, (found, at: number) => {
     if (found.length < 13 || found.startsWith('%') || found.startsWith('\\')) return found
     const digits = found.replace(/[ -]/g, '')
-    return digits.length <= 19 && checkDigitHolds(digits) ? mask(digits) : found
+    if (digits.length > 19 || !checkDigitHolds(digits) || isOfUuid(text, at, at + found.length)) return found
+    return mask(digits)
   })
+
+const uuidLength = 36
+const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/gi
+
+/** Whether all of these characters belong to one UUID. */
+function isOfUuid(text: string, from: number, to: number): boolean {
+  const start = Math.max(0, to - uuidLength)
+  return Array.from(text.slice(start, from + uuidLength).matchAll(uuids)).some(
+    ({ index }) => start + index <= from && to <= start + index + uuidLength,
+  )
+}
 
 /** First six and last four digits; below 13 digits the last four, since ten would give it away. */
 export function mask(pan: string): string {
