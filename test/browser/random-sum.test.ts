@@ -9,7 +9,7 @@ import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
 
 /** A cardholder names the sum that was held on the card, in a real browser. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const browser = closing(await openBrowser())

@@ -73,7 +73,7 @@ before(async () => {
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
   origin = `http://127.0.0.1:${address.port}`
-  world = await startWorld({ own: true })
+  world = await startWorld()
   // Keeps the reversal of an unanswered payment open, and with it the payment and its callback.
   await reversalsAfter(world, 3_600_000)
 })

@@ -23,7 +23,7 @@ import { approved, begin, followed } from './operations.ts'
 
 /** Card registration v2: its request and reply, which payments it accepts, ids that stay. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const first = await registered(world)
 const reply = await register(world, first.made)
 const declined = await order(world, { cvv2: '116' })
@@ -121,7 +121,7 @@ describe('an approved payment is registered', { concurrency: 4 }, () => {
     assert.deepEqual(lasting(await register(world, made)), lasting(earlier))
   })
   it('the ids outlive the gateway’s process', async () => {
-    const one = await startWorld({ own: true })
+    const one = await startWorld()
     try {
       const { made, ref } = await registered(one)
       const earlier = await register(one, made)

@@ -11,7 +11,7 @@ import { begin, cardAt, ends, openMobile, orderOf, rested } from './mobile.ts'
 /** What mobile orders share with others: callback, filters, surviving a kill. Choices.md 8. */
 
 const shop = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const { tell } = cliOf(() => world)
 await tell(['endpoint', 'set', String(world.endpoints.plain), '--callback-url', `${shop.origin}/own?x=1`])
 const mobile = await openMobile(world)

@@ -10,7 +10,7 @@ import { ask, header, nowSeconds, parametersOf, post, v4, v4Url, type Operation,
 
 const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const { made, ref } = await registered(world)
 const body: Pairs = [
   ['client_orderid', made.client_orderid],

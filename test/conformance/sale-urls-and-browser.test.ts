@@ -5,7 +5,7 @@ import { reversalsAfter } from './client.ts'
 
 /** URLs of a sale and data of the browser: choices.md 3 and 6, formats of EMV 3-D Secure. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 // Keeps the reversal of an unanswered payment open, and with it the payment and its callback.
 await reversalsAfter(world, 3_600_000)
 

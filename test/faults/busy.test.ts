@@ -21,7 +21,7 @@ let desk: FaultDesk
 let busy: GatewayProcess
 
 before(async () => {
-  world = await startWorld({ own: true })
+  world = await startWorld()
   desk = await openFaultDesk(world)
 })
 after(async () => {

@@ -20,7 +20,7 @@ function behave(path: string, earlier: number): Behaviour {
 }
 
 const merchant = closing(await openReceiver(behave))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 
 async function approved(url: string, changes: Changes = {}, at: World = world): Promise<Order> {

@@ -9,7 +9,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 /** kill -9 before a follow-up has ended. The simulated acquirer dies too, but keeps its books. */
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 await desk.gate({ answerTimeoutMs: 6_000 })
 

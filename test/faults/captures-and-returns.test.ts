@@ -11,7 +11,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 /** Lost, late, doubled and declined answers to captures and returns. The gate waits 4.8 s. */
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 await desk.gate({ answerTimeoutMs: 4_800 })
 

@@ -24,7 +24,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 
 let hanging = true
 const merchant = closing(await openReceiver((path) => (path.startsWith('/hangs') && hanging ? 'hang' : 200)))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 await desk.gate({ answerTimeoutMs: 6_000 })
 

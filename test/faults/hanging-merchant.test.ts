@@ -12,7 +12,7 @@ const waiting = 1_000
 
 const hangs = closing(await openReceiver(() => (hanging ? 'hang' : 200)))
 const answers = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 
 let others = 0

@@ -8,7 +8,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 /** The acquirer refuses connections. A payment that was never sent charges and owes nothing. */
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 
 const sell = (path: string): Promise<Order> => order(world, { server_callback_url: `${merchant.origin}${path}` })

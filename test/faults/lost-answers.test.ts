@@ -12,7 +12,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 const made: Sold[] = []
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 await desk.gate({ answerTimeoutMs: 4_800 })
 

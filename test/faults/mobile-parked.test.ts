@@ -11,7 +11,7 @@ import { openApp, type Begun } from '../wire/mobile-app.ts'
  * Invoices that fail by themselves, for what is stored of them or for what the database refuses.
  */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const app = await openApp(world)

@@ -9,7 +9,7 @@ import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
 
 /** kill -9 at every step of a random sum: one hold, given back once, and at most one charge. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const desk = closing(await openFaultDesk(world))

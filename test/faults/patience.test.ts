@@ -17,7 +17,7 @@ let desk: FaultDesk
 let silent: GatewayProcess
 
 before(async () => {
-  world = await startWorld({ own: true })
+  world = await startWorld()
   desk = await openFaultDesk(world)
 })
 after(async () => {

@@ -15,7 +15,7 @@ let desk: FaultDesk
 let other: GatewayProcess
 
 before(async () => {
-  world = await startWorld({ own: true })
+  world = await startWorld()
   desk = await openFaultDesk(world)
   await desk.gate({ answerTimeoutMs: 10_000 })
   other = await startServe(world)

@@ -41,6 +41,7 @@ async function sell(name: string): Promise<Fields> {
 }
 
 test('killed twice under load: each acknowledged sale ends with a callback, sent at most once; the books are equal', async () => {
+  desk = await openFaultDesk(world)
   const names = Array.from({ length: 600 }, () => newOrderId())
   const acknowledged: Order[] = []
   const refusedFor = new Set<string>()
@@ -63,7 +64,6 @@ test('killed twice under load: each acknowledged sale ends with a callback, sent
   assert.equal(new Set(killed).size, 2, 'it was started again in between, and killed again')
   assert.deepEqual([...refusedFor], [], 'requests wait until it is back')
 
-  desk = await openFaultDesk(world)
   await until(
     () => desk.books(),
     ({ open }) => open === 0,

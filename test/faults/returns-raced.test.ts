@@ -10,7 +10,7 @@ import type { World } from '../harness/world.ts'
 
 /** Two gateway processes on one database, asked for more of one order at once than it has. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 const first = closing(await startServe(world))
 const second = closing(await startServe(world))

@@ -10,6 +10,7 @@ const room = 100
 /** The acquirer never answers it. */
 const unanswered = { cvv2: '217' }
 
+// What stays open would be in the way of the next file.
 const world = await openWorld({ own: true })
 const desk = closing(await openFaultDesk(world))
 // Longer than the test takes, so that what is open stays open.

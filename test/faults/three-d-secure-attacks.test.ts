@@ -14,7 +14,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 /** Lies about sender, payment or result, and text meant as a page. Nothing is authorised for it. */
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 const stage = openStage(world, desk, merchant)
 

@@ -12,7 +12,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 /** kill -9 at every rest and step of 3-D Secure. The issuer and the directory server forget. */
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 const stage = openStage(world, desk, merchant)
 await desk.gate({ answerTimeoutMs: 8_000 })

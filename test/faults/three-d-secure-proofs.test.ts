@@ -14,7 +14,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 /** Exactly what was authenticated is authorised, and a demanded challenge is met once. */
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 const stage = openStage(world, desk, merchant)
 

@@ -15,7 +15,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 /** Everybody around a payment at once, in every order, and late: it is made once or not at all. */
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 const stage = openStage(world, desk, merchant)
 

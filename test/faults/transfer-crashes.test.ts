@@ -10,7 +10,7 @@ import { openApp, type Json } from '../wire/mobile-app.ts'
  * kill -9 at every step of a transfer: all its money moves or none, each leg is sent once at most.
  */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 const app = await openApp(world)
 closing(app.merchant)

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Program } from '../../src/sandbox/programs.ts'
 import { startMerchantServer } from '../../src/sandbox/merchant-server.ts'
 import { openLog, reasonOf } from '../../src/base/log.ts'
 import { secret } from '../../src/base/secret.ts'
 import { openPool, type Pool } from '../../src/storage/pool.ts'
-import type { Lease } from './lease.ts'
+import type { Command, Lease } from './lease.ts'
 import { openMerchants, type Own } from './merchants.ts'
 import { metricsOf } from './metrics.ts'
 import { startWorld, type SharedWorld, type World } from './world.ts'
@@ -33,19 +34,24 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
 
   async function lease(socket: Socket): Promise<void> {
     socket.on('error', () => undefined)
-    const gone = once(socket.resume(), 'close')
+    const gone = once(socket, 'close')
+    const commands = createInterface(socket)
     const answer = (message: Lease<SharedWorld>) => socket.write(`${JSON.stringify(message)}\n`)
+    const failed = (thrown: unknown) => answer({ error: reasonOf(thrown) })
     let place: Place | undefined
     let server: Program | undefined
     try {
       place = await places.take()
+      const { world } = place
       const next = await place.next()
       server = next.server
       const { ready } = server
       const urls = { merchantServerUrl: String(ready.url), shopUrl: String(ready.shop_url) }
-      answer({ world: { ...place.world, ...next.own, ...urls } })
+      const answerWorld = () => answer({ world: { ...world, ...next.own, ...urls } })
+      commands.on('line', (command) => void world[command as Command]().then(answerWorld, failed))
+      answerWorld()
     } catch (thrown) {
-      answer({ error: reasonOf(thrown) })
+      failed(thrown)
       socket.end()
     }
     await gone
@@ -127,6 +133,7 @@ async function openPlace(): Promise<Place> {
   const gates = await merchants.gates()
 
   async function prepare() {
+    const { pid } = world
     let server: Program | undefined
     const own = await merchants.strangers(async ({ merchant, endpoints, groups }) => {
       const { databaseUrl, directory, baseUrl } = world
@@ -139,8 +146,13 @@ async function openPlace(): Promise<Place> {
       server = await startMerchantServer(account, { databaseUrl, directory, baseUrl, simulators })
       return String(server.ready.url)
     })
-    await followed(world, await merchants.version())
-    return { own, server: server! }
+    try {
+      await followed(world, await merchants.version())
+    } catch (thrown) {
+      await server!.stop()
+      throw thrown
+    }
+    return { own, server: server!, pid }
   }
 
   let spare = prepare()
@@ -149,7 +161,10 @@ async function openPlace(): Promise<Place> {
     world,
     pool,
     async next() {
-      const next = await spare
+      let next = await spare.catch(() => undefined)
+      // Of an earlier life of the sandbox, whose simulators were elsewhere.
+      if (next && next.pid !== world.pid) await next.server.stop()
+      if (next?.pid !== world.pid) next = await prepare()
       // While a file runs, the merchants of the next one are made.
       spare = prepare()
       spare.catch(() => undefined)

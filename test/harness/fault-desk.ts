@@ -13,11 +13,11 @@ export interface FaultDesk {
    */
   script(match: Partial<Match>, effect: Effect): Promise<() => Promise<void>>
   line(wish: { refuse?: boolean; close_now?: boolean; latency_ms?: number; slow_reversal_ms?: number }): Promise<void>
-  /** The acquirer's entries, of one order or all. */
+  /** The acquirer's entries, of one order or of all that are no other file's merchants'. */
   entries(orderId?: string): Promise<LedgerEntry[]>
   /**
-   * Messages the acquirer got since its start, by type; how many of them it had seen before, and
-   * how many had been reversed before they came.
+   * Messages the acquirer got since this desk was opened or the acquirer started, by type; how many
+   * of them it had seen before, and how many had been reversed before they came.
    */
   messages(): Promise<{ byType: Record<string, number>; repeats: number; duplicates: number; forestalled: number }>
   /**
@@ -33,6 +33,8 @@ export interface FaultDesk {
    */
   gate(changes: object): Promise<void>
   rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>
+  /** The logins of this world's merchants; others in the same database belong to other files. */
+  readonly logins: readonly string[]
   /** The attempts of an order as text, oldest first: transaction, kind, outcome and action code. */
   attempts(orderId: string): Promise<string[]>
   /**
@@ -62,8 +64,22 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
   const rows: Rows = async <Row extends object>(sql: string, values: unknown[] = []) =>
     (await database.query<Row>(sql, values)).rows
   const ask = askAcquirer(world)
-  const entries = async (orderId?: string): Promise<LedgerEntry[]> =>
+  const ledger = async (orderId?: string): Promise<LedgerEntry[]> =>
     (await ask(`/ledger?limit=100000${orderId === undefined ? '' : `&order_id=${orderId}`}`)).entries as LedgerEntry[]
+  const logins = [world.merchant.login, world.other.login]
+  const othersOrders = async () => new Set((await rows<{ id: string }>(ordersOfOthers, [logins])).map(({ id }) => id))
+  /** The order ids of other merchants are known first: what is unknown here stays in sight. */
+  async function entries(): Promise<LedgerEntry[]> {
+    const all = await ledger()
+    const others = await othersOrders()
+    return all.filter(({ orderId }) => !others.has(orderId))
+  }
+  const summary = async () => {
+    const { messages, repeats, duplicates, forestalled } = await ask('/ledger/summary')
+    const byType = messages as Record<string, number>
+    return { byType, repeats: Number(repeats), duplicates: Number(duplicates), forestalled: Number(forestalled) }
+  }
+  const before = { at: new Date().toISOString(), acquirer: world.acquirerAdminUrl, ...(await summary()) }
   const log = async (orderId?: string) =>
     (await ask(`/messages?limit=1000${orderId === undefined ? '' : `&order_id=${orderId}`}`)).messages as LoggedMessage[]
 
@@ -75,20 +91,24 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
     async line(wish) {
       await ask('/line', wish)
     },
-    entries,
+    entries: (orderId) => (orderId === undefined ? entries() : ledger(orderId)),
     async messages() {
-      const { messages, repeats, duplicates, forestalled } = await ask('/ledger/summary')
+      const now = await summary()
+      if (before.acquirer !== world.acquirerAdminUrl) return now
+      const types = Object.entries(now.byType).map(([type, count]) => [type, count - (before.byType[type] ?? 0)] as const)
       return {
-        byType: messages as Record<string, number>,
-        repeats: Number(repeats),
-        duplicates: Number(duplicates),
-        forestalled: Number(forestalled),
+        byType: Object.fromEntries(types.filter(([, count]) => count > 0)),
+        repeats: now.repeats - before.repeats,
+        duplicates: now.duplicates - before.duplicates,
+        forestalled: now.forestalled - before.forestalled,
       }
     },
     repeats: async (orderId) => repeatsIn(await log(orderId)),
-    answers: async () => (await log()).filter(({ direction, type }) => direction === 'out' && type === '1210').length,
+    answers: async () =>
+      (await log()).filter(({ direction, type, at }) => direction === 'out' && type === '1210' && at >= before.at).length,
     gate: (changes) => changeGate(changes, world, rows),
     rows,
+    logins,
     async attempts(orderId) {
       const found = await rows<{ text: string }>(
         `select concat_ws(' ', a.transaction_no, t.kind, coalesce(a.outcome, 'open'), a.action_code) as text
@@ -98,7 +118,7 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
       return found.map(({ text }) => text)
     },
     async books() {
-      const orders = await rows<BookedOrder>(bookedOrders)
+      const orders = await rows<BookedOrder>(bookedOrders, [logins])
       return compareBooks(orders, await entries())
     },
     close: () => database.end(),
@@ -149,7 +169,10 @@ interface BookedOrder {
 
 const bookedOrders = `select o.order_id::text as id, o.status,
     case o.kind when 'transfer' then concat_ws(',', t.amount_minor, o.amount_minor) else o.amount_minor::text end as stands
-  from orders o join transaction t using (merchant_id, order_id) where t.transaction_no = 1`
+  from orders o join transaction t using (merchant_id, order_id) join merchant m using (merchant_id)
+  where t.transaction_no = 1 and m.login = any ($1)`
+
+const ordersOfOthers = `select o.order_id::text as id from orders o join merchant m using (merchant_id) where m.login <> all ($1)`
 
 function compareBooks(orders: readonly BookedOrder[], entries: readonly LedgerEntry[]): { open: number; differences: string[] } {
   const isOpen = ({ status }: BookedOrder) => status === 'processing' || status === 'unknown'

@@ -1,19 +1,37 @@
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-const blocks = 120
-const blockSize = 100
+/** The system does not assign ports of this range by itself. */
+const first = 20_000
+const last = 32_000
 
 /**
- * A free port for a server that is killed and comes back to it. The system does not assign ports of
- * this range by itself, so none is taken meanwhile. Processes that run at the same time almost
- * always choose from different blocks.
+ * A port for a server that is killed and comes back to it. It is this process's until its end: a
+ * UDP socket of the same number, which no server here uses, tells other tests that it is taken.
  */
-export function freePort(): Promise<number> {
-  const port = 20_000 + (process.pid % blocks) * blockSize + randomInt(blockSize)
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(freePort()))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
-  })
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(first, last)
+    if ((await isReserved(port)) && (await isFree(port))) return port
+  }
+}
+
+async function isReserved(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref()
+  socket.bind({ port, address: '127.0.0.1', exclusive: true })
+  return once(socket, 'listening').then(
+    () => true,
+    () => false,
+  )
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  server.listen(port, '127.0.0.1')
+  return once(server, 'listening').then(
+    () => new Promise<boolean>((resolve) => server.close(() => resolve(true))),
+    () => false,
+  )
 }

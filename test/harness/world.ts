@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openLog } from '../../src/base/log.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import { lease } from './lease.ts'
+import { lease, type Command } from './lease.ts'
 import { openMerchants, type Own } from './merchants.ts'
 import { freePort } from './port.ts'
 import { testDatabase } from './postgres.ts'
@@ -37,20 +37,23 @@ export interface World extends Own {
    * `meanwhile` is done while it is dead.
    */
   crash(meanwhile?: () => Promise<void>): Promise<void>
+  /** The two halves of a crash. */
+  kill(): Promise<void>
+  start(): Promise<void>
   /** Stops the sandbox as Ctrl-C does; its database and directory stay until `stop`. */
   halt(): Promise<void>
   stop(): Promise<void>
 }
 
 /** What a world is that another process has started. */
-export type SharedWorld = Omit<World, 'output' | 'crash' | 'halt' | 'stop'>
+export type SharedWorld = Omit<World, 'output' | 'crash' | 'kill' | 'start' | 'halt' | 'stop'>
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startWithinMs = 180_000
 const knownWithinMs = 120_000
 
 export interface WorldOptions {
-  /** For a test that ends, stops or changes processes, or that counts in the whole sandbox. */
+  /** For a test that stops the sandbox, or that counts in the whole of it. */
   own?: true
   env?: Record<string, string>
   /** The sandbox's own, durable PostgreSQL instead of a database on the server of the tests. */
@@ -61,13 +64,25 @@ export interface WorldOptions {
 
 /**
  * A world that other files of the run had before, with merchants of this file's own; with options,
- * or when one file is run by hand, a sandbox that nobody else sees.
+ * or when one file is run by hand, a sandbox that nobody had before.
  */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const broker = process.env.TOLLGATE_TEST_WORLDS
   if (broker === undefined || Object.keys(options).length > 0) return startOwn(options)
-  return { ...(await lease<SharedWorld>(broker)), output: onlyOwn, crash: onlyOwn, halt: onlyOwn }
+  const { world: view, ask, stop } = await lease<SharedWorld>(broker)
+  const told = async (command: Command) => void Object.assign(world, await ask(command))
+  const halves = { kill: () => told('kill'), start: () => told('start') }
+  const world: World = { ...view, ...halves, crash: crashBy(halves), output: onlyOwn, halt: onlyOwn, stop }
+  return world
 }
+
+const crashBy =
+  ({ kill, start }: Pick<World, 'kill' | 'start'>): World['crash'] =>
+  async (meanwhile) => {
+    await kill()
+    await meanwhile?.()
+    await start()
+  }
 
 function onlyOwn(): never {
   throw new Error('this world is shared; a test that needs this starts one with { own: true }')
@@ -85,10 +100,22 @@ async function startOwn(options: WorldOptions): Promise<World> {
   if (keys !== undefined && database) cpSync(keys, directory, { recursive: true })
   const env: Record<string, string> = { ...options.env, TOLLGATE_DIR: directory, DATABASE_URL: '' }
   if (database) env.DATABASE_URL = (await options.through?.(database.url)) ?? database.url
-  let running = await runAnywhere(env, directory)
-  const { port } = new URL(running.file.base_url)
+  // Kept through all crashes.
+  env.PORT = String(await freePort())
+  let running = await run(env, directory)
   const databaseUrl = database?.url ?? running.file.database_url
   const added = await addOthers(databaseUrl, directory).catch(giveUp)
+  const halves = {
+    async kill() {
+      const gone = ended(running.child)
+      running.child.kill('SIGKILL')
+      await gone
+    },
+    async start() {
+      running = await run(env, directory)
+      Object.assign(world, viewOf(running.file), { endpoints: world.endpoints, pid: running.child.pid })
+    },
+  }
   const world: World = {
     ...viewOf(running.file),
     ...added,
@@ -97,17 +124,13 @@ async function startOwn(options: WorldOptions): Promise<World> {
     databaseUrl,
     pid: running.child.pid!,
     output: () => running.output(),
-    async crash(meanwhile) {
-      const gone = ended(running.child)
-      running.child.kill('SIGKILL')
-      await gone
-      await meanwhile?.()
-      running = await run({ ...env, PORT: port }, directory)
-      Object.assign(world, viewOf(running.file), { endpoints: world.endpoints, pid: running.child.pid })
-    },
+    ...halves,
+    crash: crashBy(halves),
     async halt() {
       const gone = ended(running.child)
       running.child.kill('SIGTERM')
+      // A test that failed may have left it stopped.
+      running.child.kill('SIGCONT')
       await gone
     },
     async stop() {
@@ -154,19 +177,6 @@ const viewOf = (file: SandboxFile) => ({
 
 const ended = (child: ChildProcess) =>
   new Promise((resolve) => (child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(0)))
-
-/** On a port of its own that is kept through all crashes. */
-async function runAnywhere(env: Record<string, string>, directory: string) {
-  for (let tries = 1; ; tries++) {
-    const port = await freePort()
-    try {
-      return await run({ ...env, PORT: String(port) }, directory)
-    } catch (error) {
-      // Another world may have chosen the same one at the same moment.
-      if (tries >= 5 || !String(error).includes(`Port ${port} is taken`)) throw error
-    }
-  }
-}
 
 async function run(env: Record<string, string>, directory: string) {
   rmSync(join(directory, 'sandbox.json'), { force: true })

@@ -6,7 +6,7 @@ import { openWorld } from '../harness/opening.ts'
 
 /** Memory for bodies is bounded, and nobody can take it from the others with less than bytes. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 
 const mebi = 1024 * 1024
 const held: Socket[] = []

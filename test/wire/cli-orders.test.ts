@@ -15,7 +15,7 @@ let callbackUrl: string
 const callbacks: string[] = []
 
 before(async () => {
-  world = await startWorld({ own: true })
+  world = await startWorld()
   merchant = createServer((request, response) => {
     callbacks.push(new URL(request.url!, 'http://merchant').searchParams.get('client_orderid') ?? '')
     response.end('OK')
@@ -109,7 +109,7 @@ test('orders are found by name, card, status, amount, merchant and time, and eve
     [['--card-hash-id', line!.card.hash_id, '--status', 'declined'], [poor.orderid]],
     [['--amount', '77.01'], [one.orderid]],
     [['--amount', '77.01', '--currency', 'EUR'], []],
-    [['--amount', '77.02', '--status', 'declined,error', '--merchant', 'sandbox', '--from', '10min'], [poor.orderid]],
+    [['--amount', '77.02', '--status', 'declined,error', '--merchant', world.merchant.login, '--from', '10min'], [poor.orderid]],
     [['--client-orderid', name, '--merchant', 'other-merchant'], []],
     [['--client-orderid', name, '--to', '10min'], []],
     [['--client-orderid', `${name}x`], []],

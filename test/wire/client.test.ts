@@ -21,7 +21,7 @@ let stranger: Client
 const servers: Server[] = []
 
 before(async () => {
-  world = await startWorld({ own: true })
+  world = await startWorld()
   client = openAt({ endpoint: world.endpoints.plain })
   secure = openAt({ endpoint: world.endpoints.secure })
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })

@@ -23,7 +23,7 @@ import { cliOf, run } from './cli-run.ts'
 // What an operator sets for an endpoint or a gate, and what the running gateway makes of it. Each
 // test has an endpoint of its own.
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const mobile = await openMobile(world)
 closing(mobile.shop)
 

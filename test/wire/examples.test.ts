@@ -10,7 +10,7 @@ import { openWorld } from '../harness/opening.ts'
 const folder = join(import.meta.dirname, '../../../examples')
 const compiled = join(import.meta.dirname, '../../examples')
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 
 async function run(name: string, directory = world.directory, ends = 0): Promise<string> {
   const env = { ...process.env, TOLLGATE_DIR: directory }

@@ -30,7 +30,7 @@ let folder: string
 let desk: Desk
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-filters-'))
-  world = await startWorld({ own: true })
+  world = await startWorld()
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'search', log })
   desk = { pool, clock: systemClock, random: systemRandom, who: 'the test' }
@@ -67,16 +67,16 @@ async function add(
   const { values = [], ...rest } = more
   const entries = 'of' in facts ? readEntries(facts.of, values) : new Set<string>()
   assert.ok(!isMisfit(entries))
-  const { filterNo } = await addFilter(desk, { login: 'sandbox', ...usualOf[kind], ...rest, facts, entries })
+  const { filterNo } = await addFilter(desk, { login: world.merchant.login, ...usualOf[kind], ...rest, facts, entries })
   await allRead()
   return filterNo
 }
 
-const remove = (filterNo: number) => removeFilter(desk, 'sandbox', filterNo)
+const remove = (filterNo: number) => removeFilter(desk, world.merchant.login, filterNo)
 
 const allRead = () => configurationRead(world, first.world, second.world)
 
-const addByCommand = (...args: string[]) => json<{ filter: number }>('filter', 'add', ...args, '--merchant', 'sandbox')
+const addByCommand = (...args: string[]) => json<{ filter: number }>('filter', 'add', ...args, '--merchant', world.merchant.login)
 const inEuro = (): World => ({ ...world, endpoints: { ...world.endpoints, plain: world.endpoints.euro } })
 
 async function pay(changes: Changes, at: World = world): Promise<Fields> {
@@ -116,7 +116,7 @@ test('a black list filters: status, stage, code, no attempt, a callback, and ord
   const theirs = { path: world.other.endpoint, as: world.other }
   const other = await settled(world, await order(world, { email }, theirs), theirs)
   assert.notEqual(other.status, 'filtered', 'it is the list of one merchant')
-  await tell(['filter', 'entries', 'sandbox', String(no), 'remove', '--value', email.toUpperCase()])
+  await tell(['filter', 'entries', world.merchant.login, String(no), 'remove', '--value', email.toUpperCase()])
   await allRead()
   assert.equal((await pay({ email })).status, 'approved')
 })
@@ -149,13 +149,13 @@ test('cards are listed by an order that was made with them, or by numbers from a
   assert.equal((await pay({ credit_card_number: bad })).status, 'filtered')
   const file = join(folder, 'cards.txt')
   writeFileSync(file, `# stolen\n${worse.replace(/(.{4})/g, '$1 ')}\n`)
-  await tell(['filter', 'entries', 'sandbox', String(no), 'add', '--file', file])
+  await tell(['filter', 'entries', world.merchant.login, String(no), 'add', '--file', file])
   await allRead()
   assert.equal((await pay({ credit_card_number: worse })).status, 'filtered')
-  const { entries } = await json<{ entries: string[] }>('filter', 'show', 'sandbox', String(no))
+  const { entries } = await json<{ entries: string[] }>('filter', 'show', world.merchant.login, String(no))
   assert.equal(entries.length, 2)
   for (const entry of entries) assert.match(entry, /^[0-9a-f]{32}$/)
-  const complaint = await refuse(2, 'filter', 'entries', 'sandbox', String(no), 'add', '--value', worse)
+  const complaint = await refuse(2, 'filter', 'entries', world.merchant.login, String(no), 'add', '--value', worse)
   assert.match(complaint, /by --file/)
   await remove(no)
 })
@@ -279,9 +279,9 @@ test('filter test judges without counting; filter list tells what there is; what
   const said = await trial()
   assert.deepEqual([said.filtered, said.fired.map(({ filter }) => filter)], [true, [no]])
   assert.match(await tell(['filter', 'list']), /at most 1 payments by email in 10 min/)
-  await tell(['filter', 'remove', 'sandbox', String(no)])
-  assert.match(await refuse(1, 'filter', 'remove', 'sandbox', String(no)), /was removed/)
-  assert.match(await refuse(1, 'filter', 'show', 'sandbox', '999999'), /no filter 999999/)
+  await tell(['filter', 'remove', world.merchant.login, String(no)])
+  assert.match(await refuse(1, 'filter', 'remove', world.merchant.login, String(no)), /was removed/)
+  assert.match(await refuse(1, 'filter', 'show', world.merchant.login, '999999'), /no filter 999999/)
   // oxfmt-ignore
   const wrong: readonly (readonly [args: string, why: RegExp])[] = [
     ['black',                                                          /--of is needed/],
@@ -302,5 +302,5 @@ test('filter test judges without counting; filter list tells what there is; what
     ['grey',                                                           /black/],
   ]
   for (const [args, why] of wrong)
-    assert.match(await refuse(2, 'filter', 'add', ...args.split(' '), '--merchant', 'sandbox'), why)
+    assert.match(await refuse(2, 'filter', 'add', ...args.split(' '), '--merchant', world.merchant.login), why)
 })

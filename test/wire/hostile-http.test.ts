@@ -13,7 +13,7 @@ import { openWorld } from '../harness/opening.ts'
 
 /** Input that no honest client sends: the gateway answers or refuses it, and goes on selling. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const { pid } = world
 
 const mebi = 1024 * 1024

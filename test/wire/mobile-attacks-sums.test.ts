@@ -17,7 +17,7 @@ import { openSumPage, type Asked } from './mobile-sum-page.ts'
  * be, by other pages, and by what the merchant may do.
  */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const app = await openApp(world)

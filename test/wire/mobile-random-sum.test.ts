@@ -10,7 +10,7 @@ import { openSumPage, type Asked } from './mobile-sum-page.ts'
 
 /** Without 3-D Secure, a cardholder names a sum held on the card, which is always given back. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const app = await openApp(world)

@@ -8,7 +8,7 @@ import { openSumPage } from './mobile-sum-page.ts'
 
 /** Money from card to card, as an app meets it. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const app = await openApp(world)

@@ -9,7 +9,7 @@ import { hmac, type MerchantServer } from './mobile-peer.ts'
 
 /** The mobile API as an app meets it, with merchants' servers that are honest or lie. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const app = await openApp(world)

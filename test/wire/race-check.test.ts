@@ -13,7 +13,7 @@ const script = fileURLToPath(new URL('../../../examples/race-check.mjs', import.
 let world: World
 let careless: Server
 before(async () => {
-  world = await startWorld({ own: true })
+  world = await startWorld()
   careless = await openCareless()
 })
 after(async () => {

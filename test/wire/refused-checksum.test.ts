@@ -8,7 +8,7 @@ import { startServe } from '../harness/serve.ts'
 import { openWorld } from '../harness/opening.ts'
 import type { World } from '../harness/world.ts'
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 
 interface Line {
   serial?: string

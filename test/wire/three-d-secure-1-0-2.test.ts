@@ -18,7 +18,7 @@ import { cardOf, openPayer, passable } from './three-d-secure-payer.ts'
 /** 3-D Secure 1.0.2, the only version where the browser's message decides: the issuer signed it. */
 
 const merchant = closing(await openReceiver(() => 200))
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
 const stage = openStage(world, desk, merchant)
 const payer = openPayer(world, stage)

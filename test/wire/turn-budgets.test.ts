@@ -18,7 +18,7 @@ import { cardOf } from './three-d-secure-payer.ts'
  * metrics; no time is measured here.
  */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 
 type Counts = Record<Unit, number>
 const kibi = 1024
