@@ -24,6 +24,8 @@ export interface PartyParts {
   /** Without it a certificate says by basicConstraints alone what it may do. */
   keyUsage?: boolean
   bits?: number
+  /** What the certificate says the key is; the party signs with another. */
+  publicKey?: webcrypto.CryptoKey
   notBefore?: Date
   notAfter?: Date
 }
@@ -44,7 +46,7 @@ export async function makeParty(name: string, parts: PartyParts = {}): Promise<P
     notBefore,
     notAfter,
     signingAlgorithm: algorithm,
-    publicKey: keys.publicKey,
+    publicKey: parts.publicKey ?? keys.publicKey,
     signingKey: issuer?.signingKey ?? keys.privateKey,
     extensions: [
       new BasicConstraintsExtension(isAuthority, undefined, true),
@@ -60,6 +62,13 @@ export async function makeParty(name: string, parts: PartyParts = {}): Promise<P
     key: KeyObject.from(keys.privateKey),
     signingKey: keys.privateKey,
   }
+}
+
+/** A public key of so many bits. Nobody has its private key: to find primes for one takes half a minute. */
+export function publicKeyOf(bits: number): Promise<webcrypto.CryptoKey> {
+  const modulus = Buffer.alloc(bits / 8, 0xff).toString('base64url')
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+  return webcrypto.subtle.importKey('jwk', { kty: 'RSA', n: modulus, e: 'AQAB' }, algorithm, true, ['verify'])
 }
 
 export interface Network {
