@@ -11,19 +11,27 @@ import { build, root } from './build.mjs'
 import { printFailures, printSlowest, printTable, printTimes } from './test/summary.mjs'
 
 /**
- * In the order they run: what fails fast comes first. A group without folders is the style of the
- * code itself. Files at once: two, and more where they wait for others most of the time. The
- * longest files begin, so that none of them runs alone in the end.
+ * What fails fast comes first. A group without folders is the style of the code itself. The groups
+ * after the second stage run together: some wait for clocks and others for the processor, and the
+ * longest files begin, so that none of them runs alone in the end. A weight is how many of the
+ * places at once a file of the group takes.
  */
 // oxfmt-ignore
 const groups = [
-  { name: 'style',      means: 'lint, format and structure',                       folders: [] },
-  { name: 'pure',       means: 'functions and tables, without a world around',     folders: ['tables'] },
-  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL',   folders: ['wire', 'conformance'], postgres: true, atOnce: 6, longest: ['filters', 'cli-orders', 'mobile-attacks-merchant'] },
-  { name: 'scrub',      means: 'no card data where none may be',                   folders: ['scrub'],               postgres: true },
-  { name: 'browser',    means: 'pages in a real browser',                          folders: ['browser'],             postgres: true, atOnce: 3 },
-  { name: 'faults',     means: 'processes killed, lines cut, disks full',          folders: ['faults'],              postgres: true, atOnce: 6, longest: ['captures-and-returns', 'lost-answers', 'paused', 'torture', 'mobile-random-sum-crashes'] },
-  { name: 'simulation', means: 'years of traffic on a clock that is moved',        folders: ['simulation'],          postgres: true, longest: ['planted', 'seeds'] },
+  { name: 'style',      stage: 1, means: 'lint, format and structure',                     folders: [] },
+  { name: 'pure',       stage: 2, means: 'functions and tables, without a world around',   folders: ['tables'],              weight: 3 },
+  { name: 'faults',     stage: 3, means: 'processes killed, lines cut, disks full',        folders: ['faults'],              weight: 1 },
+  { name: 'simulation', stage: 3, means: 'years of traffic on a clock that is moved',      folders: ['simulation'],          weight: 2 },
+  { name: 'wire',       stage: 3, means: 'each operation over HTTP, with real PostgreSQL', folders: ['wire', 'conformance'], weight: 1 },
+  { name: 'browser',    stage: 3, means: 'pages in a real browser',                        folders: ['browser'],             weight: 2 },
+  { name: 'scrub',      stage: 3, means: 'no card data where none may be',                 folders: ['scrub'],               weight: 1 },
+]
+const places = 7
+// oxfmt-ignore
+const longest = [
+  'faults/captures-and-returns', 'faults/lost-answers', 'simulation/planted', 'simulation/seeds', 'faults/paused', 'faults/busy',
+  'faults/torture', 'faults/mobile-random-sum-crashes', 'faults/transfer-crashes', 'faults/crashes', 'wire/filters', 'browser/hosted',
+  'browser/time',
 ]
 
 const style = [
@@ -78,7 +86,7 @@ build()
 workplace = mkdtempSync(join(tmpdir(), 'tollgate-tests-'))
 const busy = Array.from({ length: load }, () => start(process.execPath, ['tools/test/busy.mjs', String(process.pid)], {}))
 try {
-  for (const group of chosen) await runGroup(group)
+  for (const number of new Set(chosen.map(({ stage }) => stage))) await runStage(chosen.filter(({ stage }) => stage === number))
 } finally {
   for (const child of busy) signalGroup(child, 'SIGKILL')
   await stopCluster()
@@ -128,8 +136,10 @@ function choose({ only: names, patterns: wanted }) {
   const fits = (file) => forms.length === 0 || forms.some((form) => form.test(file))
   const found = groups
     .filter(({ name }) => names.length === 0 || names.includes(name))
-    .map((group) => Object.assign({ files: longestFirst(group).filter(fits) }, group))
+    .map((group) => Object.assign({ files: group.folders.flatMap(testsIn).filter(fits) }, group))
     .filter(({ files, folders }) => files.length > 0 || (folders.length === 0 && forms.length === 0))
+  const gone = longest.find((name) => !existsSync(join(root, 'test', `${name}.test.ts`)))
+  if (gone !== undefined) throw new Error(`${gone} is in the list of the longest files, and there is none`)
   if (found.length === 0)
     refuse(wanted.length > 0 ? `No test file has ${wanted.join(' or ')} in its path.` : `No tests in ${names.join(', ')}.`)
   return found
@@ -137,14 +147,6 @@ function choose({ only: names, patterns: wanted }) {
 
 function literal(text) {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-}
-
-/** A name of the list that no file has is a mistake. */
-function longestFirst({ name, folders, longest = [] }) {
-  const files = folders.flatMap(testsIn)
-  const first = longest.map((one) => files.find((file) => file.endsWith(`/${one}.test`)))
-  if (first.includes(undefined)) throw new Error(`${longest[first.indexOf(undefined)]} is no file of ${name}`)
-  return [...new Set([...first, ...files])]
 }
 
 /** By their sources: a compiled test whose source is gone stays in dist. */
@@ -163,30 +165,32 @@ function refuse(text) {
   process.exit(2)
 }
 
-async function runGroup(group) {
-  const row = startRow(group)
+async function runStage(stage) {
+  for (const { name, files } of stage) rows.push({ group: name, files, tests: 0, passed: 0, failed: 0, seconds: 0, failures: [] })
   for (let round = 1; round <= repeat; round++) {
     if (interruptedBy) break
-    heading(group, round)
-    if (group.folders.length === 0) await runStyle(row)
-    else await runTests(group, row)
+    heading(stage, round)
+    if (stage[0].folders.length === 0) await runStyle()
+    else await runTests(stage)
   }
-  row.seconds = ((performance.now() - row.startedMs) / 1_000).toFixed(1)
 }
 
-async function runStyle(row) {
+async function runStyle() {
+  const row = rows.at(-1)
+  const began = performance.now()
   for (const { name, command, args } of style) {
     if (interruptedBy) break
     const { code } = await ended(start(command, args, {}))
     note(row, { name, place: `${command} ${args.join(' ')}`, passed: code === 0, explains: code !== 0, error: [] })
     console.log(`${code === 0 ? '✔' : '✖'} ${name}`)
   }
+  row.seconds += (performance.now() - began) / 1_000
 }
 
-async function runTests(group, row) {
-  const shared = group.postgres ? await postgres() : undefined
+async function runTests(stage) {
+  const shared = stage.some(({ name }) => name !== 'pure') ? await postgres() : undefined
   if (shared && shared.env === undefined) {
-    row.failed++
+    rows.at(-1).failed++
     console.log('✖ PostgreSQL for the tests did not start; the lines above say why.')
     return
   }
@@ -196,17 +200,25 @@ async function runTests(group, row) {
     'inherit',
     'ipc',
   ])
-  const before = row.failed
-  child.on('message', (report) => (report.is === 'file' ? ranFiles.push(report) : note(row, report)))
-  child.send({
-    files: group.files.map((file) => join(root, 'dist', `${file}.js`)),
-    atOnce: group.atOnce ?? 2,
-    timeout: fileWithinMs,
+  const failures = () => rows.reduce((sum, row) => sum + row.failed, 0)
+  const before = failures()
+  child.on('message', (report) => {
+    const row = rows.find(({ files }) => files.includes(report.file))
+    if (report.is === 'test') note(row, report)
+    else row.seconds += ranFiles[ranFiles.push(report) - 1].seconds
   })
+  child.send({ files: longestFirst(stage), places, timeout: fileWithinMs })
   const { code } = await ended(child)
   // What a test left behind must not disturb the next ones, nor outlive the run.
   signalGroup(child, 'SIGKILL')
-  if ((code !== 0 || interruptedBy) && row.failed === before) row.failed++
+  if ((code !== 0 || interruptedBy) && failures() === before) rows.at(-1).failed++
+}
+
+/** Those of the list first, the rest in the order of their groups. */
+function longestFirst(stage) {
+  const all = stage.flatMap(({ files, weight }) => files.map((file) => ({ file, weight })))
+  const first = longest.flatMap((name) => all.filter(({ file }) => file === `test/${name}.test`))
+  return [...new Set([...first, ...all])]
 }
 
 /**
@@ -305,14 +317,9 @@ function after(ms) {
   return new Promise((resolve) => void setTimeout(resolve, ms).unref())
 }
 
-function startRow(group) {
-  const row = { group: group.name, tests: 0, passed: 0, failed: 0, startedMs: performance.now(), seconds: '0.0', failures: [] }
-  rows.push(row)
-  return row
-}
-
-function heading({ name, means }, round) {
-  const title = repeat === 1 ? `${name}: ${means}` : `${name}: ${means}, ${round} of ${repeat}`
+function heading(stage, round) {
+  const all = stage.length === 1 ? `${stage[0].name}: ${stage[0].means}` : stage.map(({ name }) => name).join(', ')
+  const title = repeat === 1 ? all : `${all}, ${round} of ${repeat}`
   console.log(`\n── ${title} ${'─'.repeat(Math.max(2, 72 - title.length))}\n`)
 }
 

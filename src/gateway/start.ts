@@ -166,6 +166,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     pools: () => outgoing.pools(),
     gates: () => gates.states(),
     configuration: () => configuration.current().version,
+    directories: () => (facts?.directories ?? []).map((directory) => ({ directory, loaded: ranges().loaded(directory) })),
     turns: ground.turns.counts,
   }
   await server.serve([...watchRoutes(meters, [gateway], shared), ...(o.routes?.(baseUrl) ?? []), ...gateway.routes])

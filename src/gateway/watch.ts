@@ -22,6 +22,8 @@ export interface SharedGauges {
   gates: () => Iterable<{ gate: string; up: boolean; open: number }>
   /** The version of the configuration that this process follows. */
   configuration: () => bigint
+  /** Of each directory server, whether its card ranges are in memory. */
+  directories: () => Iterable<{ directory: string; loaded: boolean }>
   turns: Turns['counts']
 }
 
@@ -97,6 +99,8 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
     (_all, { gates }) => [...gates()].map(({ gate, open }) => [{ gate }, open])],
   ['tollgate_configuration_version', 'The configuration that this process follows; it rises with each change', [],
     (_all, { configuration }) => [[{}, Number(configuration())]]],
+  ['tollgate_directory_loaded', '1 once the card ranges of the directory server are in memory', ['directory'],
+    (_all, { directories }) => Array.from(directories(), ({ directory, loaded }) => [{ directory }, loaded ? 1 : 0])],
   ['tollgate_parked_total', 'Work that failed too often and was parked for an operator, since the start', ['what'],
     (all) => [
       [{ what: 'transaction' }, sum(all, (g) => g.parked().transactions)],

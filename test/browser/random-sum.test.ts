@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Client } from 'pg'
 import type { Page } from 'playwright-core'
 import { openBrowser, type Visit } from '../harness/browser.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { openApp } from '../wire/mobile-app.ts'
 import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
@@ -10,8 +10,7 @@ import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
 /** A cardholder names the sum that was held on the card, in a real browser. */
 
 const world = await openWorld()
-const database = closing(new Client({ connectionString: world.databaseUrl }))
-await database.connect()
+const database = closing(await connectOwn(world))
 const browser = closing(await openBrowser())
 const app = await openApp(world)
 closing(app.merchant)

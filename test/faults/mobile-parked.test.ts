@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Client } from 'pg'
 import { until } from '../conformance/client.ts'
 import { metricsOf } from '../harness/metrics.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf, run } from '../wire/cli-run.ts'
 import { openApp, type Begun } from '../wire/mobile-app.ts'
@@ -12,8 +12,7 @@ import { openApp, type Begun } from '../wire/mobile-app.ts'
  */
 
 const world = await openWorld()
-const database = closing(new Client({ connectionString: world.databaseUrl }))
-await database.connect()
+const database = closing(await connectOwn(world))
 const app = await openApp(world)
 closing(app.merchant)
 const { tell, json, refuse: refused } = cliOf(() => world)
@@ -27,9 +26,9 @@ const rowOf = async ({ invoiceId }: Begun): Promise<Row> =>
   (await database.query<Row>('select state, tries, alarm from mobile_invoice where invoice_id = $1', [invoiceId])).rows[0]!
 const forbid = (one: Begun, name: string) =>
   database.query(
-    `alter table mobile_invoice add constraint ${name} check (invoice_id <> '${one.invoiceId}' or state = 'checking')`,
+    `alter table public.mobile_invoice add constraint ${name} check (invoice_id <> '${one.invoiceId}' or state = 'checking')`,
   )
-const allow = (name: string) => database.query(`alter table mobile_invoice drop constraint ${name}`)
+const allow = (name: string) => database.query(`alter table public.mobile_invoice drop constraint ${name}`)
 /** The pauses before the first seven tries are left out: together they take more than a minute. */
 const nextTryIsTheEighth = ({ invoiceId }: Begun) =>
   database.query(

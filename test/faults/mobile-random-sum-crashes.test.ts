@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Client } from 'pg'
 import { ledger, until } from '../conformance/client.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type Begun, type Json } from '../wire/mobile-app.ts'
 import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
@@ -10,8 +10,7 @@ import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
 /** kill -9 at every step of a random sum: one hold, given back once, and at most one charge. */
 
 const world = await openWorld()
-const database = closing(new Client({ connectionString: world.databaseUrl }))
-await database.connect()
+const database = closing(await connectOwn(world))
 const desk = closing(await openFaultDesk(world))
 await database.query(`update endpoint set settings = settings || '{"randomSum": true}' where name = 'plain'`)
 const app = await openApp(world)
@@ -26,8 +25,7 @@ const approved = ['APPROVED', undefined, 'AUTHENTICATED']
 
 /** Whoever wants these rows waits until it is released. */
 async function locked(sql: string, values: unknown[] = []): Promise<{ release(): Promise<void> }> {
-  const rival = new Client({ connectionString: world.databaseUrl })
-  await rival.connect()
+  const rival = await connectOwn(world)
   await rival.query('begin')
   await rival.query(sql, values)
   return {

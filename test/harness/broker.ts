@@ -18,6 +18,8 @@ interface Place {
   pool: Pool
   /** Merchants that the gateway knows and nobody has used. */
   next(): Promise<{ own: Own; server: Program }>
+  /** Kills or starts its gateway. */
+  obey: (command: Command) => Promise<void>
   /** Puts everything shared as it was; rejects when that cannot be done. */
   reset(): Promise<void>
   stop(): Promise<void>
@@ -48,7 +50,8 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
       const { ready } = server
       const urls = { merchantServerUrl: String(ready.url), shopUrl: String(ready.shop_url) }
       const answerWorld = () => answer({ world: { ...world, ...next.own, ...urls } })
-      commands.on('line', (command) => void world[command as Command]().then(answerWorld, failed))
+      const { obey } = place
+      commands.on('line', (command) => void obey(command as Command).then(answerWorld, failed))
       answerWorld()
     } catch (thrown) {
       failed(thrown)
@@ -122,14 +125,7 @@ async function openPlace(): Promise<Place> {
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'search', log })
   const merchants = await openMerchants(pool, world.directory)
-  const ask = async (url: string, method = 'GET', body?: object) => {
-    const headers = body ? { 'content-type': 'application/json' } : {}
-    const answer = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) })
-    if (!answer.ok) throw new Error(`${url} answers ${answer.status}: ${await answer.text()}`)
-    return answer.json()
-  }
-  const line = (await ask(`${world.acquirerAdminUrl}/line`)) as { slow_reversal_ms: number; latency_ms: number }
-  const ranges = JSON.stringify(await ask(`${world.directoryServerUrl}/ranges`))
+  const simulators = await watchSimulators(world)
   const gates = await merchants.gates()
 
   async function prepare() {
@@ -137,13 +133,13 @@ async function openPlace(): Promise<Place> {
     let server: Program | undefined
     const own = await merchants.strangers(async ({ merchant, endpoints, groups }) => {
       const { databaseUrl, directory, baseUrl } = world
-      const simulators = {
+      const urls = {
         acquirer_admin_url: world.acquirerAdminUrl,
         directory_server_url: world.directoryServerUrl,
         acs_url: world.acsUrl,
       }
       const account = { login: merchant.login, controlKey: secret(merchant.controlKey), endpoints, groups }
-      server = await startMerchantServer(account, { databaseUrl, directory, baseUrl, simulators })
+      server = await startMerchantServer(account, { databaseUrl, directory, baseUrl, simulators: urls })
       return String(server.ready.url)
     })
     try {
@@ -170,19 +166,42 @@ async function openPlace(): Promise<Place> {
       spare.catch(() => undefined)
       return next
     },
+    obey: async (command) => {
+      await world[command]()
+      if (command === 'start') await simulators.startedAgain()
+    },
     async reset() {
-      for (const url of [world.acquirerAdminUrl, world.directoryServerUrl, `${world.acsUrl}/admin`])
-        await ask(`${url}/faults`, 'DELETE')
-      const { slow_reversal_ms, latency_ms } = line
-      await ask(`${world.acquirerAdminUrl}/line`, 'POST', { refuse: false, slow_reversal_ms, latency_ms })
-      if (JSON.stringify(await ask(`${world.directoryServerUrl}/ranges`)) !== ranges)
-        throw new Error('its card ranges were changed')
+      await simulators.reset()
       await followed(world, await merchants.forget(gates))
     },
     async stop() {
       await spare.then(({ server }) => server.stop()).catch(() => undefined)
       await pool.close()
       await world.stop()
+    },
+  }
+}
+
+/** The simulators of a world, which start with it, to be as they were before the next file. */
+async function watchSimulators(world: World) {
+  const ask = async (url: string, method = 'GET', body?: object) => {
+    const headers = body ? { 'content-type': 'application/json' } : {}
+    const answer = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    if (!answer.ok) throw new Error(`${url} answers ${answer.status}: ${await answer.text()}`)
+    return answer.json()
+  }
+  const line = (await ask(`${world.acquirerAdminUrl}/line`)) as { slow_reversal_ms: number; latency_ms: number }
+  const rangesNow = async () => JSON.stringify(await ask(`${world.directoryServerUrl}/ranges`))
+  let ranges = await rangesNow()
+  return {
+    /** They are at other addresses now, which stand in the ranges. */
+    startedAgain: async () => void (ranges = await rangesNow()),
+    async reset() {
+      for (const url of [world.acquirerAdminUrl, world.directoryServerUrl, `${world.acsUrl}/admin`])
+        await ask(`${url}/faults`, 'DELETE')
+      const { slow_reversal_ms, latency_ms } = line
+      await ask(`${world.acquirerAdminUrl}/line`, 'POST', { refuse: false, slow_reversal_ms, latency_ms })
+      if ((await rangesNow()) !== ranges) throw new Error('its card ranges were changed')
     },
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Pool } from 'pg'
 import type { LoggedMessage } from '../../simulators/acquirer/desk.ts'
 import type { Effect, Match } from '../../simulators/acquirer/faults.ts'
 import { metricsOf } from './metrics.ts'
+import { openOwnRows } from './own-rows.ts'
 import type { World } from './world.ts'
 
 /** What a test of faults does to a world, and how it reads both books. */
@@ -33,8 +33,6 @@ export interface FaultDesk {
    */
   gate(changes: object): Promise<void>
   rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>
-  /** The logins of this world's merchants; others in the same database belong to other files. */
-  readonly logins: readonly string[]
   /** The attempts of an order as text, oldest first: transaction, kind, outcome and action code. */
   attempts(orderId: string): Promise<string[]>
   /**
@@ -58,16 +56,13 @@ export interface LedgerEntry {
 const knownWithinMs = 120_000
 
 export async function openFaultDesk(world: World): Promise<FaultDesk> {
-  const database = new Pool({ connectionString: world.databaseUrl, max: 2 })
-  // A server that is killed on purpose ends these connections too.
-  database.on('error', () => {})
+  const database = openOwnRows(world, 2)
   const rows: Rows = async <Row extends object>(sql: string, values: unknown[] = []) =>
     (await database.query<Row>(sql, values)).rows
   const ask = askAcquirer(world)
   const ledger = async (orderId?: string): Promise<LedgerEntry[]> =>
     (await ask(`/ledger?limit=100000${orderId === undefined ? '' : `&order_id=${orderId}`}`)).entries as LedgerEntry[]
-  const logins = [world.merchant.login, world.other.login]
-  const othersOrders = async () => new Set((await rows<{ id: string }>(ordersOfOthers, [logins])).map(({ id }) => id))
+  const othersOrders = async () => new Set((await rows<{ id: string }>(ordersOfOthers)).map(({ id }) => id))
   /** The order ids of other merchants are known first: what is unknown here stays in sight. */
   async function entries(): Promise<LedgerEntry[]> {
     const all = await ledger()
@@ -108,7 +103,6 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
       (await log()).filter(({ direction, type, at }) => direction === 'out' && type === '1210' && at >= before.at).length,
     gate: (changes) => changeGate(changes, world, rows),
     rows,
-    logins,
     async attempts(orderId) {
       const found = await rows<{ text: string }>(
         `select concat_ws(' ', a.transaction_no, t.kind, coalesce(a.outcome, 'open'), a.action_code) as text
@@ -118,7 +112,7 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
       return found.map(({ text }) => text)
     },
     async books() {
-      const orders = await rows<BookedOrder>(bookedOrders, [logins])
+      const orders = await rows<BookedOrder>(bookedOrders)
       return compareBooks(orders, await entries())
     },
     close: () => database.end(),
@@ -169,10 +163,10 @@ interface BookedOrder {
 
 const bookedOrders = `select o.order_id::text as id, o.status,
     case o.kind when 'transfer' then concat_ws(',', t.amount_minor, o.amount_minor) else o.amount_minor::text end as stands
-  from orders o join transaction t using (merchant_id, order_id) join merchant m using (merchant_id)
-  where t.transaction_no = 1 and m.login = any ($1)`
+  from orders o join transaction t using (merchant_id, order_id)
+  where t.transaction_no = 1`
 
-const ordersOfOthers = `select o.order_id::text as id from orders o join merchant m using (merchant_id) where m.login <> all ($1)`
+const ordersOfOthers = `select order_id::text as id from public.orders except select order_id::text from orders`
 
 function compareBooks(orders: readonly BookedOrder[], entries: readonly LedgerEntry[]): { open: number; differences: string[] } {
   const isOpen = ({ status }: BookedOrder) => status === 'processing' || status === 'unknown'

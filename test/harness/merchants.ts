@@ -67,10 +67,11 @@ const versionRow = statement<{ version: bigint }>(`select version from config_ve
 const settledGates = statement<{ gates: string }>(
   `select jsonb_agg(jsonb_build_object('id', gate_id, 'enabled', enabled, 'settings', settings))::text as gates from gate`,
 )
+/** The port moves with each start of the acquirer. */
 const resettleGates = statement<object>(
-  `update gate g set enabled = (b.gate ->> 'enabled')::boolean, settings = b.gate -> 'settings'
-   from jsonb_array_elements($1::jsonb) b (gate) where g.gate_id = (b.gate ->> 'id')::bigint
-     and (g.enabled, g.settings) is distinct from ((b.gate ->> 'enabled')::boolean, b.gate -> 'settings') returning gate_id`,
+  `update gate g set enabled = b.enabled, settings = b.settings || jsonb_build_object('port', g.settings -> 'port')
+   from jsonb_to_recordset($1::jsonb) b (id bigint, enabled boolean, settings jsonb) where g.gate_id = b.id
+     and (g.enabled, g.settings - 'port') is distinct from (b.enabled, b.settings - 'port') returning gate_id`,
 )
 const forgetSums = statement<object>(`delete from wrong_sum`)
 /** Cards, tokens and invoices belong to a consumer; calls to nobody. */

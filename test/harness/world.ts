@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openLog } from '../../src/base/log.ts'
-import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import { openPool } from '../../src/storage/pool.ts'
 import { lease, type Command } from './lease.ts'
 import { openMerchants, type Own } from './merchants.ts'
+import { metricsOf } from './metrics.ts'
 import { freePort } from './port.ts'
 import { testDatabase } from './postgres.ts'
 
@@ -27,6 +28,8 @@ export interface World extends Own {
   /** The shop of the sandbox, without a slash at the end. */
   shopUrl: string
   databaseUrl: string
+  /** Whether other files use or used it. */
+  isShared: boolean
   directory: string
   /** The sandbox's process, which is the gateway's too. */
   pid: number
@@ -46,7 +49,7 @@ export interface World extends Own {
 }
 
 /** What a world is that another process has started. */
-export type SharedWorld = Omit<World, 'output' | 'crash' | 'kill' | 'start' | 'halt' | 'stop'>
+export type SharedWorld = Omit<World, 'isShared' | 'output' | 'crash' | 'kill' | 'start' | 'halt' | 'stop'>
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startWithinMs = 180_000
@@ -72,7 +75,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const { world: view, ask, stop } = await lease<SharedWorld>(broker)
   const told = async (command: Command) => void Object.assign(world, await ask(command))
   const halves = { kill: () => told('kill'), start: () => told('start') }
-  const world: World = { ...view, ...halves, crash: crashBy(halves), output: onlyOwn, halt: onlyOwn, stop }
+  const world: World = { ...view, isShared: true, ...halves, crash: crashBy(halves), output: onlyOwn, halt: onlyOwn, stop }
   return world
 }
 
@@ -122,6 +125,7 @@ async function startOwn(options: WorldOptions): Promise<World> {
     endpoints: { ...running.file.endpoints, ...added.endpoints },
     directory,
     databaseUrl,
+    isShared: false,
     pid: running.child.pid!,
     output: () => running.output(),
     ...halves,
@@ -140,7 +144,7 @@ async function startOwn(options: WorldOptions): Promise<World> {
       process.off('exit', remove)
     },
   }
-  await known(world).catch(giveUp)
+  await Promise.all([known(world), rangesLoaded(world)]).catch(giveUp)
   return world
 
   /**
@@ -205,28 +209,20 @@ async function addOthers(url: string, directory: string) {
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url, connections: 2, use: 'search', log })
   try {
-    const added = await (await openMerchants(pool, directory)).beside()
-    await rangesLoaded(pool)
-    return added
+    return await (await openMerchants(pool, directory)).beside()
   } finally {
     await pool.close()
   }
 }
 
-const unloaded = statement<{ n: bigint }>(`select count(*) as n from directory_state where refreshed_at is null`)
-/** The gateway looks each second whether card ranges have come. */
-const noticedWithinMs = 3_000
-
-/**
- * On a slow machine a gateway may serve before it has the card ranges, and 3-D Secure would know no
- * card.
- */
-async function rangesLoaded(pool: Pool): Promise<void> {
-  const missing = async () => (await pool.run(unloaded, []))[0]!.n > 0n
-  if (!(await missing())) return
-  for (const since = Date.now(); await missing(); await pause(50))
+/** A gateway may serve before it has the card ranges, and 3-D Secure would know no card. */
+async function rangesLoaded(world: World): Promise<void> {
+  for (const since = Date.now(); ; await pause(50)) {
+    const metric = await metricsOf(world)
+    const loaded = metric.names().filter((name) => name.startsWith('tollgate_directory_loaded{'))
+    if (loaded.length > 0 && loaded.every((name) => metric(name) === 1)) return
     if (Date.now() - since > knownWithinMs) throw new Error('the card ranges do not come')
-  await pause(noticedWithinMs)
+  }
 }
 
 /** The gateway reads a changed configuration within a second or two. */

@@ -24,6 +24,10 @@ function watching(own: readonly GatewayGauges[]) {
       pools: () => ({ kept: 0, ending: 0 }),
       gates: () => gates,
       configuration: () => 7n,
+      directories: () => [
+        { directory: 'loaded', loaded: true },
+        { directory: 'new', loaded: false },
+      ],
       turns: openTurns(queueMicrotask).counts,
     },
   )
@@ -41,6 +45,12 @@ test('a gate that is added to a process without any is in its metrics', async ()
   const { body } = await get('/metrics')
   assert.match(body, /^tollgate_gate_up\{gate="101"\} 1$/m)
   assert.match(body, /^tollgate_gate_open\{gate="101"\} 4$/m)
+})
+
+test('a directory server whose card ranges are not there yet is told from one whose are', async () => {
+  const { body } = await watching([gauges(0, true)]).get('/metrics')
+  assert.match(body, /^tollgate_directory_loaded\{directory="loaded"\} 1$/m)
+  assert.match(body, /^tollgate_directory_loaded\{directory="new"\} 0$/m)
 })
 
 test('the gateways of a process are summed, and one without its lease makes it not ready', async () => {

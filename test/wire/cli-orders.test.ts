@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import { after, before, test } from 'node:test'
-import pg from 'pg'
 import { newOrderId, order, settled, statusOf, until, type Order } from '../conformance/client.ts'
 import { startWorld, type World } from '../harness/world.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { cliOf, run } from './cli-run.ts'
 
 // Orders, callbacks, faults and the doctor by the command line, on a sandbox that pays.
@@ -240,8 +240,7 @@ test('a fault is scripted, met and forgotten; a parked order is found, explained
  * nobody owns the reversal; before its first attempt is recorded there is none.
  */
 async function park(orderid: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: world.databaseUrl })
-  await client.connect()
+  const client = await connectOwn(world)
   try {
     const sql = `update transaction set alarm = 'the test parked it' where order_id = $1 and step = 'reverse' and lease is null`
     return (await client.query(sql, [orderid])).rowCount === 1

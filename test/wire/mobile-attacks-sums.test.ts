@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Client } from 'pg'
 import { ledger, send, status, until } from '../conformance/client.ts'
 import { register } from '../conformance/card.ts'
 import { follow, notAllowed } from '../conformance/operations.ts'
 import { closing, openWorld } from '../harness/opening.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { newCard } from '../conformance/mobile-books.ts'
 import { openApp, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
@@ -18,8 +18,7 @@ import { openSumPage, type Asked } from './mobile-sum-page.ts'
  */
 
 const world = await openWorld()
-const database = closing(new Client({ connectionString: world.databaseUrl }))
-await database.connect()
+const database = closing(await connectOwn(world))
 const app = await openApp(world)
 closing(app.merchant)
 const sums = openSumPage(world, app, database)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Client } from 'pg'
 import { openFilters } from '../conformance/filters.ts'
 import { walk } from '../conformance/mobile-consumer.ts'
 import { newCard } from '../conformance/mobile-books.ts'
 import { ledger, until } from '../conformance/client.ts'
 import { closing, openWorld } from '../harness/opening.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { testCard } from './three-d-secure-browser.ts'
 
@@ -15,8 +15,7 @@ import { testCard } from './three-d-secure-browser.ts'
  */
 
 const world = await openWorld()
-const database = closing(new Client({ connectionString: world.databaseUrl }))
-await database.connect()
+const database = closing(await connectOwn(world))
 const app = await openApp(world)
 closing(app.merchant)
 

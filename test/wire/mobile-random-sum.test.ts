@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Client } from 'pg'
 import { checkDigitHolds } from '../../src/base/luhn.ts'
 import { ledger, send } from '../conformance/client.ts'
 import { closing, openWorld } from '../harness/opening.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { cliOf } from './cli-run.ts'
 import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
@@ -11,8 +11,7 @@ import { openSumPage, type Asked } from './mobile-sum-page.ts'
 /** Without 3-D Secure, a cardholder names a sum held on the card, which is always given back. */
 
 const world = await openWorld()
-const database = closing(new Client({ connectionString: world.databaseUrl }))
-await database.connect()
+const database = closing(await connectOwn(world))
 const app = await openApp(world)
 closing(app.merchant)
 const sums = openSumPage(world, app, database)

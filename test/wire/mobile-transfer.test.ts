@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Client } from 'pg'
 import { ledger, send, until } from '../conformance/client.ts'
 import { closing, openWorld } from '../harness/opening.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { openSumPage } from './mobile-sum-page.ts'
 
 /** Money from card to card, as an app meets it. */
 
 const world = await openWorld()
-const database = closing(new Client({ connectionString: world.databaseUrl }))
-await database.connect()
+const database = closing(await connectOwn(world))
 const app = await openApp(world)
 const merchant = closing(app.merchant)
 

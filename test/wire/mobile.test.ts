@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Client } from 'pg'
 import { ledger, until } from '../conformance/client.ts'
 import { openReceiver } from '../harness/receiver.ts'
+import { connectOwn } from '../harness/own-rows.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { openApp, type Json } from './mobile-app.ts'
 import { hmac, type MerchantServer } from './mobile-peer.ts'
@@ -10,8 +10,7 @@ import { hmac, type MerchantServer } from './mobile-peer.ts'
 /** The mobile API as an app meets it, with merchants' servers that are honest or lie. */
 
 const world = await openWorld()
-const database = closing(new Client({ connectionString: world.databaseUrl }))
-await database.connect()
+const database = closing(await connectOwn(world))
 const app = await openApp(world)
 const merchant = closing(app.merchant)
 

@@ -2,7 +2,7 @@
 // tools/test.mjs, whose child it is. Every process of the tests inherits the environment, the
 // options of Node and the process group of this one.
 import { once } from 'node:events'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { run } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
@@ -14,24 +14,37 @@ const errorLines = 16
 // Each run() listens to the process for its own uncaught errors.
 process.setMaxListeners(0)
 let stopped = false
+const waiting = []
 // The files that are running get the same signal and end by it; no further one starts.
-process.on('SIGTERM', () => (stopped = true))
+process.on('SIGTERM', () => {
+  stopped = true
+  waiting.length = 0
+})
 // Without its parent nobody would end what runs here.
 process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'))
-const [{ files, atOnce, timeout }] = await once(process, 'message')
-const waiting = [...files]
-await Promise.all(Array.from({ length: atOnce }, work))
+const [{ files, places, timeout }] = await once(process, 'message')
+waiting.push(...files)
+let taken = 0
+await new Promise(fill)
 process.removeAllListeners('disconnect')
 process.disconnect()
 
-async function work() {
-  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-    if (stopped) return
-    await runFile(file)
+/** Starts files in their order, as many as there are places for; calls `done` after the last. */
+function fill(done) {
+  for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+    if (taken > 0 && taken + next.weight > places) return
+    waiting.shift()
+    taken += next.weight
+    void runFile(next.file).finally(() => {
+      taken -= next.weight
+      fill(done)
+    })
   }
+  if (taken === 0) done()
 }
 
-async function runFile(file) {
+async function runFile(source) {
+  const file = join(root, 'dist', `${source}.js`)
   const began = performance.now()
   const lines = []
   const parents = []
@@ -41,14 +54,14 @@ async function runFile(file) {
     if (type === 'test:stdout' || type === 'test:stderr') lines.push(data.message.trimEnd())
     else if (type === 'test:start') parents.splice(data.nesting, Infinity, data.name)
     else if (type === 'test:pass' || type === 'test:fail') {
-      const test = testOf(type, data, parents, { file, complaint })
+      const test = { file: source, ...testOf(type, data, parents, { file, complaint }) }
       lines.push(lineOf(test, data))
       if (!stopped) process.send(test)
     }
   }
   if (stopped) return
   const seconds = (performance.now() - began) / 1_000
-  process.send({ is: 'file', name: nameOf(file), seconds })
+  process.send({ is: 'file', file: source, name: nameOf(file), seconds })
   console.log([`${nameOf(file)}  ${seconds.toFixed(1)} s`, ...lines, ''].join('\n'))
 }
 

@@ -5,7 +5,16 @@ const slowestFiles = 10
 
 export function printTable(rows) {
   const columns = ['tests', 'passed', 'failed', 'seconds']
-  const all = [['group', ...columns], ...rows.map((row) => [row.group, ...columns.map((column) => String(row[column]))])]
+  const all = [
+    ['group', ...columns],
+    ...rows.map(({ group, tests, passed, failed, seconds }) => [
+      group,
+      String(tests),
+      String(passed),
+      String(failed),
+      seconds.toFixed(1),
+    ]),
+  ]
   console.log()
   for (const [first, ...cells] of all) console.log(first.padEnd(12) + cells.map((cell) => cell.padStart(9)).join(''))
 }
