@@ -1,4 +1,5 @@
-import { Client, Pool, type PoolClient } from 'pg'
+import { callbackify } from 'node:util'
+import { Client, escapeLiteral, Pool, type ClientBase } from 'pg'
 import type { World } from './world.ts'
 
 /**
@@ -20,8 +21,8 @@ const narrow = `
     end loop;
   end $$`
 
-async function narrowTo(client: Client | PoolClient, { isShared, merchant, other }: World): Promise<void> {
-  const logins = [merchant.login, other.login].map((login) => client.escapeLiteral(login)).join()
+async function narrowTo(client: ClientBase, { isShared, merchant, other }: World): Promise<void> {
+  const logins = [merchant.login, other.login].map((login) => escapeLiteral(login)).join()
   if (isShared) await client.query(narrow.replace('LOGINS', logins))
 }
 
@@ -35,10 +36,9 @@ export async function connectOwn(world: World): Promise<Client> {
 
 /** The same with several connections. */
 export function openOwnRows(world: World, connections: number): Pool {
-  const pool = new Pool({ connectionString: world.databaseUrl, max: connections })
+  const verify = callbackify((client: ClientBase) => narrowTo(client, world))
+  const pool = new Pool({ connectionString: world.databaseUrl, max: connections, verify })
   // A server that is killed on purpose ends these connections too.
   pool.on('error', () => {})
-  // Queries of a client wait for each other: this one comes first.
-  pool.on('connect', (client) => void narrowTo(client, world).catch(() => {}))
   return pool
 }

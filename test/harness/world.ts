@@ -73,9 +73,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const broker = process.env.TOLLGATE_TEST_WORLDS
   if (broker === undefined || Object.keys(options).length > 0) return startOwn(options)
   const { world: view, ask, stop } = await lease<SharedWorld>(broker)
-  const told = async (command: Command) => void Object.assign(world, await ask(command))
+  const shared = { isShared: true }
+  const told = async (command: Command) => void Object.assign(world, await ask(command), shared)
   const halves = { kill: () => told('kill'), start: () => told('start') }
-  const world: World = { ...view, isShared: true, ...halves, crash: crashBy(halves), output: onlyOwn, halt: onlyOwn, stop }
+  const world: World = { ...view, ...shared, ...halves, crash: crashBy(halves), output: onlyOwn, halt: onlyOwn, stop }
   return world
 }
 

@@ -13,7 +13,8 @@ import { openWorld } from '../harness/opening.ts'
 
 /** Input that no honest client sends: the gateway answers or refuses it, and goes on selling. */
 
-const world = await openWorld()
+// In the end its whole log is read.
+const world = await openWorld({ own: true })
 const { pid } = world
 
 const mebi = 1024 * 1024
