@@ -13,7 +13,7 @@ export interface FaultDesk {
    */
   script(match: Partial<Match>, effect: Effect): Promise<() => Promise<void>>
   line(wish: { refuse?: boolean; close_now?: boolean; latency_ms?: number; slow_reversal_ms?: number }): Promise<void>
-  /** The acquirer's entries, of one order or of all that are no other file's merchants'. */
+  /** The acquirer's entries: of one order, or all but those for orders of other merchants. */
   entries(orderId?: string): Promise<LedgerEntry[]>
   /**
    * Messages the acquirer got since this desk was opened or the acquirer started, by type; how many
@@ -62,11 +62,10 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
   const ask = askAcquirer(world)
   const ledger = async (orderId?: string): Promise<LedgerEntry[]> =>
     (await ask(`/ledger?limit=100000${orderId === undefined ? '' : `&order_id=${orderId}`}`)).entries as LedgerEntry[]
-  const othersOrders = async () => new Set((await rows<{ id: string }>(ordersOfOthers)).map(({ id }) => id))
-  /** The order ids of other merchants are known first: what is unknown here stays in sight. */
+  /** What no merchant knows stays in sight. */
   async function entries(): Promise<LedgerEntry[]> {
     const all = await ledger()
-    const others = await othersOrders()
+    const others = new Set((await rows<{ id: string }>(ordersOfOthers)).map(({ id }) => id))
     return all.filter(({ orderId }) => !others.has(orderId))
   }
   const summary = async () => {
@@ -163,8 +162,7 @@ interface BookedOrder {
 
 const bookedOrders = `select o.order_id::text as id, o.status,
     case o.kind when 'transfer' then concat_ws(',', t.amount_minor, o.amount_minor) else o.amount_minor::text end as stands
-  from orders o join transaction t using (merchant_id, order_id)
-  where t.transaction_no = 1`
+  from orders o join transaction t using (merchant_id, order_id) where t.transaction_no = 1`
 
 const ordersOfOthers = `select order_id::text as id from public.orders except select order_id::text from orders`
 

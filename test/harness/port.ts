@@ -14,11 +14,12 @@ const last = 32_000
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(first, last)
-    if ((await isReserved(port)) && (await isFree(port))) return port
+    if ((await reserve(port)) && (await isFree(port))) return port
   }
 }
 
-async function isReserved(port: number): Promise<boolean> {
+/** Whether this process has the number now. */
+async function reserve(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref()
   socket.bind({ port, address: '127.0.0.1', exclusive: true })
   return once(socket, 'listening').then(
