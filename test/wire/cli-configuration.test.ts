@@ -6,7 +6,7 @@ import { cliOf, run } from './cli-run.ts'
 
 // Merchants, endpoints, groups and gates by the command line, and how the running gateway follows.
 
-const world = await openWorld()
+const world = await openWorld({ own: true })
 
 const { tell, json, refuse } = cliOf(() => world)
 

@@ -19,7 +19,7 @@ import { cliOf, run } from './cli-run.ts'
 // Public keys of merchants by the command line, the sandbox's own pair, and what a running process
 // knows of both.
 
-const world = await openWorld()
+const world = await openWorld({ own: true })
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const pool = closing(openPool({ url: world.databaseUrl, connections: 8, use: 'search', log }))
 const kek = secret(Buffer.from(readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8'), 'base64'))

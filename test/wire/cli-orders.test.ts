@@ -15,7 +15,7 @@ let callbackUrl: string
 const callbacks: string[] = []
 
 before(async () => {
-  world = await startWorld()
+  world = await startWorld({ own: true })
   merchant = createServer((request, response) => {
     callbacks.push(new URL(request.url!, 'http://merchant').searchParams.get('client_orderid') ?? '')
     response.end('OK')
