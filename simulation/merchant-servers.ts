@@ -70,7 +70,7 @@ export interface MerchantServers {
 /** What is wrong with an answer that is not about the question. */
 const falsehoods = ['signature', 'nonce', 'token', 'invoice', 'another', 'another', 'currency', 'card', 'garbage'] as const
 
-/** What each server initiated, and what it was told. */
+/** The invoices that each server initiated, and the calls it received about them. */
 interface State extends Pick<MerchantServers, 'onChecked' | 'onNotified'> {
   chance: Chance
   random: Random

@@ -107,21 +107,21 @@ export function watchMobile({ model, servers, transfers, sums, breaks }: MobileP
 
 const finalStates: ReadonlySet<string> = new Set(['APPROVED', 'DECLINED'])
 
-/** Watches the states that apps are told: only of their own invoices, and a final one stays. */
+/** Checks the states that apps are shown: only their own invoices, and a final state stays. */
 function watchShown(transfers: TransferInvariants, breaks: Breaks) {
-  const told = new Map<string, string>()
+  const finals = new Map<string, string>()
 
   function checkSame(invoice: Initiated, state: string | undefined): void {
     const key = invoiceKey(invoice)
-    const before = told.get(key)
+    const before = finals.get(key)
     if (before !== undefined && before !== state)
-      breaks('a final status stays', `invoice ${invoice.invoiceId} was told as ${before}, and is told as ${state}`)
-    if (finalStates.has(state!)) told.set(key, state!)
+      breaks('a final status stays', `invoice ${invoice.invoiceId} was shown as ${before}, and is shown as ${state}`)
+    if (finalStates.has(state!)) finals.set(key, state!)
   }
 
   return {
-    /** The final state that the app of an invoice was told. */
-    as: (place: { merchantId: bigint; invoiceId: string }) => told.get(invoiceKey(place)),
+    /** The final state that the app of an invoice has seen. */
+    as: (place: { merchantId: bigint; invoiceId: string }) => finals.get(invoiceKey(place)),
     status(invoice: Initiated, said: Said, isOwner: boolean): void {
       const { invoiceId } = invoice
       const { status, body } = said

@@ -8,7 +8,7 @@ import { readArguments } from './arguments.mjs'
 import { build, root } from './build.mjs'
 
 const help = `npm run simulate -- --seeds 100 --from 1   runs so many seeds, beginning with this one
-npm run simulate -- --planted              looks for each planted bug and records the seed that found it
+npm run simulate -- --planted              looks for each planted bug, in small worlds first, and records the world that found it
 `
 const { values } = readArguments(help, {
   seeds: { type: 'string', default: '100' },

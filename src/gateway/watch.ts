@@ -22,7 +22,7 @@ export interface SharedGauges {
   gates: () => Iterable<{ gate: string; up: boolean; open: number }>
   /** The version of the configuration that this process follows. */
   configuration: () => bigint
-  /** Of each directory server, whether its card ranges are in memory. */
+  /** The directory servers, and whether their card ranges are in memory. */
   directories: () => Iterable<{ directory: string; loaded: boolean }>
   turns: Turns['counts']
 }
