@@ -4,7 +4,6 @@ import type { SandboxWorld } from './world.ts'
 
 interface Around {
   databaseUrl: string
-  directory: string
   baseUrl: string
   simulators: SandboxFile['simulators']
 }
@@ -13,13 +12,19 @@ interface Around {
  * The sandbox's merchant: takes callbacks, answers the mobile API on the sandbox's own database,
  * and has a shop. Its configuration goes by the environment: the control key is in no further file.
  */
-export function startMerchantServer(
+export function startMerchantServer(world: SandboxWorld, around: Around & { directory: string }): Promise<Program> {
+  const configuration = JSON.stringify(merchantConfiguration(world, around))
+  return startProgram('merchant', ['--port', '0'], around.directory, { MERCHANT_SERVER_CONFIG: configuration })
+}
+
+/** What `simulators/merchant` reads. */
+export function merchantConfiguration(
   { login, controlKey, endpoints }: SandboxWorld,
-  { databaseUrl, directory, baseUrl, simulators }: Around,
-): Promise<Program> {
+  { databaseUrl, baseUrl, simulators }: Around,
+): object {
   const inDollars = Object.entries(endpoints).filter(([name]) => /^mobile(?:_|$)/.test(name))
   const byCurrency = { USD: inDollars.map(([, id]) => id), EUR: endpoints.euro }
-  const configuration = {
+  return {
     login,
     control_key: controlKey.reveal(),
     gateway_base_url: baseUrl,
@@ -33,5 +38,4 @@ export function startMerchantServer(
       database_url: databaseUrl,
     },
   }
-  return startProgram('merchant', ['--port', '0'], directory, { MERCHANT_SERVER_CONFIG: JSON.stringify(configuration) })
 }

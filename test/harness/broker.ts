@@ -1,10 +1,15 @@
 import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Program } from '../../src/sandbox/programs.ts'
-import { startMerchantServer } from '../../src/sandbox/merchant-server.ts'
+import { readConfiguration } from '../../simulators/merchant/configuration.ts'
+import { startMerchant, type RunningMerchant } from '../../simulators/merchant/start.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { openLog, reasonOf } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { merchantConfiguration } from '../../src/sandbox/merchant-server.ts'
 import { secret } from '../../src/base/secret.ts'
 import { openPool, type Pool } from '../../src/storage/pool.ts'
 import type { Command, Lease } from './lease.ts'
@@ -17,7 +22,7 @@ interface Place {
   world: World
   pool: Pool
   /** Merchants that the gateway knows and nobody has used. */
-  next(): Promise<{ own: Own; server: Program }>
+  next(): Promise<{ own: Own; server: RunningMerchant }>
   /** Kills or starts its gateway. */
   obey: (command: Command) => Promise<void>
   /** Puts everything shared as it was; rejects when that cannot be done. */
@@ -41,14 +46,13 @@ export async function openBroker(path: string): Promise<{ close(): Promise<void>
     const answer = (message: Lease<SharedWorld>) => socket.write(`${JSON.stringify(message)}\n`)
     const failed = (thrown: unknown) => answer({ error: reasonOf(thrown) })
     let place: Place | undefined
-    let server: Program | undefined
+    let server: RunningMerchant | undefined
     try {
       place = await places.take()
       const { world } = place
       const next = await place.next()
       server = next.server
-      const { ready } = server
-      const urls = { merchantServerUrl: String(ready.url), shopUrl: String(ready.shop_url) }
+      const urls = { merchantServerUrl: server.url, shopUrl: String(server.shopUrl) }
       const answerWorld = () => answer({ world: { ...world, ...next.own, ...urls } })
       const { obey } = place
       commands.on('line', (command) => void obey(command as Command).then(answerWorld, failed))
@@ -93,12 +97,12 @@ function openPlaces() {
       places.add(opened)
       return opened
     },
-    async giveBack(place: Place, server: Program | undefined): Promise<void> {
+    async giveBack(place: Place, server: RunningMerchant | undefined): Promise<void> {
       // The run is over, and all worlds are being stopped.
       if (closed) return
       resetting++
       try {
-        await server?.stop()
+        await server?.close()
         await place.reset()
         const next = waiting.shift()
         if (next) next(place)
@@ -130,22 +134,12 @@ async function openPlace(): Promise<Place> {
 
   async function prepare() {
     const { pid } = world
-    let server: Program | undefined
-    const own = await merchants.strangers(async ({ merchant, endpoints, groups }) => {
-      const { databaseUrl, directory, baseUrl } = world
-      const urls = {
-        acquirer_admin_url: world.acquirerAdminUrl,
-        directory_server_url: world.directoryServerUrl,
-        acs_url: world.acsUrl,
-      }
-      const account = { login: merchant.login, controlKey: secret(merchant.controlKey), endpoints, groups }
-      server = await startMerchantServer(account, { databaseUrl, directory, baseUrl, simulators: urls })
-      return String(server.ready.url)
-    })
+    let server: RunningMerchant | undefined
+    const own = await merchants.strangers(async (account) => (server = await startMerchantOf(world, account)).url)
     try {
       await followed(world, await merchants.version())
     } catch (thrown) {
-      await server!.stop()
+      await server!.close()
       throw thrown
     }
     return { own, server: server!, pid }
@@ -159,7 +153,7 @@ async function openPlace(): Promise<Place> {
     async next() {
       let next = await spare.catch(() => undefined)
       // Of an earlier life of the sandbox, whose simulators were elsewhere.
-      if (next && next.pid !== world.pid) await next.server.stop()
+      if (next && next.pid !== world.pid) await next.server.close()
       if (next?.pid !== world.pid) next = await prepare()
       // While a file runs, the merchants of the next one are made.
       spare = prepare()
@@ -175,9 +169,34 @@ async function openPlace(): Promise<Place> {
       await followed(world, await merchants.forget(gates))
     },
     async stop() {
-      await spare.then(({ server }) => server.stop()).catch(() => undefined)
+      await spare.then(({ server }) => server.close()).catch(() => undefined)
       await pool.close()
       await world.stop()
+    },
+  }
+}
+
+/**
+ * The server and the shop of a merchant who was added to the world, as the sandbox has them for its
+ * own. They live in this process: a process for each file would cost as much as many a file.
+ */
+async function startMerchantOf(world: World, { merchant, ...rest }: Omit<Own, 'other'>): Promise<RunningMerchant> {
+  const simulators = {
+    acquirer_admin_url: world.acquirerAdminUrl,
+    directory_server_url: world.directoryServerUrl,
+    acs_url: world.acsUrl,
+  }
+  const account = { login: merchant.login, controlKey: secret(merchant.controlKey), ...rest }
+  const configuration = readConfiguration(JSON.stringify(merchantConfiguration(account, { ...world, simulators })))
+  const destination = createWriteStream(join(world.directory, 'log', 'merchant.log'), { flags: 'a', mode: 0o600 })
+  const log = openLog({ level: 'info', destination })
+  const addresses = { host: '127.0.0.1', port: 0, shopPort: 0 }
+  const running = await startMerchant({ ...addresses, clock: systemClock, random: systemRandom, log }, configuration)
+  return {
+    ...running,
+    async close() {
+      await running.close()
+      destination.end()
     },
   }
 }

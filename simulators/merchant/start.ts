@@ -1,0 +1,69 @@
+import type { Clock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import type { Random } from '../../src/base/random.ts'
+import { openMerchant } from '../merchant-server/start.ts'
+import type { Configuration } from './configuration.ts'
+import { startMerchantServer, type AppOptions } from './server.ts'
+import { startShop } from './shop/server.ts'
+
+interface Around {
+  host: string
+  /** 0 takes a free one; so does `shopPort`. */
+  port: number
+  shopPort: number
+  clock: Clock
+  random: Random
+  log: Log
+}
+
+export interface RunningMerchant {
+  port: number
+  /** Without a slash at the end, as that of the shop. */
+  url: string
+  shopUrl: string | undefined
+  close(): Promise<void>
+}
+
+/** Starts the merchant's server inside this process, and its shop where that is configured. */
+export async function startMerchant(
+  { shopPort, port, ...world }: Around,
+  configuration: Configuration,
+): Promise<RunningMerchant> {
+  const { shop: wanted, mobile: asked, app: appAsked, ...account } = configuration
+  const mobile = asked && (await openMerchant({ ...world, ...asked }))
+  const app = wanted && appAsked && appOf(appAsked, wanted)
+  const server = await startMerchantServer({ ...world, ...account, ...(mobile && { mobile: mobile.merchant, app }), port })
+  const { login, controlKey, gatewayBaseUrl } = account
+  const shop =
+    wanted &&
+    (await startShop({
+      ...world,
+      ...wanted,
+      port: shopPort,
+      account: { login, controlKey, baseUrl: gatewayBaseUrl },
+      book: server.book,
+      callbackUrl: `${server.url}/callback`,
+    }))
+  return {
+    port: server.port,
+    url: server.url,
+    shopUrl: shop?.url,
+    async close() {
+      await Promise.all([server.close(), shop?.close()])
+      await mobile?.close()
+    },
+  }
+}
+
+function appOf(endpoints: object, { journals: { acsUrl, acquirerAdminUrl } }: NonNullable<Configuration['shop']>): AppOptions {
+  return {
+    endpoints: Object.entries(endpoints).map(([name, id]) => ({ name, id: String(id) })),
+    links: [
+      ['Callbacks', '/'],
+      ['Journal', '/log'],
+      ['Test cards', `${acsUrl}/`],
+      ['Acquirer', `${acquirerAdminUrl}/`],
+    ],
+    acquirerAdminUrl,
+  }
+}
