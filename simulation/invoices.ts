@@ -55,6 +55,11 @@ export class Invoices {
     return row && { invoice: row.invoice, secrets: row.secrets }
   }
 
+  firstDue(): number {
+    const rows = [...this.#due].map((key) => this.rows.get(key)!).filter(({ alarm }) => alarm === undefined)
+    return Math.min(...rows.map(({ dueAt }) => dueAt!))
+  }
+
   claimDue(by: Claimer, now: number, limit: number): OpenInvoice[] {
     const { processId } = by
     return [...this.#due]
@@ -121,6 +126,7 @@ export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise
     const claimed = await run(() => table.claimDue(by, now, limit))
     return claimed.map(({ invoice, secrets }) => ({ invoice, openSecrets: () => secrets }))
   },
+  firstDue: () => run(() => table.firstDue()),
   findByPage: (pageToken) => run(() => table.findByPage(pageToken)),
   move: (invoice, to, processId, now) => run(() => table.move(invoice, to, processId, now)),
   rest: (invoice, processId, dueAt) => run(() => table.rest(invoice, processId, dueAt)),

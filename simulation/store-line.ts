@@ -64,6 +64,7 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
   transaction: (body) => calls.transaction((unit) => body(tablesOver(calls, model, unit))),
   load: (places) => unlessEmpty(places, [], () => calls.run(() => model.load(places))),
   claimDue: (by, now, limit) => calls.alone(() => model.claimDue(by, now, limit)),
+  firstDue: () => calls.run(() => model.firstDue()),
   putBack: (due, processId, dueAt, alarm) => calls.alone((unit) => model.putBack(unit, due, processId, dueAt, alarm)),
   sealedCards: (places) => calls.run(() => model.sealedCards(places)),
   newestOrders: (names) => calls.run(() => model.newestOrders(names)),

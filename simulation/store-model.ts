@@ -217,6 +217,11 @@ export class StoreModel {
     })
   }
 
+  firstDue(): number {
+    const open = [...this.#withSteps].flatMap((key) => this.orders.get(key)!.transactions.filter((t) => t.alarm === undefined))
+    return Math.min(...open.map(({ dueAt }) => dueAt ?? Infinity))
+  }
+
   /** How long the call of a step may still be answered after it was begun. */
   patienceMs(order: Order, { no, step }: Transaction): number {
     if (step === 'authenticate' || step === 'enrol') return answerWithinMs

@@ -1,6 +1,6 @@
 import { sleep } from '../base/clock.ts'
 import { reasonOf } from '../base/log.ts'
-import { startSweep, type Sweep } from '../storage/leased.ts'
+import { restUntil, startSweep, type Sweep } from '../storage/leased.ts'
 import type { Judge } from '../storage/store-silence.ts'
 import type { Delivery } from './delivery.ts'
 import { openLanes } from './lanes.ts'
@@ -24,6 +24,8 @@ export interface Sender {
   room(): (merchantId: bigint, messages: number) => boolean
   /** Messages just committed under this process's lease. */
   take(jobs: Job[]): void
+  /** A message was committed without a lease, and is due then. */
+  expect(dueAt: number): void
   sweep(): void
   counts(): { delivered: number; failed: number; inHand: number }
   stop(withinMs: number): Promise<void>
@@ -62,15 +64,16 @@ export function openSender(s: SenderSettings): Sender {
   })
   const turns = openTurns(s.store, lanes)
 
-  async function sweepOnce(): Promise<void> {
+  async function sweepOnce(): Promise<number> {
     const free = places.all - lanes.size()
-    if (free <= 0 || !s.heartbeat.holding()) return
-    const due = await turns.next(s.clock.now())
-    if (due.length === 0) return
+    if (free <= 0 || !s.heartbeat.holding()) return s.sweepMs
+    const { turns: due, firstDue } = await turns.next(s.clock.now())
+    if (due.length === 0) return restUntil(firstDue, s.clock.now(), s.sweepMs)
     const room = { all: Math.min(mostClaimed, free), common: places.common - lanes.size(), few: places.few }
     const claimed = await s.store.claimDue(await s.judge(), s.clock.now(), due, room)
     turns.claimed(due, claimed)
     put(claimed.taken.map((delivery) => ({ delivery, render: () => s.kinds[delivery.kind].render(delivery) })))
+    return s.sweepMs
   }
 
   function put(jobs: Job[]) {
@@ -95,6 +98,7 @@ export function openSender(s: SenderSettings): Sender {
       }
     },
     take: put,
+    expect: (dueAt) => sweeping?.expect(dueAt),
     sweep() {
       const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep of deliveries failed')
       sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, sweepOnce)

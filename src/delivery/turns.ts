@@ -3,8 +3,11 @@ import type { Claimed, DeliveryStore, Turn } from './store.ts'
 
 /** Which merchants a sweep serves, and where in their messages it begins. */
 export interface Turns {
-  /** Merchants with something due. The next call goes on behind them, if there are more. */
-  next(now: number): Promise<Turn[]>
+  /**
+   * Merchants with something due, and when the first message of all is due. The next call goes on
+   * behind these merchants, if there are more, and then that time is `now`.
+   */
+  next(now: number): Promise<{ turns: Turn[]; firstDue: number }>
   /** Takes into account what a claim found. */
   claimed(turns: readonly Turn[], found: Claimed): void
 }
@@ -20,9 +23,10 @@ export function openTurns(store: Pick<DeliveryStore, 'waiting'>, lanes: Pick<Lan
 
   return {
     async next(now) {
-      const waiting = await store.waiting(lastServed, mostMerchants)
+      const from = lastServed
+      const waiting = await store.waiting(from, mostMerchants)
       lastServed = waiting.length < mostMerchants ? 0n : waiting.at(-1)!.merchantId
-      return waiting
+      const turns = waiting
         .filter(({ dueAt }) => dueAt <= now)
         .map(({ merchantId }) => ({
           merchantId,
@@ -30,6 +34,8 @@ export function openTurns(store: Pick<DeliveryStore, 'waiting'>, lanes: Pick<Lan
           blocked: lanes.blocked(merchantId),
           from: lookFrom.get(merchantId) ?? 0,
         }))
+      const isAll = from === 0n && lastServed === 0n
+      return { turns, firstDue: isAll ? Math.min(...waiting.map(({ dueAt }) => dueAt)) : now }
     },
     claimed(turns, { taken, passedOver }) {
       // Where everything was blocked, the next sweep goes on behind it; where something was taken,

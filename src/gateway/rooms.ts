@@ -186,7 +186,9 @@ export function openOrders(on: Foundations, over: Ways & Lease & Messages, hand:
     hide: hideBy(keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
     onStep: steps.start,
+    onStepDue: steps.expect,
     deliveryRoom: () => (tuning.handOver ? sender.room() : () => false),
+    onDeliveryDue: (dueAt) => sender.expect(dueAt),
     onDeliveries: (deliveries, order) =>
       sender.take(deliveries.map((delivery) => ({ delivery, render: () => over.rendered(delivery, order) }))),
   })

@@ -87,6 +87,9 @@ const move = statement<InvoiceRow>(`
   placed as (insert into locator (key, merchant_id, order_id)
     select page_token, merchant_id, order_id from moved where $11::text is not null on conflict (key) do nothing)
   select * from moved`)
+const firstDue = statement<{ due_at: number }>(
+  `select due_at from mobile_invoice where due_at is not null and alarm is null order by due_at limit 1`,
+)
 const ofHolder = `merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`
 const rest = statement<object>(`update mobile_invoice set lease = null, due_at = $4 where ${ofHolder}`)
 /**
@@ -123,6 +126,8 @@ export interface InvoiceStore {
   find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
   findByPage(pageToken: string): Promise<OpenInvoice | undefined>
   claimDue(by: Claimer, now: number, limit: number): Promise<ClaimedInvoice[]>
+  /** When the first invoice is due, whoever has its lease; `Infinity` if there is none. */
+  firstDue(): Promise<number>
   /** Undefined when it is in another state by now, or in the hand of another process. */
   move(invoice: Invoice, to: Move, processId: bigint, now: number): Promise<OpenInvoice | undefined>
   /** Lets go of an invoice whose step came to nothing yet. */
@@ -181,6 +186,7 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
         return { invoice, openSecrets: () => secretsOf(row, invoice, keys) }
       })
     },
+    firstDue: async () => (await pool.run(firstDue, []))[0]?.due_at ?? Infinity,
     move: (invoice, to, processId, now) => moveInvoice(pool, keys, invoice, to, processId, now),
     async rest({ merchantId, invoiceId }, processId, dueAt) {
       await pool.run(rest, [merchantId, invoiceId, processId, timestamp(dueAt)])

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
+import { look, putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
 import type { Judge } from '../storage/store-silence.ts'
 import { nextMove, type Carrying } from './carry.ts'
 import type { Invoice, InvoiceSecrets } from './invoice.ts'
@@ -44,13 +44,18 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
       while (open && hasStep(open.invoice, w.clock.now())) {
         const move = await nextMove(w, open, stopping.signal)
         if (stopping.signal.aborted || !w.holding()) return
-        if (!move) return await w.invoices.rest(open.invoice, w.processId, w.clock.now() + againMs)
+        if (!move) return await rest(open.invoice, w.clock.now() + againMs)
         open = await w.invoices.move(open.invoice, move, w.processId, w.clock.now())
         last = open?.invoice ?? last
       }
     } catch (error) {
       await later(last, error)
     }
+  }
+
+  async function rest(invoice: Invoice, dueAt: number): Promise<void> {
+    await w.invoices.rest(invoice, w.processId, dueAt)
+    sweeping?.expect(dueAt)
   }
 
   /**
@@ -61,13 +66,23 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
     const { invoiceId, merchantId, state, tries } = invoice
     const about = { invoice: invoiceId, merchant: String(merchantId) }
     const failure = { kind: 'a mobile transaction', about, what: state, tries, error, firstPauseMs: againMs }
-    if (await putBackLater(w, failure, (...to) => w.invoices.putBack(invoice, w.processId, ...to))) parked++
+    const isParked = await putBackLater(w, failure, async (dueAt, alarm) => {
+      await w.invoices.putBack(invoice, w.processId, dueAt, alarm)
+      sweeping?.expect(dueAt)
+    })
+    if (isParked) parked++
   }
 
-  async function sweepOnce(): Promise<void> {
+  async function sweepOnce(): Promise<number> {
     const room = inHand.room()
-    if (room <= 0 || !w.holding()) return
-    for (const claimed of await w.invoices.claimDue(await w.judge(), w.clock.now(), room)) carry(claimed)
+    if (room <= 0 || !w.holding()) return sweepMs
+    return look({
+      clock: w.clock,
+      everyMs: sweepMs,
+      firstDue: w.invoices.firstDue,
+      claim: async () => w.invoices.claimDue(await w.judge(), w.clock.now(), room),
+      take: (due) => due.forEach(carry),
+    })
   }
 
   return {

@@ -46,6 +46,8 @@ export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'beg
   lanes: number
   /** A step outside has to be done for an order in memory. */
   onStep: (held: Held, transaction: Transaction, door: Door) => void
+  /** A transaction was committed without a lease, and its step is due then. */
+  onStepDue: (dueAt: number) => void
 }
 
 const patienceMs = 10_000
@@ -68,6 +70,7 @@ export function openDoor(s: DoorSettings): Door {
   function begin(order: Order, card: Card | undefined, isNew: (t: Transaction) => boolean): void {
     const steps = card ? order.transactions.filter((t) => isOutside(t.step) && t.lease === s.processId && isNew(t)) : []
     const held = hand.keep(order, card, steps)
+    for (const { lease, dueAt } of order.transactions) if (lease === undefined && dueAt !== undefined) s.onStepDue(dueAt)
     if (held) for (const transaction of steps) s.onStep(held, transaction, door)
     if (finalStatuses.has(statusOf(order))) for (const tell of awaited.get(placeKey(order)) ?? []) tell()
   }

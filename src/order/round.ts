@@ -52,6 +52,8 @@ export interface RoundParts {
   /** Begins the steps of a committed order for which `isNew` holds. */
   begin: (order: Order, card: Card | undefined, isNew: (work: Order['transactions'][number]) => boolean) => void
   onDeliveries: (deliveries: Delivery[], order: Order) => void
+  /** Messages were committed that this process does not hold, and are due then. */
+  onDeliveryDue: (dueAt: number) => void
   onResultMissing: (place: Place) => void
 }
 
@@ -272,7 +274,7 @@ function answer(parts: RoundParts, round: Round, { kept, earlier, sends }: Saved
   for (const { item, at } of entries) if (again.has(at)) parts.retries.undecide(item)
 }
 
-function settle(parts: RoundParts, { results }: Round, work: Work, sends: boolean): void {
+function settle(parts: RoundParts, { results, now }: Round, work: Work, sends: boolean): void {
   const { before, after, card } = work
   for (const at of work.entries)
     results[at] = before ? { is: 'applied', order: after } : { is: 'accepted', orderId: after.orderId, repeat: false }
@@ -280,6 +282,7 @@ function settle(parts: RoundParts, { results }: Round, work: Work, sends: boolea
   parts.begin(after, card, (t) => t !== before?.transactions[t.no - 1])
   const { merchantId, orderId } = after
   const taken = sends ? work.deliveries.filter(goesAtOnce) : []
+  if (taken.length < work.deliveries.length) parts.onDeliveryDue(now)
   if (taken.length === 0) return
   parts.onDeliveries(
     taken.map((d) => ({ ...d, merchantId, orderId, tries: 0 })),

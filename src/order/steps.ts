@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
+import { look, putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
 import { failureOf } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Judge } from '../storage/store-silence.ts'
@@ -12,13 +12,13 @@ import { placeKey } from './change.ts'
 import type { Due, OrderStore } from './store.ts'
 
 export interface StepsSettings {
-  store: Pick<OrderStore, 'load' | 'claimDue' | 'putBack'>
+  store: Pick<OrderStore, 'load' | 'firstDue' | 'claimDue' | 'putBack'>
   performers: Record<OutsideStep, Performer>
   heartbeat: Heartbeat
   judge: Judge
   clock: Clock
   log: Log
-  /** Pause between two sweeps that found nothing. */
+  /** The shortest pause between two sweeps. */
   sweepMs: number
   sweepLimit: number
 }
@@ -29,6 +29,8 @@ type StepDoor = Pick<Door, 'submit' | 'release' | 'room' | 'holds'>
 export interface Steps {
   /** Does a step of an order in memory and reports the outcome to the door. */
   start(held: Held, transaction: Transaction, door: StepDoor): void
+  /** A transaction without a lease will be due then. */
+  expect(dueAt: number): void
   /** Begins to look for work that no process owns. */
   sweep(door: StepDoor): void
   /** How many this process has parked for an operator. */
@@ -65,15 +67,6 @@ export function openSteps(s: StepsSettings): Steps {
     }
   }
 
-  async function sweepOnce(door: StepDoor): Promise<void> {
-    const limit = Math.min(s.sweepLimit, door.room())
-    if (limit === 0 || !s.heartbeat.holding()) return
-    const due = await s.store.claimDue(await s.judge(), s.clock.now(), limit)
-    noteTakeOver(s.heartbeat, due)
-    const lost = due.filter((d) => !door.holds(d))
-    for (const d of lost) work.add(resume(d, door))
-  }
-
   async function resume(d: Due, door: StepDoor): Promise<void> {
     try {
       const { merchantId, orderId, transactionNo } = d
@@ -90,15 +83,20 @@ export function openSteps(s: StepsSettings): Steps {
   async function putBack(due: Due, what: string, error: unknown, serial?: string): Promise<void> {
     const about = { serial, order: String(due.orderId) }
     const failure = { kind: 'a step', about, what, tries: due.tries, error, firstPauseMs: 500 }
-    const isParked = await putBackLater(s, failure, (...to) => s.store.putBack(due, s.heartbeat.processId, ...to))
+    const isParked = await putBackLater(s, failure, async (dueAt, alarm) => {
+      await s.store.putBack(due, s.heartbeat.processId, dueAt, alarm)
+      sweeping?.expect(dueAt)
+    })
     if (isParked) parkedCount++
   }
 
   return {
     start: (held, transaction, door) => work.add(perform(held, transaction, door)),
+    expect: (dueAt) => sweeping?.expect(dueAt),
     sweep(door) {
-      const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep failed')
-      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, () => sweepOnce(door))
+      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed: failedIn(s.log) }, () =>
+        takeUp(s, door, (due) => work.add(resume(due, door))),
+      )
     },
     parked: () => parkedCount,
     async stop(withinMs) {
@@ -108,6 +106,24 @@ export function openSteps(s: StepsSettings): Steps {
     },
   }
 }
+
+/** Claims what is due and nobody works on, as far as there is room in memory. */
+async function takeUp(s: StepsSettings, door: StepDoor, resume: (due: Due) => void): Promise<number> {
+  const limit = Math.min(s.sweepLimit, door.room())
+  if (limit === 0 || !s.heartbeat.holding()) return s.sweepMs
+  return look({
+    clock: s.clock,
+    everyMs: s.sweepMs,
+    firstDue: s.store.firstDue,
+    claim: async () => s.store.claimDue(await s.judge(), s.clock.now(), limit),
+    take: (found) => {
+      noteTakeOver(s.heartbeat, found)
+      for (const due of found) if (!door.holds(due)) resume(due)
+    },
+  })
+}
+
+const failedIn = (log: Log) => (error: unknown) => log.warn({ reason: reasonOf(error) }, 'the sweep failed')
 
 class WorkUnderWay {
   readonly #running = new Set<Promise<void>>()

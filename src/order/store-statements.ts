@@ -161,6 +161,10 @@ export const claimDue = statement<PlaceRecord & { transaction_no: number; tries:
   where t.merchant_id = d.merchant_id and t.order_id = d.order_id and t.transaction_no = d.transaction_no
   returning t.merchant_id, t.order_id, t.transaction_no, t.tries, d.lease as was`)
 
+export const firstDue = statement<{ due_at: number }>(
+  `select due_at from transaction where due_at is not null and alarm is null order by due_at limit 1`,
+)
+
 /**
  * Puts a step back that could not be done: due later, without a lease, and invisible to sweeps if
  * there is an alarm. Only the holder of the lease may do so.

@@ -84,6 +84,8 @@ export interface OrderStore {
    * calls may still be answered in time.
    */
   claimDue(by: Claimer, now: number, limit: number): Promise<Due[]>
+  /** When the first transaction is due, whoever has its lease; `Infinity` if there is none. */
+  firstDue(): Promise<number>
   /** Puts a step back that could not be done; with an alarm it is left to an operator. */
   putBack(due: Due, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void>
   sealedCards(places: readonly Place[]): Promise<Map<string, SealedCard>>
@@ -127,6 +129,7 @@ export function openOrderStore(pool: Pool): OrderStore {
         ...(r.was === null ? {} : { hadLease: r.was }),
       }))
     },
+    firstDue: async () => (await pool.run(sql.firstDue, []))[0]?.due_at ?? Infinity,
     async putBack(due, processId, dueAt, alarm) {
       await pool.run(sql.putBack, [due.merchantId, due.orderId, due.transactionNo, processId, timestamp(dueAt), alarm ?? null])
     },

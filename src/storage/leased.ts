@@ -29,6 +29,8 @@ export const isFree = (row: string, { me, silent, deadAfterMs }: ClaimValues, pa
           or h.beat_at > now() - ${deadAfterMs}::int * interval '1 millisecond' - ${patience})))`
 
 export interface Sweep {
+  /** Something is due then that the last look could not see: the next one comes no later. */
+  expect(dueAt: number): void
   /** Begins no more; resolves when what is under way is over. */
   stop(): Promise<void>
 }
@@ -41,24 +43,73 @@ export interface SweepParts {
   failed: (error: unknown) => void
 }
 
+/** Work that other processes leave or hold waits for so long at most until a sweep looks at it. */
+const longestRestMs = 1_000
+
 /**
- * Does this again and again, with a pause after each time, which it may set itself (milliseconds).
- * After a failure it goes on.
+ * The pause of a sweep while nothing is due: until something is. A gateway without work would
+ * otherwise spend most of its processor time on looking for some.
  */
-export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once: () => Promise<number | void>): Sweep {
+export const restUntil = (dueAt: number, now: number, everyMs: number): number =>
+  Math.max(everyMs, Math.min(longestRestMs, dueAt - now))
+
+export interface LookParts<Claimed> {
+  clock: Clock
+  everyMs: number
+  /** When the first row is due, whoever has its lease; `Infinity` if there is none. */
+  firstDue: () => Promise<number>
+  claim: () => Promise<Claimed[]>
+  take: (claimed: Claimed[]) => void
+}
+
+/** One turn of a sweep: takes what is due and free, if anything is. Answers how long to pause. */
+export async function look<Claimed>({ clock, everyMs, firstDue, claim, take }: LookParts<Claimed>): Promise<number> {
+  const dueAt = await firstDue()
+  if (dueAt > clock.now()) return restUntil(dueAt, clock.now(), everyMs)
+  const claimed = await claim()
+  take(claimed)
+  return claimed.length > 0 ? everyMs : longestRestMs
+}
+
+/**
+ * Does this again and again. It answers how many milliseconds to pause, and after a failure the
+ * pause is the shortest one.
+ */
+export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once: () => Promise<number>): Sweep {
   let stopped = false
   let running = Promise.resolve()
   let cancel: Cancel = () => {}
+  /** Monotonic time of the next turn; undefined during one. */
+  let nextAt: number | undefined
+  /** The soonest that was expected during the turn. */
+  let expected = Infinity
+  const wait = (pauseMs: number) => {
+    nextAt = clock.monotonic() + pauseMs
+    cancel = clock.after(pauseMs, turn)
+  }
+  const pauseUntil = (dueAt: number) => Math.max(everyMs, dueAt - clock.now())
   const turn = () => {
+    nextAt = undefined
+    expected = Infinity
     running = once()
-      .catch((error: unknown) => failed(error))
+      .catch((error: unknown) => {
+        failed(error)
+        return everyMs
+      })
       .then((pauseMs) => {
-        if (!stopped) cancel = clock.after(pauseMs ?? everyMs, turn)
+        if (!stopped) wait(Math.min(pauseMs, pauseUntil(expected)))
       })
   }
   if (atOnce) turn()
-  else cancel = clock.after(everyMs, turn)
+  else wait(everyMs)
   return {
+    expect(dueAt) {
+      expected = Math.min(expected, dueAt)
+      const pauseMs = pauseUntil(dueAt)
+      if (stopped || nextAt === undefined || clock.monotonic() + pauseMs >= nextAt) return
+      cancel()
+      wait(pauseMs)
+    },
     stop() {
       stopped = true
       cancel()

@@ -62,6 +62,8 @@ export const doorOn = ({ pool, straight, processId, clock = systemClock, onStep 
     },
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, systemRandom),
     onStep,
+    onStepDue: () => {},
+    onDeliveryDue: () => {},
     deliveryRoom: () => () => true,
     onDeliveries: () => {},
   })

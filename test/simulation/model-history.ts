@@ -160,6 +160,7 @@ async function claimSteps(state: State): Promise<void> {
   const { store, chance, now, note } = state
   const { by, silentMs } = claimerBy(chance)
   await store.fallSilent(silentMs)
+  note(await store.orders.firstDue())
   const claimed = await store.orders.claimDue(by, now + chance.whole(-2_000, 20_000), 1_000)
   state.claimed = claimed.sort((a, b) => Number(a.orderId - b.orderId) || a.transactionNo - b.transactionNo)
   note(claimed)

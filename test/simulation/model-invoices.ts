@@ -109,6 +109,7 @@ export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Ask
     async () => {
       const { by, silentMs } = claimerBy(chance)
       await fallSilent(silentMs)
+      note(await store.firstDue())
       const claimed = await store.claimDue(by, now() + chance.whole(-2_000, 20_000), 1_000)
       const opened = claimed.map(({ invoice, openSecrets }) => ({ invoice, secrets: openSecrets() }))
       note(opened.map(revealed).sort((a, b) => Number(a!.orderId - b!.orderId)))

@@ -14,7 +14,7 @@ const found: Partial<Record<string, Found>> = seeds
 
 test('there are at least eighty planted bugs, and some are rare', () => {
   assert.ok(planted.length >= 80)
-  assert.ok(planted.filter(({ name }) => found[name]!.orders === usualOrders).length >= 3)
+  assert.ok(planted.filter(({ name }) => found[name]!.orders >= 100).length >= 3)
 })
 
 /** The worlds that break nothing without a bug; most bugs are found in one of a few. */
