@@ -30,28 +30,25 @@ export async function startMerchant(
   configuration: Configuration,
 ): Promise<RunningMerchant> {
   const { shop: wanted, mobile: asked, app: appAsked, ...account } = configuration
-  const mobile = asked && (await openMerchant({ ...world, ...asked }))
-  const app = wanted && appAsked && appOf(appAsked, wanted)
-  const server = await startMerchantServer({ ...world, ...account, ...(mobile && { mobile: mobile.merchant, app }), port })
-  const { login, controlKey, gatewayBaseUrl } = account
-  const shop =
-    wanted &&
-    (await startShop({
-      ...world,
-      ...wanted,
-      port: shopPort,
-      account: { login, controlKey, baseUrl: gatewayBaseUrl },
-      book: server.book,
-      callbackUrl: `${server.url}/callback`,
-    }))
-  return {
-    port: server.port,
-    url: server.url,
-    shopUrl: shop?.url,
-    async close() {
-      await Promise.all([server.close(), shop?.close()])
-      await mobile?.close()
-    },
+  const { login, controlKey, gatewayBaseUrl: baseUrl } = account
+  const stops: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const stop of stops.splice(0).reverse()) await stop()
+  }
+  try {
+    const mobile = asked && (await openMerchant({ ...world, ...asked }))
+    if (mobile) stops.push(mobile.close)
+    const app = wanted && appAsked && appOf(appAsked, wanted)
+    const server = await startMerchantServer({ ...world, ...account, ...(mobile && { mobile: mobile.merchant, app }), port })
+    stops.push(server.close)
+    const { book, url } = server
+    const shopOptions = wanted && { ...world, ...wanted, port: shopPort, account: { login, controlKey, baseUrl }, book }
+    const shop = shopOptions && (await startShop({ ...shopOptions, callbackUrl: `${url}/callback` }))
+    if (shop) stops.push(shop.close)
+    return { port: server.port, url, shopUrl: shop?.url, close }
+  } catch (thrown) {
+    await close()
+    throw thrown
   }
 }
 

@@ -29,7 +29,7 @@ export const isFree = (row: string, { me, silent, deadAfterMs }: ClaimValues, pa
           or h.beat_at > now() - ${deadAfterMs}::int * interval '1 millisecond' - ${patience})))`
 
 export interface Sweep {
-  /** Something is due then that the last look could not see: the next one comes no later. */
+  /** Something was stored since the last look and is due then: the next look comes no later. */
   expect(dueAt: number): void
   /** Begins no more; resolves when what is under way is over. */
   stop(): Promise<void>
@@ -43,12 +43,12 @@ export interface SweepParts {
   failed: (error: unknown) => void
 }
 
-/** Work that other processes leave or hold waits for so long at most until a sweep looks at it. */
+/** The longest pause: rows of other processes may wait for that long after they become free. */
 const longestRestMs = 1_000
 
 /**
- * The pause of a sweep while nothing is due: until something is. A gateway without work would
- * otherwise spend most of its processor time on looking for some.
+ * The pause of a sweep while nothing is due. With a short pause always, a gateway without work
+ * would spend most of its processor time on looking for some.
  */
 export const restUntil = (dueAt: number, now: number, everyMs: number): number =>
   Math.max(everyMs, Math.min(longestRestMs, dueAt - now))
@@ -62,7 +62,7 @@ export interface LookParts<Claimed> {
   take: (claimed: Claimed[]) => void
 }
 
-/** One turn of a sweep: takes what is due and free, if anything is. Answers how long to pause. */
+/** One turn of a sweep: takes the rows that are due and free. Returns the pause after it. */
 export async function look<Claimed>({ clock, everyMs, firstDue, claim, take }: LookParts<Claimed>): Promise<number> {
   const dueAt = await firstDue()
   if (dueAt > clock.now()) return restUntil(dueAt, clock.now(), everyMs)
@@ -72,8 +72,8 @@ export async function look<Claimed>({ clock, everyMs, firstDue, claim, take }: L
 }
 
 /**
- * Does this again and again. It answers how many milliseconds to pause, and after a failure the
- * pause is the shortest one.
+ * Runs `once` again and again, with a pause of as many milliseconds as it returns. After a failure
+ * the pause is the shortest one.
  */
 export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once: () => Promise<number>): Sweep {
   let stopped = false
@@ -81,7 +81,7 @@ export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once:
   let cancel: Cancel = () => {}
   /** Monotonic time of the next turn; undefined during one. */
   let nextAt: number | undefined
-  /** The soonest that was expected during the turn. */
+  /** The soonest time that was expected since the last turn began. */
   let expected = Infinity
   const wait = (pauseMs: number) => {
     nextAt = clock.monotonic() + pauseMs
