@@ -178,7 +178,7 @@ async function openPlace(): Promise<Place> {
 
 /**
  * The server and the shop of a merchant who was added to the world, as the sandbox has them for its
- * own. They run in this process, because a process for each file would cost more than most files do.
+ * own. They run in this process, because a process for each would cost more than most files do.
  */
 async function startMerchantOf(world: World, { merchant, ...rest }: Omit<Own, 'other'>): Promise<RunningMerchant> {
   const simulators = {
