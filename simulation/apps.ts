@@ -10,7 +10,7 @@ import type { MerchantServers } from './merchant-servers.ts'
 import type { SumPayers } from './sum-payers.ts'
 
 /** A request of an app, and what the gateway said. */
-export interface Said {
+export interface AppReply {
   status: number
   body: {
     invoiceId?: string
@@ -23,12 +23,12 @@ export interface Said {
 }
 
 export interface AppEvents {
-  onPerformed(performed: Performed, said: Said): void
+  onPerformed(performed: Performed, reply: AppReply): void
   /** A fee is chosen, perhaps one that was not listed; then what the gateway said. */
   onChoosing(invoice: Initiated, assignedId: string): void
-  onChosen(invoice: Initiated, assignedId: string, said: Said): void
+  onChosen(invoice: Initiated, assignedId: string, reply: AppReply): void
   /** `isOwner`: asked with both tokens of this invoice. */
-  onStatus(invoice: Initiated, said: Said, isOwner: boolean): void
+  onStatus(invoice: Initiated, reply: AppReply, isOwner: boolean): void
   trace(what: () => string): void
 }
 
@@ -40,7 +40,7 @@ export interface AppParts {
   cardholders: Cardholders
   sumPayers: SumPayers
   orderIdOf(invoice: Initiated): bigint | undefined
-  told: AppEvents
+  observer: AppEvents
 }
 
 /**
@@ -105,24 +105,24 @@ async function use(state: State, performs: Performed): Promise<void> {
 
 /** Performs until it is answered for good: the token of the session, if the gateway took it. */
 async function insist(state: State, performs: Performed, slot?: Slot): Promise<string | undefined> {
-  const { chance, slots, asking, told } = state
+  const { chance, slots, asking, observer } = state
   for (let n = 0; n < tries; n++) {
-    const said = await call(state, slot ?? chance.pick(slots), performs.invoice, '', performs.body)
-    if (said) told.onPerformed(performs, said)
-    if (said?.status === 200) return said.body.session?.token
-    if (said?.status === 400) return undefined
+    const reply = await call(state, slot ?? chance.pick(slots), performs.invoice, '', performs.body)
+    if (reply) observer.onPerformed(performs, reply)
+    if (reply?.status === 200) return reply.body.session?.token
+    if (reply?.status === 400) return undefined
     await asking.pause(chance.between(200, 6_000))
   }
   return undefined
 }
 
 /** Over HTTP to one process. Undefined: no answer. */
-function call({ asking, told }: State, slot: Slot, invoice: Initiated, what: '' | `/${string}`, body: object) {
+function call({ asking, observer }: State, slot: Slot, invoice: Initiated, what: '' | `/${string}`, body: object) {
   const { kind, endpointId, invoiceId } = invoice
-  told.trace(() => `app      ${invoiceId} asks ${slot.name}${what === '' ? ` for a ${kind}` : ` for ${what.slice(1)}`}`)
-  return asking.ask(slot, async (gateway): Promise<Said> => {
+  observer.trace(() => `app      ${invoiceId} asks ${slot.name}${what === '' ? ` for a ${kind}` : ` for ${what.slice(1)}`}`)
+  return asking.ask(slot, async (gateway): Promise<AppReply> => {
     const answer = await gateway.call('POST', `/dapi/v1/${kind}/${endpointId}/${invoiceId}${what}`, JSON.stringify(body))
-    return { status: answer.status, body: JSON.parse(String(answer.body)) as Said['body'] }
+    return { status: answer.status, body: JSON.parse(String(answer.body)) as AppReply['body'] }
   })
 }
 
@@ -133,29 +133,29 @@ async function look(state: State, invoice: Initiated, token: string): Promise<vo
   let isChosen = false
   for (let n = 0; n < polls; n++) {
     await asking.pause(chance.between(100, 1_500 + n * 1_500))
-    const { said, isOwner } = await askStatus(state, invoice, token)
-    if (isOwner && finalStates.has(said?.body.state) && chance.happens(0.7)) return
-    const fees = said?.body.transferFeeList
+    const { reply, isOwner } = await askStatus(state, invoice, token)
+    if (isOwner && finalStates.has(reply?.body.state) && chance.happens(0.7)) return
+    const fees = reply?.body.transferFeeList
     if (fees && !isChosen) {
       isChosen = true
       if (!(await choose(state, invoice, token, fees))) return
     }
     const orderId = orderIdOf(invoice)
-    if (said?.body.state !== 'REDIRECT_REQUEST' || isPaying || orderId === undefined) continue
+    if (reply?.body.state !== 'REDIRECT_REQUEST' || isPaying || orderId === undefined) continue
     isPaying = true
-    await followRedirect(state, invoice, orderId, said.body.redirectUrl ?? '')
+    await followRedirect(state, invoice, orderId, reply.body.redirectUrl ?? '')
   }
 }
 
 /** Most often with both tokens of the invoice, sometimes with a foreign one. */
 async function askStatus(state: State, invoice: Initiated, token: string) {
-  const { chance, slots, random, told } = state
+  const { chance, slots, random, observer } = state
   const isOwner = !chance.happens(0.08)
   const foreign = chance.pick(['token', 'accessToken'] as const)
   const session = { accessToken: invoice.accessToken, token, ...(isOwner ? {} : { [foreign]: uuid(random) }) }
-  const said = await call(state, chance.pick(slots), invoice, '/status', { session })
-  if (said) told.onStatus(invoice, said, isOwner)
-  return { said, isOwner }
+  const reply = await call(state, chance.pick(slots), invoice, '/status', { session })
+  if (reply) observer.onStatus(invoice, reply, isOwner)
+  return { reply, isOwner }
 }
 
 function followRedirect(state: State, invoice: Initiated, orderId: bigint, url: string): Promise<void> {
@@ -190,13 +190,13 @@ async function choose(
 
 /** Names a fee until it is taken or refused. */
 async function insistOn(state: State, invoice: Initiated, token: string, assignedId: string, slot?: Slot): Promise<void> {
-  const { chance, slots, asking, told } = state
+  const { chance, slots, asking, observer } = state
   const session = { accessToken: invoice.accessToken, token }
-  told.onChoosing(invoice, assignedId)
+  observer.onChoosing(invoice, assignedId)
   for (let n = 0; n < tries; n++) {
-    const said = await call(state, slot ?? chance.pick(slots), invoice, `/${assignedId}`, { session })
-    if (said) told.onChosen(invoice, assignedId, said)
-    if (said && said.status < 500) return
+    const reply = await call(state, slot ?? chance.pick(slots), invoice, `/${assignedId}`, { session })
+    if (reply) observer.onChosen(invoice, assignedId, reply)
+    if (reply && reply.status < 500) return
     await asking.pause(chance.between(200, 4_000))
   }
 }

@@ -6,7 +6,7 @@ import type { TransStatus } from '../src/three-d-secure/authentication.ts'
 import { configuration, enrolmentOf, secureCards } from './configuration.ts'
 import { watchHostedPages } from './hosted-pages.ts'
 import { check, type Breaks, type Checks } from './invariant.ts'
-import type { Json, Said } from './issuer-messages.ts'
+import type { IssuerResult, Json } from './issuer-messages.ts'
 import { watchProofs } from './proofs.ts'
 import type { Upload } from './uploads.ts'
 
@@ -19,7 +19,7 @@ export interface Authentications {
   /** An Erro about an answer that had no fault. */
   refused(erro: Json): void
   /** The answer of a process to a result. */
-  told(id: string, said: Said, answer: Json | undefined, by: string): void
+  resultAnswered(id: string, result: IssuerResult, answer: Json | undefined, by: string): void
   uploaded(upload: Upload, reply: Reply | Refusal, reachedAt: number): void
   /** A hosted page that began the method was answered until when the gateway waits, if it does. */
   begun(orderId: bigint, until: number | undefined): void
@@ -31,7 +31,7 @@ export interface Authentications {
 
 export interface AuthenticationParts {
   /** What issuers said of an authentication. */
-  saidOf: (id: string) => readonly Said[] | undefined
+  issuerResultsOf: (id: string) => readonly IssuerResult[] | undefined
   byAuthentication: (id: string) => Order | undefined
   orderOf: (orderId: bigint) => Order | undefined
   legacy: LegacyAuthentications
@@ -72,7 +72,7 @@ export function watchAuthentications(parts: AuthenticationParts): Authentication
     refused({ threeDSServerTransID: id, errorCode, errorDetail }) {
       breaks('what an issuer says is understood', `ARes of ${String(id)} got Erro ${String(errorCode)}: ${String(errorDetail)}`)
     },
-    told: proofs.told,
+    resultAnswered: proofs.resultAnswered,
     uploaded: watchUploads(breaks, now),
     begun: pages.begun,
     authorised(order, names, tags) {
@@ -115,7 +115,7 @@ const whenCommitted: Checks<Order> = {
   },
 }
 
-const whenSettled: Checks<{ order: Order; confirmed: Said | undefined }> = {
+const whenSettled: Checks<{ order: Order; confirmed: IssuerResult | undefined }> = {
   'a confirmed result counts'({ order, confirmed }) {
     const status = order.transactions[0]!.authentication?.status
     return (

@@ -22,7 +22,7 @@ export interface BackOfficeParts {
   chance: Chance
   slots: readonly Slot[]
   asking: Asking
-  told: FollowEvents
+  observer: FollowEvents
 }
 
 /** Merchants who deliver, or do not: they capture, return and release what was paid. */
@@ -37,7 +37,7 @@ export interface BackOffices {
 const tries = 4
 const busyOdds = { sale: 0.4, preauth: 0.85, 'account-verification': 0.1, transfer: 0.1 } as const
 
-export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts): BackOffices {
+export function openBackOffices({ chance, slots, asking, observer }: BackOfficeParts): BackOffices {
   const { ask, pause } = asking
   const random = chance.fork().random()
   const acknowledged = new Set<Intent>()
@@ -46,7 +46,7 @@ export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts
   function send(wanted: Wanted, intent: Intent, slot: Slot): Promise<Reply | Refusal | undefined> {
     const { merchantId } = configuration.endpoint(wanted.endpointId)!
     const { orderId, operation, amount, comment, idempotencyKey } = intent
-    told.trace(
+    observer.trace(
       () => `shop     ${wanted.clientOrderid} asks ${slot.name} to ${operation} ${amount?.text ?? 'all'} ${idempotencyKey ?? ''}`,
     )
     return ask(slot, async (gateway) => {
@@ -61,14 +61,14 @@ export function openBackOffices({ chance, slots, asking, told }: BackOfficeParts
       const named = idempotencyKey === undefined ? {} : { idempotencyKey }
       const asked = { ...askedOf(gateway, operation, wanted, random), values, order, ...named }
       const again = acknowledged.has(intent)
-      told.onFollowing(intent, asked.serialNumber)
+      observer.onFollowing(intent, asked.serialNumber)
       try {
         const reply = await performFollow(asked, gateway.ports)
         if (!('refused' in reply)) acknowledged.add(intent)
-        told.onFollowed(intent, asked.serialNumber, reply, again)
+        observer.onFollowed(intent, asked.serialNumber, reply, again)
         return reply
       } catch (error) {
-        if (error instanceof Error && error.message.startsWith('the door answered')) told.onDefect(intent, error.message)
+        if (error instanceof Error && error.message.startsWith('the door answered')) observer.onDefect(intent, error.message)
         throw error
       }
     })

@@ -1,7 +1,7 @@
 import { statusOf, type Order } from '../src/order/order.ts'
 import type { Fault } from './invariant.ts'
 import type { Initiated } from './merchant-server-messages.ts'
-import type { MerchantServers, Notified } from './merchant-servers.ts'
+import type { CardNotification, MerchantServers } from './merchant-servers.ts'
 import type { StoreModel } from './store-model.ts'
 
 /** A notification that is due waits this long at the most, as callbacks do. */
@@ -17,7 +17,7 @@ const cardsDueOf = ({ kind, clientCardId, toClientCardId }: Initiated) => ({
 /** What is wrong with a notification that reached a merchant's server. */
 export function notificationFault(
   model: StoreModel,
-  { invoice, source, destination }: Notified,
+  { invoice, source, destination }: CardNotification,
   order: Order | undefined,
 ): string | undefined {
   const { invoiceId, merchantId } = invoice
@@ -40,7 +40,7 @@ export function mappingFault(
   const { source, destination } = cardsDueOf(servers.initiated.get(invoiceId)!)
   const isDue = statusOf(order) === 'approved' && (source || destination)
   const mappings = model.deliveries.ofOrder(order).filter((r) => r.kind === 'card mapping')
-  const heard = new Set(servers.notified.filter((n) => n.invoice.invoiceId === invoiceId).map((n) => n.answer))
+  const heard = new Set(servers.notifications.filter((n) => n.invoice.invoiceId === invoiceId).map((n) => n.answer))
   const about = `the card of ${invoiceId}`
   if (mappings.length !== (isDue ? 1 : 0)) return `${about} has ${mappings.length} messages; it is ${isDue ? '' : 'not '}due`
   const { state, tries, dueAt } = mappings[0] ?? {}

@@ -53,10 +53,10 @@ export function openCustomers(parts: CustomerParts): Customers {
     chance: chances.shop,
     cardholders,
     backOffices,
-    told: {
+    observer: {
       onAnswer(wanted, answer) {
-        const said = () => ('orderId' in answer ? `order ${answer.orderId}` : answer.refused)
-        trace(() => `shop     ${wanted.clientOrderid} is answered ${said()}`)
+        const outcome = () => ('orderId' in answer ? `order ${answer.orderId}` : answer.refused)
+        trace(() => `shop     ${wanted.clientOrderid} is answered ${outcome()}`)
         invariants.answers.answered(wanted, answer)
       },
       onKeyed: invariants.answers.keyed,
@@ -79,7 +79,7 @@ const openWatchedOffices = (
     chance: chances.backOffices,
     slots,
     asking,
-    told: {
+    observer: {
       onFollowing: invariants.followUps.following,
       onFollowed: invariants.followUps.followed,
       onDefect: ({ orderId, operation }, why) =>

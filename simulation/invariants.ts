@@ -69,8 +69,8 @@ export function watchInvariants({ model, peers, lives, now }: InvariantParts): I
   const sums = watchSums(model, ledger, now, breaks)
   const mobile = watchMobile({ model, servers, transfers, sums, breaks })
   const legacy = watchLegacy(model, legacyIssuers, breaks)
-  const saidOf = (id: string) => issuers.said.get(id)
-  const authentications = watchAuthentications({ saidOf, byAuthentication, orderOf, legacy, breaks, now })
+  const issuerResultsOf = (id: string) => issuers.resultsById.get(id)
+  const authentications = watchAuthentications({ issuerResultsOf, byAuthentication, orderOf, legacy, breaks, now })
   const messages = watchMessages({ model, orderOf, patience, transfers, followUps, authentications, breaks, now })
   const watches = { answers, authentications, followUps, legacy, messages, mobile, patience, statuses, transfers, waiting }
 

@@ -23,7 +23,7 @@ export interface Passage {
 }
 
 /** What an issuer said to be the result of an authentication. */
-export interface Said {
+export interface IssuerResult {
   by: 'ARes' | 'RReq'
   status: TransStatus
   acsTransID: string
@@ -61,7 +61,7 @@ const names = ({ version, threeDSServerTransID, acsTransID, dsTransID }: Passage
   dsTransID,
 })
 
-export function aresOf(passage: Passage, random: Random): { message: Json; said: Said } {
+export function aresOf(passage: Passage, random: Random): { message: Json; result: IssuerResult } {
   const { status } = passage
   const eci = eciOf(passage, status)
   const proof = proofOf(passage, status, random)
@@ -76,10 +76,10 @@ export function aresOf(passage: Passage, random: Random): { message: Json; said:
     ...(eci === undefined ? {} : { eci }),
     ...(status === 'C' ? { acsURL: 'https://issuer.test/challenge', acsChallengeMandated: 'N', authenticationType: '02' } : {}),
   }
-  return { message, said: saidOf('ARes', passage, status, eci, proof) }
+  return { message, result: resultOf('ARes', passage, status, eci, proof) }
 }
 
-export function rreqOf(passage: Passage, ending: Ending, random: Random): { message: Json; said: Said } {
+export function rreqOf(passage: Passage, ending: Ending, random: Random): { message: Json; result: IssuerResult } {
   const { status, cancel } = ending
   const eci = eciOf(passage, status)
   const proof = proofOf(passage, status, random)
@@ -95,7 +95,7 @@ export function rreqOf(passage: Passage, ending: Ending, random: Random): { mess
     interactionCounter: '01',
     ...(cancel === undefined ? {} : { challengeCancel: cancel }),
   }
-  return { message, said: saidOf('RReq', passage, status, eci, proof) }
+  return { message, result: resultOf('RReq', passage, status, eci, proof) }
 }
 
 const reasons = { N: '01', R: '11', U: '06', Y: undefined, A: undefined } as const
@@ -104,7 +104,13 @@ const reasonOf = ({ status, reason }: { status: TransStatus; reason?: string }) 
   return why === undefined ? {} : { transStatusReason: why }
 }
 
-const saidOf = (by: Said['by'], p: Passage, status: TransStatus, eci: string | undefined, proof: string | undefined): Said => ({
+const resultOf = (
+  by: IssuerResult['by'],
+  p: Passage,
+  status: TransStatus,
+  eci: string | undefined,
+  proof: string | undefined,
+): IssuerResult => ({
   by,
   status,
   acsTransID: p.acsTransID,

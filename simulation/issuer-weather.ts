@@ -1,7 +1,7 @@
 import type { Slot } from './asking.ts'
 import type { Chance } from './chance.ts'
 import type { Events } from './clock.ts'
-import type { Json, Said } from './issuer-messages.ts'
+import type { IssuerResult, Json } from './issuer-messages.ts'
 
 /** How the directory servers, the issuers behind them and the network in between are doing. */
 export interface IssuerWeather {
@@ -38,4 +38,4 @@ export interface IssuerParts {
 }
 
 /** A gateway has answered what it was told; undefined when it could not store it. */
-export type OnTold = (threeDSServerTransID: string, said: Said, answer: Json | undefined, by: string) => void
+export type OnResultAnswered = (threeDSServerTransID: string, result: IssuerResult, answer: Json | undefined, by: string) => void

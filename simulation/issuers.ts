@@ -11,19 +11,19 @@ import {
   outOfBrowser,
   rreqOf,
   type Ending,
+  type IssuerResult,
   type Json,
   type Passage,
-  type Said,
 } from './issuer-messages.ts'
 import { openResults, type Results } from './issuer-results.ts'
-import type { IssuerParts, OnTold } from './issuer-weather.ts'
+import type { IssuerParts, OnResultAnswered } from './issuer-weather.ts'
 
 /** What the cardholder does at the issuer's page. */
 export type AtIssuer = 'right' | 'wrong' | 'cancel'
 
 export interface Issuers {
-  /** All that was said of an authentication, by its threeDSServerTransID. */
-  said: Map<string, Said[]>
+  /** All results of each authentication, by its threeDSServerTransID. */
+  resultsById: Map<string, IssuerResult[]>
   outgoing(actor: Actor): Outgoing
   /**
    * The browser posts the CReq and the cardholder answers: the CRes that the browser carries back,
@@ -34,10 +34,10 @@ export interface Issuers {
   onAsked: (actor: Actor, areq: Json) => void
   /** A gateway reports by an Erro that it cannot use an answer which had no fault. */
   onRefused: (erro: Json) => void
-  onTold: OnTold
+  onResultAnswered: OnResultAnswered
 }
 
-interface State extends IssuerParts, Pick<Issuers, 'said' | 'onAsked' | 'onRefused' | 'onTold'> {
+interface State extends IssuerParts, Pick<Issuers, 'resultsById' | 'onAsked' | 'onRefused' | 'onResultAnswered'> {
   random: Random
   results: Results
   passages: Map<string, Passage>
@@ -52,8 +52,8 @@ export function openIssuers(parts: IssuerParts): Issuers {
   const results = openResults(
     parts,
     chance.fork(),
-    (id, said) => noted(state, id, said),
-    (...told) => state.onTold(...told),
+    (id, result) => noted(state, id, result),
+    (...args) => state.onResultAnswered(...args),
   )
   const state: State = {
     ...parts,
@@ -61,10 +61,10 @@ export function openIssuers(parts: IssuerParts): Issuers {
     results,
     passages: new Map(),
     spoiltIds: new Set(),
-    said: new Map(),
+    resultsById: new Map(),
     onAsked: () => {},
     onRefused: () => {},
-    onTold: () => {},
+    onResultAnswered: () => {},
   }
   return Object.assign(state, {
     outgoing: (actor: Actor) => outgoingOf(events, actor, (call) => carry(state, actor, call)),
@@ -72,9 +72,9 @@ export function openIssuers(parts: IssuerParts): Issuers {
   })
 }
 
-function noted({ said }: State, id: string, one: Said): Said {
-  said.set(id, [...(said.get(id) ?? []), one])
-  return one
+function noted({ resultsById }: State, id: string, result: IssuerResult): IssuerResult {
+  resultsById.set(id, [...(resultsById.get(id) ?? []), result])
+  return result
 }
 
 function carry(state: State, actor: Actor, call: Call): void {
@@ -88,10 +88,10 @@ function carry(state: State, actor: Actor, call: Call): void {
   call.timeOut()
   if (chance.happens(weather.lostOdds)) return
   events.after(chance.between(1, 60), undefined, () => {
-    const { said, ...reply } = isQuestion ? ask(state, directory, message) : { status: 200, body: '' }
+    const { result, ...reply } = isQuestion ? ask(state, directory, message) : { status: 200, body: '' }
     if (chance.happens(weather.lostOdds)) return
     const thinkingMs = chance.happens(weather.lateOdds) ? chance.between(8_000, 20_000) : chance.between(20, 1_200)
-    call.answer(thinkingMs, reply, () => said && (said.reached = true))
+    call.answer(thinkingMs, reply, () => result && (result.reached = true))
   })
 }
 
@@ -99,7 +99,7 @@ function carry(state: State, actor: Actor, call: Call): void {
  * Issuers that do not look work twice on a question that arrives twice; one of the answers goes
  * back.
  */
-function ask(state: State, directory: Directory, areq: Json): { status: number; body: string; said?: Said } {
+function ask(state: State, directory: Directory, areq: Json): { status: number; body: string; result?: IssuerResult } {
   const { chance, weather, random, passages, spoiltIds, trace } = state
   const id = String(areq['threeDSServerTransID'])
   const answers = Array.from({ length: chance.happens(weather.doubledOdds) ? 2 : 1 }, () => {
@@ -108,9 +108,9 @@ function ask(state: State, directory: Directory, areq: Json): { status: number; 
     if (passage.status === 'C') expect(state, passage)
     return aresOf(passage, random)
   })
-  const { message, said } = chance.pick(answers)
-  trace(() => `issuer   ${directory} answers ${said.status} about ${id}${answers.length > 1 ? ', asked twice' : ''}`)
-  if (!chance.happens(weather.spoiltOdds)) return { status: 200, body: JSON.stringify(message), said: noted(state, id, said) }
+  const { message, result } = chance.pick(answers)
+  trace(() => `issuer   ${directory} answers ${result.status} about ${id}${answers.length > 1 ? ', asked twice' : ''}`)
+  if (!chance.happens(weather.spoiltOdds)) return { status: 200, body: JSON.stringify(message), result: noted(state, id, result) }
   spoiltIds.add(id)
   return spoilt(message, state)
 }
@@ -153,7 +153,7 @@ function expect(state: State, passage: Passage): void {
     if (passage.cres !== undefined || !timesOut) return
     passage.cres = cresOf({ ...passage }, 'N')
     trace(() => `issuer   ${passage.directory} gives up the challenge of ${passage.threeDSServerTransID}`)
-    tell(state, passage, { status: 'N', reason: '14', cancel: '05' })
+    sendResult(state, passage, { status: 'N', reason: '14', cancel: '05' })
   })
 }
 
@@ -167,7 +167,7 @@ function challenge(state: State, creq: string, does: AtIssuer): string | undefin
   const contradicts = chance.happens(0.05)
   passage.cres = cresOf({ ...passage }, passed === contradicts ? 'N' : 'Y')
   trace(() => `issuer   ${passage.directory} ends the challenge of ${passage.threeDSServerTransID} with ${ending.status}`)
-  if (!chance.happens(0.06)) tell(state, passage, ending)
+  if (!chance.happens(0.06)) sendResult(state, passage, ending)
   return passage.cres
 }
 
@@ -177,19 +177,19 @@ function endingOf(does: AtIssuer, chance: Chance): Ending {
   return { status: chance.pick(['Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'A', 'U', 'R']) }
 }
 
-function tell(state: State, passage: Passage, ending: Ending): void {
+function sendResult(state: State, passage: Passage, ending: Ending): void {
   const { events, chance, weather, random, results } = state
   const { threeDSServerTransID: id, directory } = passage
-  const { message, said } = rreqOf(passage, ending, random)
+  const { message, result } = rreqOf(passage, ending, random)
   const lateMs = chance.happens(weather.lateResultOdds) ? chance.between(1_000, 60_000) : chance.between(1, 500)
   events.after(lateMs, undefined, () => {
-    results.tell(message, noted(state, id, said), directory)
-    if (chance.happens(weather.doubledResultOdds)) results.tell(message, said, directory)
+    results.post(message, noted(state, id, result), directory)
+    if (chance.happens(weather.doubledResultOdds)) results.post(message, result, directory)
   })
   // Another result after the first one: an issuer who changed his mind.
   if (!chance.happens(weather.doubledResultOdds)) return
   const other = rreqOf(passage, { status: ending.status === 'Y' ? 'N' : 'Y' }, random)
   events.after(lateMs + chance.between(0, 5_000), undefined, () =>
-    results.tell(other.message, noted(state, id, other.said), directory),
+    results.post(other.message, noted(state, id, other.result), directory),
   )
 }

@@ -45,14 +45,14 @@ export function watchLegacy(model: StoreModel, issuers: LegacyIssuers, breaks: B
         .filter((s) => s.xid === xid && s.purchAmount === String(amountMinor) && s.currency === '840' && charges.has(s.status))
       const cavv = tags.get('AV')
       if (cavv === undefined) {
-        const said = [...issuers.enrolments].filter(([pan]) => isLegacyCard(pan, card)).flatMap(([, answers]) => answers)
+        const enrolments = [...issuers.enrolments].filter(([pan]) => isLegacyCard(pan, card)).flatMap(([, answers]) => answers)
         const isLetThrough =
-          (said.includes('N') && charges.has('not enrolled')) ||
-          (charges.has('U') && (said.includes('U') || signed.some(({ status }) => status === 'U')))
+          (enrolments.includes('N') && charges.has('not enrolled')) ||
+          (charges.has('U') && (enrolments.includes('U') || signed.some(({ status }) => status === 'U')))
         if (!isLetThrough)
           breaks(
             'nothing is charged that was not authenticated',
-            `order ${orderId} is authorised after ${said.join() || 'no answer'}`,
+            `order ${orderId} is authorised after ${enrolments.join() || 'no answer'}`,
           )
         return
       }

@@ -121,10 +121,10 @@ function enrolled(state: State, directory: LegacyDirectoryName, { messageId, pan
       writeLegacyError(messageId, '98', 'Transient system failure', 'down'),
       writeVeres({ messageId: `${messageId}0`, enrolled: 'N' }),
     ])
-  const said = chance.pick(['Y', 'Y', 'Y', 'Y', 'Y', 'N', 'U'] as const)
-  enrolments.set(pan, [...(enrolments.get(pan) ?? []), said])
-  trace(() => `issuer   ${directory} says ${said} of card ${pan.slice(-4)}`)
-  if (said !== 'Y') return writeVeres({ messageId, enrolled: said })
+  const enrolment = chance.pick(['Y', 'Y', 'Y', 'Y', 'Y', 'N', 'U'] as const)
+  enrolments.set(pan, [...(enrolments.get(pan) ?? []), enrolment])
+  trace(() => `issuer   ${directory} says ${enrolment} of card ${pan.slice(-4)}`)
+  if (enrolment !== 'Y') return writeVeres({ messageId, enrolled: enrolment })
   const acctID = random.bytes(12).toString('hex')
   cases.set(acctID, { pan, directory })
   return writeVeres({ messageId, enrolled: 'Y', acctID, url: 'https://issuer.test/acs' })

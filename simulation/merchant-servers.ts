@@ -34,7 +34,7 @@ export interface ServerWeather {
 
 export const calmServers = (): ServerWeather => ({ refusedOdds: 0.03, falseOdds: 0.05, failedOdds: 0.02, slowOdds: 0.03 })
 
-export interface Notified {
+export interface CardNotification {
   invoice: Initiated
   /** Cards that it is told of. */
   source: string | undefined
@@ -61,10 +61,10 @@ export interface MerchantServers {
   serve(url: URL, body: string): Served | undefined
   /** Which invoices merchants' servers said are their own, and the cards that they meant. */
   confirmed: ReadonlyMap<string, Confirmation>
-  notified: readonly Notified[]
+  notifications: readonly CardNotification[]
   mapped: readonly Mapped[]
   onChecked: (invoice: Initiated, token: string) => void
-  onNotified: (told: Notified) => void
+  onNotified: (notification: CardNotification) => void
 }
 
 /** What is wrong with an answer that is not about the question. */
@@ -80,7 +80,7 @@ interface State extends Pick<MerchantServers, 'onChecked' | 'onNotified'> {
   confirmed: Map<string, Confirmation>
   /** Right answers to checks, for a server to mix up. */
   answers: { merchantId: bigint; body: string }[]
-  notified: Notified[]
+  notifications: CardNotification[]
   mapped: Mapped[]
 }
 
@@ -93,7 +93,7 @@ export function openMerchantServers(chance: Chance, weather: ServerWeather): Mer
     byToken: new Map(),
     confirmed: new Map(),
     answers: [],
-    notified: [],
+    notifications: [],
     mapped: [],
     onChecked: () => {},
     onNotified: () => {},
@@ -181,16 +181,16 @@ function strangeCard({ chance, mapped }: State, { merchantId, clientCardId }: In
 }
 
 function notify(state: State, { session, reference, sourceCard, destinationCard }: Notice): Reply {
-  const { chance, weather, byToken, notified } = state
+  const { chance, weather, byToken, notifications } = state
   const { token, accessToken } = session
   const invoice = byToken.get(token)
   const source = (reference ?? sourceCard?.reference)?.serverCardId
   const destination = destinationCard?.reference.serverCardId
   if (invoice?.accessToken !== accessToken) return refusal(400)
-  const note = (answer: Notified['answer']) => {
-    const told = { invoice, source, destination, answer }
-    notified.push(told)
-    state.onNotified(told)
+  const note = (answer: CardNotification['answer']) => {
+    const notification = { invoice, source, destination, answer }
+    notifications.push(notification)
+    state.onNotified(notification)
   }
   if (chance.happens(weather.refusedOdds / 3)) {
     note('refused')

@@ -9,7 +9,7 @@ import type { Served } from './merchant-servers.ts'
  */
 export type Mood = 'well' | 'failing' | 'hanging' | 'late' | 'away'
 
-export interface Told {
+export interface Callback {
   url: string
   orderId: string
   status: string
@@ -21,19 +21,19 @@ export interface Told {
 
 /** The merchants' servers, by host; what each was told is kept. */
 export interface Merchants {
-  told: Told[]
+  callbacks: Callback[]
   /** Mood of each host; who is not in it is well. */
   moods: Map<string, Mood>
-  onTold: (told: Told) => void
+  onCallback: (callback: Callback) => void
   outgoing(actor: Actor): Outgoing
 }
 
 /** `serve`: what the server of a merchant's apps answers, if it is called. */
 export function openMerchants(events: Events, chance: Chance, serve: (url: URL, body: string) => Served | undefined): Merchants {
   const merchants: Merchants = {
-    told: [],
+    callbacks: [],
     moods: new Map(),
-    onTold: () => {},
+    onCallback: () => {},
     outgoing: (actor) => outgoingOf(events, actor, carry),
   }
 
@@ -41,15 +41,15 @@ export function openMerchants(events: Events, chance: Chance, serve: (url: URL, 
   function receive({ request, url }: Call): Served {
     const served = serve(url, String(request.body ?? ''))
     if (served) return served
-    const told = {
+    const callback = {
       url: `${url.origin}${url.pathname}`,
       orderId: url.searchParams.get('orderid') ?? '',
       status: url.searchParams.get('status') ?? '',
       type: url.searchParams.get('type') ?? '',
       accepted: true,
     }
-    merchants.told.push(told)
-    merchants.onTold(told)
+    merchants.callbacks.push(callback)
+    merchants.onCallback(callback)
     return { status: 200, body: '', afterMs: chance.between(1, 100) }
   }
 

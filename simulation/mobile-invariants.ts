@@ -1,13 +1,13 @@
 import { isRandomSum, type Order } from '../src/order/order.ts'
 import { placeKey } from '../src/order/change.ts'
 import type { Performed } from './app-requests.ts'
-import type { Said } from './apps.ts'
+import type { AppReply } from './apps.ts'
 import { notificationFault } from './card-mappings.ts'
 import { check, type Breaks } from './invariant.ts'
 import { isRefused, whenOrdered, whenSettled, whenWritten, withNonce } from './invoice-checks.ts'
 import { invoiceKey, type InvoiceRow } from './invoices.ts'
 import type { Initiated } from './merchant-server-messages.ts'
-import type { MerchantServers, Notified } from './merchant-servers.ts'
+import type { CardNotification, MerchantServers } from './merchant-servers.ts'
 import type { StoreModel } from './store-model.ts'
 import type { SumInvariants } from './sum-invariants.ts'
 import type { TransferInvariants } from './transfer-invariants.ts'
@@ -18,13 +18,13 @@ import type { TransferInvariants } from './transfer-invariants.ts'
  */
 export interface MobileInvariants {
   sums: SumInvariants
-  performed(performed: Performed, said: Said): void
-  status(invoice: Initiated, said: Said, isOwner: boolean): void
+  performed(performed: Performed, reply: AppReply): void
+  status(invoice: Initiated, reply: AppReply, isOwner: boolean): void
   choosing(invoice: Initiated, assignedId: string): void
-  chosen(invoice: Initiated, assignedId: string, said: Said): void
+  chosen(invoice: Initiated, assignedId: string, reply: AppReply): void
   /** A merchant's server is asked about an invoice, under this token. */
   checked(invoice: Initiated, token: string): void
-  notified(told: Notified): void
+  notified(notification: CardNotification): void
   written(after: InvoiceRow, before: InvoiceRow | undefined): void
   committed(order: Order, before: Order | undefined): void
   settled(wall: number): void
@@ -60,7 +60,7 @@ export function watchMobile({ model, servers, transfers, sums, breaks }: MobileP
   }
 
   /** It may be refused only if another invoice has its nonce. */
-  function refused({ invoiceId, merchantId, nonce }: Initiated, { error }: Said['body']): void {
+  function refused({ invoiceId, merchantId, nonce }: Initiated, { error }: AppReply['body']): void {
     const taken = withNonce(model, merchantId, nonce)[0]
     if (!taken || taken.invoice.invoiceId === invoiceId)
       breaks('the same request has the same answer', `invoice ${invoiceId} was refused: ${error?.message}`)
@@ -76,9 +76,9 @@ export function watchMobile({ model, servers, transfers, sums, breaks }: MobileP
     chosen: transfers.chosen,
     status: shown.status,
     checked: (invoice, token) => sameToken(invoice, token, 'a question'),
-    notified(told) {
-      const row = rowOf(told.invoice)
-      const why = notificationFault(model, told, row && orderOf(row))
+    notified(notification) {
+      const row = rowOf(notification.invoice)
+      const why = notificationFault(model, notification, row && orderOf(row))
       if (why !== undefined) breaks('a card is told where it is due', why)
     },
     written(row, before) {
@@ -122,9 +122,9 @@ function watchShown(transfers: TransferInvariants, breaks: Breaks) {
   return {
     /** The final state that the app of an invoice has seen. */
     as: (place: { merchantId: bigint; invoiceId: string }) => finals.get(invoiceKey(place)),
-    status(invoice: Initiated, said: Said, isOwner: boolean): void {
+    status(invoice: Initiated, reply: AppReply, isOwner: boolean): void {
       const { invoiceId } = invoice
-      const { status, body } = said
+      const { status, body } = reply
       if (status >= 500) return
       if (!isOwner) {
         if (status === 200 || body.error?.cause !== 'ORDER_NOT_FOUND')
@@ -134,7 +134,7 @@ function watchShown(transfers: TransferInvariants, breaks: Breaks) {
         breaks('an acknowledged order exists', what)
       } else {
         checkSame(invoice, body.state)
-        if (body.state === 'TRANSFER_FEE_REQUEST') transfers.listed(invoice, said)
+        if (body.state === 'TRANSFER_FEE_REQUEST') transfers.listed(invoice, reply)
       }
     },
   }

@@ -5,7 +5,7 @@ import type { MobileInvariants } from './mobile-invariants.ts'
 import type { StoreModel } from './store-model.ts'
 import { openSumPayers } from './sum-payers.ts'
 
-export interface MobileParts extends Omit<AppParts, 'orderIdOf' | 'told' | 'sumPayers'> {
+export interface MobileParts extends Omit<AppParts, 'orderIdOf' | 'observer' | 'sumPayers'> {
   model: StoreModel
   ledger: Ledger
   watch: MobileInvariants
@@ -26,9 +26,10 @@ export function openMobile({ model, ledger, watch, trace, ...parts }: MobilePart
     trace,
   })
   servers.onChecked = watch.checked
-  servers.onNotified = (told) => {
-    trace(() => `merchant ${told.invoice.invoiceId} is told cards ${told.source} and ${told.destination}: ${told.answer}`)
-    watch.notified(told)
+  servers.onNotified = (notification) => {
+    const { invoice, source, destination, answer } = notification
+    trace(() => `merchant ${invoice.invoiceId} is told cards ${source} and ${destination}: ${answer}`)
+    watch.notified(notification)
   }
   model.invoices.onWrite = (after, before) => {
     const { invoiceId, state, tries } = after.invoice
@@ -39,19 +40,19 @@ export function openMobile({ model, ledger, watch, trace, ...parts }: MobilePart
     ...parts,
     sumPayers,
     orderIdOf: (invoice) => stored(invoice)?.orderId,
-    told: {
-      onPerformed(performed, said) {
-        trace(() => `app      ${performed.invoice.invoiceId} is answered ${JSON.stringify(said)}`)
-        watch.performed(performed, said)
+    observer: {
+      onPerformed(performed, reply) {
+        trace(() => `app      ${performed.invoice.invoiceId} is answered ${JSON.stringify(reply)}`)
+        watch.performed(performed, reply)
       },
       onChoosing: watch.choosing,
-      onChosen(invoice, assignedId, said) {
-        trace(() => `app      ${invoice.invoiceId} is told of ${assignedId}: ${JSON.stringify(said)}`)
-        watch.chosen(invoice, assignedId, said)
+      onChosen(invoice, assignedId, reply) {
+        trace(() => `app      ${invoice.invoiceId} is told of ${assignedId}: ${JSON.stringify(reply)}`)
+        watch.chosen(invoice, assignedId, reply)
       },
-      onStatus(invoice, said, isOwner) {
-        trace(() => `app      ${invoice.invoiceId} is told ${JSON.stringify(said)}`)
-        watch.status(invoice, said, isOwner)
+      onStatus(invoice, reply, isOwner) {
+        trace(() => `app      ${invoice.invoiceId} is told ${JSON.stringify(reply)}`)
+        watch.status(invoice, reply, isOwner)
       },
       trace,
     },

@@ -49,8 +49,8 @@ function confirmation({ invoice }: OpenInvoice, { sourceOfFunds, destinationOfFu
     ...(destinationOfFunds && { destinationServerCardId: destinationOfFunds.reference.serverCardId }),
   })
   const checkSignature = sessionSignature(parts, registry.merchant(merchantId)!.controlKeys[0]!)
-  const said = { invoiceId, session: { checkSignature, nonce, token }, sourceOfFunds, destinationOfFunds }
-  const body = Buffer.from(JSON.stringify(said))
+  const answer = { invoiceId, session: { checkSignature, nonce, token }, sourceOfFunds, destinationOfFunds }
+  const body = Buffer.from(JSON.stringify(answer))
   return { is: 'answered', status: 200, headers: {}, body, truncated: false, durationMs: 1 }
 }
 

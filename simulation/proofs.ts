@@ -1,11 +1,11 @@
 import type { Order } from '../src/order/order.ts'
 import type { TransStatus } from '../src/three-d-secure/authentication.ts'
 import type { Breaks } from './invariant.ts'
-import type { Json, Said } from './issuer-messages.ts'
+import type { IssuerResult, Json } from './issuer-messages.ts'
 
 interface ProofParts {
   /** What issuers said of an authentication. */
-  saidOf: (id: string) => readonly Said[] | undefined
+  issuerResultsOf: (id: string) => readonly IssuerResult[] | undefined
   byAuthentication: (id: string) => Order | undefined
   breaks: Breaks
   now: () => number
@@ -25,10 +25,10 @@ interface Authorised {
 /** Watches results as gateways take them, and the proofs that they send to the acquirer. */
 export interface Proofs {
   /** The answer of a process to a result. */
-  told(id: string, said: Said, answer: Json | undefined, by: string): void
+  resultAnswered(id: string, result: IssuerResult, answer: Json | undefined, by: string): void
   authorised(authorised: Authorised): void
   /** The result of this authentication that a gateway confirmed. */
-  confirmedOf(id: string): Said | undefined
+  confirmedOf(id: string): IssuerResult | undefined
 }
 
 /**
@@ -39,40 +39,40 @@ export interface Proofs {
  */
 const twinsWithinMs = 1_000
 
-export function watchProofs({ saidOf, byAuthentication, breaks, now }: ProofParts): Proofs {
+export function watchProofs({ issuerResultsOf, byAuthentication, breaks, now }: ProofParts): Proofs {
   const usedBy = new Map<string, string>()
 
   /** Results that a gateway has; of a challenge only what the directory server reported. */
-  function resultsOf(id: string): Said[] {
-    const reached = (saidOf(id) ?? []).filter((s) => s.genuine && s.reached)
+  function reachedResultsOf(id: string): IssuerResult[] {
+    const reached = (issuerResultsOf(id) ?? []).filter((s) => s.genuine && s.reached)
     const ares = reached.find((s) => s.by === 'ARes')
     if (!ares) return []
     if (ares.status !== 'C') return [ares]
     return reached.filter((s) => s.by === 'RReq' && s.acsTransID === ares.acsTransID)
   }
 
-  function confirmed(id: string, said: Said, by: string): void {
-    if (!said.genuine) return breaks('only the issuer says how an authentication ended', `a forged result of ${id} was taken`)
-    const before = (saidOf(id) ?? []).find((s) => s.confirmed)
-    const isTwin = before === said && said.confirmed!.by !== by && now() - said.confirmed!.at < twinsWithinMs
-    said.confirmed ??= { by, at: now() }
+  function confirmed(id: string, result: IssuerResult, by: string): void {
+    if (!result.genuine) return breaks('only the issuer says how an authentication ended', `a forged result of ${id} was taken`)
+    const before = (issuerResultsOf(id) ?? []).find((s) => s.confirmed)
+    const isTwin = before === result && result.confirmed!.by !== by && now() - result.confirmed!.at < twinsWithinMs
+    result.confirmed ??= { by, at: now() }
     if (before && !isTwin) return breaks('a result is taken once', `two results of ${id} were confirmed`)
     const authentication = byAuthentication(id)?.transactions[0]?.authentication
-    if (authentication?.threeDSServerTransId === id && authentication.status !== said.status)
-      breaks('a confirmed result counts', `${said.status} of ${id} was confirmed, and ${authentication.status} is stored`)
+    if (authentication?.threeDSServerTransId === id && authentication.status !== result.status)
+      breaks('a confirmed result counts', `${result.status} of ${id} was confirmed, and ${authentication.status} is stored`)
   }
 
   return {
-    told(id, said, answer, by) {
+    resultAnswered(id, result, answer, by) {
       const code = answer?.['messageType'] === 'Erro' ? String(answer['errorCode']) : ''
       // A result of another transaction, or one that comes again, is refused with 301.
-      if (said.genuine && code !== '' && code !== '301')
+      if (result.genuine && code !== '' && code !== '301')
         breaks('what an issuer says is understood', `RReq of ${id} got Erro ${code}: ${String(answer!['errorDetail'])}`)
-      if (answer?.['messageType'] === 'RRes') confirmed(id, said, by)
+      if (answer?.['messageType'] === 'RRes') confirmed(id, result, by)
     },
     authorised({ order, id, names, tags, charges }) {
       const why = `order ${order.orderId} is authorised`
-      const results = resultsOf(id)
+      const results = reachedResultsOf(id)
       const good = results.filter((s) => charges.has(s.status))
       const used = good.filter((s) => isProof(s, tags))
       if (good.length === 0)
@@ -88,7 +88,7 @@ export function watchProofs({ saidOf, byAuthentication, breaks, now }: ProofPart
         breaks('an authentication is used once', `${why} as ${names} and as ${usedBy.get(id)} with ${id}`)
       usedBy.set(id, names)
     },
-    confirmedOf: (id) => resultsOf(id).find((s) => s.confirmed),
+    confirmedOf: (id) => reachedResultsOf(id).find((s) => s.confirmed),
   }
 }
 
@@ -96,7 +96,7 @@ export function watchProofs({ saidOf, byAuthentication, breaks, now }: ProofPart
  * A proof goes with all that belongs to it. Without one only the issuer's ECI goes, or the
  * network's if the issuer gave none.
  */
-function isProof(said: Said, tags: ReadonlyMap<string, string>): boolean {
-  if (tags.get('AV') !== said.proof || (said.eci !== undefined && tags.get('EC') !== said.eci)) return false
-  return said.proof === undefined || (tags.get('DT') === said.dsTransID && tags.get('TV') === said.version)
+function isProof(result: IssuerResult, tags: ReadonlyMap<string, string>): boolean {
+  if (tags.get('AV') !== result.proof || (result.eci !== undefined && tags.get('EC') !== result.eci)) return false
+  return result.proof === undefined || (tags.get('DT') === result.dsTransID && tags.get('TV') === result.version)
 }

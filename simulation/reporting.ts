@@ -19,7 +19,7 @@ export function report({ model, peers, trace }: Reporting, invariants: Invariant
     invariants.patience.asked(id)
   }
   issuers.onRefused = invariants.authentications.refused
-  issuers.onTold = invariants.authentications.told
+  issuers.onResultAnswered = invariants.authentications.resultAnswered
   legacyIssuers.onAsked = invariants.legacy.asked
   model.onCommit = (change, stored) => {
     for (const { transactionNo, from, event, to, facts = {} } of change.rows) {
@@ -37,8 +37,9 @@ export function report({ model, peers, trace }: Reporting, invariants: Invariant
   network.onClosed = invariants.waiting.closed
   network.onBooked = invariants.booked
   network.onReached = (message) => invariants.messages.reached(message)
-  merchants.onTold = (told) => {
-    trace(() => `merchant ${told.url} is told ${told.status} of order ${told.orderId}${told.accepted ? '' : ', and refuses'}`)
-    invariants.statuses.told(told)
+  merchants.onCallback = (callback) => {
+    const { url, status, orderId, accepted } = callback
+    trace(() => `merchant ${url} is told ${status} of order ${orderId}${accepted ? '' : ', and refuses'}`)
+    invariants.statuses.calledBack(callback)
   }
 }

@@ -4,7 +4,7 @@ import { statusOf, statusOfState, type Order, type Transaction } from '../src/or
 import { placeKey } from '../src/order/change.ts'
 import { finalStatuses, kindWords } from '../src/spec/words.ts'
 import type { Invariants } from './invariants.ts'
-import type { Told } from './merchants.ts'
+import type { Callback } from './merchants.ts'
 import type { StoreModel } from './store-model.ts'
 
 /**
@@ -17,7 +17,7 @@ const deliverySlackMs = 150_000
 export function checkSettled(
   model: StoreModel,
   ledger: Ledger,
-  told: readonly Told[],
+  callbacks: readonly Callback[],
   invariants: Invariants,
   wall: number,
 ): void {
@@ -33,11 +33,11 @@ export function checkSettled(
   invariants.mobile.settled(wall)
   checkBooks(model, ledger, invariants)
   const accepted = new Map<string, number>()
-  for (const t of told)
+  for (const t of callbacks)
     if (t.accepted)
       accepted.set(messageKey(t.orderId, t.type, t.url), (accepted.get(messageKey(t.orderId, t.type, t.url)) ?? 0) + 1)
   for (const order of model.orders.values())
-    for (const t of order.transactions) if (t.origin === 'request') checkTold(order, t, model, accepted, invariants, wall)
+    for (const t of order.transactions) if (t.origin === 'request') checkReported(order, t, model, accepted, invariants, wall)
 }
 
 function checkEnded(order: Order, model: StoreModel, { breaks }: Invariants): void {
@@ -68,7 +68,7 @@ const messageKey = (orderId: bigint | string, type: string, url: string): string
  * The first callback URL is notified of the payment alone. Messages of two captures look the same,
  * so as many must be accepted as are delivered.
  */
-function checkTold(
+function checkReported(
   order: Order,
   { no, kind }: Transaction,
   model: StoreModel,

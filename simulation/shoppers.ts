@@ -33,7 +33,7 @@ export interface ShopParts {
   asking: Asking
   cardholders: Cardholders
   backOffices: BackOffices
-  told: ShopEvents
+  observer: ShopEvents
 }
 
 export interface Shoppers {
@@ -85,10 +85,10 @@ function begin(state: State, wanted: Wanted): void {
 }
 
 async function sell(state: State, wanted: Wanted, asks: number): Promise<void> {
-  const { chance, slots, asking, told } = state
+  const { chance, slots, asking, observer } = state
   for (let n = 0; n < asks; n++) {
     const slot = chance.pick(slots)
-    told.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
+    observer.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
     const key = keyFor(wanted, chance)
     const reply = await asking.ask(slot, (gateway) => perform(state, gateway, wanted, key))
     if (reply && isRefusal(reply) && reply.refused === 'key in use') {
@@ -96,10 +96,10 @@ async function sell(state: State, wanted: Wanted, asks: number): Promise<void> {
       const { idempotencyKey: _used, ...rest } = wanted
       return sell(state, rest, asks)
     }
-    if (reply && isRefusal(reply)) return told.onAnswer(wanted, { refused: reply.refused })
+    if (reply && isRefusal(reply)) return observer.onAnswer(wanted, { refused: reply.refused })
     if (reply) {
       const orderId = BigInt(reply['gateway-order-id']!)
-      told.onAnswer(wanted, { orderId })
+      observer.onAnswer(wanted, { orderId })
       return look(state, wanted, orderId)
     }
     await asking.pause(chance.between(200, 6_000))
@@ -111,19 +111,19 @@ const keyFor = ({ idempotencyKey }: Wanted, chance: Chance): string | undefined 
   chance.happens(0.9) ? idempotencyKey : chance.pick([undefined, `again-${chance.whole(1, 20)}`])
 
 async function perform(
-  { random, told }: State,
+  { random, observer }: State,
   gateway: Gateway,
   wanted: Wanted,
   idempotencyKey: string | undefined,
 ): Promise<Reply | Refusal> {
   const named = idempotencyKey === undefined ? {} : { idempotencyKey }
   const asked = { ...askedOf(gateway, wanted.operation, wanted, random), ...named }
-  if (idempotencyKey !== undefined) told.onKeyed(wanted, idempotencyKey)
+  if (idempotencyKey !== undefined) observer.onKeyed(wanted, idempotencyKey)
   const reply =
     wanted.referenceOf === undefined
       ? await performPayment({ ...asked, operation: wanted.operation, values: wanted.values }, gateway.ports)
       : await rebill(gateway, { ...asked, operation: wanted.operation, values: wanted.values })
-  if (idempotencyKey !== undefined) told.onKeyedAnswer(wanted, idempotencyKey, reply)
+  if (idempotencyKey !== undefined) observer.onKeyedAnswer(wanted, idempotencyKey, reply)
   return reply
 }
 
@@ -134,7 +134,7 @@ async function rebill({ ports }: Gateway, asked: Omit<Parameters<typeof performR
 
 /** Asks for the status a few times, of whichever process. */
 async function look(state: State, wanted: Wanted, orderId: bigint): Promise<void> {
-  const { chance, slots, asking, cardholders, authenticating, told } = state
+  const { chance, slots, asking, cardholders, authenticating, observer } = state
   const { merchantId, settings } = configuration.endpoint(wanted.endpointId)!
   if (settings.threeDSecure && !isAbsent(wanted) && !authenticating.has(orderId)) {
     authenticating.add(orderId)
@@ -144,7 +144,7 @@ async function look(state: State, wanted: Wanted, orderId: bigint): Promise<void
     await asking.pause(chance.between(50, 30_000))
     const order = await asking.ask(chance.pick(slots), ({ ports }) => ports.orders.byId({ merchantId, orderId }))
     if (!order) continue
-    told.onStatus(wanted, orderId, statusOf(order))
+    observer.onStatus(wanted, orderId, statusOf(order))
     if (statusOf(order) === 'approved' || chance.happens(0.05)) await follow(state, wanted, order)
   }
 }
@@ -159,7 +159,7 @@ async function follow(state: State, wanted: Wanted, order: Order): Promise<void>
 
 /** Registers the card of a payment, asking one process or both, and charges it. */
 async function register(state: State, wanted: Wanted, { merchantId, orderId }: Order): Promise<void> {
-  const { chance, random, slots, asking, handedOut, told } = state
+  const { chance, random, slots, asking, handedOut, observer } = state
   const asked = chance.happens(0.4) ? slots : [chance.pick(slots)]
   const replies = await Promise.all(
     asked.map((slot) =>
@@ -171,7 +171,7 @@ async function register(state: State, wanted: Wanted, { merchantId, orderId }: O
     ),
   )
   const ids = replies.flatMap((reply) => (reply && !isRefusal(reply) ? (reply['card-ref-id'] ?? []) : []))
-  for (const id of ids) told.onRegistered(orderId, BigInt(id))
+  for (const id of ids) observer.onRegistered(orderId, BigInt(id))
   if (ids[0] === undefined) return
   const own = { merchantId, cardRefId: BigInt(ids[0]) }
   handedOut.push(own)

@@ -1,7 +1,7 @@
 import { statusOf, statusOfState, type Order } from '../src/order/order.ts'
 import { finalStatuses, kindWords, type Status } from '../src/spec/words.ts'
 import type { Breaks } from './invariant.ts'
-import type { Told } from './merchants.ts'
+import type { Callback } from './merchants.ts'
 
 /** Watches as what each order is stored and shown: once that is final it stays. */
 export interface Statuses {
@@ -9,7 +9,7 @@ export interface Statuses {
   /** A status reply. */
   shown(orderId: bigint, status: string): void
   /** A callback. */
-  told(told: Told): void
+  calledBack(callback: Callback): void
 }
 
 export function watchStatuses(orderOf: (orderId: bigint) => Order | undefined, breaks: Breaks): Statuses {
@@ -31,7 +31,7 @@ export function watchStatuses(orderOf: (orderId: bigint) => Order | undefined, b
     shown(orderId, status) {
       if (isFinal(status)) seen(orderId, status, 'a status reply')
     },
-    told({ orderId, status, url, type }) {
+    calledBack({ orderId, status, url, type }) {
       const order = orderOf(BigInt(orderId || '0'))
       const about = order?.transactions.filter((t) => t.origin === 'request' && kindWords[t.kind].callbackType === type)
       if (!order || !about?.some((t) => statusOfState(t.state) === status))

@@ -44,7 +44,7 @@ export class StoreCalls {
   run<T>(body: () => T | Promise<T>, unit?: Unit): Promise<T> {
     const { events, actor, chance, weather, reached } = this.#parts
     return new Promise((resolve, reject) => {
-      const answer = (tell: () => void) => events.after(this.#wayMs(), actor, tell)
+      const answer = (deliver: () => void) => events.after(this.#wayMs(), actor, deliver)
       const refuse = (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error))))
       const lose = () => {
         // The database notices later than the process; until then the locks stay.

@@ -5,7 +5,7 @@ import type { Gate } from '../src/merchant/merchant.ts'
 import { finalStatuses } from '../src/spec/words.ts'
 import { configuration } from './configuration.ts'
 import { check, type Breaks, type Checks } from './invariant.ts'
-import type { Said } from './apps.ts'
+import type { AppReply } from './apps.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 import { commissionAt } from './transfers.ts'
 
@@ -13,9 +13,9 @@ import { commissionAt } from './transfers.ts'
 export interface TransferInvariants {
   /** A fee is chosen, perhaps one that was not listed; then what the gateway said. */
   choosing(invoice: Initiated, assignedId: string): void
-  chosen(invoice: Initiated, assignedId: string, said: Said): void
+  chosen(invoice: Initiated, assignedId: string, reply: AppReply): void
   /** Fees are listed. */
-  listed(invoice: Initiated, said: Said): void
+  listed(invoice: Initiated, reply: AppReply): void
   /** The acquirer booked or took back something of this order. */
   booked(order: Order): void
   committed(order: Order): void
@@ -109,7 +109,7 @@ function watchFees(breaks: Breaks) {
     choosing({ invoiceId }: Initiated, assignedId: string): void {
       asked.set(invoiceId, new Set([...(asked.get(invoiceId) ?? []), assignedId]))
     },
-    chosen({ invoiceId, endpointId }: Initiated, assignedId: string, { status, body }: Said): void {
+    chosen({ invoiceId, endpointId }: Initiated, assignedId: string, { status, body }: AppReply): void {
       const before = chosen.get(invoiceId)
       const what = `${assignedId} of ${invoiceId}`
       if (status === 400 && before === assignedId)
@@ -119,7 +119,7 @@ function watchFees(breaks: Breaks) {
         breaks('the fee is the one that was chosen', `${what} is taken, after ${before ?? 'nothing'}`)
       chosen.set(invoiceId, assignedId)
     },
-    listed({ invoiceId, endpointId, amountCentis }: Initiated, { body }: Said): void {
+    listed({ invoiceId, endpointId, amountCentis }: Initiated, { body }: AppReply): void {
       const due = configuration.endpoint(endpointId)!.gateIds.map((id) => ({
         assignedId: configuration.gate(id)!.name,
         commissionCentis: Number(commissionAt(id, BigInt(amountCentis!))),

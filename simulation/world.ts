@@ -76,7 +76,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   await events.run(() => isBroken() || events.now > troubledMs)
   trace(() => 'trouble  all are over')
   await waitUntilQuiet(world, troubledMs, isBroken)
-  if (!isBroken()) checkSettled(model, peers.network.ledger, peers.merchants.told, invariants, events.wall())
+  if (!isBroken()) checkSettled(model, peers.network.ledger, peers.merchants.callbacks, invariants, events.wall())
   const broken = invariants.broken()
   if (broken) trace(() => `BROKEN   ${broken.invariant}: ${broken.why}`)
   return {
