@@ -15,14 +15,14 @@ export interface AcquirerMessages {
   sent(processId: bigint | undefined, message: Message): void
   /** A message of the acquirer reached a gateway. */
   reached(message: Message): void
-  /** The wall clock of the process in this place is off by that much from now on. */
+  /** From now on the wall clock of the process in this slot is off by `offsetMs`. */
   clockJumped(slot: number, offsetMs: number): void
 }
 
 export interface MessageParts {
   model: StoreModel
   orderOf: (orderId: bigint) => Order | undefined
-  /** Those who also look at what is sent. */
+  /** Watches that also see every message that is sent. */
   patience: Patience
   transfers: TransferInvariants
   followUps: FollowUps
@@ -44,7 +44,7 @@ const waitedForMs = ({ attempts }: Order, stan: string, terminal: string): numbe
 export function watchMessages(parts: MessageParts): AcquirerMessages {
   const { model, orderOf, patience, transfers, followUps, authentications, breaks, now } = parts
   const overtaking = watchOvertaking(now)
-  /** By the names of a message, its terminal and STAN. */
+  /** Keyed by the terminal and STAN of a message. */
   const owners = new Map<string, string>()
   const sentOnce = new Set<string>()
 
@@ -59,7 +59,7 @@ export function watchMessages(parts: MessageParts): AcquirerMessages {
     sentOnce.add(names)
   }
 
-  /** A message of an attempt that is stored, as it should be. */
+  /** Checks a message whose attempt is stored, as every attempt should be. */
   function ofAttempt(message: Message, order: Order, { no, transactionNo, stan, terminalId }: Attempt, what: string): void {
     const { type, fields } = message
     const names = `${terminalId} ${stan}`

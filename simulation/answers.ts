@@ -19,9 +19,9 @@ export interface Answers {
   acknowledged(): ReadonlyMap<bigint, Wanted>
 }
 
-/** The name of an order with one of these statuses is taken. */
+/** An order with one of these statuses holds its client_orderid. */
 const live: ReadonlySet<Status> = new Set(['processing', 'unknown', 'approved'])
-/** For so long a name stays taken by an order that came to nothing. */
+/** How long an order that failed still holds its client_orderid. */
 const nameHeldMs = 10_000
 
 const keyedOf = ({ endpointId, operation, clientOrderid }: Wanted, key: string): Keyed => {
@@ -86,7 +86,7 @@ export function watchAnswers(orderOf: (orderId: bigint) => Order | undefined, ke
   }
 }
 
-/** By when they were made; orders of the same moment by id. */
+/** Sorts two orders by creation time, and by id if the times are equal. */
 function inTime(one: Order, other: Order): [Order, Order] {
   const first = one.createdAt - other.createdAt || Number(one.orderId - other.orderId)
   return first <= 0 ? [one, other] : [other, one]

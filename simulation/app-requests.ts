@@ -5,11 +5,11 @@ import type { Mapped, MerchantServers } from './merchant-servers.ts'
 import { destinations } from './transfers.ts'
 import { cvv2s, payerOf, secureCvv2s, sumCvv2s } from './wants.ts'
 
-/** A transaction as an app performs it: the body does not change. */
+/** A request of an app to perform its invoice. Every repeat has the same body. */
 export interface Performed {
   invoice: Initiated
   body: object
-  /** Nothing may come of an altered invoice, or of a card that another payer had mapped. */
+  /** The gateway must not charge an altered invoice, nor a card that another payer mapped. */
   isWrong?: 'altered' | 'payer'
 }
 
@@ -18,7 +18,7 @@ interface RequestParts {
   servers: MerchantServers
 }
 
-/** Most often a card of this merchant's, where there is one. */
+/** Usually a card of this merchant, if it has one. */
 function mappedCard({ chance, servers }: RequestParts, merchantId: bigint, of: Mapped['of']): string | undefined {
   const all = servers.mapped.filter((m) => m.of === of)
   const own = all.filter((m) => m.merchantId === merchantId)
@@ -26,7 +26,7 @@ function mappedCard({ chance, servers }: RequestParts, merchantId: bigint, of: M
   return all.length > 0 && chance.happens(0.05) ? chance.pick(all).clientCardId : undefined
 }
 
-/** Lets a merchant's server initiate an invoice, under a nonce of its own or under this one. */
+/** Has a merchant's server initiate an invoice, with a new nonce unless one is given. */
 export function initiated(parts: RequestParts, number: number, endpointId: bigint, nonce?: string): Initiated {
   const { chance, servers } = parts
   const { merchantId } = configuration.endpoint(endpointId)!

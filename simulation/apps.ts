@@ -9,7 +9,7 @@ import type { Initiated } from './merchant-server-messages.ts'
 import type { MerchantServers } from './merchant-servers.ts'
 import type { SumPayers } from './sum-payers.ts'
 
-/** A request of an app, and what the gateway said. */
+/** The reply of the gateway to a request of an app. */
 export interface AppReply {
   status: number
   body: {
@@ -24,10 +24,10 @@ export interface AppReply {
 
 export interface AppEvents {
   onPerformed(performed: Performed, reply: AppReply): void
-  /** A fee is chosen, perhaps one that was not listed; then what the gateway said. */
+  /** The app is about to choose a fee, perhaps one that was not listed. */
   onChoosing(invoice: Initiated, assignedId: string): void
   onChosen(invoice: Initiated, assignedId: string, reply: AppReply): void
-  /** `isOwner`: asked with both tokens of this invoice. */
+  /** `isOwner`: the request had both tokens of this invoice. */
   onStatus(invoice: Initiated, reply: AppReply, isOwner: boolean): void
   trace(what: () => string): void
 }
@@ -44,12 +44,12 @@ export interface AppParts {
 }
 
 /**
- * Merchants' apps: they perform what was initiated, sometimes more than once, and ask for the
- * status until it is final.
+ * Merchants' apps. They perform the invoices that their merchants initiated, sometimes more than
+ * once, and poll the status until it is final.
  */
 export interface Apps {
   begin(number: number): void
-  /** At an endpoint that asks for a random sum. */
+  /** Begins a sale at an endpoint that requires a random sum. */
   beginWithSum(number: number): void
   waiting(): number
 }
@@ -77,7 +77,7 @@ export function openApps(parts: AppParts): Apps {
 function begin(state: State, number: number, endpointId: bigint): void {
   const invoice = initiated(state, number, endpointId)
   start(state, performed(state, invoice))
-  // A merchant that gives a nonce out twice: two invoices with it, at once.
+  // Some merchants use a nonce twice: two invoices at once have the same one.
   if (state.chance.happens(0.06)) start(state, performed(state, initiated(state, number + 100_000, endpointId, invoice.nonce)))
 }
 
@@ -103,7 +103,7 @@ async function use(state: State, performs: Performed): Promise<void> {
   if (token !== undefined) await look(state, performs.invoice, token)
 }
 
-/** Performs until it is answered for good: the token of the session, if the gateway took it. */
+/** Repeats the request until the reply is final. Resolves to the session token, if accepted. */
 async function insist(state: State, performs: Performed, slot?: Slot): Promise<string | undefined> {
   const { chance, slots, asking, observer } = state
   for (let n = 0; n < tries; n++) {
@@ -116,7 +116,7 @@ async function insist(state: State, performs: Performed, slot?: Slot): Promise<s
   return undefined
 }
 
-/** Over HTTP to one process. Undefined: no answer. */
+/** Calls one process over HTTP. Undefined: no reply came. */
 function call({ asking, observer }: State, slot: Slot, invoice: Initiated, what: '' | `/${string}`, body: object) {
   const { kind, endpointId, invoiceId } = invoice
   observer.trace(() => `app      ${invoiceId} asks ${slot.name}${what === '' ? ` for a ${kind}` : ` for ${what.slice(1)}`}`)
@@ -126,7 +126,7 @@ function call({ asking, observer }: State, slot: Slot, invoice: Initiated, what:
   })
 }
 
-/** Asks for the status until it is final, and does what the cardholder has to do meanwhile. */
+/** Polls the status until it is final, and meanwhile acts as the cardholder. */
 async function look(state: State, invoice: Initiated, token: string): Promise<void> {
   const { chance, asking, orderIdOf } = state
   let isPaying = false
@@ -147,7 +147,7 @@ async function look(state: State, invoice: Initiated, token: string): Promise<vo
   }
 }
 
-/** Most often with both tokens of the invoice, sometimes with a foreign one. */
+/** Usually sends both tokens of the invoice, sometimes a wrong one in place of either. */
 async function askStatus(state: State, invoice: Initiated, token: string) {
   const { chance, slots, random, observer } = state
   const isOwner = !chance.happens(0.08)
@@ -164,7 +164,7 @@ function followRedirect(state: State, invoice: Initiated, orderId: bigint, url: 
   return cardholders.pay({ clientOrderid: invoice.invoiceId, endpointId: invoice.endpointId }, orderId)
 }
 
-/** False: the consumer goes away. */
+/** Resolves to false if the consumer leaves without choosing. */
 async function choose(
   state: State,
   invoice: Initiated,
@@ -188,7 +188,7 @@ async function choose(
   return true
 }
 
-/** Names a fee until it is taken or refused. */
+/** Repeats the choice of a fee until the gateway accepts or refuses it. */
 async function insistOn(state: State, invoice: Initiated, token: string, assignedId: string, slot?: Slot): Promise<void> {
   const { chance, slots, asking, observer } = state
   const session = { accessToken: invoice.accessToken, token }

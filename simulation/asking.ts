@@ -9,21 +9,21 @@ import type { Actor, Events } from './clock.ts'
 import { configuration } from './configuration.ts'
 import type { Gateway } from './gateway-parts.ts'
 
-/** A gateway process that may be asked, if it is there. */
+/** The place of a gateway process, which may be down. */
 export interface Slot {
   name: string
   actor: Actor
   gateway: Gateway | undefined
 }
 
-/** A payment by the name that its merchant gave it. */
+/** A payment under its merchant's client_orderid. */
 export interface Named {
   clientOrderid: string
   endpointId: bigint
 }
 
 export type Wanted = Named & {
-  /** Under which it is sent most often. */
+  /** The key that most of its requests carry. */
   idempotencyKey?: string
 } & (
     | {
@@ -39,7 +39,7 @@ export type Wanted = Named & {
       }
   )
 
-/** A request that a merchant means once, however often it is sent. */
+/** What a merchant wants done exactly once, however often the request is sent. */
 export interface Intent {
   orderId: bigint
   operation: 'capture' | 'return' | 'void'
@@ -49,10 +49,10 @@ export interface Intent {
   idempotencyKey?: string
 }
 
-/** How merchants and cardholders reach the gateway and pass their time. */
+/** How merchants and cardholders call the gateway, and wait. */
 export interface Asking {
   /**
-   * Asks one process over the network, which may lose the request or the answer: then undefined.
+   * Calls one process over the network. Undefined if the network lost the request or the reply.
    */
   ask<T>(slot: Slot, perform: (gateway: Gateway) => Promise<T>): Promise<T | undefined>
   pause(ms: number): Promise<void>
@@ -80,7 +80,7 @@ export const openAsking = (events: Events, chance: Chance, lostOdds: () => numbe
   pause: (ms) => new Promise((resolve) => events.after(ms, undefined, resolve)),
 })
 
-/** A request as it is when the checks have held. */
+/** A request as the gateway has it once its checks have passed. */
 export function askedOf<O extends Operation>({ ports }: Gateway, operation: O, wanted: Named, random: Random) {
   const endpoint = configuration.endpoint(wanted.endpointId)!
   const entry = configuration.entry(wanted.endpointId, false)!

@@ -11,17 +11,17 @@ import { watchProofs } from './proofs.ts'
 import type { Upload } from './uploads.ts'
 
 /**
- * Watches the payments that run 3-D Secure: what is charged must have been authenticated, by what
- * the issuer said and nothing else.
+ * Watches payments with 3-D Secure. The gateway may charge only payments that were authenticated,
+ * and only the issuer's own result counts as proof.
  */
 export interface Authentications {
   asked(areq: Json): void
-  /** An Erro about an answer that had no fault. */
+  /** A gateway sent an Erro about a correct ARes. */
   refused(erro: Json): void
-  /** The answer of a process to a result. */
+  /** A process answered a result; undefined if it could not store it. */
   resultAnswered(id: string, result: IssuerResult, answer: Json | undefined, by: string): void
   uploaded(upload: Upload, reply: Reply | Refusal, reachedAt: number): void
-  /** A hosted page that began the method was answered until when the gateway waits, if it does. */
+  /** A hosted page began the method. The gateway waits for it until `until`, or not at all. */
   begun(orderId: bigint, until: number | undefined): void
   /** An authorisation leaves a gateway, under these names and with these tags. */
   authorised(order: Order, names: string, tags: ReadonlyMap<string, string>): void
@@ -30,7 +30,7 @@ export interface Authentications {
 }
 
 export interface AuthenticationParts {
-  /** What issuers said of an authentication. */
+  /** All results that issuers sent for an authentication. */
   issuerResultsOf: (id: string) => readonly IssuerResult[] | undefined
   byAuthentication: (id: string) => Order | undefined
   orderOf: (orderId: bigint) => Order | undefined
@@ -39,7 +39,7 @@ export interface AuthenticationParts {
   now: () => number
 }
 
-/** By which statuses an endpoint charges; written apart from the gateway's own table. */
+/** The statuses with which an endpoint charges, derived independently of the gateway's table. */
 function chargedBy(order: Order): ReadonlySet<TransStatus | 'not enrolled'> {
   const policy = configuration.endpoint(order.endpointId)!.settings.authenticationPolicy
   return new Set([
@@ -50,7 +50,7 @@ function chargedBy(order: Order): ReadonlySet<TransStatus | 'not enrolled'> {
   ])
 }
 
-/** Nobody is asked about a payment that the merchant makes with a registered card. */
+/** A merchant-initiated payment with a registered card needs no authentication. */
 const runsHere = ({ endpointId, request }: Order): boolean =>
   configuration.endpoint(endpointId)!.settings.threeDSecure && request.recurrent?.initiator !== 'MERCHANT'
 const isEnrolled = ({ card }: Order): boolean =>
@@ -135,7 +135,7 @@ const whenSettled: Checks<{ order: Order; confirmed: IssuerResult | undefined }>
   },
 }
 
-/** Watches that an upload which was acknowledged is not refused when it comes again. */
+/** Watches that the gateway does not refuse the repeat of an upload it acknowledged. */
 function watchUploads(breaks: Breaks, now: () => number): Authentications['uploaded'] {
   const acknowledged = new Map<string, number>()
   return ({ orderId, what, isRight }, reply, reachedAt) => {

@@ -11,9 +11,9 @@ import { intentOf } from './wants.ts'
 export interface FollowEvents {
   /** A request reaches a gateway, under this serial number. */
   onFollowing(intent: Intent, serialNumber: string): void
-  /** It is answered there. `again`: the same was acknowledged before this one came. */
+  /** The gateway answered. `again`: it had acknowledged the same request before this one. */
   onFollowed(intent: Intent, serialNumber: string, reply: Reply | Refusal, again: boolean): void
-  /** The gateway failed over it by itself. */
+  /** The gateway failed because of a defect of its own. */
   onDefect(intent: Intent, why: string): void
   trace(what: () => string): void
 }
@@ -25,11 +25,11 @@ export interface BackOfficeParts {
   observer: FollowEvents
 }
 
-/** Merchants who deliver, or do not: they capture, return and release what was paid. */
+/** Back offices of merchants: they capture, return and release payments. */
 export interface BackOffices {
   /**
-   * Does with an order what this merchant does, perhaps nothing. Resolves when all requests were
-   * answered or given up.
+   * Sends this merchant's requests for an order, perhaps none. Resolves when each was answered or
+   * given up.
    */
   work(wanted: Wanted, order: Order): Promise<void>
 }
@@ -74,7 +74,7 @@ export function openBackOffices({ chance, slots, asking, observer }: BackOfficeP
     })
   }
 
-  /** Without a key a request that was not answered is seldom sent again: it may be done twice. */
+  /** Without a key, a merchant seldom repeats an unanswered request: it might be done twice. */
   async function insist(wanted: Wanted, intent: Intent, slot?: Slot): Promise<void> {
     for (let n = 0; n < tries; n++) {
       if (await send(wanted, intent, slot ?? chance.pick(slots))) return
@@ -85,7 +85,7 @@ export function openBackOffices({ chance, slots, asking, observer }: BackOfficeP
 
   async function carryOut(wanted: Wanted, intent: Intent): Promise<void> {
     const way = chance.pick(['once', 'once', 'once', 'again', 'both', 'both'] as const)
-    // Two copies at the same moment, or, under its key, something else.
+    // Sends two copies at once, or a different request under the same key.
     const rival = intent.idempotencyKey !== undefined && chance.happens(0.2) ? { ...intent, comment: 'and this' } : intent
     if (way === 'both') return void (await Promise.all(slots.map((slot, n) => insist(wanted, n === 0 ? intent : rival, slot))))
     await insist(wanted, intent)
@@ -100,7 +100,7 @@ export function openBackOffices({ chance, slots, asking, observer }: BackOfficeP
       const carried: Promise<void>[] = []
       for (let n = chance.whole(1, 4); n > 0; n--) {
         carried.push(carryOut(wanted, intentOf(order, ++intents, chance)))
-        // Half of them do not wait for what the last one came to.
+        // Half of the requests do not wait for the outcome of the one before.
         await pause(chance.happens(0.5) ? chance.between(0, 1_000) : chance.between(0, 25_000))
       }
       await Promise.all(carried)

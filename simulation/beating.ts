@@ -5,12 +5,12 @@ import { openPulse, type Pulse } from '../src/storage/pulse.ts'
 import type { HeartbeatStore, HeartStart } from '../src/storage/store-heartbeat.ts'
 
 /**
- * The thread of a heart: its clock goes on and its connection answers while the main loop is busy.
+ * The heartbeat's thread. Its clock and its connection go on while the main loop is busy.
  */
 export interface HeartThread {
   clock: Clock
   store: HeartbeatStore
-  /** Ends the process, whose main loop hangs. */
+  /** Ends the process because its main loop hangs. */
   endHung: () => void
 }
 
@@ -22,7 +22,7 @@ interface HeartParts {
   wrap: { pulse?: (pulse: Pulse, seenBy: 'loop' | 'heart', clock: Clock) => Pulse }
 }
 
-/** The real heart, on the clock and the connection of its thread. */
+/** The real heartbeat, on the clock and the connection of its thread. */
 export function heartOf({ name, clock, log, thread, wrap }: HeartParts): { heart: HeartStart; pulse: Pulse } {
   const pulse = openPulse()
   const seenBy = (side: 'loop' | 'heart') => wrap.pulse?.(pulse, side, clock) ?? pulse
@@ -35,7 +35,7 @@ export function heartOf({ name, clock, log, thread, wrap }: HeartParts): { heart
         clock: thread.clock,
         log,
         pulse: seenBy('heart'),
-        // The main loop hears of it when it turns again.
+        // The main loop learns of the new mode in its next turn.
         onMode: (mode) => void clock.after(0, () => onMode(mode)),
         endHung: thread.endHung,
       }),

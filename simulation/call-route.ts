@@ -1,6 +1,6 @@
 import type { Answer, Route } from '../src/http/server.ts'
 
-/** As src/http/server.ts calls what is served under a path. */
+/** Calls the route of a path as src/http/server.ts does. */
 export async function callRoute(routes: readonly Route[], method: Route['method'], path: string, body = ''): Promise<Answer> {
   const given = path.split('/')
   const fits = (route: Route) => {

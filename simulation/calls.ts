@@ -1,19 +1,19 @@
 import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
 import type { Actor, Events } from './clock.ts'
 
-/** A call of a gateway. Whoever is called decides how it ends; the first end counts. */
+/** An outgoing call of a gateway. The callee decides how it ends, and only the first end counts. */
 export interface Call {
   request: OutgoingRequest
   url: URL
   /** How long the gateway still waits. */
   leftMs(): number
-  /** `onTaken` is called if the gateway was still waiting. */
+  /** Calls `onTaken` only if the gateway is still waiting when the answer arrives. */
   answer(afterMs: number, reply: { status: number; body: string }, onTaken?: () => void): void
   refuse(afterMs: number): void
   timeOut(): void
 }
 
-/** The calls of a gateway process, as `carry` ends them. */
+/** The outgoing calls of a gateway process; `carry` decides how each ends. */
 export const outgoingOf = (events: Events, actor: Actor, carry: (call: Call) => void): Outgoing => ({
   send: (request) => new Promise((resolve) => carry(openCall(events, actor, request, resolve))),
   close: () => Promise.resolve(),

@@ -4,15 +4,15 @@ import type { Events } from './clock.ts'
 import type { Shoppers } from './shoppers.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** After the troubles: so long at the least, and at the most. */
+/** The shortest and the longest time that a world runs on after the troubles. */
 const calmMs = [180_000, 8_000_000] as const
 
-/** The time after the troubles, until nothing is left to do. */
+/** The time after the troubles, until no work is left. */
 export interface Calm {
   isOver(): boolean
-  /** Nothing is left to do but to wait for cardholders, which takes up to an hour. */
+  /** No work is left except waiting for cardholders, who may take an hour. */
   isAwaitingCardholders(): boolean
-  /** When the last of them has had his time. */
+  /** When the last of their time limits ends. */
   morning(): number
 }
 

@@ -4,11 +4,11 @@ import type { Initiated } from './merchant-server-messages.ts'
 import type { CardNotification, MerchantServers } from './merchant-servers.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** A notification that is due waits this long at the most, as callbacks do. */
+/** How long a due notification may wait; the same limit as for callbacks. */
 const slackMs = 150_000
 const maxTries = 15
 
-/** A merchant's server hears of a card unless it named the card itself. */
+/** A merchant's server is notified of a card unless it named the card itself. */
 const cardsDueOf = ({ kind, clientCardId, toClientCardId }: Initiated) => ({
   source: clientCardId === undefined,
   destination: kind === 'transfer' && toClientCardId === undefined,
@@ -31,7 +31,7 @@ export function notificationFault(
   return `${invoiceId} was told as ${source} and ${destination}, not ${[paid, credited].join(' and ')}`
 }
 
-/** What is wrong in the end with the message about the cards of an invoice. */
+/** What is wrong, at the end of a world, with the notification about an invoice's cards. */
 export function mappingFault(
   { model, servers, wall }: { model: StoreModel; servers: MerchantServers; wall: number },
   invoiceId: string,

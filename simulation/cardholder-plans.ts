@@ -1,36 +1,36 @@
 import type { Chance } from './chance.ts'
 import type { AtIssuer } from './issuers.ts'
 
-/** How an upload is made: once, again after its answer, to both processes at once, or never. */
+/** How an upload is sent: once, again after its reply, to both processes at once, or never. */
 export type Way = 'once' | 'again' | 'both' | 'never'
 
 /**
- * What becomes of the hosted page once it began the method: its browser is described when it is
- * over, or the tab is closed.
+ * What happens to the hosted page after it began the method: it stays and reports its browser when
+ * the method is over, or the cardholder closes the tab.
  */
 type OnPage = 'stays' | 'is closed'
 
-/** What a cardholder and the shop do about one authentication. */
+/** What a cardholder and the shop do during one authentication. */
 export interface Plan {
   methodAfterMs: number
   method: Way
   /** Absent: the merchant runs the method on a page of its own. */
   page: OnPage | undefined
-  /** How often the page is loaded again meanwhile. */
+  /** How often the cardholder reloads the page during the method. */
   reloads: number
-  /** Uploads the method of somebody else first. */
+  /** First uploads the method result of another payment. */
   strays: boolean
   at: AtIssuer | 'away'
   challengeMs: number
   cres: Way
   /**
-   * What is uploaded before the cardholder has answered: a CRes that the merchant made itself, or
-   * one of another order.
+   * A CRes that is uploaded before the cardholder has answered: forged by the merchant, or of
+   * another order.
    */
   before: 'forged' | 'foreign' | undefined
 }
 
-/** How long cardholders have. */
+/** How long cardholders may take. */
 export const hourMs = 3_600_000
 
 export function planOf(chance: Chance): Plan {

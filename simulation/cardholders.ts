@@ -16,15 +16,15 @@ export interface CardholderParts extends Omit<UploadParts, 'random'> {
   legacyIssuers: LegacyIssuers
   onStatus(wanted: Named, orderId: bigint, status: string): void
   /**
-   * A gateway has answered a hosted page that began the method: until when it waits for it, if it
-   * does.
+   * A hosted page began the method, and the gateway has answered it. The gateway waits until
+   * `until`, or not at all.
    */
   onBegun(orderId: bigint, until: number | undefined): void
 }
 
-/** Cardholders who are authenticated, with the merchants whose pages they use. */
+/** Cardholders during authentication, with the merchants whose pages they use. */
 export interface Cardholders {
-  /** Takes a payment through its authentication, as far as cardholder and merchant play along. */
+  /** Runs the authentication of a payment, as far as its cardholder and merchant cooperate. */
   pay(wanted: Named, orderId: bigint): Promise<void>
 }
 
@@ -34,7 +34,7 @@ interface State extends CardholderParts, UploadParts {
   lastPares: string | undefined
 }
 
-/** A payment that is carried through its authentication. */
+/** A payment during its authentication. */
 interface Payment {
   wanted: Named
   orderId: bigint
@@ -43,7 +43,7 @@ interface Payment {
 
 const polls = 40
 
-/** As the hosted page sees the browser that `uploads.ts` describes. */
+/** The browser of `uploads.ts`, as the hosted page reports it. */
 const seen: BrowserData = {
   language: 'en-GB',
   colorDepth: '24',
@@ -88,12 +88,12 @@ async function status({ chance, slots, asking, random, onStatus }: State, paymen
   })
   if (!reply) return undefined
   if ('refused' in reply) throw new Error(`the status of order ${orderId} was refused: ${reply.refused}`)
-  // It shows the newest of what was asked, which may be about a capture or return by now.
+  // The reply is about the newest transaction, which may already be a capture or a return.
   if (!['capture', 'reversal'].includes(reply['transaction-type']!)) onStatus(wanted, orderId, reply['status']!)
   return reply
 }
 
-/** What a status reply has the cardholder's browser do. Some cardholders leave over it. */
+/** What a status reply asks of the cardholder's browser. Some cardholders leave at this point. */
 interface Task {
   id: string
   perform(state: State, payment: Payment): Promise<'stays' | 'leaves'>
@@ -129,8 +129,8 @@ async function runMethod(state: State, payment: Payment, id: string, token: stri
 }
 
 /**
- * The hosted page reports what it knows of its browser as it begins the method, at each load, and
- * once more when the method is over.
+ * The hosted page reports its browser whenever it is loaded and begins the method, and once more
+ * when the method is over.
  */
 async function runOnPage(state: State, { wanted, orderId, plan }: Payment, token: string): Promise<void> {
   const { chance, slots, asking, onBegun, trace } = state
@@ -145,7 +145,7 @@ async function runOnPage(state: State, { wanted, orderId, plan }: Payment, token
   await (plan.method === 'both' ? Promise.all(slots.map(once)) : once(chance.pick(slots)))
 }
 
-/** The browser goes to the issuer with the CReq, and comes back or not. */
+/** The browser carries the CReq to the issuer, and may never return. */
 async function challenge(state: State, payment: Payment, creq: string): Promise<'stays' | 'leaves'> {
   const { chance, asking, issuers } = state
   const { plan } = payment
@@ -164,8 +164,8 @@ async function challenge(state: State, payment: Payment, creq: string): Promise<
 }
 
 /**
- * The browser goes to an issuer of 1.0.2 with the PAReq, and comes back or not; at times the
- * cardholder has another answer with it.
+ * The browser carries the PAReq to a 1.0.2 issuer, and may never return. Sometimes the cardholder
+ * brings another PARes back.
  */
 async function authenticate(state: State, payment: Payment, pareq: string, md: string): Promise<'stays' | 'leaves'> {
   const { chance, asking, legacyIssuers } = state

@@ -2,7 +2,7 @@ import type { Random } from '../src/base/random.ts'
 import { seeded } from '../simulators/acquirer/faults.ts'
 
 /**
- * Random values from a seed. Each part draws from a chance of its own, so that one more draw in one
+ * Random values from a seed. Each part has a generator of its own, so that an extra draw in one
  * part does not change the others.
  */
 export class Chance {
@@ -10,7 +10,7 @@ export class Chance {
 
   constructor(seed: number) {
     this.#draw = seeded(seed)
-    // Seeds next to each other begin alike.
+    // Neighbouring seeds have similar first values, so skip them.
     for (let i = 0; i < 4; i++) this.#draw()
   }
 

@@ -1,17 +1,17 @@
 import type { Cancel, Clock } from '../src/base/clock.ts'
 
-/** Somebody whose events happen only while it lives and is not paused: a gateway process. */
+/** A gateway process: its events happen only while it is alive and not paused. */
 export interface Actor {
   readonly name: string
   alive: boolean
   /**
-   * Its events wait until this simulated time. A paused process keeps its timers and its answers,
-   * in order.
+   * Its events wait until this simulated time. A paused process keeps its timers and the answers
+   * that arrived for it, in order.
    */
   pausedUntil: number
   /** How far its wall clock is from true time, in milliseconds. */
   wallOffsetMs: number
-  /** The number under which a gateway process serves, once it has started. */
+  /** The process number of a gateway, once it has started. */
   processId?: bigint
 }
 
@@ -30,27 +30,26 @@ export const epochMs = Date.UTC(2026, 0, 5, 12, 30)
 export const farthestJumpMs = 60_000
 
 /**
- * Times are whole parts of a millisecond that a double holds exactly. If sums were rounded, a timer
- * could wait for its own moment forever.
+ * Times are multiples of 1/64 ms, which a double holds exactly. With rounded sums a timer could
+ * wait for its own moment forever.
  */
 const grain = 64
 
 /**
- * The one queue of everything that happens, and simulated time. Time moves from one event to the
- * next, and only when everything that the last one set off in this process is done: promises,
- * ticks, and the immediate that this queue waits for.
+ * The only event queue, and the simulated clock. Time jumps from one event to the next, and only
+ * after all work that the last event started in this process is done: promises, ticks, and the
+ * immediate that this queue waits for.
  */
 export class Events {
   /** Milliseconds since the start. */
   now = 0
-  /** Events that happened, for the speed. */
+  /** How many events have happened, to measure speed. */
   happened = 0
   readonly #heap: Planned[] = []
   #order = 0
 
   /**
-   * Plans `fn` for `delayMs` from now. Events at the same time happen in the order in which they
-   * were planned.
+   * Schedules `fn` in `delayMs`. Events at the same time happen in the order of their scheduling.
    */
   after(delayMs: number, actor: Actor | undefined, fn: () => void): Cancel {
     const planned: Planned = { at: this.now + Math.ceil(Math.max(0, delayMs) * grain) / grain, order: this.#order++, actor, fn }
@@ -58,7 +57,7 @@ export class Events {
     return () => (planned.fn = undefined)
   }
 
-  /** Lets events happen until `done`, asked after each, or until there is none left. */
+  /** Runs events until `done`, which is called after each one, or until none is left. */
   async run(done: () => boolean): Promise<void> {
     while (!done()) {
       const next = this.#pop()

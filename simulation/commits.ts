@@ -4,12 +4,12 @@ import type { Order } from '../src/order/order.ts'
 import type { Checks } from './invariant.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** A change that was committed, and all that is stored with it. */
+/** A committed change, and the store that holds it. */
 interface Commit extends Change {
   model: StoreModel
 }
 
-/** Events that take the step of a transaction in hand. All others leave it in nobody's. */
+/** Events that take the lease of a transaction's step. After any other event nobody owns it. */
 const takesLease: ReadonlySet<EventName> = new Set<EventName>([
   'attempt recorded',
   'answer awaited',
@@ -20,8 +20,8 @@ const takesLease: ReadonlySet<EventName> = new Set<EventName>([
 ])
 
 /**
- * The CVV2 is needed until the attempt that may be the last. An acquirer may demand a challenge
- * after the first attempt where there was none, once.
+ * The CVV2 is needed while another attempt may follow. After the first attempt the acquirer may
+ * demand a challenge once, if there was none before.
  */
 function mayNeedCvv2({ attempts, finalAt, transactions: [payment] }: Order): boolean {
   if (finalAt !== undefined || payment!.state === 'unknown') return false
@@ -30,7 +30,7 @@ function mayNeedCvv2({ attempts, finalAt, transactions: [payment] }: Order): boo
   return attempts.length === 0 || (authentication !== undefined && authentication.acsUrl === undefined)
 }
 
-/** What must hold of a commit by itself. */
+/** What must hold for each commit on its own. */
 export const commitChecks: Checks<Commit> = {
   'a CVV2 is gone when it is not needed': ({ after, model }) =>
     !mayNeedCvv2(after) &&

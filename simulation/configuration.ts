@@ -58,7 +58,7 @@ const endpoint = (
   },
 })
 
-/** Of the mobile API. */
+/** Merchants' servers of the mobile API. */
 export const merchantServers = [
   { merchantId: 1n, url: 'http://app1.test/mobile' },
   { merchantId: 2n, url: 'http://app2.test/mobile' },
@@ -67,10 +67,9 @@ export const merchantServers = [
 ] as const
 
 /**
- * Four merchants, the last of which has no filters; endpoint 14 has no gate, 15 and 16 run 3-D
- * Secure, the latter by a policy of its own; apps use 17 to 19, and 20 to 22 for transfers, of
- * which 20 lets the consumer choose the fee; 23 asks for a random sum; cards of 1.0.2 pay at 24 and
- * 25.
+ * Four merchants; the fourth has no filters. Endpoint 14 has no gate. 15 and 16 run 3-D Secure, 16
+ * with its own policy. Apps use 17 to 19, and 20 to 22 for transfers; at 20 the consumer chooses
+ * the fee. 23 requires a random sum. Cards of 3-D Secure 1.0.2 pay at 24 and 25.
  */
 export const configuration: Registry = registryOf({
   version: 1n,
@@ -116,19 +115,19 @@ export const legacyEndpoints = [24n, 24n, 25n] as const
 export const sumEndpoints = [23n] as const
 export const transferEndpoints = [20n, 20n, 21n, 22n] as const
 
-/** Hosts of the merchants' receivers. */
+/** Hosts of the merchants' callback receivers. */
 export const receivers = ['shop1.test', 'shop2.test', 'shop3.test', 'books.test'] as const
 export const servers = merchantServers.map(({ url }) => new URL(url).host)
 
 export const cards = ['4111111111111111', '5555555555554444', '4242424242424242'] as const
-/** One of them so often that its wrong sums are used up. */
+/** One card is frequent, so that it reaches the limit of wrong sums. */
 export const sumCards = [cards[0], cards[0], cards[0], cards[1]] as const
 
-/** In no card range, and of a network that nobody speaks for. */
+/** In no card range, and of a network without a directory server. */
 const unknownCard = '6011111111111117'
 export const secureCards = [...cards, ...cards, ...cards, unknownCard] as const
 
-/** Directory servers; each speaks for its own card ranges only. */
+/** Directory servers; each serves only its own card ranges. */
 export const directories = ['north', 'south'] as const
 export type Directory = (typeof directories)[number]
 
@@ -152,14 +151,13 @@ export const cardRanges: LoadedRanges = {
 }
 
 /**
- * Directory servers of 3-D Secure 1.0.2, by the first digits of the cards that they are asked
- * about.
+ * Directory servers of 3-D Secure 1.0.2, with the first digits of the cards that they serve.
  */
 const legacyPrefixes = { 'old-north': '400011112222', 'old-south': '510011112222' } as const
 export type LegacyDirectoryName = keyof typeof legacyPrefixes
 const legacyDirectories = Object.keys(legacyPrefixes) as LegacyDirectoryName[]
 
-/** A card of its own for each payment, so that a question shows what it is about. */
+/** A unique card for each payment, so that a VEReq shows which payment it is about. */
 export function legacyCard(number: number): string {
   const prefix = legacyPrefixes[legacyDirectories[number % 2]!] + String(number % 1_000).padStart(3, '0')
   return [...Array(10).keys()].map((digit) => `${prefix}${digit}`).find(checkDigitHolds)!
@@ -169,7 +167,7 @@ export function legacyCard(number: number): string {
 export const isLegacyCard = (pan: string, { bin, lastFour }: { bin: string; lastFour: string }): boolean =>
   legacyDirectories.some((name) => pan.startsWith(legacyPrefixes[name])) && pan.startsWith(bin) && pan.endsWith(lastFour)
 
-/** The networks that each of them speaks for. */
+/** The networks that each of them serves. */
 export const legacyNetworksOf = { 'old-north': ['VISA'], 'old-south': ['MASTERCARD'] } as const
 
 export const enrolmentOf = enrolmentBy({

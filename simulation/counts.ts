@@ -1,7 +1,7 @@
 import { countKey, type CountPlace, type CountRow, type LockedCount } from '../src/risk/limits.ts'
 import type { Locks, Unit } from './store-locks.ts'
 
-/** The table of used limits: a lock a row, taken in the order of the keys. */
+/** The table of used limits. Each row has a lock; locks are taken in the order of the keys. */
 export class Counts {
   readonly #rows = new Map<string, CountRow>()
   readonly #locks: Locks

@@ -12,7 +12,7 @@ import type { StoreModel } from './store-model.ts'
 import type { Trace } from './time-line.ts'
 import type { Weather } from './troubles.ts'
 
-/** Those who buy: in shops, with the back offices behind them, and in apps. */
+/** The customers of shops, with the back offices behind the shops, and of apps. */
 export interface Customers {
   shoppers: Shoppers
   apps: Apps
@@ -29,7 +29,7 @@ export interface CustomerParts {
   trace: Trace
 }
 
-/** Whatever customers do and see is reported to the invariants. */
+/** Opens the customers, and reports all that they do and see to the invariants. */
 export function openCustomers(parts: CustomerParts): Customers {
   const { events, chances, weather, model, slots, peers, invariants, trace } = parts
   const { network, servers, issuers, legacyIssuers } = peers

@@ -16,7 +16,7 @@ export interface DeliveryRow extends NewDelivery, Place {
 /** The table of messages, and what the statements of src/delivery/store.ts do to it. */
 export class Deliveries {
   readonly rows = new Map<string, DeliveryRow>()
-  /** So that a sweep does not look at all there are. */
+  /** Rows that are due, so that a sweep need not look at every row. */
   readonly #due = new Set<DeliveryRow>()
   readonly #isFree: (lease: bigint | undefined, by: Claimer) => boolean
 
@@ -24,7 +24,7 @@ export class Deliveries {
     this.#isFree = isFree
   }
 
-  /** Also one more than the order counts, which only a bug can store. */
+  /** Includes a row beyond the order's own count, which only a bug can store. */
   ofOrder(order: Order): DeliveryRow[] {
     const numbers = [...Array(order.deliveries + 2).keys()]
     return numbers.flatMap((deliveryNo) => this.rows.get(deliveryKey({ ...order, deliveryNo })) ?? [])

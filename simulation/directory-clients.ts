@@ -11,10 +11,10 @@ export const server = {
   resultsUrl: 'https://results.gateway.test/3ds/results',
 }
 
-/** Which addresses it may call. */
+/** Which addresses the client may call. */
 export const policy = { plainHttp: true, loopbackAnyPort: false }
 
-/** The real client of the directory servers, over memory. */
+/** The real client of the directory servers, over the simulated network. */
 export const directoriesOf = ({ issuers, random, log }: { issuers: Outgoing; random: Random; log: Log }) =>
   openDirectories({
     directories: directories.map((name) => ({ name, url: `https://${name}.test/messages`, tls: {}, timeoutMs: answerWithinMs })),

@@ -4,8 +4,8 @@ import type { Breaks } from './invariant.ts'
 import type { StoreModel } from './store-model.ts'
 
 /**
- * Filters of the merchants, and what must hold of them. Sums are taken over the orders themselves,
- * not from the counts that the gateway keeps.
+ * Filters of the merchants, and what must hold for them. Usage is summed over the orders
+ * themselves, independently of the counts that the gateway keeps.
  */
 
 export const mallory = '203.0.113.66'
@@ -29,11 +29,11 @@ export const filters: readonly (FilterRule & { merchantId: bigint })[] = [
 type Limit = (typeof limits)[keyof typeof limits]
 const limitsOf: Readonly<Record<string, Limit | undefined>> = limits
 
-/** What a limit may take longer than its window to forget: a span on either side. */
+/** How much longer than its window a limit may remember: one span on either side. */
 const slackMs = (windowMs: number) => 2 * Math.ceil(windowMs / 60)
 
 const isRefused = (order: Order) => ['declined', 'error', 'filtered'].includes(statusOf(order))
-/** What the merchant's server or the cardholder did not confirm was never a payment. */
+/** An order that the merchant's server or the cardholder refused never reached the filters. */
 const isJudged = ({ request }: Order) => request.mobile?.refusal === undefined
 const countedAt = (order: Order) => order.screening?.counted?.at ?? NaN
 const mostOf = ({ amountMinor, request }: Order) =>
@@ -45,9 +45,9 @@ const mostOf = ({ amountMinor, request }: Order) =>
 const keyOf = { ip: (o: Order) => o.request.ipAddress, email: (o: Order) => o.request.email, card: (o: Order) => o.card.hashId }
 
 /**
- * Watches what is committed. An order is judged once its whole commit is known. The gateway judged
- * the orders of a commit one after the other, in an order that cannot be seen; so an order that was
- * refused in the same commit may have made room for this one, or not.
+ * Watches committed orders, and checks each once its whole commit is known. The gateway judges the
+ * orders of a commit one after the other, in a sequence that the simulation cannot see. So an order
+ * refused in the same commit may or may not have made room for this one.
  */
 export function watchFilters(
   model: StoreModel,
@@ -59,8 +59,8 @@ export function watchFilters(
   let fresh: Order[] = []
 
   /**
-   * How much of a limit is used by other orders after `since`: `least` is what certainly counted
-   * when the order was judged, `most` what may have counted.
+   * How much of a limit other orders have used after `since`: `least` is what certainly counted
+   * when the order was judged, `most` is what may have counted.
    */
   function usedBy(order: Order, limit: Limit, since: number, bound: 'least' | 'most'): bigint {
     const at = madeAt.get(order.orderId)!
@@ -94,7 +94,7 @@ export function watchFilters(
     const exceeds = (used: bigint) => (limit.counts === 'refused' ? used >= most : used + own > most)
     const since = countedAt(order) - limit.windowMs
     const least = usedBy(order, limit, since, 'least')
-    // Declined as it was made, it used nothing up.
+    // An order that was declined when it was made used nothing of the limit.
     const usesNothing = limit.counts === 'unrefused' && refusedAt.get(order.orderId) === madeAt.get(order.orderId)
     if (!isFiltered && !usesNothing && exceeds(least))
       breaks('limits are never exceeded', `${what} is let through although ${least} of ${most} are used`)

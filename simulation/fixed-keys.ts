@@ -2,7 +2,7 @@ import type { Random } from '../src/base/random.ts'
 import { secret } from '../src/base/secret.ts'
 import type { KeyRing } from '../src/storage/store-keys.ts'
 
-/** Keys that nobody turns: hours are far longer than a simulation. */
+/** Keys that never rotate: a simulation is shorter than their period. */
 export function openFixedKeys(random: Random): KeyRing {
   const made = new Map(
     (['pan', 'cvv2', 'control', 'fingerprint', 'digest'] as const).map((purpose) => [

@@ -6,22 +6,22 @@ import { watchRequests, type RequestParts, type Requests } from './requests.ts'
 import { payerOf } from './wants.ts'
 
 /**
- * Watches what happens to payments after they were approved, in both books; written apart from the
- * gateway's own sums.
+ * Watches payments after their approval, in the books of both sides. It computes its sums
+ * independently of the gateway.
  */
 export interface FollowUps extends Pick<Requests, 'following' | 'followed'> {
   registered(orderId: bigint, cardRefId: bigint): void
   committed(order: Order, before: Order | undefined): void
   /** The acquirer booked or took back something of this order. */
   booked(orderId: string): void
-  /** A payment leaves a gateway, for so much. */
+  /** An authorisation for this amount leaves a gateway. */
   paid(order: Order, stan: string, amountMinor: bigint): void
   settled(order: Order): void
 }
 
 type Booked = ReturnType<Ledger['search']>['entries'][number]
 
-/** What one book says of an order. */
+/** The sums of an order in one of the books. */
 interface Sums {
   authorised: bigint
   captured: bigint
@@ -38,8 +38,8 @@ const isPayment = ({ kind }: Booked) => kind !== 'capture' && kind !== 'return' 
 const isApproved = ({ state }: { state: string }) => state === 'approved'
 
 /**
- * What may have moved money in the gateway's book. A capture or return whose answer was lost counts
- * until it is reversed.
+ * Everything in the gateway's book that may have moved money. A capture or return whose answer was
+ * lost counts until it is reversed.
  */
 function storedSums({ transactions: [payment, ...later] }: Order): Sums {
   const standing = (kind: Transaction['kind']) => later.filter((t) => t.kind === kind && !failed.has(t.state))
@@ -60,7 +60,7 @@ function bookedSums(entries: readonly Booked[], approvedPayments: readonly Booke
 const entriesOf = (ledger: Ledger, orderId: bigint | string): Booked[] =>
   ledger.search({ orderId: String(orderId), limit: Infinity }).entries
 
-/** What still stands at the acquirer of an order that was released. */
+/** What the acquirer still has booked for a released order. */
 function leftOf(ledger: Ledger, { orderId, transactions }: Order): string | false {
   const isReleased = transactions.some((t) => isRelease(t) && isApproved(t))
   const left = isReleased ? entriesOf(ledger, orderId).filter(isApproved) : []
@@ -124,7 +124,7 @@ const whenSettled: Checks<{ ledger: Ledger; order: Order }> = {
   },
 }
 
-/** What should stand in the acquirer's books of an order in the end. */
+/** What the acquirer's books should show for an order at the end of a world. */
 function owedOf(order: Order): string[] {
   const approved = order.transactions.filter(isApproved)
   if (approved.some(isRelease)) return []

@@ -26,7 +26,7 @@ import type { StoreModel } from './store-model.ts'
 import type { Sums } from './sums.ts'
 import type { Strays } from './strays.ts'
 
-/** What a process stands on. A planted bug replaces one of these or wraps what is built on them. */
+/** The parts of a process. A planted bug replaces one, or wraps what is built from them. */
 export interface GatewayParts {
   name: string
   clock: Clock
@@ -38,11 +38,11 @@ export interface GatewayParts {
   registry: Registry
   connect: () => Duplex
   outgoing: Outgoing
-  /** The way to the directory servers. */
+  /** Calls to the directory servers. */
   issuers: Outgoing
-  /** The way to the directory servers of 1.0.2, and what their issuers sign with. */
+  /** Calls to the directory servers of 1.0.2, and the servers with their root certificates. */
   legacy: { outgoing: Outgoing; directories: readonly LegacyDirectory[] }
-  /** Orders in hand at once; few, so that some are committed unleased. */
+  /** How many orders are in memory at once; few, so that some are committed without a lease. */
   maxHeld: number
   sweepMs: number
   wrap: Wraps
@@ -50,7 +50,7 @@ export interface GatewayParts {
 
 export type Performers = Record<OutsideStep, Performer>
 
-/** Where a planted bug gets between the parts. */
+/** The places where a planted bug may change the parts. */
 export interface Wraps {
   stores?: (stores: Stores, parts: GatewayParts) => Stores
   heartbeat?: (heartbeat: Heartbeat, parts: GatewayParts) => Heartbeat
@@ -63,15 +63,15 @@ export interface Wraps {
   inbound?: (inbound: Gateway['result'], parts: GatewayParts) => Gateway['result']
   uploads?: (uploads: Uploads) => Uploads
   hosted?: (hosted: Hosted, performers: Performers, parts: GatewayParts) => Hosted
-  /** What merchants' servers are asked and sent. */
+  /** Calls to merchants' servers. */
   outgoing?: (outgoing: Outgoing, parts: GatewayParts) => Outgoing
-  /** What the statements do to the tables. */
+  /** The tables, and the statements on them. */
   model?: (model: StoreModel) => void
   /** The table of invoices. */
   invoices?: (invoices: Invoices) => Invoices
   /** The table of wrong sums. */
   sums?: (sums: Sums) => Sums
-  /** The books of the other end: a bug of the acquirer. */
+  /** The acquirer's books, for a bug of the acquirer. */
   ledger?: (ledger: Ledger) => Ledger
 }
 
@@ -81,7 +81,7 @@ export interface Uploads {
   pares: typeof performUploadPares
 }
 
-/** What the hosted page does as it runs the method. */
+/** Calls of the hosted page while it runs the method. */
 export type Hosted = Pick<ReturnType<typeof hostedOrders>, 'methodBegun' | 'browserCollected'>
 
 export interface Gateway {
@@ -92,11 +92,11 @@ export interface Gateway {
   /** A request over HTTP; the path without the base path. */
   call(method: 'GET' | 'POST', path: string, body?: string): Promise<Answer>
   /**
-   * A result that this directory server posts: the text to answer with, or nothing where it could
-   * not be stored.
+   * This directory server posts a result. Resolves to the text of the answer, or to nothing if the
+   * result could not be stored.
    */
   result(text: string, directory: string): Promise<string | undefined>
   lost: Promise<void>
-  /** The same order as main stops in. */
+  /** Stops the parts in the same order as main. */
   stop(): Promise<void>
 }

@@ -19,14 +19,14 @@ import { openStrays } from './strays.ts'
 
 const origin = 'https://gateway.test'
 const basePath = '/gateway'
-/** Where cardholders name a random sum, up to the token. */
+/** Address of the pages for random sums, without the token at its end. */
 export const sumPages = `${origin}${basePath}/random-sum/`
 const blockOfIds = 1_000
 /** Directory servers by the common name of their certificate. */
 const peers: ReadonlyMap<string, string> = new Map(directories.map((name) => [name, name]))
 const meters = { answered: () => {}, repeated: () => {} }
 
-/** Opens the gateway that production runs, over the model and the simulated network. */
+/** Starts the gateway of production, on the model and the simulated network. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const { wrap, clock, random, log } = given
   const parts = { ...given, stores: wrap.stores?.(given.stores, given) ?? given.stores }

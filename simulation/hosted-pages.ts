@@ -2,9 +2,9 @@ import type { Order } from '../src/order/order.ts'
 import { epochMs, farthestJumpMs } from './clock.ts'
 import type { Breaks } from './invariant.ts'
 
-/** Watches payments that wait for the method of a hosted page: they wait so long and no longer. */
+/** Watches that no payment waits for the method of a hosted page beyond its time limit. */
 export interface HostedPages {
-  /** A page that began the method was answered until when the gateway waits, if it does. */
+  /** A page began the method. The gateway waits for it until `until`, or not at all. */
   begun(orderId: bigint, until: number | undefined): void
   committed(order: Order): void
 }
@@ -14,7 +14,7 @@ export function watchHostedPages(
   breaks: Breaks,
   now: () => number,
 ): HostedPages {
-  /** When the wait ends, by the authentication. */
+  /** When the wait ends, by threeDSServerTransID. */
   const waitsUntil = new Map<string, number>()
   return {
     begun(orderId, until) {
@@ -28,8 +28,8 @@ export function watchHostedPages(
       const { methodUntil, threeDSServerTransId } = authentication
       const until = waitsUntil.get(threeDSServerTransId) ?? methodUntil
       waitsUntil.set(threeDSServerTransId, until)
-      // A step that is committed after its time is due at once, by the clock of the process that
-      // decided it.
+      // A step that is committed after its time limit is due at once, by the clock of the process
+      // that decided it.
       const latest = Math.max(until, epochMs + now() + farthestJumpMs)
       if (methodUntil !== until || dueAt === undefined || dueAt > latest)
         breaks('a hosted page does not hold the payment up', `order ${orderId} waits until ${dueAt}, not ${until}`)

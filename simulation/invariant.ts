@@ -1,4 +1,4 @@
-/** What must hold, each by the name under which it is reported broken. */
+/** Names of all invariants, as reports of broken ones show them. */
 export type Invariant =
   | 'an acknowledged order exists'
   | 'every order ends'
@@ -71,11 +71,11 @@ export interface Broken {
 
 export type Breaks = (invariant: Invariant, why: string) => void
 
-/** What is wrong, where something is. */
+/** What is wrong, if anything is. */
 export type Fault = string | false | undefined
 
 /**
- * What must hold on one occasion, in the order in which it is reported. Each check looks at the
+ * What must hold on one occasion, in the order in which faults are reported. Every check sees the
  * same view and changes nothing.
  */
 export type Checks<View> = { readonly [I in Invariant]?: (view: View) => Fault }

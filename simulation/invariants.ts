@@ -19,7 +19,7 @@ import { watchSums } from './sum-invariants.ts'
 import { watchTransfers, type TransferInvariants } from './transfer-invariants.ts'
 import { watchWaiting, type Waiting } from './waiting.ts'
 
-/** All that is checked as things happen, each part by a watch of its own. */
+/** All checks that run as things happen; each part has its own watch. */
 export interface Invariants {
   broken(): Broken | undefined
   breaks: Breaks
@@ -41,7 +41,7 @@ export interface Invariants {
 export interface InvariantParts {
   model: StoreModel
   peers: Peers
-  /** Whether the process of this number is alive. */
+  /** Whether the process with this number is alive. */
   lives: (processId: bigint) => boolean
   now: () => number
 }

@@ -7,7 +7,7 @@ import type { Initiated } from './merchant-server-messages.ts'
 import type { MerchantServers } from './merchant-servers.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** An invoice of the mobile API with the order that was made for it, in both sides' books. */
+/** An invoice of the mobile API and its order, as the gateway and the merchant's server see it. */
 interface InvoiceView {
   model: StoreModel
   servers: MerchantServers
@@ -24,14 +24,14 @@ interface Ordered extends InvoiceView {
 }
 interface Settled extends InvoiceView {
   row: InvoiceRow
-  /** The final state that status showed to its app. */
+  /** The final state that a status reply showed to its app. */
   shownAs: string | undefined
   wall: number
 }
 
 const isEnded = ({ invoice }: InvoiceRow) => invoice.state === 'ordered' || invoice.state === 'declined'
 
-/** An order that tells that nothing was asked of anybody, so that it can be called back about. */
+/** An order that only exists so that a refusal can be reported: nothing was sent to an acquirer. */
 export const isRefused = (order: Order): boolean =>
   order.request.mobile?.refusal !== undefined && statusOf(order) === 'declined' && order.attempts.length === 0
 
@@ -75,7 +75,7 @@ export const whenWritten: Checks<Written> = {
     `invoice ${invoice.invoiceId} is declined, and there is an order for it`,
 }
 
-/** What must hold when an order is charged. */
+/** What must hold when an order is made for an invoice. */
 export const whenOrdered: Checks<Ordered> = {
   'what is declined is not charged': ({ row, order, invoiceId }) =>
     row?.invoice.state === 'declined' && `order ${order.orderId} is for invoice ${invoiceId}, which is declined`,
@@ -88,7 +88,7 @@ export const whenOrdered: Checks<Ordered> = {
   },
 }
 
-/** When the troubles are over and everything had its time. */
+/** What must hold at the end of a world. */
 export const whenSettled: Checks<Settled> = {
   'every order ends'({ row, row: { invoice, alarm } }) {
     const failed = `after ${invoice.tries} failures${alarm === undefined ? '' : ', and parked'}`

@@ -3,25 +3,25 @@ import type { InvoiceStore, Move, OpenInvoice } from '../src/mobile-api/store-in
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
 
-/** A row of invoices as it is stored: never changed in place. */
+/** A stored row of invoices; it is replaced, never changed in place. */
 export interface InvoiceRow extends OpenInvoice {
   dueAt: number | undefined
   lease: bigint | undefined
-  /** It waits for an operator. */
+  /** The invoice is parked until an operator acts. */
   alarm?: string
 }
 
 const ended: ReadonlySet<Invoice['state']> = new Set(['ordered', 'declined'])
-/** Nothing is authorised any more. */
+/** In these states nothing more is authorised, so the CVV2 is gone. */
 const withoutCvv2: ReadonlySet<Invoice['state']> = new Set(['releasing', 'ordered', 'declined'])
 
 /** The table of invoices. Each statement is a transaction of its own, so no lock outlives one. */
 export class Invoices {
   readonly rows = new Map<string, InvoiceRow>()
-  /** Called for every row that is written, with what was there before it. */
+  /** Called for every written row, with the row that it replaced. */
   onWrite: (after: InvoiceRow, before: InvoiceRow | undefined) => void = () => {}
   readonly nonces = new Set<string>()
-  /** Those with something due, so that a sweep does not look at all there are. */
+  /** Rows with something due, so that a sweep need not look at every row. */
   readonly #due = new Set<string>()
   readonly #isFree: (lease: bigint | undefined, by: Claimer) => boolean
 
@@ -33,7 +33,7 @@ export class Invoices {
     return this.#due.size > 0
   }
 
-  /** When those that wait for a choice or a sum end, if nothing else is left to do. */
+  /** Time limits of invoices that wait for a choice or a sum; undefined if other work is due. */
   timeLimits(): number[] | undefined {
     const due = [...this.#due].map((key) => this.rows.get(key)!)
     return due.every(({ invoice: { state } }) => state === 'choosing' || state === 'answering')
@@ -78,7 +78,7 @@ export class Invoices {
     return undefined
   }
 
-  /** What is not said stays as it was, but for the time it rests and for why it is declined. */
+  /** Fields that `to` leaves out keep their values, except `restsUntil` and the decline reason. */
   move(of: Invoice, { lease, ...to }: Move & { lease?: bigint }, processId: bigint, now: number): OpenInvoice | undefined {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
@@ -118,7 +118,7 @@ export class Invoices {
 export const invoiceKey = ({ merchantId, invoiceId }: Pick<Invoice, 'merchantId' | 'invoiceId'>): string =>
   `${merchantId}/${invoiceId}`
 
-/** The calls of a process, each statement by way of `run`. */
+/** The store of one process; each statement goes through `run`. */
 export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise<T>): InvoiceStore => ({
   add: (invoice, secrets, processId) => run(() => table.add({ invoice, secrets }, processId)),
   find: (merchantId, invoiceId) => run(() => table.find(merchantId, invoiceId)),

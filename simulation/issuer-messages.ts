@@ -2,7 +2,6 @@ import { uuid, type Random } from '../src/base/random.ts'
 import type { TransStatus, Version } from '../src/three-d-secure/authentication.ts'
 import type { Directory } from './configuration.ts'
 
-/** A message as JSON has it. */
 export type Json = Readonly<Record<string, unknown>>
 
 /** A transaction at an issuer's ACS. */
@@ -11,18 +10,18 @@ export interface Passage {
   acsTransID: string
   dsTransID: string
   version: Version
-  /** Of a payment, or of a card alone. */
+  /** Whether a payment is authenticated, or only a card. */
   category: string
-  /** A Mastercard card, whose issuers' proofs are a byte longer. */
+  /** Mastercard issuers' proofs are a byte longer. */
   isMastercard: boolean
   directory: Directory
-  /** What ARes says. */
+  /** The status in the ARes. */
   status: Exclude<TransStatus, 'I'>
-  /** Set when the challenge is over, however it ended; a browser that comes again gets the same. */
+  /** Set when the challenge is over. A browser that returns later gets the same CRes. */
   cres?: string
 }
 
-/** What an issuer said to be the result of an authentication. */
+/** The result of an authentication, as an issuer sent it in an ARes or an RReq. */
 export interface IssuerResult {
   by: 'ARes' | 'RReq'
   status: TransStatus
@@ -31,11 +30,11 @@ export interface IssuerResult {
   version: string
   eci?: string
   proof?: string
-  /** By the issuer and its directory server, with the names of the transaction. */
+  /** Sent by the right issuer and directory server, with the identifiers of the transaction. */
   genuine: boolean
-  /** A gateway got it. */
+  /** It reached a gateway. */
   reached: boolean
-  /** Which process confirmed it by an RRes first, and when. */
+  /** Which process first confirmed it with an RRes, and when. */
   confirmed?: { by: string; at: number }
 }
 
@@ -46,11 +45,11 @@ export interface Ending {
 }
 
 const commonEci = { Y: '05', A: '06', N: '07', R: '07', U: '07', C: undefined, I: undefined } as const
-/** Issuers differ in whether they say it. */
+/** Not every issuer sends an ECI for each status. */
 const eciOf = (passage: Passage, status: TransStatus): string | undefined =>
   passage.directory === 'north' || status === 'Y' ? commonEci[status] : undefined
 
-/** Every proof is another, so that it is known which message it came with. */
+/** Every proof is unique, so that it identifies its message. */
 const proofOf = ({ isMastercard }: Passage, status: TransStatus, random: Random): string | undefined =>
   status === 'Y' || status === 'A' ? random.bytes(isMastercard ? 21 : 20).toString('base64') : undefined
 
@@ -122,7 +121,7 @@ const resultOf = (
   reached: false,
 })
 
-/** As a browser carries it. */
+/** Encodes a message as the browser carries it. */
 const inBrowser = (message: Json): string => Buffer.from(JSON.stringify(message)).toString('base64url')
 export const outOfBrowser = (param: string): Json => JSON.parse(Buffer.from(param, 'base64url').toString()) as Json
 

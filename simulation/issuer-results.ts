@@ -5,16 +5,16 @@ import { rreqOf, type IssuerResult, type Json, type Passage } from './issuer-mes
 import type { IssuerParts, OnResultAnswered } from './issuer-weather.ts'
 
 export interface Results {
-  /** Posts a result to one of the gateways until one has answered, with an RRes or an Erro. */
+  /** Posts a result to the gateways until one of them answers with an RRes or an Erro. */
   post(message: Json, result: IssuerResult, peer: string): void
-  /** Somebody posts a result that is none, some time. */
+  /** Schedules a forged result: with wrong identifiers, or posted by the wrong party. */
   forge(passage: Passage): void
 }
 
 const patienceMs = 10_000
 const maxTries = 5
 
-/** The ways of results from the directory servers to the gateways. */
+/** Carries results from the directory servers to the gateways. */
 export function openResults(
   { events, weather, slots, trace }: IssuerParts,
   chance: Chance,

@@ -6,15 +6,15 @@ import type { IssuerResult, Json } from './issuer-messages.ts'
 /** How the directory servers, the issuers behind them and the network in between are doing. */
 export interface IssuerWeather {
   directories: 'well' | 'away'
-  /** Of messages, either way. */
+  /** How likely a message is lost, in either direction. */
   lostOdds: number
-  /** Of answers, around the time-out. */
+  /** How likely an answer arrives only around the time-out. */
   lateOdds: number
-  /** Of an AReq that arrives twice. */
+  /** How likely an AReq arrives twice. */
   doubledOdds: number
-  /** Of an answer that is an error, garbage or about something else. */
+  /** How likely an answer is an error, garbage or about another transaction. */
   spoiltOdds: number
-  /** Of results that come much later than the browser, and of those that come twice. */
+  /** How likely a result arrives long after the browser; below: how likely it arrives twice. */
   lateResultOdds: number
   doubledResultOdds: number
 }
@@ -37,5 +37,5 @@ export interface IssuerParts {
   trace: (what: () => string) => void
 }
 
-/** A gateway has answered what it was told; undefined when it could not store it. */
+/** A gateway has answered a result. The answer is undefined if it could not store the result. */
 export type OnResultAnswered = (threeDSServerTransID: string, result: IssuerResult, answer: Json | undefined, by: string) => void

@@ -26,13 +26,13 @@ export interface Issuers {
   resultsById: Map<string, IssuerResult[]>
   outgoing(actor: Actor): Outgoing
   /**
-   * The browser posts the CReq and the cardholder answers: the CRes that the browser carries back,
-   * or nothing if the issuer knows no such challenge.
+   * The browser posts the CReq and the cardholder answers. Returns the CRes for the browser to
+   * carry back, or nothing if the issuer has no such challenge.
    */
   challenge(creq: string, does: AtIssuer): string | undefined
   /** An AReq leaves a gateway. */
   onAsked: (actor: Actor, areq: Json) => void
-  /** A gateway reports by an Erro that it cannot use an answer which had no fault. */
+  /** A gateway sent an Erro about a correct ARes. */
   onRefused: (erro: Json) => void
   onResultAnswered: OnResultAnswered
 }
@@ -96,8 +96,8 @@ function carry(state: State, actor: Actor, call: Call): void {
 }
 
 /**
- * Issuers that do not look work twice on a question that arrives twice; one of the answers goes
- * back.
+ * Some issuers do not recognise a repeated AReq and process it twice. Only one of the two answers
+ * reaches the gateway.
  */
 function ask(state: State, directory: Directory, areq: Json): { status: number; body: string; result?: IssuerResult } {
   const { chance, weather, random, passages, spoiltIds, trace } = state
@@ -142,8 +142,8 @@ function spoilt(message: Json, { chance, random }: State): { status: number; bod
 }
 
 /**
- * The cardholder may never come; most issuers report that after a while. And whoever knows or
- * guesses names may post a result of his own.
+ * The cardholder may never come, and most issuers report that after a while. Besides, anybody who
+ * knows or guesses the identifiers may post a forged result.
  */
 function expect(state: State, passage: Passage): void {
   const { events, chance, results, trace } = state
@@ -186,7 +186,7 @@ function sendResult(state: State, passage: Passage, ending: Ending): void {
     results.post(message, noted(state, id, result), directory)
     if (chance.happens(weather.doubledResultOdds)) results.post(message, result, directory)
   })
-  // Another result after the first one: an issuer who changed his mind.
+  // Some issuers change their mind and send a second, different result.
   if (!chance.happens(weather.doubledResultOdds)) return
   const other = rreqOf(passage, { status: ending.status === 'Y' ? 'N' : 'Y' }, random)
   events.after(lateMs + chance.between(0, 5_000), undefined, () =>

@@ -1,6 +1,6 @@
 import type { Breaks } from './invariant.ts'
 
-/** A request that came under an `Idempotency-Key`, told apart by all its fields. */
+/** A request with an `Idempotency-Key`; all its fields identify it. */
 export interface Keyed {
   merchantId: bigint
   key: string
@@ -16,7 +16,7 @@ export interface KeyWatch {
   refused(keyed: Keyed): void
 }
 
-/** Watches what keys stand for; no simulation lasts as long as a key is held. */
+/** Watches that a key stands for one request. No simulation lasts as long as a key is held. */
 export function watchKeys(breaks: Breaks): KeyWatch {
   const stands = new Map<string, { request: string; transaction: string }>()
   const requests = new Map<string, Set<string>>()

@@ -6,7 +6,7 @@ import type { LegacyIssuers } from './legacy-issuers.ts'
 import type { StoreModel } from './store-model.ts'
 
 /**
- * Watches 3-D Secure 1.0.2: who is asked, what the browser carries, and what is charged after it.
+ * Watches 3-D Secure 1.0.2: enrolment questions, what browsers carry, and what is charged then.
  */
 export interface LegacyAuthentications {
   asked(pan: string): void

@@ -33,32 +33,32 @@ export interface Signed {
 export interface LegacyIssuers {
   directories: readonly LegacyDirectory[]
   outgoing(actor: Actor): Outgoing
-  /** What was answered about a card, by its number; an answer that says nothing is not in it. */
+  /** The enrolment answers for each card number, without spoilt ones. */
   enrolments: ReadonlyMap<string, readonly ('Y' | 'N' | 'U')[]>
   /**
-   * What each PARes proves, by the text that the browser carries. One that an honest issuer did not
-   * make like this is not in it.
+   * The content of each PARes, by the text that the browser carries. Only texts that an issuer
+   * really signed are in it.
    */
   signed: ReadonlyMap<string, Signed>
   /**
-   * The browser posts the PAReq and the cardholder answers: the form field PaRes, as it comes to
-   * the merchant.
+   * The browser posts the PAReq and the cardholder answers. Returns the form field PaRes as it
+   * reaches the merchant.
    */
   authenticate(pareq: string, does: AtIssuer): string | undefined
   /** A gateway asks about this card. */
   onAsked: (pan: string) => void
 }
 
-/** Not the one that takes long to make and to read. */
+/** All faults except the one that is slow to make and to read. */
 const faults = Object.keys(paresFaults).filter((name) => name !== 'bomb')
 /**
- * Whether the issuer really signed it. A status without proof is still genuine when the proof is
- * left out.
+ * Whether the issuer really signed the result of this fault. Leaving out the proof changes nothing
+ * if the status has none.
  */
 const isGenuine = (fault: string, { cavv }: Pares): boolean =>
   fault === 'leaf last' || (fault === 'no proof' && cavv === undefined)
 /**
- * What a browser or another merchant is most likely to try, so that every world sees some of it.
+ * The most likely attacks of a browser or another merchant, preferred so that every world has some.
  */
 const usualFaults = ['wrong root', 'altered amount', 'other purchase', 'replay'] as const
 
@@ -67,9 +67,9 @@ interface State extends IssuerParts, Pick<LegacyIssuers, 'onAsked'> {
   random: Random
   enrolments: Map<string, ('Y' | 'N' | 'U')[]>
   signed: Map<string, Signed>
-  /** Cards that were said to be enrolled, by the account id that a PAReq is to name. */
+  /** Enrolled cards, by the account id that a PAReq must name. */
   cases: Map<string, { pan: string; directory: LegacyDirectoryName }>
-  /** The last proven PARes behind each directory server. */
+  /** The last PARes with a proof behind each directory server. */
   earlier: Map<LegacyDirectoryName, string>
 }
 
@@ -157,7 +157,7 @@ function noted(state: State, directory: LegacyDirectoryName, { pareq, status, ca
   return param
 }
 
-/** Every proof is another, so that it is known which PARes it came with. */
+/** Every proof is unique, so that it identifies its PARes. */
 function paresOf(pareq: Pareq, pan: string, status: Pares['status'], random: Random): Pares {
   const isProven = status === 'Y' || status === 'A'
   return {

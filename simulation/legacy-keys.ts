@@ -1,6 +1,6 @@
 /**
- * What issuers of 3-D Secure 1.0.2 sign with: made once a process. No trace and no decision depends
- * on which keys they are.
+ * Signing keys of the issuers of 3-D Secure 1.0.2, generated once per operating system process. No
+ * trace and no decision depends on their values.
  */
 import 'reflect-metadata'
 import { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, X509CertificateGenerator } from '@peculiar/x509'
@@ -14,7 +14,7 @@ export interface LegacyNetwork {
   issuer: Issuer
 }
 
-/** The shortest key that is believed, which is quick to sign with. */
+/** The shortest accepted key, because it signs fast. */
 const rsa = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]) }
 const times = { notBefore: new Date(Date.UTC(2020, 0)), notAfter: new Date(Date.UTC(2040, 0)) }
 

@@ -3,7 +3,7 @@ import { secret } from '../src/base/secret.ts'
 import { checkParts, initiateParts, notificationParts, sign, signatureKey } from '../simulators/merchant-server/signatures.ts'
 import { configuration } from './configuration.ts'
 
-/** What an app is about to ask, as its merchant initiated it. */
+/** An invoice as the merchant initiated it, before its app performs it. */
 export interface Initiated {
   merchantId: bigint
   endpointId: bigint
@@ -14,20 +14,20 @@ export interface Initiated {
   serialNumber: string
   signature: string
   amountCentis?: number
-  /** It pays with a card that was mapped; absent where the app has the card itself. */
+  /** The mapped card that pays; absent if the app sends the card itself. */
   clientCardId?: string
-  /** Likewise the card that a transfer credits. */
+  /** The mapped card that a transfer credits; absent if the app sends the card itself. */
   toClientCardId?: string
 }
 
-/** How a merchant's server confirmed an invoice: the cards that it meant, by its own ids. */
+/** How a merchant's server confirmed an invoice, with the server card ids that it named. */
 export interface Confirmation {
   token: string
   source: string | undefined
   destination: string | undefined
 }
 
-/** A gateway asks whether an invoice is the merchant's. */
+/** The gateway asks whether the merchant initiated an invoice. */
 export interface Question {
   consumer: { device: { serialNumber: string } }
   session: { accessToken: string; nonce: string; signature: string; token: string }
@@ -35,7 +35,7 @@ export interface Question {
   destinationOfFunds?: { reference: { clientCardId: string } }
 }
 
-/** A gateway reports cards that paid or were credited. */
+/** The gateway reports the cards that paid or were credited. */
 export interface Notice {
   session: { accessToken: string; token: string }
   reference?: { serverCardId: string }
@@ -70,7 +70,7 @@ export function initiateSignature(invoice: Omit<Initiated, 'signature'>): string
   return sign(parts, keyOf(merchantId))
 }
 
-/** That this invoice is the merchant's, with these cards. */
+/** Confirms that the merchant initiated this invoice, with these cards. */
 export function checkAnswer(invoice: Initiated, { token, source, destination }: Confirmation, more = {}): string {
   const { merchantId, nonce, endpointId, invoiceId, serialNumber } = invoice
   const parts = checkParts({
@@ -93,7 +93,7 @@ export function checkAnswer(invoice: Initiated, { token, source, destination }: 
   })
 }
 
-/** That the cards of this invoice were noted. A false answer signs another nonce than its own. */
+/** Confirms a notification. A false answer signs another nonce than that of the invoice. */
 export function notificationAnswer(invoice: Initiated, token: string, signedNonce: string): string {
   const { merchantId, nonce, endpointId, invoiceId } = invoice
   const parts = notificationParts({ nonce: signedNonce, endpointId: String(endpointId), invoiceId })

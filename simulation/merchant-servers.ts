@@ -13,22 +13,22 @@ import {
   type Reply,
 } from './merchant-server-messages.ts'
 
-/** A card that a merchant's server was told of. */
+/** A card that was reported to a merchant's server. */
 export interface Mapped {
   merchantId: bigint
   clientCardId: string
   serverCardId: string
-  /** Whether it may pay, or was only credited. */
+  /** A `source` may pay; a `destination` was only credited. */
   of: 'source' | 'destination'
 }
 
-/** How merchants' servers are doing, for each question. */
+/** How likely each kind of answer of a merchant's server is. */
 export interface ServerWeather {
   refusedOdds: number
-  /** Of answers that are not about the question. */
+  /** How likely an answer does not fit the question. */
   falseOdds: number
   failedOdds: number
-  /** Of answers that take as long as one is waited for, or longer. */
+  /** How likely an answer takes about as long as the gateway waits, or longer. */
   slowOdds: number
 }
 
@@ -36,10 +36,10 @@ export const calmServers = (): ServerWeather => ({ refusedOdds: 0.03, falseOdds:
 
 export interface CardNotification {
   invoice: Initiated
-  /** Cards that it is told of. */
+  /** The reported cards, by server card id. */
   source: string | undefined
   destination: string | undefined
-  /** Answered as agreed, or refused for good; neither: an answer that counts for nothing. */
+  /** `false`: an answer with a wrong signature, which neither accepts nor refuses. */
   answer: 'accepted' | 'refused' | 'false'
 }
 
@@ -51,15 +51,15 @@ export interface Served extends Reply {
 type Drafted = Omit<Initiated, 'signature' | 'nonce' | 'accessToken'>
 
 /**
- * The merchants' own servers of the mobile API: each knows what it initiated, and remembers the
- * notifications it received.
+ * The merchants' own servers of the mobile API. Each knows the invoices that it initiated, and
+ * keeps the notifications that it received.
  */
 export interface MerchantServers {
   initiated: ReadonlyMap<string, Initiated>
   initiate(what: Drafted, nonce?: string): Initiated
-  /** A call of a gateway, if this is the server of a merchant. */
+  /** Answers a call of a gateway; undefined if no merchant's server has this host. */
   serve(url: URL, body: string): Served | undefined
-  /** Which invoices merchants' servers said are their own, and the cards that they meant. */
+  /** The confirmed invoices, with the cards that the merchants' servers named for them. */
   confirmed: ReadonlyMap<string, Confirmation>
   notifications: readonly CardNotification[]
   mapped: readonly Mapped[]
@@ -67,7 +67,7 @@ export interface MerchantServers {
   onNotified: (notification: CardNotification) => void
 }
 
-/** What is wrong with an answer that is not about the question. */
+/** What is wrong with an answer that does not fit the question. */
 const falsehoods = ['signature', 'nonce', 'token', 'invoice', 'another', 'another', 'currency', 'card', 'garbage'] as const
 
 /** The invoices that each server initiated, and the calls it received about them. */
@@ -78,7 +78,7 @@ interface State extends Pick<MerchantServers, 'onChecked' | 'onNotified'> {
   initiated: Map<string, Initiated>
   byToken: Map<string, Initiated>
   confirmed: Map<string, Confirmation>
-  /** Right answers to checks, for a server to mix up. */
+  /** Correct answers to checks, which a server may confuse with each other. */
   answers: { merchantId: bigint; body: string }[]
   notifications: CardNotification[]
   mapped: Mapped[]
@@ -173,7 +173,7 @@ function falseAnswer(state: State, invoice: Initiated, token: string): string {
   return checkAnswer(invoice, right).replace(/("checkSignature":")(.)/, (_all, name, first) => name + (first === '0' ? '1' : '0'))
 }
 
-/** The card of another merchant, or one that nobody has; none, where there should be one. */
+/** The card of another merchant, a card of nobody, or no card where one is required. */
 function strangeCard({ chance, mapped }: State, { merchantId, clientCardId }: Initiated): string | undefined {
   if (clientCardId === undefined || chance.happens(0.7))
     return mapped.find((m) => m.merchantId !== merchantId)?.serverCardId ?? '123456789'
@@ -207,7 +207,7 @@ function notify(state: State, { session, reference, sourceCard, destinationCard 
   return { status: 200, body: notificationAnswer(invoice, token, invoice.nonce) }
 }
 
-/** A card that the merchant does not know yet gets an id for its apps. */
+/** Gives a card that is new to the merchant an id for its apps. */
 function map({ mapped }: State, { merchantId }: Initiated, of: Mapped['of'], serverCardId: string | undefined): void {
   if (serverCardId === undefined) return
   if (!mapped.some((m) => m.serverCardId === serverCardId && m.merchantId === merchantId))

@@ -5,7 +5,7 @@ import type { Actor, Events } from './clock.ts'
 import type { Served } from './merchant-servers.ts'
 
 /**
- * How a merchant's receiver of callbacks is doing. `late` answers after the gateway has given up.
+ * State of a merchant's callback receiver. `late` answers after the gateway has stopped waiting.
  */
 export type Mood = 'well' | 'failing' | 'hanging' | 'late' | 'away'
 
@@ -15,20 +15,20 @@ export interface Callback {
   status: string
   /** What the message is about: `sale`, `capture` and so on. */
   type: string
-  /** Answered with 200, whether the gateway heard it or not. */
+  /** The merchant answered 200, even if the answer was lost. */
   accepted: boolean
 }
 
-/** The merchants' servers, by host; what each was told is kept. */
+/** The merchants' callback receivers, by host. They keep every callback. */
 export interface Merchants {
   callbacks: Callback[]
-  /** Mood of each host; who is not in it is well. */
+  /** Mood of each host; a host without an entry is well. */
   moods: Map<string, Mood>
   onCallback: (callback: Callback) => void
   outgoing(actor: Actor): Outgoing
 }
 
-/** `serve`: what the server of a merchant's apps answers, if it is called. */
+/** `serve` answers calls to the servers of merchants' apps; undefined for any other host. */
 export function openMerchants(events: Events, chance: Chance, serve: (url: URL, body: string) => Served | undefined): Merchants {
   const merchants: Merchants = {
     callbacks: [],
@@ -37,7 +37,7 @@ export function openMerchants(events: Events, chance: Chance, serve: (url: URL, 
     outgoing: (actor) => outgoingOf(events, actor, carry),
   }
 
-  /** Does what a call asks for, and says what is answered when all is well. */
+  /** Records a call, and returns the answer of a receiver that is well. */
   function receive({ request, url }: Call): Served {
     const served = serve(url, String(request.body ?? ''))
     if (served) return served

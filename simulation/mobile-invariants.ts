@@ -22,7 +22,7 @@ export interface MobileInvariants {
   status(invoice: Initiated, reply: AppReply, isOwner: boolean): void
   choosing(invoice: Initiated, assignedId: string): void
   chosen(invoice: Initiated, assignedId: string, reply: AppReply): void
-  /** A merchant's server is asked about an invoice, under this token. */
+  /** The gateway asks a merchant's server about an invoice, with this session token. */
   checked(invoice: Initiated, token: string): void
   notified(notification: CardNotification): void
   written(after: InvoiceRow, before: InvoiceRow | undefined): void
@@ -59,7 +59,7 @@ export function watchMobile({ model, servers, transfers, sums, breaks }: MobileP
     sameToken(invoice, token, 'an answer')
   }
 
-  /** It may be refused only if another invoice has its nonce. */
+  /** An invoice may be refused only if another one already used its nonce. */
   function refused({ invoiceId, merchantId, nonce }: Initiated, { error }: AppReply['body']): void {
     const taken = withNonce(model, merchantId, nonce)[0]
     if (!taken || taken.invoice.invoiceId === invoiceId)
@@ -107,7 +107,7 @@ export function watchMobile({ model, servers, transfers, sums, breaks }: MobileP
 
 const finalStates: ReadonlySet<string> = new Set(['APPROVED', 'DECLINED'])
 
-/** Checks the states that apps are shown: only their own invoices, and a final state stays. */
+/** Checks the states that apps see: only those of their own invoices, and a final one stays. */
 function watchShown(transfers: TransferInvariants, breaks: Breaks) {
   const finals = new Map<string, string>()
 

@@ -12,7 +12,7 @@ export interface MobileParts extends Omit<AppParts, 'orderIdOf' | 'observer' | '
   trace: (what: () => string) => void
 }
 
-/** Apps with their merchants' servers, watched from all sides. */
+/** Apps and their merchants' servers; reports all that they do to the invariants. */
 export function openMobile({ model, ledger, watch, trace, ...parts }: MobileParts): Apps {
   const { servers, chance, slots, asking } = parts
   const stored = ({ merchantId, invoiceId }: Initiated) => model.invoices.find(merchantId, invoiceId)?.invoice

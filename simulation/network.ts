@@ -7,24 +7,24 @@ import type { Log } from '../src/base/log.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
 
-/** How the acquirer and the way to it are doing; the troubles of a world change it. */
+/** State of the acquirer and of the lines to it; the troubles of a world change it. */
 export interface LineWeather {
   /** `deaf`: connections open and carry nothing back; `away`: connections are refused. */
   acquirer: 'well' | 'deaf' | 'away'
   latencyMs: number
-  /** For each message to the acquirer. */
+  /** How likely each message to the acquirer is lost. */
   lostOdds: number
   lateOdds: number
   doubledOdds: number
   /**
-   * How likely a write is cut in two, with time in between, and how likely the connection breaks
-   * there.
+   * How likely a write is split in two with a delay between; below: how likely the connection
+   * breaks at the split.
    */
   splitOdds: number
   cutOdds: number
 }
 
-/** The simulated acquirer's desk and books, and the lines to it, in memory. */
+/** The simulated acquirer with its books, and the lines to it, all in memory. */
 export interface Network {
   desk: Desk
   faults: FaultScripts
@@ -97,21 +97,21 @@ export function openNetwork({ events, chance, weather, log, wrap }: NetworkParts
   return network
 }
 
-/** What a line of the ledger changes the money of. */
+/** The order whose money a line of the ledger changes. */
 function orderOfLine(text: string, ledger: Ledger): string | undefined {
   const line = JSON.parse(text) as { booked?: { orderId: string }; reversed?: { of: Names } }
   return line.booked?.orderId ?? (line.reversed && ledger.find(line.reversed.of)?.orderId)
 }
 
-/** Who listens to a connection: what leaves the gateway, and what reaches it. */
+/** Listeners of a connection, for messages that leave the gateway and that reach it. */
 interface Taps {
   sent: (message: Message) => void
   reached: (message: Message) => void
 }
 
 /**
- * One connection: the gateway's end is a stream, the acquirer's end a line of its desk. Bytes
- * arrive in order, after some time.
+ * One connection. The gateway's end is a stream, the acquirer's end a line of its desk. Bytes
+ * arrive in order, after a delay.
  */
 class Wire extends Duplex {
   readonly #actor: Actor
@@ -194,7 +194,7 @@ class Wire extends Duplex {
     done(_error)
   }
 
-  /** What a script made unreadable tells nobody anything. */
+  /** Reports a message to the listeners, unless a script made it unreadable. */
   #listen(frame: Buffer): void {
     try {
       this.#taps.reached(decode(frame.subarray(2)))
@@ -224,8 +224,8 @@ class Wire extends Duplex {
   }
 
   /**
-   * A message reached the acquirer. It may still be lost, be late and so out of order, or come
-   * twice.
+   * A message reached the acquirer's network. It may still be lost, arrive late and out of order,
+   * or arrive twice.
    */
   #arrived(message: Message): void {
     const { events, chance, weather } = this.#parts

@@ -1,29 +1,29 @@
 import { readOriginal, type Message } from '../simulators/acquirer/wire.ts'
 
-/** Watches messages as they leave the gateways, for reversals that may overtake their original. */
+/** Watches that no reversal leaves a gateway so early that it may overtake its original. */
 export interface Overtaking {
   /**
-   * What is wrong with a message that leaves. `patienceMs` is how long the gateway waits for the
-   * answer to the original of a reversal.
+   * A message leaves; returns what is wrong with it. `patienceMs` is how long the gateway waits for
+   * the answer to the original of a reversal.
    */
   sent(message: Message, patienceMs: (stan: string) => number): string | undefined
   /** An answer reached a gateway. */
   answered(message: Message): void
-  /** The wall clock of the process in this place is off by that much from now on. */
+  /** From now on the wall clock of the process in this slot is off by `offsetMs`. */
   jumped(slot: number, offsetMs: number): void
 }
 
-/** Wall clocks are read in whole milliseconds: by them something may be due that much early. */
+/** Processes read wall clocks in whole milliseconds, so a step may be due this much early. */
 const roundingMs = 2
 
 /**
- * A reversal may leave once the answer to its original came, or when the original left so long ago
- * that the gateway stops waiting for an answer. (The deadline of the attempt counts from its
- * record, but a line that is down may hold the original back beyond it.) Wall clocks say when that
- * is, so the reversal may be early by as much as the clocks disagree.
+ * A reversal may leave once the answer to its original has arrived, or once the gateway has waited
+ * long enough since the original left. (The deadline of the attempt counts from its record, but a
+ * line that is down may delay the original beyond it.) Processes measure that wait by wall clocks,
+ * so the reversal may be early by as much as the clocks disagree.
  */
 export function watchOvertaking(now: () => number): Overtaking {
-  /** Originals by terminal and STAN: when each left last, and whether its answer came since. */
+  /** Originals by terminal and STAN: when each last left, and whether its answer came since. */
   const originals = new Map<string, { leftAt: number; rrn: string | undefined; answered: boolean }>()
   const reversed = new Set<string>()
   const wrongClocks: { slot: number; from: number; until: number; offsetMs: number }[] = []
@@ -53,7 +53,7 @@ export function watchOvertaking(now: () => number): Overtaking {
     },
     answered({ type, fields }) {
       const original = originals.get(`${fields[41]} ${fields[11]}`)
-      // An answer under wrong names may hit another payment, about which it says nothing.
+      // An answer with wrong identifiers may match another payment, but is no answer to it.
       if (original && /^1[12][13]/.test(type) && fields[37] === original.rrn) original.answered = true
     },
     jumped(slot, offsetMs) {

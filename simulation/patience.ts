@@ -5,18 +5,18 @@ import type { Change } from '../src/order/change.ts'
 import type { Breaks } from './invariant.ts'
 import type { Step, StoreModel } from './store-model.ts'
 
-/** Watches what processes do with the work of those that they judge dead. */
+/** Watches what processes do with the work of processes that they judge dead. */
 export interface Patience {
   /** A message left the process that lives under this number. */
   sent(message: Message): void
-  /** An issuer is asked. */
+  /** An AReq leaves a gateway. */
   asked(threeDSServerTransId: string): void
   committed(change: Change): void
   /** A statement reached the database, or was refused because it is away. */
   reached(how: 'answered' | 'refused'): void
 }
 
-/** An outage that lasts as long as the lease of a process is noticed by each of them. */
+/** Every process notices an outage that lasts this long, as long as a lease. */
 const noticedMs = 3_000
 
 export function watchPatience(
@@ -25,13 +25,13 @@ export function watchPatience(
   breaks: Breaks,
   now: () => number,
 ): Patience {
-  /** When a message left last, by terminal and STAN; when an issuer was asked. */
+  /** When a message last left, by terminal and STAN, or an AReq, by threeDSServerTransID. */
   const leftAt = new Map<string, number>()
   const askedAt = new Map<string, number>()
-  /** The last outage, or the one that lasts. */
+  /** The last outage, or the present one. */
   let outage = { from: -Infinity, until: -Infinity, isOver: true }
 
-  /** For how long the call of a step that left may still be answered. */
+  /** How long a call that has left may still be answered. */
   function answerableMs({ order, t }: Step): number {
     if (t.step === 'authenticate')
       return (askedAt.get(t.authentication!.threeDSServerTransId) ?? -Infinity) + answerWithinMs - now()

@@ -12,7 +12,7 @@ import { silentLog, type Trace } from './time-line.ts'
 import { refuseCredits } from './transfers.ts'
 import type { Weather } from './troubles.ts'
 
-/** Whom gateways call: the acquirer, merchants, directory servers with the issuers behind them. */
+/** The parties that gateways call: the acquirer, merchants, directory servers with issuers. */
 export interface Peers {
   network: Network
   merchants: Merchants

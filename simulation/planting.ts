@@ -6,17 +6,17 @@ import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Invariant } from './invariant.ts'
 import type { Stores } from './store-line.ts'
 
-/** A bug that somebody might make, put between the parts of the simulation only. */
+/** A bug that somebody might write. It exists only between the parts of the simulation. */
 export interface Planted {
   name: string
   /** Whose bug it is, when it is not the gateway's. */
   by?: 'an acquirer'
-  /** Any of these may break first: which one does is up to what else happens. */
+  /** Any of these may break first, depending on what else happens. */
   breaks: readonly Invariant[]
   wrap: Wraps
 }
 
-/** The card of an order, for a bug that sends something by itself. */
+/** The card of an order, for a bug that sends a message of its own. */
 export const cardOf = ({ stores, keys, random }: GatewayParts, place: Place): Promise<Card> =>
   openCards({ ...stores, keys, random }).cardOf(place)
 

@@ -12,7 +12,7 @@ import { openStoreLine, type StoreLine } from './store-line.ts'
 import type { StoreModel } from './store-model.ts'
 import type { Trace } from './time-line.ts'
 
-/** The place of a gateway process: when one has died, the next one starts there. */
+/** The place of a gateway process. When one has died, the next one starts in its place. */
 export interface Process extends Slot {
   stores: StoreLine | undefined
   /** The thread of its heart, which goes on while the main loop is busy. */
@@ -46,7 +46,7 @@ export const newProcess = (name: string): Process => ({
   stores: undefined,
 })
 
-/** Starts, stops and kills gateway processes; one that died starts again after a while. */
+/** Starts, stops and kills gateway processes, and restarts a dead one after a while. */
 export class Processes {
   readonly #parts: ProcessParts
   /** No process starts before this time. */
@@ -71,7 +71,7 @@ export class Processes {
     )
   }
 
-  /** Puts a new process in this place, and says what it stands on. */
+  /** Puts a new process in this place, and returns its parts. */
   #stepIn(slot: Process, actor: Actor): GatewayParts {
     const { events, model, database, peers, keys, settings, wrap, log, onReached } = this.#parts
     const { name } = slot
@@ -112,7 +112,7 @@ export class Processes {
     events.after(asleepMs + chance.between(...restartMs), undefined, () => this.start(slot))
   }
 
-  /** As SIGTERM does. */
+  /** Stops the process as SIGTERM does. */
   stop(slot: Process): void {
     void slot.gateway?.stop().then(
       () => this.die(slot, 'stopped'),
@@ -126,7 +126,7 @@ export class Processes {
     for (const slot of slots) this.stop(slot)
   }
 
-  /** Nothing happens to these actors for a while. */
+  /** No event of these actors happens for a while. */
   standStill(actors: readonly Actor[], ms: number): void {
     const until = this.#parts.events.now + Math.ceil(ms)
     for (const actor of actors) actor.pausedUntil = Math.max(actor.pausedUntil, until)

@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 })
 
-/** How many orders the worlds have in which a planted bug is looked for, and how many are tried. */
+/** Sizes of the worlds to search for a planted bug, and how many worlds of each to try. */
 const searched = [
   { size: 20, seeds: 10 },
   { size: 50, seeds: 20 },
@@ -85,8 +85,8 @@ async function runMany(from: number, to: number, step: number): Promise<void> {
 }
 
 /**
- * Looks for a world in which a planted bug breaks what it should, and prints it. Small worlds come
- * first, because the suite runs what is found here each time.
+ * Looks for a world in which a planted bug breaks one of its invariants, and prints its seed. Small
+ * worlds come first, because every run of the suite repeats the world found here.
  */
 async function search({ breaks }: Planted): Promise<void> {
   for (const { size, seeds } of searched)

@@ -4,7 +4,7 @@ import type { Breaks } from './invariant.ts'
 import type { IssuerResult, Json } from './issuer-messages.ts'
 
 interface ProofParts {
-  /** What issuers said of an authentication. */
+  /** All results that issuers sent for an authentication. */
   issuerResultsOf: (id: string) => readonly IssuerResult[] | undefined
   byAuthentication: (id: string) => Order | undefined
   breaks: Breaks
@@ -14,17 +14,17 @@ interface ProofParts {
 /** An authorisation that leaves a gateway, under these names and with these tags. */
 interface Authorised {
   order: Order
-  /** Of its authentication. */
+  /** The threeDSServerTransID of its authentication. */
   id: string
   names: string
   tags: ReadonlyMap<string, string>
-  /** By which statuses its endpoint charges. */
+  /** The statuses with which its endpoint charges. */
   charges: ReadonlySet<TransStatus | 'not enrolled'>
 }
 
-/** Watches results as gateways take them, and the proofs that they send to the acquirer. */
+/** Watches how gateways answer results, and which proofs they send to the acquirer. */
 export interface Proofs {
-  /** The answer of a process to a result. */
+  /** A process answered a result; undefined if it could not store it. */
   resultAnswered(id: string, result: IssuerResult, answer: Json | undefined, by: string): void
   authorised(authorised: Authorised): void
   /** The result of this authentication that a gateway confirmed. */
@@ -32,17 +32,17 @@ export interface Proofs {
 }
 
 /**
- * A message that comes to both processes at once, and is decided by both in the same millisecond,
- * makes them write the very same. If the connection of one breaks at its commit, this one finds it
- * stored, takes it for its own and confirms it too. The result was reported twice, and counted
- * once.
+ * Both processes may rightly confirm one result. If it reaches both at once, and both decide in the
+ * same millisecond, they write identical rows. If the connection of one breaks at its commit, that
+ * process finds the row of the other, takes it for its own and confirms as well. The result still
+ * counts only once.
  */
 const twinsWithinMs = 1_000
 
 export function watchProofs({ issuerResultsOf, byAuthentication, breaks, now }: ProofParts): Proofs {
   const usedBy = new Map<string, string>()
 
-  /** Results that a gateway has; of a challenge only what the directory server reported. */
+  /** Genuine results that reached a gateway. After a challenge only the RReq counts. */
   function reachedResultsOf(id: string): IssuerResult[] {
     const reached = (issuerResultsOf(id) ?? []).filter((s) => s.genuine && s.reached)
     const ares = reached.find((s) => s.by === 'ARes')
@@ -65,7 +65,7 @@ export function watchProofs({ issuerResultsOf, byAuthentication, breaks, now }: 
   return {
     resultAnswered(id, result, answer, by) {
       const code = answer?.['messageType'] === 'Erro' ? String(answer['errorCode']) : ''
-      // A result of another transaction, or one that comes again, is refused with 301.
+      // A gateway refuses a result of another transaction, or a repeated one, with 301.
       if (result.genuine && code !== '' && code !== '301')
         breaks('what an issuer says is understood', `RReq of ${id} got Erro ${code}: ${String(answer!['errorDetail'])}`)
       if (answer?.['messageType'] === 'RRes') confirmed(id, result, by)
@@ -93,8 +93,8 @@ export function watchProofs({ issuerResultsOf, byAuthentication, breaks, now }: 
 }
 
 /**
- * A proof goes with all that belongs to it. Without one only the issuer's ECI goes, or the
- * network's if the issuer gave none.
+ * A proof is sent together with its ECI, transaction id and version. Without a proof only an ECI is
+ * sent: the issuer's, or the network's if the issuer gave none.
  */
 function isProof(result: IssuerResult, tags: ReadonlyMap<string, string>): boolean {
   if (tags.get('AV') !== result.proof || (result.eci !== undefined && tags.get('EC') !== result.eci)) return false

@@ -4,8 +4,8 @@ import type { Destination, ReferenceStore } from '../src/card/store-references.t
 type Row = Destination & { uniqueReference: number; whole: CardReference | undefined }
 
 /**
- * The tables of card references: a reference for each first payment, one for each card that a
- * transfer credited, and a unique number for each card of a merchant.
+ * The tables of card references. Each first payment and each card credited by a transfer has a
+ * reference, and each card of a merchant has a unique number.
  */
 export class References {
   readonly #byOrder = new Map<string, Row>()
@@ -26,8 +26,7 @@ export class References {
   }
 
   /**
-   * A card that may be credited: by the id of a card that paid, or by an id that only serves for
-   * credits.
+   * Finds a card that may be credited, by the id of a card that paid or by an id for credits only.
    */
   findDestination(merchantId: bigint, id: bigint): Destination | undefined {
     const found = this.#byId.get(id)
@@ -38,7 +37,7 @@ export class References {
     return { place, ids, sealed, card }
   }
 
-  /** Leaves alone what is there, and answers the number that counts. */
+  /** Keeps an existing number, and returns the number that is valid. */
   insertNumber(merchantId: bigint, fingerprint: Buffer, drawn: number): number {
     const key = `${merchantId}/${fingerprint.toString('hex')}`
     if (!this.#numbers.has(key)) this.#numbers.set(key, drawn)
@@ -54,7 +53,7 @@ export class References {
   }
 }
 
-/** The calls of a process, each statement by way of `run`. */
+/** The store of one process; each statement goes through `run`. */
 export const openReferenceStore = (
   references: References,
   run: <T>(body: () => T | Promise<T>) => Promise<T>,

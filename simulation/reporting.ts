@@ -9,7 +9,7 @@ interface Reporting {
   trace: Trace
 }
 
-/** Reports everything that happens at the store and at the peers of a gateway to the invariants. */
+/** Reports all that happens at the store and at the peers of the gateways to the invariants. */
 export function report({ model, peers, trace }: Reporting, invariants: Invariants): void {
   const { network, merchants, issuers, legacyIssuers } = peers
   issuers.onAsked = (actor, areq) => {

@@ -8,11 +8,11 @@ import type { Breaks } from './invariant.ts'
 import type { KeyWatch } from './key-watch.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** Watches requests to capture, return or void: each is done once, as it was asked. */
+/** Watches that each request to capture, return or void is carried out once, as requested. */
 export interface Requests {
   /** A request reaches a gateway, under this serial number. */
   following(intent: Intent, serialNumber: string): void
-  /** It is answered. `again`: the same request was acknowledged before this one came. */
+  /** The gateway answered. `again`: it had acknowledged the same request before this one. */
   followed(intent: Intent, serialNumber: string, reply: Reply | Refusal, again: boolean): void
   committed(order: Order, before: Order | undefined): void
 }
@@ -24,7 +24,7 @@ export interface RequestParts {
   breaks: Breaks
 }
 
-/** As which kinds of transactions a request may be carried out. */
+/** The kinds of transactions that may carry out a request. */
 const kindsOf: Readonly<Record<Intent['operation'], readonly Transaction['kind'][]>> = {
   capture: ['capture'],
   return: ['return', 'cancel'],
@@ -33,7 +33,7 @@ const kindsOf: Readonly<Record<Intent['operation'], readonly Transaction['kind']
 const failed: ReadonlySet<string> = new Set(['declined', 'error'])
 const ended: ReadonlySet<string> = new Set(['approved', 'declined', 'error'])
 
-/** All its fields. */
+/** Identifies a request by all its fields. */
 const requestOf = ({ orderId, operation, amount, comment }: Intent): string =>
   `the ${operation} of ${amount?.text ?? 'all'} of order ${orderId} (${comment ?? 'no comment'})`
 
@@ -46,17 +46,17 @@ const windowOf = ({ endpointId }: Order): number => configuration.endpoint(endpo
 export function watchRequests({ model, orderOf, keys, breaks }: RequestParts): Requests {
   /** By serial number. */
   const intents = new Map<string, Intent>()
-  /** Where the transactions of an order stood when a request reached the gateway. */
+  /** The transactions of an order as they were when a request reached the gateway. */
   const statesBefore = new Map<string, Order['transactions']>()
   const intentOf = ({ serialNumber = '' }: Transaction) => intents.get(serialNumber)
 
-  /** What is wrong with the answer to a request with the transaction of another one. */
+  /** What is wrong if a request was answered with another request's transaction. */
   function repeatFault(order: Order, intent: Intent, { serialNumber, transactionNo, at }: RepeatRow): string | undefined {
     const first = intentOf(order.transactions.find(({ no }) => no === transactionNo)!)
     const what = `${requestOf(intent)} as ${serialNumber} was answered with`
     if (!first || !isSame(first, intent)) return `${what} ${first && requestOf(first)}, transaction ${transactionNo}`
     const before = statesBefore.get(serialNumber)?.find(({ no }) => no === transactionNo)
-    // Under a key it may be any transaction of the same request.
+    // With a key, any transaction of the same request is a right answer.
     if (intent.idempotencyKey !== undefined || !before) return undefined
     const isOver = before.state === 'approved' && at - before.finalAt! >= windowOf(order)
     return isOver || failed.has(before.state) ? `${what} transaction ${transactionNo}, which was over` : undefined
@@ -100,7 +100,7 @@ export function watchRequests({ model, orderOf, keys, breaks }: RequestParts): R
     committed(order, before) {
       for (const t of order.transactions) {
         const isNew = t.no > (before?.transactions.length ?? 1) && t.origin === 'request'
-        // The gateway gives the hold of a random sum back by itself.
+        // The gateway itself releases the hold of a random sum.
         if (!isNew || (isRandomSum(order) && t.kind === 'void')) continue
         const intent = intentOf(t)
         const what = `transaction ${t.no} of order ${order.orderId}`
@@ -120,9 +120,9 @@ function differenceFrom({ operation, amount }: Intent, { kind, amountMinor }: Tr
   return `is a ${kind} of ${amountMinor}; a ${operation} of ${amount?.minor ?? 'all'} was asked`
 }
 
-/** Whether a transaction carries out again what an earlier one of this order did, or still does. */
+/** Whether a transaction repeats what an earlier one of this order did or is still doing. */
 function isTwin(order: Order, intent: Intent, t: Transaction, other: Transaction, earlier: Intent | undefined): boolean {
-  // One that came after it, perhaps in the same commit, is judged itself.
+  // A later one, perhaps in the same commit, is checked on its own.
   if (!earlier || other.no >= t.no || earlier.operation !== intent.operation) return false
   if (intent.idempotencyKey !== undefined && earlier.idempotencyKey === intent.idempotencyKey) return true
   const wasJustApproved = other.state === 'approved' && t.createdAt - other.finalAt! < windowOf(order)

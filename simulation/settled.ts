@@ -8,12 +8,12 @@ import type { Callback } from './merchants.ts'
 import type { StoreModel } from './store-model.ts'
 
 /**
- * A message that is due waits this long at the most: for a sweep, for the breaker of its origin,
- * and because a wall clock was wrong.
+ * How long a due message may wait: for a sweep, for the breaker of its origin, and because of a
+ * wrong wall clock.
  */
 const deliverySlackMs = 150_000
 
-/** What must hold when the troubles are over and everything had its time. `wall` is true time. */
+/** Checks what must hold at the end of a world. `wall` is true time. */
 export function checkSettled(
   model: StoreModel,
   ledger: Ledger,
@@ -55,7 +55,7 @@ function checkEnded(order: Order, model: StoreModel, { breaks }: Invariants): vo
     breaks('a CVV2 is gone when it is not needed', `order ${orderId} still has its CVV2`)
 }
 
-/** Each order was compared by itself; the acquirer has no other. */
+/** Each order is compared on its own; this checks that the acquirer has no further order. */
 function checkBooks(model: StoreModel, ledger: Ledger, { breaks }: Invariants): void {
   const known = new Set([...model.orders.values()].map(({ orderId }) => String(orderId)))
   for (const { orderId, kind } of ledger.search({ state: 'approved', limit: Infinity }).entries)
@@ -65,8 +65,8 @@ function checkBooks(model: StoreModel, ledger: Ledger, { breaks }: Invariants): 
 const messageKey = (orderId: bigint | string, type: string, url: string): string => `${orderId} ${type} ${url}`
 
 /**
- * The first callback URL is notified of the payment alone. Messages of two captures look the same,
- * so as many must be accepted as are delivered.
+ * Only the payment itself is reported to the first callback URL. Callbacks of two captures look the
+ * same, so the receiver must have accepted as many as are stored as delivered.
  */
 function checkReported(
   order: Order,

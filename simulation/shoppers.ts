@@ -15,15 +15,15 @@ import type { Gateway } from './gateway-parts.ts'
 import { wantedRebill, type HandedOut } from './wants.ts'
 
 export interface ShopEvents {
-  /** A payment was answered: with the id of its order, or with the name of a refusal. */
+  /** The gateway answered a payment with the id of its order, or with the name of a refusal. */
   onAnswer(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
-  /** A payment reaches a gateway under this key; then it is answered there. */
+  /** A payment reaches a gateway with this key. `onKeyedAnswer` reports the reply to it. */
   onKeyed(wanted: Wanted, key: string): void
   onKeyedAnswer(wanted: Wanted, key: string, reply: Reply | Refusal): void
   onStatus(wanted: Wanted, orderId: bigint, status: string): void
   /** The card of this order was registered, and has this reference. */
   onRegistered(orderId: bigint, cardRefId: bigint): void
-  /** For the time line; `what` is only asked when it is written. */
+  /** Writes a line of the time line; calls `what` only when somebody reads it. */
   trace(what: () => string): void
 }
 
@@ -47,7 +47,7 @@ const maxAsks = 8
 interface State extends ShopParts {
   random: Random
   waiting: number
-  /** Cardholders are authenticated once, however often their order is sent. */
+  /** Orders with a cardholder at work, so that a repeated payment does not start another. */
   authenticating: Set<bigint>
   followed: Set<bigint>
   handedOut: HandedOut[]
@@ -55,7 +55,7 @@ interface State extends ShopParts {
 }
 
 /**
- * Merchants' shops: they send payments, sometimes twice, ask again when no answer comes, ask for
+ * Merchants' shops. They send payments, sometimes twice, repeat them when no reply comes, ask for
  * the status, and charge the cards that they registered.
  */
 export function openShoppers(parts: ShopParts): Shoppers {
@@ -92,7 +92,7 @@ async function sell(state: State, wanted: Wanted, asks: number): Promise<void> {
     const key = keyFor(wanted, chance)
     const reply = await asking.ask(slot, (gateway) => perform(state, gateway, wanted, key))
     if (reply && isRefusal(reply) && reply.refused === 'key in use') {
-      // Another request had it: the shop goes on without.
+      // Another request holds the key, so the shop continues without one.
       const { idempotencyKey: _used, ...rest } = wanted
       return sell(state, rest, asks)
     }
@@ -106,7 +106,7 @@ async function sell(state: State, wanted: Wanted, asks: number): Promise<void> {
   }
 }
 
-/** Most often the same key as before; sometimes none, or another, which may be in use. */
+/** Usually the key of the payment; sometimes none, or another one that may be in use. */
 const keyFor = ({ idempotencyKey }: Wanted, chance: Chance): string | undefined =>
   chance.happens(0.9) ? idempotencyKey : chance.pick([undefined, `again-${chance.whole(1, 20)}`])
 
@@ -132,7 +132,7 @@ async function rebill({ ports }: Gateway, asked: Omit<Parameters<typeof performR
   return isRefusal(found) ? found : performRebill({ ...asked, ...found }, ports)
 }
 
-/** Asks for the status a few times, of whichever process. */
+/** Asks for the status a few times, each time from either process. */
 async function look(state: State, wanted: Wanted, orderId: bigint): Promise<void> {
   const { chance, slots, asking, cardholders, authenticating, observer } = state
   const { merchantId, settings } = configuration.endpoint(wanted.endpointId)!
@@ -149,7 +149,7 @@ async function look(state: State, wanted: Wanted, orderId: bigint): Promise<void
   }
 }
 
-/** What the merchant does with a payment, once, however many of its requests are answered. */
+/** Starts what the merchant does with a payment: only once, though repeats are answered too. */
 async function follow(state: State, wanted: Wanted, order: Order): Promise<void> {
   const { chance, backOffices, followed } = state
   if (followed.has(order.orderId)) return
@@ -157,7 +157,7 @@ async function follow(state: State, wanted: Wanted, order: Order): Promise<void>
   await Promise.all([chance.happens(0.15) && register(state, wanted, order), backOffices.work(wanted, order)])
 }
 
-/** Registers the card of a payment, asking one process or both, and charges it. */
+/** Registers the card of a payment at one process or at both, and charges it. */
 async function register(state: State, wanted: Wanted, { merchantId, orderId }: Order): Promise<void> {
   const { chance, random, slots, asking, handedOut, observer } = state
   const asked = chance.happens(0.4) ? slots : [chance.pick(slots)]
@@ -184,6 +184,6 @@ async function register(state: State, wanted: Wanted, { merchantId, orderId }: O
 
 const isRefusal = (reply: object): reply is Refusal => 'refused' in reply
 
-/** Nobody is there to be authenticated. */
+/** The cardholder is absent, so nobody can be authenticated. */
 const isAbsent = ({ values, referenceOf }: Wanted): boolean =>
   referenceOf !== undefined && values.recurrent_initiator !== 'CARDHOLDER'

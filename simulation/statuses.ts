@@ -3,12 +3,12 @@ import { finalStatuses, kindWords, type Status } from '../src/spec/words.ts'
 import type { Breaks } from './invariant.ts'
 import type { Callback } from './merchants.ts'
 
-/** Watches as what each order is stored and shown: once that is final it stays. */
+/** Watches the stored, shown and reported status of each order: a final one never changes. */
 export interface Statuses {
   committed(order: Order): void
-  /** A status reply. */
+  /** A status reply showed this status. */
   shown(orderId: bigint, status: string): void
-  /** A callback. */
+  /** A callback reached a merchant. */
   calledBack(callback: Callback): void
 }
 
