@@ -1,6 +1,6 @@
 import { inOrders, inTables, type Planted } from './planting.ts'
 
-/** What is used is read without its lock, so that two batches at once see the same. */
+/** Reads the used part of a limit without its lock, so that two batches may see the same. */
 const countWithoutALock = inOrders((orders) => ({
   transaction: (body) =>
     orders.transaction((tables) =>
@@ -10,7 +10,7 @@ const countWithoutALock = inOrders((orders) => ({
 
 const forgetToCount = inTables(() => ({ saveCounts: () => Promise.resolve() }))
 
-/** A row is never written with less than it had. */
+/** Never writes a row with a smaller count than before. */
 const forgetToGiveBack = inTables((tables) => {
   const had = new Map<string, number>()
   const keyOf = ({ filterNo, key }: { filterNo: number; key: string }) => `${filterNo}/${key}`

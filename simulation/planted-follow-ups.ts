@@ -9,7 +9,7 @@ import type { Planted } from './planting.ts'
 
 type Follow = Extract<Happened, { is: 'follow' }>
 
-/** Decides about an order as `seen`; what follows from it is found by a sweep. */
+/** Decides on the order as `seen`. A sweep finds the steps that follow. */
 function decideOn(seen: Order, { ask }: Follow, { clock, random, registry }: GatewayParts): Work | ReturnType<typeof follow> {
   const work: Work = { before: seen, after: seen, rows: [], deliveries: [], eraseCvv2: false, card: undefined, entries: [] }
   const planner = { enrolment: enrolmentOf, random, steering: false }
@@ -17,7 +17,7 @@ function decideOn(seen: Order, { ask }: Follow, { clock, random, registry }: Gat
   return follow(work, ask, { now: clock.now(), processId: 0n, registry, planner, number, hold: false }) ?? work
 }
 
-/** What was decided about the order as it was seen, put onto the order as it is. */
+/** Applies a decision on the order as it was seen to the order as it is. */
 function addedTo(order: Order, { after, rows }: Work): Work {
   const no = order.transactions.length + 1
   const version = order.version + 1
@@ -34,8 +34,8 @@ function addedTo(order: Order, { after, rows }: Work): Work {
 }
 
 /**
- * Decides about a request by the order as `view` shows it. `early`: by the order as it was when the
- * request came, not as it is in the commit.
+ * Decides on a request by the order as `view` shows it. `early`: by the order as it was when the
+ * request arrived, not as it is in the commit.
  */
 export const judgedBy = (view: (order: Order) => Order, early = false): Wraps => ({
   door: (door, _performers, parts) => ({
@@ -51,7 +51,7 @@ export const judgedBy = (view: (order: Order) => Order, early = false): Wraps =>
   }),
 })
 
-/** In one transaction, as the door does it; undefined when it has to be judged again. */
+/** Judges in one transaction, as the door does. Undefined: it must be judged again. */
 async function judgeOnce(item: Follow, view: (order: Order) => Order, parts: GatewayParts): Promise<Advanced | undefined> {
   const { orders } = parts.stores
   const now = parts.clock.now()
@@ -96,7 +96,7 @@ export const withTransactions =
 const forgetUnknown = withTransactions((t) => (t.state === 'unknown' && t.no > 1 ? { ...t, state: 'error' } : t))
 const trustUnknown = withTransactions((t) => (t.state === 'unknown' && t.kind === 'capture' ? { ...t, state: 'approved' } : t))
 
-/** An answer to these ends a reversal that the acquirer never acknowledged. */
+/** Stores wanted reversals as acknowledged. `asks`: sends the message first. */
 const takenForReversed = (wanted: (order: Order, reversal: Transaction) => boolean, asks: boolean): Wraps => ({
   performers: (performers) => ({
     ...performers,
@@ -114,7 +114,7 @@ const takesBackA =
   (order: Order, { kind: own, parentNo }: Transaction) =>
     own === 'reversal' && order.transactions[(parentNo ?? 1) - 1]!.kind === kind
 
-/** The amount after this one, by a list that was given. */
+/** The next amount of the list that the merchant sent. */
 const nextOf = ({ request }: Order, { amountMinor }: Transaction) => {
   const list = request.recurrent?.amounts ?? []
   const next = list[list.findIndex(([minor]) => BigInt(minor) === amountMinor) + 1]
@@ -133,7 +133,7 @@ const chargeTheNext: Wraps = {
   }),
 }
 
-/** A card reference is found by its id alone. */
+/** Finds a card reference by its id alone, whichever merchant it belongs to. */
 const findAnybodys: Wraps = {
   stores: ({ references, ...stores }) => ({
     ...stores,

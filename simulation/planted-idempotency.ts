@@ -9,7 +9,7 @@ import type { Invariant } from './invariant.ts'
 import { judgedBy, withTransactions } from './planted-follow-ups.ts'
 import { inOrders, inTables, type Planted } from './planting.ts'
 
-/** What the merchants asked for, seen by judges who get it wrong. */
+/** Changes the earlier requests of an order as the decision sees them. */
 const withAsked = (change: (asked: FollowAsked) => FollowAsked) =>
   withTransactions((t) => (t.asked ? { ...t, asked: change(t.asked) } : t))
 
@@ -21,12 +21,12 @@ const takeForApproved = withTransactions((t) => (t.asked && hasFailed(t) ? { ...
 const forgetKeys = withAsked(({ idempotencyKey: _forgotten, ...asked }) => asked)
 const nameTheNameless = withAsked((asked) => ({ idempotencyKey: 'none', ...asked }))
 
-/** Requests as they come to a door that reads them wrongly. */
+/** Changes requests as they arrive at the door. */
 const atTheDoor = (change: (submission: Submission) => Submission): Wraps => ({
   door: (door) => ({ ...door, submit: (submission) => door.submit(change(submission)) }),
 })
 
-/** Two comments are one, in what is asked and in what was. */
+/** Ignores comments, in new requests and in earlier ones. */
 const forgetComments: Wraps = {
   door: (door, performers, parts) => {
     const forgetful = judgedBy(withAsked(({ comment: _forgotten, ...asked }) => asked)).door!(door, performers, parts)
@@ -46,7 +46,7 @@ const forgetAllKeys: Wraps = inOrders((orders) => ({
   transaction: (body) => orders.transaction((tables) => body({ ...tables, claimIdempotencyKeys: () => Promise.resolve(true) })),
 }))
 
-/** A key is good for one order, or one client_orderid, and one operation. */
+/** Limits a key to one order and operation, or to one client_orderid. */
 const keyByPlace = atTheDoor((submission) => {
   if (submission.is === 'follow' && submission.ask.idempotencyKey !== undefined) {
     const { operation, idempotencyKey } = submission.ask
@@ -56,7 +56,7 @@ const keyByPlace = atTheDoor((submission) => {
   return { ...submission, idempotencyKey: `${submission.order.clientOrderid} ${submission.idempotencyKey}` }
 })
 
-/** A request under a key is taken for the first one under it. */
+/** Takes any request with a key for the first one with that key. */
 const believeTheKey = atTheDoor((submission) => {
   const key = submission.is === 'follow' ? submission.ask.idempotencyKey : undefined
   return submission.is === 'follow' && key !== undefined ? { ...submission, digest: digestOf(key) } : submission
@@ -64,7 +64,7 @@ const believeTheKey = atTheDoor((submission) => {
 
 const digestOf = (text: string): Buffer => hmacSha256(secret(Buffer.alloc(32)), text)
 
-/** As if the key were one of the fields that make a client_orderid's request the same. */
+/** Counts the key among the fields that identify the request of a client_orderid. */
 const keyInTheDigest = atTheDoor((submission) =>
   submission.is === 'accept'
     ? { ...submission, digest: digestOf(`${submission.digest.toString('hex')} ${keyOf(submission)}`) }
@@ -73,7 +73,7 @@ const keyInTheDigest = atTheDoor((submission) =>
 
 const keyOf = ({ idempotencyKey = '' }: Accept): string => idempotencyKey
 
-/** The key of a request that came to nothing is forgotten. */
+/** Forgets the key of a failed request. */
 const forgetFailures: Wraps = inOrders((orders) => ({
   async idempotencyKeys(keys, now) {
     const rows = await orders.idempotencyKeys(keys, now)
@@ -94,7 +94,7 @@ const anyway =
     return true
   }
 
-/** A key that repeats an older request stands for nothing afterwards. */
+/** Does not store the key of a request that repeats an older one. */
 const forgetRepeats = inTables((tables) => ({
   async claimIdempotencyKeys(rows, now) {
     const found = new Map((await tables.load(rows)).map((order) => [placeKey(order), order]))
@@ -106,7 +106,7 @@ const forgetRepeats = inTables((tables) => ({
   },
 }))
 
-/** A key is looked up, and written once what it stands for is there. */
+/** Writes a key only after the commit of its request. */
 const writeKeysLater: Wraps = inOrders((orders) => ({
   async transaction(body) {
     const later: (() => Promise<unknown>)[] = []

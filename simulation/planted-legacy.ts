@@ -10,7 +10,7 @@ const inPares = (change: (pares: Uploads['pares']) => Uploads['pares']): Wraps =
   uploads: (uploads) => ({ ...uploads, pares: change(uploads.pares) }),
 })
 
-/** The order as it would be if it were what its PARes is about. */
+/** Adapts the order to its PARes before the PARes is checked. */
 const pretending = (change: (payment: Transaction, valueOf: (element: string) => string | undefined) => Transaction): Wraps =>
   inPares((pares) => (asked, ports) => {
     const xml = inflateParam(asked.values.paRes) ?? ''
@@ -28,7 +28,7 @@ const anyPurchase = pretending((payment, valueOf) => {
     : payment
 })
 
-/** What is let through without an issuer's word, or is not enrolled, counts as authenticated. */
+/** Counts a card as authenticated if it is not enrolled, or is let through without an issuer. */
 const enrolledAnyhow: Wraps = {
   performers: (performers) => ({
     ...performers,

@@ -11,12 +11,12 @@ const inInvoices = (change: (invoices: InvoiceStore) => Partial<InvoiceStore>): 
   stores: (stores) => ({ ...stores, invoices: { ...stores.invoices, ...change(stores.invoices) } }),
 })
 
-/** Changes what is stored: a bug of the statements themselves. */
+/** Changes the stored rows: a bug of the statements themselves. */
 const inRows = (change: (invoices: Invoices) => Partial<Invoices>): Wraps => ({
   invoices: (invoices) => Object.assign(invoices, change(invoices)),
 })
 
-/** Changes what merchants' servers say of an invoice. */
+/** Changes the answers of merchants' servers about invoices. */
 const inChecks = (change: (ask: () => Promise<Reply>, invoice: OpenInvoice, parts: GatewayParts) => Promise<Reply>): Wraps => ({
   outgoing: (outgoing: Outgoing, parts) => ({
     ...outgoing,
@@ -37,7 +37,7 @@ interface Named {
   destinationOfFunds?: { reference: { serverCardId: string } }
 }
 
-/** As the merchant's server would confirm this invoice, with the cards that it named. */
+/** The answer with which the merchant's server would confirm this invoice, with these cards. */
 function confirmation({ invoice }: OpenInvoice, { sourceOfFunds, destinationOfFunds }: Named, { registry }: GatewayParts): Reply {
   const { merchantId, nonce, sessionToken: token, invoiceId, endpointId, request } = invoice
   const parts = checkParts({
@@ -65,7 +65,7 @@ const believeAnyAnswer = inChecks(async (ask, open, parts) => {
   return text.endsWith('}') ? confirmation(open, JSON.parse(text) as Named, parts) : reply
 })
 
-/** Whoever takes an invoice over asks the merchant's server again, and the second answer counts. */
+/** A process that takes over an invoice asks its server again, and the second answer counts. */
 const askAgain = inRows((invoices) => {
   const claimDue = invoices.claimDue.bind(invoices)
   const move = invoices.move.bind(invoices)
@@ -107,7 +107,7 @@ const keepCvv2 = inRows((invoices) => {
   }
 })
 
-/** Two who choose at once are both believed. */
+/** Accepts two different choices of fee at once. */
 const chooseAgain = inRows((invoices) => {
   const move = invoices.move.bind(invoices)
   return {
@@ -121,7 +121,7 @@ const chooseAgain = inRows((invoices) => {
 
 const again = 10n ** 12n
 
-/** Whoever takes an invoice over makes another order for it, under another number and name. */
+/** A process that takes over an invoice makes another order for it, with another id and name. */
 const orderAgain: Wraps = {
   ...inInvoices((invoices) => ({
     claimDue: async (...asked) =>

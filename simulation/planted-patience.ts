@@ -3,7 +3,7 @@ import { placeKey } from '../src/order/change.ts'
 import type { Wraps } from './gateway-parts.ts'
 import { cardOf, type Planted } from './planting.ts'
 
-/** A process that judges another dead writes so into its orders, and leaves their steps alone. */
+/** A process that judges another dead writes its orders, but does not take their steps. */
 const bumpTheVersion: Wraps = {
   model(model) {
     const claimDue = model.claimDue.bind(model)
@@ -20,7 +20,7 @@ const bumpTheVersion: Wraps = {
   },
 }
 
-/** A process whose place another has taken is waited for as one that is only silent. */
+/** Waits for a process that has been replaced as if it were only silent. */
 const waitForTheGone: Wraps = {
   model(model) {
     const goneAt = new Map<bigint, number>()
@@ -39,7 +39,7 @@ const waitForTheGone: Wraps = {
   },
 }
 
-/** Steps of one kind are taken from a silent process as soon as it counts as dead. */
+/** Takes steps of one kind from a silent process as soon as it counts as dead. */
 const withoutPatience = (step: string): Wraps => ({
   model(model) {
     const patienceMs = model.patienceMs.bind(model)
@@ -47,7 +47,7 @@ const withoutPatience = (step: string): Wraps => ({
   },
 })
 
-/** The process that takes an authorisation over sends it again, as if nobody had sent it. */
+/** A process that takes over an authorisation sends it again under a new STAN. */
 const askUnderANewStan: Wraps = {
   door: (door, performers, parts) => ({
     ...door,

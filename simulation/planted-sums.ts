@@ -10,7 +10,7 @@ const inSums = (change: (sums: WrongSums, invoices: InvoiceStore) => Partial<Wro
   stores: (stores) => ({ ...stores, wrongSums: { ...stores.wrongSums, ...change(stores.wrongSums, stores.invoices) } }),
 })
 
-/** Serial numbers that are made from what they are about, as the gateway's own of a release. */
+/** The gateway derives the serial number of its own release, which the version digit 5 shows. */
 const isRelease = (serialNumber: string) => serialNumber[14] === '5'
 const released: Advanced = { is: 'not followed', judged: { is: 'wrong state' } }
 
@@ -22,7 +22,7 @@ const keepHolds: Wraps = {
   }),
 }
 
-/** Whoever is sent to the page is taken to know the sum. */
+/** Takes every cardholder who is sent to the page for one who knows the sum. */
 const askNobody: Wraps = {
   stores: (stores) => ({
     ...stores,
@@ -39,7 +39,7 @@ const askNobody: Wraps = {
   }),
 }
 
-/** An answer counts for the form that is open now, not for the one that it came with. */
+/** Counts an answer for the form that is open now, not for the one that was sent. */
 const countForms = inSums((sums, invoices) => ({
   async answer(invoice, answer, ...rest) {
     const now = await invoices.find(invoice.merchantId, invoice.invoiceId)

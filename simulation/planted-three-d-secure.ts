@@ -11,11 +11,10 @@ import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Json } from './issuer-messages.ts'
 import { cardOf, inTables, type Planted } from './planting.ts'
 
-/** Changes what is saved. */
 const inChanges = (change: (one: Change) => Change): Wraps =>
   inTables((tables) => ({ save: (changes, lease) => tables.save(changes.map(change), lease) }))
 
-/** Changes the transactions of what is saved, where one of these events happened to them. */
+/** Changes saved transactions to which one of these events happened. */
 export const after = (
   names: readonly Event['is'][],
   change: (now: Transaction, was: Transaction | undefined) => Transaction,
@@ -31,7 +30,7 @@ const inAuthenticate = (change: (authenticate: Performer) => Performer): Wraps =
   performers: (performers) => ({ ...performers, authenticate: change(performers.authenticate) }),
 })
 
-/** What the issuer refused, or never answered, counts as authenticated. */
+/** Counts a payment as authenticated that the issuer refused, or never answered about. */
 const authenticatedInstead = (wanted: (event: Extract<Event, { is: 'not authenticated' }>) => boolean): Wraps =>
   inAuthenticate((authenticate) => async (held, transaction) => {
     const event = await authenticate(held, transaction)
@@ -40,7 +39,7 @@ const authenticatedInstead = (wanted: (event: Extract<Event, { is: 'not authenti
     return { is: 'authenticated', transactionNo, of, learned, verified: 'AUTHENTICATED', eci: '05' }
   })
 
-/** The browser says that the challenge was passed, and nobody waits for the directory server. */
+/** Trusts the browser that the challenge was passed, without the result of the issuer. */
 const believeTheBrowser: Wraps = {
   door: (door) => ({
     ...door,
@@ -60,7 +59,7 @@ const believeTheBrowser: Wraps = {
   }),
 }
 
-/** Who takes over what a dead process had asked asks again. */
+/** A process that takes over a dead process's question to an issuer asks it again. */
 export const askAgainOnRecovery = (step: 'authenticate' | 'enrol'): Wraps => ({
   door: (door, performers, parts) => ({
     ...door,
@@ -87,7 +86,7 @@ async function authenticationOf(orders: OrderStore, id: string): Promise<Authent
   return order?.transactions.find((t) => t.authentication?.threeDSServerTransId === id)?.authentication
 }
 
-/** A result counts whatever acsTransID it names. */
+/** Accepts a result with any acsTransID. */
 const anyAcsTransId: Wraps = {
   inbound:
     (inbound, { stores }) =>
@@ -101,7 +100,7 @@ const anyAcsTransId: Wraps = {
     },
 }
 
-/** A result that comes again is confirmed again, whatever it says. */
+/** Confirms every repeated result, whatever its content. */
 const confirmEach: Wraps = {
   results: (results, { stores }) => ({
     async wanted(id) {
@@ -121,7 +120,7 @@ const confirmEach: Wraps = {
 
 const isLong = (proof: unknown): boolean => typeof proof === 'string' && !proof.endsWith('=')
 
-/** A proof of 21 bytes counts for none. */
+/** Ignores proofs of 21 bytes. */
 const onlyShortProofs: Wraps = {
   inbound: (inbound) => (text, directory) => {
     const { authenticationValue, ...rest } = JSON.parse(text) as Json
@@ -129,7 +128,7 @@ const onlyShortProofs: Wraps = {
   },
 }
 
-/** The acquirer gets 20 bytes of each proof. */
+/** Sends only 20 bytes of each proof to the acquirer. */
 const cutProofs: Wraps = {
   connector: (connector) => ({
     ...connector,
@@ -152,7 +151,7 @@ const confirmBeforeTheCommit: Wraps = {
   }),
 }
 
-/** When the acquirer wants a challenge, the payment is sent again with what there is. */
+/** When the acquirer demands a challenge, sends the payment again with the old authentication. */
 const useItTwice: Wraps = {
   performers: (performers) => ({
     ...performers,
@@ -185,7 +184,7 @@ const keptProof = (now: Transaction, was: Transaction | undefined): Transaction 
 
 const placeOfPage = ({ stores }: GatewayParts, token: string) => stores.orders.locate(pageKey(token))
 
-/** A hosted page that is loaded again begins the ten seconds anew. */
+/** Restarts the ten seconds when a hosted page is loaded again. */
 const beginAnew: Wraps = {
   hosted: (hosted, _performers, parts) => ({
     ...hosted,
@@ -211,7 +210,7 @@ const beginAnew: Wraps = {
   }),
 }
 
-/** A browser that comes back late has the issuer asked once more. */
+/** Asks the issuer again when a browser comes back late. */
 const askForTheLate: Wraps = {
   hosted: (hosted, performers, parts) => ({
     ...hosted,
@@ -225,7 +224,7 @@ const askForTheLate: Wraps = {
   }),
 }
 
-/** When the time of the hosted page is over, nobody uploaded anything. */
+/** Declines the payment when the time of the hosted page is over. */
 const giveUpThePage: Wraps = {
   door: (door, _performers, { stores }) => ({
     ...door,

@@ -4,7 +4,7 @@ import type { Accept } from '../src/order/submission.ts'
 import type { Wraps } from './gateway-parts.ts'
 import type { Planted } from './planting.ts'
 
-/** Changes what came of a message of one leg. */
+/** Changes the outcome of a message of one leg. */
 const inLeg = (kind: 'transfer' | 'credit', change: (event: Event, order: Order) => Event): Wraps => ({
   performers: (performers) => ({
     ...performers,
@@ -34,8 +34,7 @@ const isOfTransfer = (order: Order, { kind, parentNo }: Transaction, of: 'transf
   kind === 'reversal' && order.transactions[(parentNo ?? 1) - 1]!.kind === of
 
 /**
- * The reversal of one leg counts as done and is never sent; that of a debit only if there is a
- * credit.
+ * Counts the reversal of one leg as done and never sends it, if the order has a credit.
  */
 const neverReversed = (of: 'transfer' | 'credit'): Wraps => ({
   performers: (performers) => ({
@@ -50,7 +49,7 @@ const neverReversed = (of: 'transfer' | 'credit'): Wraps => ({
   }),
 })
 
-/** Who takes over a credit that a dead process may have sent begins it anew, under new names. */
+/** A process that takes over a possibly sent credit starts it again under new identifiers. */
 const creditAgainOnRecovery: Wraps = {
   door: (door, _performers, { stores }) => ({
     ...door,

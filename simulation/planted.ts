@@ -19,7 +19,7 @@ import { plantedInTransfers } from './planted-transfers.ts'
 import { cardOf, inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
 
 /**
- * Takes the stored order for the one that was read, and so overwrites the work of another process.
+ * Saves over whatever version is stored, and so overwrites the work of another process.
  */
 const forgetTheFence = inTables((tables) => ({
   async save(changes, lease) {
@@ -34,7 +34,7 @@ const forgetTheFence = inTables((tables) => ({
   },
 }))
 
-/** A process that takes an authorisation over sends it again, as if nobody had. */
+/** A process that takes over an authorisation sends it again, as if nobody had sent it. */
 const resendOnRecovery: Wraps = {
   door: (door, performers, parts) => ({
     ...door,
@@ -62,7 +62,7 @@ const answerBeforeTheCommit: Wraps = {
   }),
 }
 
-/** A connection lost at the commit is taken for a commit. */
+/** Treats a connection lost at the commit as a successful commit. */
 const believeTheCommit = inOrders((orders) => ({
   async transaction(body) {
     let result: Awaited<ReturnType<typeof body>> | undefined
@@ -75,7 +75,7 @@ const believeTheCommit = inOrders((orders) => ({
   },
 }))
 
-/** A step that could not be done is due again later, and still in the hand of who gave it up. */
+/** A step that is put back keeps the lease of the process that gave it up. */
 const keepTheLease = inOrders((orders) => ({
   async putBack(due, processId, ...rest) {
     await orders.putBack(due, processId, ...rest)
@@ -91,7 +91,7 @@ const keepTheLease = inOrders((orders) => ({
   },
 }))
 
-/** Numbers of a commit that failed are taken for unused, although it may have gone through. */
+/** Reuses the numbers of a failed commit, although the commit may have succeeded. */
 const reuseNumbers: Wraps = {
   stores({ orders, ...stores }) {
     const unused: string[] = []
@@ -117,12 +117,12 @@ const reuseNumbers: Wraps = {
   },
 }
 
-/** The pulse as the main loop or the heart sees it, with some of it changed. */
+/** Changes the pulse as the main loop or the heart sees it. */
 const inPulse = (side: 'loop' | 'heart', change: (pulse: Pulse, clock: Clock) => PropertyDescriptorMap): Wraps => ({
   pulse: (pulse, seenBy, clock) => (seenBy === side ? (Object.create(pulse, change(pulse, clock)) as Pulse) : pulse),
 })
 
-/** What was answered is done with: its reversal is acknowledged and changes nothing. */
+/** Acknowledges the reversal of an answered payment, but changes nothing. */
 function ignoresReversals(ledger: Ledger): Ledger {
   const reverse = ledger.reverse.bind(ledger)
   return Object.assign(ledger, {
@@ -132,7 +132,7 @@ function ignoresReversals(ledger: Ledger): Ledger {
   })
 }
 
-/** The names of what was reversed are free again: a copy that comes late is another payment. */
+/** Forgets the identifiers of reversed payments, so a late copy is booked as another payment. */
 function forgetsTheReversed(ledger: Ledger): Ledger {
   const find = ledger.find.bind(ledger)
   return Object.assign(ledger, {
@@ -155,7 +155,7 @@ const reverseAt = (when: (deadlineAt: number, startedAt: number) => number): Wra
   }),
 })
 
-/** Takes a stray under the names of an authorisation for its outcome. */
+/** Takes a stray with the STAN of an authorisation for its outcome. */
 const takeStraysFor = (outcome: Outcome): Wraps => ({
   connector: (c, _parts, strays) => ({
     ...c,

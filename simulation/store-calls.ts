@@ -4,12 +4,14 @@ import { databaseError } from './store-constraints.ts'
 import { newUnit, type Unit } from './store-locks.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** How the database is doing; the troubles of a world change it. */
+/** State of the database and of the way to it; the troubles of a world change it. */
 export interface DatabaseWeather {
   down: boolean
-  /** One way, at the most. */
+  /** The most that one way takes. */
   latencyMs: number
-  /** How likely a connection is lost, for each statement on its way there and on its way back. */
+  /**
+   * How likely a statement loses its connection, on the way to the database and on the way back.
+   */
   lossOdds: number
   /** How likely a commit is refused with 40001. */
   conflictOdds: number
@@ -28,9 +30,9 @@ export interface LineParts {
 const terminated = () => databaseError('57P01', 'Connection terminated unexpectedly')
 
 /**
- * The way from a process to the model: each statement takes time there and back, and between any
- * two of them the connection, the database or the process may be gone. After a loss at the commit
- * nobody knows whether it went through.
+ * The way from a process to the model. Each statement takes time in both directions, and between
+ * two statements the connection, the database or the process may fail. If the connection is lost at
+ * the commit, the process cannot know whether the commit succeeded.
  */
 export class StoreCalls {
   readonly #parts: LineParts
@@ -47,7 +49,7 @@ export class StoreCalls {
       const answer = (deliver: () => void) => events.after(this.#wayMs(), actor, deliver)
       const refuse = (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error))))
       const lose = () => {
-        // The database notices later than the process; until then the locks stay.
+        // The database notices the loss later than the process, and keeps the locks until then.
         if (unit) events.after(chance.between(0, 200), undefined, () => this.#end(unit, 'rollback'))
         refuse(terminated())
       }
@@ -97,7 +99,7 @@ export class StoreCalls {
       await this.#commit(unit)
       return result
     } catch (error) {
-      // After a loss at the commit there is no connection to roll back on.
+      // If the connection was lost at the commit, none is left for a rollback.
       if (this.#open.get(unit) === 'open')
         await this.run(() => this.#end(unit, 'rollback'), unit).catch(() => {
           // The connection is gone, and with it the transaction.
@@ -106,7 +108,7 @@ export class StoreCalls {
     }
   }
 
-  /** The process died: what it had not yet asked to commit is rolled back. */
+  /** The process died: rolls back its transactions that had not yet reached the commit. */
   cut(): void {
     const { events, chance } = this.#parts
     for (const [unit, state] of this.#open)

@@ -6,7 +6,7 @@ export const databaseError = (code: string, message: string): Error => Object.as
 
 const legal = new Set(legalTransitions().map(([from, to]) => `${from}>${to}`))
 
-/** The constraints of the tables that a decision could break. */
+/** Checks the table constraints that a decision could violate. */
 export function check({ rows, after }: Change): void {
   for (const { from, to } of rows)
     if (!legal.has(`${from}>${to}`)) throw databaseError('23503', `order_event has no transition from ${from} to ${to}`)

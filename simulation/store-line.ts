@@ -11,7 +11,7 @@ import type { Unit } from './store-locks.ts'
 import type { StoreModel } from './store-model.ts'
 import { openSums } from './sums.ts'
 
-/** All that a gateway process asks of the database. */
+/** All stores of a gateway process. */
 export interface Stores {
   orders: OrderStore
   deliveries: DeliveryStore
@@ -24,7 +24,7 @@ export interface Stores {
 }
 
 export interface StoreLine extends Stores {
-  /** The process died: what it had not yet asked to commit is rolled back. */
+  /** The process died: rolls back its transactions that had not yet reached the commit. */
   cut(): void
 }
 
@@ -43,7 +43,7 @@ export function openStoreLine(parts: LineParts): StoreLine {
       enter: (processId, instance) => calls.alone(() => model.enter(processId, instance)),
       beat: (processId) => calls.alone(() => model.beat(processId)),
       leave: (processId) => calls.alone(() => model.leave(processId)),
-      // For the doctor, who does not look at this world.
+      // Only the doctor command reads what these two store, and no world runs it.
       lapsed: () => calls.alone(() => {}),
       tookOver: () => calls.alone(() => {}),
     },
@@ -56,7 +56,7 @@ export function openStoreLine(parts: LineParts): StoreLine {
   }
 }
 
-/** No statement is sent for nothing. */
+/** Sends no statement for an empty list. */
 const unlessEmpty = <R>(items: readonly unknown[], empty: R, ask: () => Promise<R>): Promise<R> =>
   items.length === 0 ? Promise.resolve(empty) : ask()
 

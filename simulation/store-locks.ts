@@ -1,8 +1,8 @@
-/** A transaction at the database: what it wrote and holds locked until it ends. */
+/** A transaction at the database, with its writes and its locks until it ends. */
 export interface Unit {
-  /** Applied in order at the commit, all or nothing. */
+  /** Writes that the commit applies in order, all or none. */
   staged: (() => void)[]
-  /** Rows it wrote, as it sees them itself. */
+  /** Rows that it wrote, visible only to itself. */
   own: Map<string, unknown>
   locked: Set<string>
   waitsFor: Unit | undefined
@@ -19,7 +19,7 @@ export const newUnit = (): Unit => ({
   ended: false,
 })
 
-/** Row locks. A wait that would close a circle fails with 40P01, as in PostgreSQL after a while. */
+/** Row locks. A wait that would deadlock fails with 40P01, as PostgreSQL does after a while. */
 export class Locks {
   readonly #holders = new Map<string, Unit>()
 
@@ -42,7 +42,7 @@ export class Locks {
     unit.locked.add(row)
   }
 
-  /** Commits or rolls back: once, whoever asks first. */
+  /** Commits or rolls back; only the first call counts. */
   end(unit: Unit, how: 'commit' | 'rollback'): void {
     if (unit.ended) return
     unit.ended = true

@@ -29,10 +29,10 @@ export interface Step {
 }
 
 /**
- * What the tables hold and what the statements do to them, in memory: the meaning of
- * src/order/store*.ts, src/delivery/store.ts and the heartbeat, without SQL. A transaction sees
- * what is committed, locks what it writes, and is applied at once at its commit.
- * test/simulation/model.test.ts compares it with the real store.
+ * The tables and the effects of the statements in memory: the meaning of src/order/store*.ts,
+ * src/delivery/store.ts and the heartbeat, without SQL. A transaction sees committed rows, locks
+ * the rows that it writes, and takes effect at once at its commit. test/simulation/model.test.ts
+ * compares the model with the real store.
  */
 export class StoreModel {
   readonly orders = new Map<string, Order>()
@@ -46,22 +46,22 @@ export class StoreModel {
   readonly sums = new Sums(this.invoices)
   readonly counts: Counts
   readonly idempotency = new IdempotencyKeys(this.locks)
-  /** Called for every change that was committed, with what was stored before it. */
+  /** Called for every committed change, with the order that was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
   /**
-   * Called for each row that is free for another because its process was judged dead by its
-   * silence.
+   * Called for each row that another process may take, because its own process was judged dead by
+   * its silence.
    */
   onJudged: (lease: bigint) => void = () => {}
   /**
-   * Called for each claim of steps: those that were taken, as they were before, and whether there
-   * was room for more.
+   * Called for each claim, with the claimed steps as they were before, and with whether the claim
+   * had room for more.
    */
   onClaimed: (by: Claimer, now: number, taken: readonly Step[], hadRoom: boolean) => void = () => {}
   readonly #repeats = new Map<string, RepeatRow>()
   readonly #locators = new Map<string, Place>()
   readonly #blocks = new Map<string, bigint>()
-  /** Orders with something due, so that a sweep does not look at all there are. */
+  /** Orders with something due, so that a sweep need not look at every order. */
   readonly #withSteps = new Set<string>()
   /** Database time, in milliseconds. */
   readonly #now: () => number
@@ -72,14 +72,14 @@ export class StoreModel {
   }
 
   /**
-   * By its silence, which lasted so much longer than the dead-after span; or since it has no row.
+   * Dead by silence that lasted `longerMs` beyond the dead-after span, or because it has no row.
    */
   isDead(processId: bigint, longerMs = 0): boolean {
     const row = this.heartbeats.get(processId)
     return row === undefined || row.beatAt <= this.#now() - deadAfterMs - longerMs
   }
 
-  /** Its row is gone: it ended, or another process has started at its place. */
+  /** Its row is gone, because it ended or another process has started in its place. */
   isKnownDead(processId: bigint): boolean {
     return !this.heartbeats.has(processId)
   }
@@ -93,15 +93,15 @@ export class StoreModel {
   }
 
   /**
-   * Due times of all steps, if nothing is left to do but to wait for the time limits of
-   * authentications.
+   * Due times of all steps, if all of them only wait for the time limits of authentications;
+   * undefined otherwise.
    */
   timeLimits(): number[] | undefined {
     const due = [...this.#withSteps].flatMap((key) => this.orders.get(key)!.transactions.filter((t) => t.step !== undefined))
     return due.every((t) => t.step?.startsWith('await ')) ? due.map((t) => t.dueAt!) : undefined
   }
 
-  /** Everything that is to be done, and whether a statement under way has it locked. */
+  /** All steps that wait to be done, and whether a running statement has locked them. */
   *steps(): Iterable<Step & { isLocked: boolean }> {
     for (const key of this.#withSteps) {
       const order = this.orders.get(key)!
@@ -180,7 +180,7 @@ export class StoreModel {
     })
   }
 
-  /** The request that was answered with a transaction which another one had made. */
+  /** The repeat that was answered with the transaction of an earlier request. */
   repeat(place: Place, serialNumber: string): RepeatRow | undefined {
     return this.#repeats.get(`${placeKey(place)}/${serialNumber}`)
   }
@@ -222,7 +222,7 @@ export class StoreModel {
     return Math.min(...open.map(({ dueAt }) => dueAt ?? Infinity))
   }
 
-  /** How long the call of a step may still be answered after it was begun. */
+  /** How long after its start the call of a step may still be answered. */
   patienceMs(order: Order, { no, step }: Transaction): number {
     if (step === 'authenticate' || step === 'enrol') return answerWithinMs
     if (step !== 'authorise') return 0
@@ -285,8 +285,8 @@ export class StoreModel {
   }
 
   /**
-   * Writes what is a new object in `after`. A transaction or attempt that the decision left alone
-   * stays as it is stored.
+   * Writes the transactions and attempts that are new objects in `after`. Those that the decision
+   * did not change stay as stored.
    */
   #apply(change: Change, deliveryLease: DeliveryLease | undefined): void {
     const { before, after, sealed } = change

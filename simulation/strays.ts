@@ -1,6 +1,6 @@
 import type { Stray } from '../src/acquirer/connector.ts'
 
-/** The strays of one line, for planted bugs that take one for the answer. */
+/** The stray answers of one line, for planted bugs that take a stray for the awaited answer. */
 export interface Strays {
   came(stray: Stray): void
   /** Resolves when the next stray comes under this STAN while its request is open. */

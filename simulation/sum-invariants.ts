@@ -7,7 +7,7 @@ import { invoiceKey, type InvoiceRow } from './invoices.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 import type { StoreModel } from './store-model.ts'
 
-/** Watches random sums: what cardholders answer, what counts, and that the sum is given back. */
+/** Watches random sums: which answers count, how many wrong ones, and the release of the hold. */
 export interface SumInvariants {
   answering(invoice: Initiated, answer: SumAnswer): void
   written(after: InvoiceRow, before: InvoiceRow | undefined): void
@@ -16,11 +16,11 @@ export interface SumInvariants {
   settled(row: InvoiceRow): void
 }
 
-/** Written apart from the gateway's own rules. */
+/** The limits of wrong sums, stated independently of the gateway's own. */
 const mostWrong = { ofInvoice: 3, ofCard: 9, withinMs: 86_400_000 }
 
 export function watchSums(model: StoreModel, ledger: Ledger, now: () => number, breaks: Breaks): SumInvariants {
-  /** What was sent for each invoice, by the number of the answer: minor units. */
+  /** The sums sent for each invoice in minor units, by the number of the answer. */
   const sent = new Map<string, Map<number, string[]>>()
   const wrongAt = new Map<string, number[]>()
 

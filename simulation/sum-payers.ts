@@ -13,7 +13,7 @@ export interface SumPayerParts {
   chance: Chance
   slots: readonly Slot[]
   asking: Asking
-  /** Where a cardholder reads what was held on the card. */
+  /** Source of the statement on which a cardholder reads the held sum. */
   ledger: Ledger
   holdOf(invoice: Initiated): bigint | undefined
   /** A cardholder is about to send this. */
@@ -41,8 +41,8 @@ const ways = [
 ] as const
 
 /**
- * They name what their statement says, something else, or nothing: once, again, or to both
- * processes at once.
+ * They enter the sum of their statement, another sum, or none: once, again, or at both processes at
+ * once.
  */
 export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnswering, trace }: SumPayerParts): SumPayers {
   const { ask, pause } = asking
@@ -82,7 +82,7 @@ export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnsweri
         else if (way === 'both' || way === 'wrong at both')
           await Promise.all(slots.map((slot) => send(invoice, token, given, slot)))
         else await send(invoice, token, given)
-        // The back button: the same form once more, later.
+        // With the back button the cardholder sends the same form again later.
         if (chance.happens(0.2)) await send(invoice, token, given)
       }
     },

@@ -5,8 +5,8 @@ import type { OpenInvoice } from '../src/mobile-api/store-invoices.ts'
 import { invoiceKey, type Invoices } from './invoices.ts'
 
 /**
- * The table of wrong sums. An answer locks the invoice and then the card until it is written, so it
- * is one step here.
+ * The table of wrong sums. The real statement locks the invoice and then the card until the answer
+ * is written, so an answer is a single step here.
  */
 export class Sums {
   readonly #invoices: Invoices
@@ -29,7 +29,7 @@ export class Sums {
   }
 }
 
-/** The calls of a process, each by way of `run`. */
+/** The store of one process; each statement goes through `run`. */
 export const openSums = (table: Sums, run: <T>(body: () => T) => Promise<T>): WrongSums => ({
   count: (cardHash, now) => run(() => table.count(cardHash, now)),
   answer: (invoice, answer, processId, now) => run(() => table.answer(invoice, answer, processId, now)),

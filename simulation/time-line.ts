@@ -18,7 +18,7 @@ export const openTrace =
 
 export const silentLog: Log = pino({ level: 'silent' })
 
-/** Warnings and errors of the gateways, as lines of the time line. */
+/** Writes warnings and errors of the gateways to the time line. */
 export function logTo(trace: Trace): Log {
   const write = (text: string) => {
     const { msg, level: _level, ...facts } = JSON.parse(text) as { msg: string; level: number }

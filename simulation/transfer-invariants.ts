@@ -9,12 +9,12 @@ import type { AppReply } from './apps.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 import { commissionAt } from './transfers.ts'
 
-/** Watches both legs of transfers, in the acquirer's books and as messages leave the gateways. */
+/** Watches both legs of transfers, in the acquirer's books and in messages of the gateways. */
 export interface TransferInvariants {
-  /** A fee is chosen, perhaps one that was not listed; then what the gateway said. */
+  /** An app is about to choose a fee, perhaps one that was not listed. */
   choosing(invoice: Initiated, assignedId: string): void
   chosen(invoice: Initiated, assignedId: string, reply: AppReply): void
-  /** Fees are listed. */
+  /** A status reply lists fees. */
   listed(invoice: Initiated, reply: AppReply): void
   /** The acquirer booked or took back something of this order. */
   booked(order: Order): void
@@ -25,7 +25,7 @@ export interface TransferInvariants {
 
 type Entry = ReturnType<Ledger['search']>['entries'][number]
 
-/** What the acquirer has of one leg: all that it approved, and what of it was not reversed. */
+/** One leg in the acquirer's books: all it approved, and the part that was not reversed. */
 interface Leg {
   taken: Entry[]
   standing: Entry[]
@@ -40,7 +40,7 @@ function legsOf(ledger: Ledger, { orderId }: Order): Record<'debit' | 'credit', 
   return { debit: leg('debit'), credit: leg('credit') }
 }
 
-/** `where` the order was seen: stored, or at the end. */
+/** `where`: the order was just stored, or the world has ended. */
 const whenFinal: Checks<{ order: Order; legs: ReturnType<typeof legsOf>; where: string }> = {
   'a transfer moves money once and whole'({ order, legs, where }) {
     const [debits, credits] = [legs.debit.standing.length, legs.credit.standing.length]
@@ -53,7 +53,7 @@ const whenFinal: Checks<{ order: Order; legs: ReturnType<typeof legsOf>; where: 
 interface BookedView {
   order: Order
   legs: ReturnType<typeof legsOf>
-  /** What its merchant initiated, and the gate that the consumer chose. */
+  /** The invoice that its merchant initiated; below: the gate that the consumer chose. */
   wanted: Initiated | undefined
   gate: Gate | undefined
 }
@@ -102,7 +102,7 @@ const gateNames = (endpointId: bigint): string[] =>
 
 /** Watches which fees are listed, and which of them consumers choose. */
 function watchFees(breaks: Breaks) {
-  /** By invoice: the names of gates that were asked for, and the one that was acknowledged. */
+  /** By invoice: the assigned ids of requested gates; below: the acknowledged one. */
   const asked = new Map<string, Set<string>>()
   const chosen = new Map<string, string>()
   return {
@@ -129,8 +129,8 @@ function watchFees(breaks: Breaks) {
         breaks('the fee is the one that was chosen', `${invoiceId} lists ${JSON.stringify(body.transferFeeList)}`)
     },
     /**
-     * The gate of the order, if the consumer chose it: the one whose choice was acknowledged, else
-     * any that was asked for. Where there is no choice, the endpoint's first gate.
+     * The gate of the order, if the consumer chose it: the acknowledged one, or else any requested
+     * one. Without a choice it is the endpoint's first gate.
      */
     gateOf({ clientOrderid, request }: Order, { endpointId }: Initiated): Gate | undefined {
       const { gateIds, settings } = configuration.endpoint(endpointId)!

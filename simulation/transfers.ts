@@ -3,8 +3,8 @@ import type { FaultScripts } from '../simulators/acquirer/faults.ts'
 import { configuration } from './configuration.ts'
 
 /**
- * Cards that transfers credit. The acquirer's scripts know those that seldom get it by their
- * digits.
+ * Cards that transfers credit. The acquirer's scripts recognise by their digits those that it
+ * seldom credits.
  */
 export const destinations = {
   well: '6011111111111117',
@@ -13,14 +13,14 @@ export const destinations = {
 } as const
 
 /**
- * The fee of a gate for a transfer, halves rounded up; written apart from the gateway's own sum.
+ * The fee of a gate for a transfer, with halves rounded up; computed independently of the gateway.
  */
 export function commissionAt(gateId: bigint, amountMinor: bigint): bigint {
   const { commissionFixedMinor = 0, commissionBasisPoints = 0 } = configuration.gate(gateId)!.settings
   return BigInt(commissionFixedMinor) + (amountMinor * BigInt(commissionBasisPoints) * 2n + 10_000n) / 20_000n
 }
 
-/** One issuer takes no credit, and one seldom answers one. */
+/** One issuer refuses every credit, and another seldom answers one. */
 export function refuseCredits(faults: FaultScripts): void {
   const message = 'authorisation'
   faults.add({ match: { message, card: maskCard(destinations.refused) }, do: { decline: '119' } })

@@ -7,7 +7,7 @@ import type { Mood } from './merchants.ts'
 import type { LineWeather, Network } from './network.ts'
 import type { DatabaseWeather } from './store-calls.ts'
 
-/** How everything around the gateways is doing. */
+/** State of everything around the gateways. */
 export interface Weather {
   database: DatabaseWeather
   line: LineWeather
@@ -27,7 +27,7 @@ export interface Troubled extends Weather {
   restart(slot: number): void
   /** The whole process stands still. */
   pause(slot: number, ms: number): void
-  /** Its main loop does not turn. */
+  /** Its main loop is blocked. */
   busy(slot: number, ms: number): void
   jump(slot: number, ms: number): void
   trace(what: () => string): void
@@ -51,10 +51,10 @@ export const calmWeather = (): Weather => ({
   shop: { lostOdds: 0 },
 })
 
-/** Begins a trouble and says what ends it, if anything does. */
+/** Begins a trouble, and returns its name and how it ends. */
 type Trouble = (world: Troubled, chance: Chance) => { is: string; endsAfterMs?: number; end?: () => void }
 
-/** Sets something for a while. */
+/** A trouble that changes a setting for a while. */
 const during =
   <T extends object>(
     what: string,
@@ -96,7 +96,7 @@ const mood =
     return { is: `${host} is ${now}`, endsAfterMs: chance.between(2_000, 90_000), end: () => moods.delete(host) }
   }
 
-/** The acquirer does this to some of the messages, for a while. */
+/** The acquirer applies this fault to some messages for a while. */
 const script =
   (name: string, effect: (chance: Chance) => object, message: 'authorisation' | 'reversal' | 'any'): Trouble =>
   ({ network }, chance) => {
@@ -108,7 +108,7 @@ const script =
     return { is: `acquirer: ${name}`, endsAfterMs: chance.between(5_000, 60_000), end: () => network.faults.remove(fault.id) }
   }
 
-/** Longer than any world. */
+/** Longer than any world runs. */
 const foreverMs = 1e9
 
 // oxfmt-ignore
@@ -158,7 +158,7 @@ const troubles: readonly Trouble[] = [
   (w, c) => { w.shop.lostOdds = c.between(0.05, 0.5); return { is: 'requests of shops are lost', endsAfterMs: c.between(2_000, 40_000), end: () => (w.shop.lostOdds = 0) } },
 ]
 
-/** Troubles one after the other and over each other, until `until`; all of them are over then. */
+/** Begins troubles that follow and overlap each other; at `until` all of them end. */
 export function beginTroubles(world: Troubled, chance: Chance, until: number): void {
   const { events, trace } = world
   const everyMs = chance.between(4_000, 20_000)

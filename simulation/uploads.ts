@@ -12,11 +12,11 @@ import type { Events } from './clock.ts'
 import { configuration } from './configuration.ts'
 import type { Gateway } from './gateway-parts.ts'
 
-/** A merchant's upload: the same `what` of the same order says the same. */
+/** A merchant's upload. The same `what` for the same order means the same content. */
 export interface Upload {
   orderId: bigint
   what: string
-  /** It is about the authentication that a status reply showed. */
+  /** It belongs to the authentication that a status reply showed. */
   isRight: boolean
 }
 
@@ -26,14 +26,14 @@ export interface UploadParts {
   random: Random
   slots: readonly Slot[]
   asking: Asking
-  /** A gateway has answered an upload that reached it at that time. */
+  /** A gateway has answered an upload that reached it at `reachedAt`. */
   onUploaded(upload: Upload, reply: Reply | Refusal, reachedAt: number): void
   /** A merchant is about to upload this PARes for this order. */
   onCarried(orderId: bigint, paRes: string): void
   trace(what: () => string): void
 }
 
-/** For which order something is uploaded, and how. */
+/** The order of an upload, and how it is sent. */
 interface Sending {
   wanted: Named
   orderId: bigint
@@ -41,7 +41,7 @@ interface Sending {
   isRight: boolean
 }
 
-/** What the trace shows of an upload, what it is, and who performs it. */
+/** The content of an upload, with its text in the trace and the function that performs it. */
 interface Content {
   what: string
   shown: string
@@ -104,7 +104,7 @@ async function upload(parts: UploadParts, sending: Sending, content: Content): P
   await once()
 }
 
-/** Uploads until it is answered, to processes at random or to this one. */
+/** Repeats an upload until it is answered, at random processes or always at `to`. */
 async function insist(parts: UploadParts, sending: Sending, content: Content, to?: Slot): Promise<void> {
   const { chance, slots, asking, trace } = parts
   for (let n = 0; n < tries; n++) {
@@ -125,8 +125,8 @@ async function performAt(gateway: Gateway, parts: UploadParts, sending: Sending,
 }
 
 /**
- * Apart from `performAt`: how many promises an answer passes decides which of the answers in one
- * event draws first, and so every run.
+ * Separate from `performAt`, because the number of promises that an answer passes decides which
+ * answer of one event draws first, and so decides every run.
  */
 async function performNoted(
   gateway: Gateway,

@@ -4,7 +4,7 @@ import type { Attempt } from '../src/order/order.ts'
 import type { Breaks } from './invariant.ts'
 
 /**
- * Watches authorisations, captures and returns that are given up while their answer may still come.
+ * Watches that no authorisation, capture or return is given up while its answer may still come.
  */
 export interface Waiting {
   /** A message leaves a gateway over this connection. */
@@ -14,15 +14,15 @@ export interface Waiting {
 }
 
 /**
- * An answer may still come while its connection is open and its time is not up; only the answer
- * itself ends the waiting before that.
+ * An answer may still come while its connection is open and its deadline has not passed. Until then
+ * only the answer itself may end the wait.
  */
 export function watchWaiting(breaks: Breaks, now: () => number): Waiting {
-  /** By terminal and STAN: when each request left last, and over which connection. */
+  /** By terminal and STAN: when each request last left, and over which connection. */
   const requests = new Map<string, { leftAt: number; connection: number }>()
   const gone = new Set<number>()
 
-  /** What is wrong with storing that the answer to this attempt is lost. */
+  /** Returns what is wrong if the answer to this attempt is stored as lost now. */
   function earlyWith({ terminalId, stan, startedAt, deadlineAt }: Attempt): string | undefined {
     const request = requests.get(`${terminalId} ${stan}`)
     if (!request || gone.has(request.connection)) return undefined

@@ -1,4 +1,4 @@
-/** What merchants want: payments of every kind, and what they do with those that were approved. */
+/** Payments that merchants request, and what they do with approved ones. */
 import { currencyOf } from '../src/base/money.ts'
 import { secret } from '../src/base/secret.ts'
 import type { Order } from '../src/order/order.ts'
@@ -10,9 +10,9 @@ import { mallory } from './filters.ts'
 import { cards, configuration, legacyCard, legacyEndpoints, secureCards } from './configuration.ts'
 
 export const cvv2s = ['123', '123', '123', '123', '111', '321', '116', '101', '209', '217'] as const
-/** 165: the acquirer wants a challenge. */
+/** With 165 the acquirer demands a challenge. */
 export const secureCvv2s = [...cvv2s.slice(0, 5), '165', '165', '116', '217'] as const
-/** Most sums are held, so that they can be asked for. */
+/** Most of these have the sum held, so that the cardholder can be asked for it. */
 export const sumCvv2s = [...cvv2s.slice(0, 3), ...cvv2s.slice(0, 3), '116', '217'] as const
 
 const usd = currencyOf('USD')!
@@ -22,15 +22,15 @@ const dollars = (cents: number) => ({
 })
 
 /**
- * A key of its own, sometimes one that a request shortly before it had, of this merchant or of
- * another; most often none.
+ * Usually no key. Otherwise a key of its own, or sometimes the key of a recent request, of this
+ * merchant or of another.
  */
 function keyOf(kind: 'pay' | 'rebill' | 'follow', number: number, chance: Chance): { idempotencyKey?: string } {
   if (!chance.happens(0.4)) return {}
   return { idempotencyKey: `${kind}-${chance.happens(0.1) ? number - chance.whole(1, 6) : number}` }
 }
 
-/** Whom a payment's payer writes from: a registered card brings it along, and tells whose it is. */
+/** The payer's address. A registered card keeps it, so it shows whose card is charged. */
 export const payerOf = (merchantId: bigint): string => `buyer@shop${merchantId}.test`
 
 const addressOf = (chance: Chance): string =>
@@ -44,7 +44,7 @@ function callbacks(merchantId: bigint, chance: Chance) {
   }
 }
 
-/** The payment of this number: what is bought, with which card, and who wants to hear of it. */
+/** The payment of this number: the purchase, the card, and the callback addresses. */
 export function wantedPayment(number: number, chance: Chance): Wanted {
   const endpointId = chance.happens(0.02)
     ? 14n
@@ -98,8 +98,8 @@ export function wantedLegacy(number: number, chance: Chance): Wanted {
 const endpointsOf: Record<string, readonly bigint[]> = { 1: [11n, 15n], 2: [12n, 16n], 3: [13n], 4: [23n] }
 
 /**
- * A payment with a registered card. Without CVV2 the acquirer approves up to 1,000.00, so that
- * lists go on for a while; with CVV2 116 it never approves.
+ * A payment with a registered card. Without CVV2 the acquirer approves only up to 1,000.00, so that
+ * it declines some amounts of a list first. With CVV2 116 it never approves.
  */
 export function wantedRebill(number: number, merchantId: bigint, reference: HandedOut, chance: Chance): Wanted {
   const endpointId = chance.pick(endpointsOf[String(merchantId)]!)
@@ -138,7 +138,7 @@ const usual = {
   transfer: ['return', 'void', 'capture'],
 } as const
 
-/** Something that a merchant does with this order: most often what it allows. */
+/** A request of the merchant for this order; usually one that the order allows. */
 export function intentOf(order: Order, number: number, chance: Chance): Intent {
   const { amountMinor } = order.transactions[0]!
   const operation = chance.pick(usual[order.kind])

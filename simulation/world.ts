@@ -21,7 +21,7 @@ export interface WorldOptions {
   orders: number
   /** A planted bug. */
   wrap?: Wraps
-  /** Gets the time line; without it none is written. */
+  /** Receives the lines of the time line; without it none is written. */
   trace?: (line: string) => void
 }
 
@@ -49,18 +49,18 @@ interface World {
 }
 
 export const usualOrders = 300
-/** Shops make this many orders for each sale of an app, … */
+/** Orders of shops for each sale of an app. */
 const appShare = 6
-/** … for each sale of an app at an endpoint with random sums, … */
+/** Orders of shops for each sale of an app at an endpoint with random sums. */
 const sumShare = 12
-/** … and for each payment with a card of 3-D Secure 1.0.2. */
+/** Orders of shops for each payment with a card of 3-D Secure 1.0.2. */
 const legacyShare = 8
 
 /** The average time between two new orders. */
 const orderEveryMs = 2_400
 /**
- * Cardholders may take an hour. Most worlds do not sit through it: both processes are stopped until
- * it is over.
+ * How likely a world skips the hour that cardholders may take: both processes are stopped until it
+ * is over.
  */
 const nightOdds = 0.8
 
@@ -89,7 +89,7 @@ export async function runWorld(options: WorldOptions): Promise<Ended> {
   }
 }
 
-/** What each part of a world draws from. Each draws a seed, so their order decides every run. */
+/** The generator of each part of a world. Each takes a seed, so their order decides every run. */
 type Chances = ReturnType<typeof drawChances>
 const drawChances = (chance: Chance) => ({
   network: chance.fork(),
@@ -175,7 +175,7 @@ function beginAllTraffic({ events, chances, customers }: World, orders: number, 
   begin(chances.legacyTraffic, legacyShare, (n) => shoppers.begin(wantedLegacy(n, chances.legacyTraffic)))
 }
 
-/** Lets a world without troubles run until nothing is left to do, most often with a night. */
+/** Runs a world without troubles until no work is left, usually with a night. */
 async function waitUntilQuiet(world: World, began: number, isBroken: () => boolean): Promise<void> {
   const { events, chances, model, slots, processes, customers, trace } = world
   const calm = openCalm({ events, model, ...customers, slots, began, isBroken })
