@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ledger, until } from '../conformance/client.ts'
+import { ledger } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { decoded } from '../conformance/shopper.ts'
 import type { Sold } from '../harness/shop.ts'
 import { atBank, creqsOf, say, typeIn } from './bank.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { until } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openBrowser } from '../harness/browser.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { say } from './bank.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { until } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { standStill } from '../harness/browser.ts'
 import { atBank, say, type Bank } from './bank.ts'
 import { openStand } from './stand.ts'

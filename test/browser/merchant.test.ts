@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accepted, notEmpty, until, type Fields } from '../conformance/client.ts'
+import { accepted, notEmpty, type Fields } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { uploadCres, uploadMethod, waitsFor } from '../conformance/shopper.ts'
 import { standStill } from '../harness/browser.ts'
 import { atBank, say } from './bank.ts'

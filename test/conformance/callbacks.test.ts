@@ -11,11 +11,11 @@ import {
   settled,
   statusOf,
   untilStatus,
-  until,
   type Changes,
   type Fields,
   type Order,
 } from './client.ts'
+import { until } from '../harness/until.ts'
 
 /** Callbacks: docs/choices.md, "Callbacks". The merchant's server records what it receives. */
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { request } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
-import { inspect } from 'node:util'
 import type { World } from '../harness/world.ts'
+import { until } from '../harness/until.ts'
 
 /**
  * A merchant's client, written from the text of the specification alone. It shares no line with the
@@ -240,20 +239,6 @@ export function statusOf(world: World, { orderid, client_orderid }: Order, way: 
 }
 
 export const notEmpty = ({ length }: { length: number }): boolean => length > 0
-
-/**
- * Looks again and again, without haste, until the condition holds; fails with the last look when
- * the time is over.
- */
-export async function until<T>(look: () => T | Promise<T>, good: (seen: T) => boolean, withinMs = 60_000): Promise<T> {
-  const end = performance.now() + withinMs
-  for (;;) {
-    const seen = await look()
-    if (good(seen)) return seen
-    if (performance.now() > end) assert.fail(`not within ${withinMs / 1_000} s; the last look: ${inspect(seen, { depth: 4 })}`)
-    await pause(100)
-  }
-}
 
 export const untilStatus = (world: World, made: Order, good: (seen: Fields) => boolean, withinMs?: number): Promise<Fields> =>
   until(() => statusOf(world, made), good, withinMs)

@@ -4,7 +4,8 @@ import { configurationRead } from '../harness/configuration.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf } from '../wire/cli-run.ts'
-import { callbackControl, order, settled, until, type Changes, type Fields, type Order, type Way } from './client.ts'
+import { callbackControl, order, settled, type Changes, type Fields, type Order, type Way } from './client.ts'
+import { until } from '../harness/until.ts'
 import { approved, followed, part } from './operations.ts'
 
 /** The endpoint's own URL receives every outcome, without any URL in the request: choices.md 6. */

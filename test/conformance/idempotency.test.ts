@@ -15,7 +15,8 @@ import {
   send,
   settled,
 } from './client.ts'
-import { signedSale, status, until, type Changes, type Fields, type Path } from './client.ts'
+import { signedSale, status, type Changes, type Fields, type Path } from './client.ts'
+import { until } from '../harness/until.ts'
 
 /** Per merchant, at most one order of a client_orderid is processing, approved or unknown. */
 

@@ -1,5 +1,6 @@
 import type { World } from '../harness/world.ts'
-import { send, until, type Fields } from './client.ts'
+import { send, type Fields } from './client.ts'
+import { until } from '../harness/until.ts'
 import type { Json } from './mobile-merchant.ts'
 import { cardNumber, orderOf } from './mobile.ts'
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { closing, openWorld } from '../harness/opening.ts'
-import { ledger, until } from './client.ts'
+import { ledger } from './client.ts'
+import { until } from '../harness/until.ts'
 import { ok, waits, type Behaviour, type Json, type Kind, type Reply } from './mobile-merchant.ts'
 import { begin, openMobile, orderOf, rested, statusOf, type Accepted } from './mobile.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { until } from './client.ts'
+import { until } from '../harness/until.ts'
 import { textAt, type Json } from './mobile-merchant.ts'
 import { formsOf, load, submit, type Form, type Page } from './shopper.ts'
 

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
-import { accepted, callbackControl, settled, statusOf, until, type Changes, type Fields, type Order } from './client.ts'
+import { accepted, callbackControl, settled, statusOf, type Changes, type Fields, type Order } from './client.ts'
+import { until } from '../harness/until.ts'
 import { approved, begin, follow, followed, part, type FollowUp, type Initial } from './operations.ts'
 
 /** notify_url receives all callbacks; server_callback_url only the order's own outcome. */

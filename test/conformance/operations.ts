@@ -13,8 +13,8 @@ import {
   sha1,
   signedSale,
   status,
-  until,
 } from './client.ts'
+import { until } from '../harness/until.ts'
 import type { Changes, Fields, Order, Path, Way } from './client.ts'
 
 /** The merchant's client for preauth, account verification, capture, return and void. */

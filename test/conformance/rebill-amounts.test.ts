@@ -12,11 +12,11 @@ import {
   settled,
   notEmpty,
   untilStatus,
-  until,
   type Changes,
   type Fields,
   type Order,
 } from './client.ts'
+import { until } from '../harness/until.ts'
 
 /** enumerate_amounts, tried in order. Without a CVV2 the sandbox approves up to 1,000.00. */
 

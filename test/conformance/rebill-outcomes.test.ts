@@ -16,8 +16,8 @@ import {
   settled,
   status,
   notEmpty,
-  until,
 } from './client.ts'
+import { until } from '../harness/until.ts'
 import type { Changes, Fields, Order, Path } from './client.ts'
 
 /** What becomes of recurrent payments: status, callbacks, and that none is charged twice. */

@@ -1,19 +1,7 @@
 import assert from 'node:assert/strict'
 import type { World } from '../harness/world.ts'
-import {
-  accepted,
-  encodePairs,
-  formType,
-  ledger,
-  order,
-  readReply,
-  refused,
-  send,
-  settled,
-  sha1,
-  statusOf,
-  until,
-} from './client.ts'
+import { accepted, encodePairs, formType, ledger, order, readReply, refused, send, settled, sha1, statusOf } from './client.ts'
+import { until } from '../harness/until.ts'
 import type { Changes, Fields, Order, Way } from './client.ts'
 
 /**

@@ -3,7 +3,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { openWorld } from '../harness/opening.ts'
 import { endingMonth, ledger, newOrderId, nextYear, order, refused, sale, send, serialShape, settled, status } from './client.ts'
-import { statusOf, statusUrl, until, type Changes, type Order } from './client.ts'
+import { statusOf, statusUrl, type Changes, type Order } from './client.ts'
+import { until } from '../harness/until.ts'
 
 /** A sale without 3-D Secure in every state: specification A5, choices.md sections 3, 5 and 9. */
 

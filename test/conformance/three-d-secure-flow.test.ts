@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openWorld } from '../harness/opening.ts'
-import { accepted, ledger, order, serialShape, settled, statusOf, until, type Changes, type Fields } from './client.ts'
+import { accepted, ledger, order, serialShape, settled, statusOf, type Changes, type Fields } from './client.ts'
+import { until } from '../harness/until.ts'
 import { answerChallenge, atChallenge, atMethod, cardOf, decoded, formsOf, load, notificationUrl } from './shopper.ts'
 import { openMethod, passChallenge, secureOrder, submit, uploadCres, uploadMethod, waitsFor } from './shopper.ts'
 

@@ -12,11 +12,11 @@ import {
   signedStatus,
   status,
   statusUrl,
-  until,
   type Changes,
   type Fields,
   type Order,
 } from './client.ts'
+import { until } from '../harness/until.ts'
 import {
   approvedOnce,
   atMethod,

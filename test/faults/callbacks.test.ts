@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { order, refused, sale, untilStatus, until, type Changes, type Order } from '../conformance/client.ts'
+import { order, refused, sale, untilStatus, type Changes, type Order } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { followed } from '../conformance/operations.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver, type Behaviour, type Call } from '../harness/receiver.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accepted, order, untilStatus, until, type Fields, type Order } from '../conformance/client.ts'
+import { accepted, order, untilStatus, type Fields, type Order } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { booksAgree, ended, follow, preauth, sumsOf, type Operation } from '../harness/follow.ts'
 import { openReceiver } from '../harness/receiver.ts'

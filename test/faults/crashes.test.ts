@@ -11,11 +11,11 @@ import {
   statusOf,
   notEmpty,
   untilStatus,
-  until,
   type Changes,
   type Fields,
   type Order,
 } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { order, until, type Order } from '../conformance/client.ts'
+import { order, type Order } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../harness/proxy.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'

@@ -12,11 +12,11 @@ import {
   signedSale,
   notEmpty,
   untilStatus,
-  until,
   type Changes,
   type Fields,
   type Order,
 } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../harness/proxy.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { order, notEmpty, until, type Order } from '../conformance/client.ts'
+import { order, notEmpty, type Order } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'

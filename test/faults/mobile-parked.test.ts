@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { until } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { connectOwn } from '../harness/own-rows.ts'
 import { closing, openWorld } from '../harness/opening.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ledger, until } from '../conformance/client.ts'
+import { ledger } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { connectOwn } from '../harness/own-rows.ts'
 import { closing, openWorld } from '../harness/opening.ts'

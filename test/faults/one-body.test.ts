@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
-import { newOrderId, order, send, settled, until } from '../conformance/client.ts'
+import { newOrderId, order, send, settled } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { openWorld } from '../harness/opening.ts'
 

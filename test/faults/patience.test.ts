@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { accepted, order, statusOf, untilStatus, until, type Order } from '../conformance/client.ts'
+import { accepted, order, statusOf, untilStatus, type Order } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { times } from '../conformance/operations.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { bothBooks, ended, follow } from '../harness/follow.ts'

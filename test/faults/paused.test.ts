@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { order, statusOf, until, type Order } from '../conformance/client.ts'
+import { order, statusOf, type Order } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { startWorld, type World } from '../harness/world.ts'

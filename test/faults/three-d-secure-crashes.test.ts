@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { notEmpty, until } from '../conformance/client.ts'
+import { notEmpty } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { openStage } from '../harness/three-d-secure.ts'

@@ -2,6 +2,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import type { Cancel, Clock } from '../../src/base/clock.ts'
 import { replyTypeOf, type Fields, type Message } from '../../src/spec/iso8583.ts'
+import { holds } from './until.ts'
 
 /** A clock that stands still until a test moves it. */
 export class HandClock implements Clock {
@@ -47,13 +48,7 @@ export class HandClock implements Clock {
 }
 
 /** Polls a condition; fails after 30 s of real time. */
-export async function until(what: string, condition: () => boolean): Promise<void> {
-  const ends = performance.now() + 30_000
-  while (!condition()) {
-    if (performance.now() > ends) throw new Error(`waited in vain until ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
-}
+export const until = (what: string, condition: () => boolean): Promise<void> => holds(condition, what, 30_000)
 
 /** The reply to a request: what it repeats of it, and an action code. */
 export function replyTo(request: Message, actionCode: string, more: Fields = {}): Message {

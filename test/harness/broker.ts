@@ -3,7 +3,6 @@ import { createWriteStream } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as pause } from 'node:timers/promises'
 import { readConfiguration } from '../../simulators/merchant/configuration.ts'
 import { startMerchant, type RunningMerchant } from '../../simulators/merchant/start.ts'
 import { systemClock } from '../../src/base/clock.ts'
@@ -15,6 +14,7 @@ import { openPool, type Pool } from '../../src/storage/pool.ts'
 import type { Command, Lease } from './lease.ts'
 import { openMerchants, type Own } from './merchants.ts'
 import { metricsOf } from './metrics.ts'
+import { holds } from './until.ts'
 import { startWorld, type SharedWorld, type World } from './world.ts'
 
 /** A running sandbox that files lease one after the other. */
@@ -227,10 +227,10 @@ async function watchSimulators(world: World) {
 
 /** Until the gateway follows this version of the configuration and has all its lines up. */
 async function followed(world: World, version: number): Promise<void> {
-  for (const since = Date.now(); ; await pause(50)) {
+  const isDone = async () => {
     const metrics = await metricsOf(world)
     const gates = metrics.names().filter((name) => name.startsWith('tollgate_gate_up{'))
-    if ((metrics('tollgate_configuration_version') ?? 0) >= version && gates.every((name) => metrics(name) === 1)) return
-    if (Date.now() - since > upWithinMs) throw new Error('its gateway does not follow')
+    return (metrics('tollgate_configuration_version') ?? 0) >= version && gates.every((name) => metrics(name) === 1)
   }
+  await holds(isDone, 'its gateway follows', upWithinMs, 50)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
-import { until } from '../conformance/client.ts'
+import { until } from './until.ts'
 import { metricsOf } from './metrics.ts'
 import type { World } from './world.ts'
 

@@ -1,9 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { LoggedMessage } from '../../simulators/acquirer/desk.ts'
 import type { Effect, Match } from '../../simulators/acquirer/faults.ts'
 import { metricsOf } from './metrics.ts'
 import { openOwnRows } from './own-rows.ts'
 import type { World } from './world.ts'
+import { holds } from './until.ts'
 
 /** What a test of faults does to a world, and how it reads both books. */
 export interface FaultDesk {
@@ -145,12 +145,12 @@ async function changeGate(changes: object, world: World, rows: Rows): Promise<vo
   const [wanted] = await rows<{ version: string }>(
     `update config_version set version = version + 1 returning version::text as version`,
   )
-  for (const since = Date.now(); ; await pause(50)) {
+  const isDone = async () => {
     const metric = await metricsOf(world)
     const followed = metric('tollgate_configuration_version') ?? 0
-    if (followed >= Number(wanted!.version) && metric(`tollgate_gate_up{gate="${gate!.id}"}`) === 1) return
-    if (Date.now() - since > knownWithinMs) throw new Error('the gateway does not follow the gate')
+    return followed >= Number(wanted!.version) && metric(`tollgate_gate_up{gate="${gate!.id}"}`) === 1
   }
+  await holds(isDone, 'the gateway follows the gate', knownWithinMs, 50)
 }
 
 interface BookedOrder {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { accepted, encodePairs, minorUnits, readReply, send, sha1, signedSale, status, until } from '../conformance/client.ts'
+import { accepted, encodePairs, minorUnits, readReply, send, sha1, signedSale, status } from '../conformance/client.ts'
+import { until } from './until.ts'
 import type { Changes, Fields, Order } from '../conformance/client.ts'
 import type { FaultDesk } from './fault-desk.ts'
 import type { World } from './world.ts'

@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
-import {
-  callbackControl,
-  newOrderId,
-  settled,
-  statusOf,
-  until,
-  type Changes,
-  type Fields,
-  type Order,
-} from '../conformance/client.ts'
+import { callbackControl, newOrderId, settled, statusOf, type Changes, type Fields, type Order } from '../conformance/client.ts'
+import { until } from './until.ts'
 import { issuerMessages, secureOrder, whatNow, type TestCard } from '../conformance/shopper.ts'
 import { html, verbatim } from '../../src/http/page.ts'
 import type { World } from './world.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { newOrderId, order, sha1, statusOf, until, type Changes, type Fields, type Order } from '../conformance/client.ts'
+import { newOrderId, order, sha1, statusOf, type Changes, type Fields, type Order } from '../conformance/client.ts'
+import { until } from './until.ts'
 import type { Receiver } from './receiver.ts'
 import { newCard, post } from './three-d-secure-wire.ts'
 import type { World } from './world.ts'

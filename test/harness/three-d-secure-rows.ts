@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { until, type Order } from '../conformance/client.ts'
+import { type Order } from '../conformance/client.ts'
+import { until } from './until.ts'
 import type { FaultDesk } from './fault-desk.ts'
 import type { Receiver } from './receiver.ts'
 import type { Sold } from './three-d-secure-merchant.ts'

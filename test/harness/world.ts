@@ -11,6 +11,7 @@ import { openMerchants, type Own } from './merchants.ts'
 import { metricsOf } from './metrics.ts'
 import { freePort } from './port.ts'
 import { testDatabase } from './postgres.ts'
+import { holds } from './until.ts'
 
 /**
  * A whole sandbox, and in it merchants of the test's own. Endpoints: plain: USD, euro: EUR, both
@@ -218,21 +219,19 @@ async function addOthers(url: string, directory: string) {
 
 /** A gateway may serve before it has the card ranges, and 3-D Secure would know no card. */
 async function rangesLoaded(world: World): Promise<void> {
-  for (const since = Date.now(); ; await pause(50)) {
+  const isDone = async () => {
     const metric = await metricsOf(world)
     const loaded = metric.names().filter((name) => name.startsWith('tollgate_directory_loaded{'))
-    if (loaded.length > 0 && loaded.every((name) => metric(name) === 1)) return
-    if (Date.now() - since > knownWithinMs) throw new Error('the card ranges do not come')
+    return loaded.length > 0 && loaded.every((name) => metric(name) === 1)
   }
+  await holds(isDone, 'the card ranges are loaded', knownWithinMs, 50)
 }
 
 /** The gateway reads a changed configuration within a second or two. */
 async function known(world: World): Promise<void> {
-  const since = Date.now()
-  for (;;) {
+  const isDone = async () => {
     const reply = await fetch(`${world.baseUrl}/api/v2/status/${world.endpoints.hundredths}`, { method: 'POST' })
-    if (!(await reply.text()).includes('error-code=4')) return
-    if (Date.now() - since > knownWithinMs) throw new Error('the gateway does not see the new endpoints')
-    await pause(50)
+    return !(await reply.text()).includes('error-code=4')
   }
+  await holds(isDone, 'the gateway sees the new endpoints', knownWithinMs, 50)
 }

@@ -6,21 +6,11 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { beforeEach, describe, test } from 'node:test'
-import { until } from '../conformance/client.ts'
+import { holds, until } from '../harness/until.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { closing } from '../harness/opening.ts'
 import { cardholderAt, challengedCard, cresIn, proofOf, startOver, testCard } from './three-d-secure-browser.ts'
-import {
-  admin,
-  base64url,
-  browse,
-  decoded,
-  eventually,
-  makeDirectory,
-  startWorld,
-  type Json,
-  type Page,
-} from './three-d-secure-peers.ts'
+import { admin, base64url, browse, decoded, makeDirectory, startWorld, type Json, type Page } from './three-d-secure-peers.ts'
 
 const program = join(import.meta.dirname, '../../simulators/acs/program.js')
 
@@ -106,7 +96,7 @@ describe('the method page', () => {
     assert.equal((await browse(holder.at('/method/error'), methodData())).status, 500)
     clock.pass(11_999)
     assert.equal(answered, false)
-    await eventually(() => (clock.pass(12_000), answered), 'the slow page')
+    await holds(() => (clock.pass(12_000), answered), 'the slow page')
     assert.equal((await slow).status, 200)
     const cut = new AbortController()
     const silent = fetch(holder.at('/method/silent'), {
@@ -138,7 +128,7 @@ describe('the method page', () => {
     const late = browse(holder.at('/method/works'), methodData()).finally(() => (answered = true))
     assert.equal((await browse(holder.at('/'))).status, 200)
     assert.equal(answered, false)
-    await eventually(() => (clock.pass(5_000), answered), 'the late page')
+    await holds(() => (clock.pass(5_000), answered), 'the late page')
     assert.equal((await late).status, 200)
     await holder.script({ method_dead: true, times: 1 })
     const cut = new AbortController()
@@ -180,7 +170,7 @@ describe('faults are scripted', () => {
     await holder.script({ delay_ms: 3_000, times: 1 })
     let answered = false
     const late = world.authenticate(testCard('4', 2, 0)).finally(() => (answered = true))
-    await eventually(() => (clock.pass(3_000), answered), 'a late ARes')
+    await holds(() => (clock.pass(3_000), answered), 'a late ARes')
     assert.equal((await late)['transStatus'], 'Y')
   })
 
@@ -189,7 +179,7 @@ describe('faults are scripted', () => {
     assert.equal(cresIn(await passed())['transStatus'], 'Y')
     assert.equal(holder.results().length, 0)
     clock.pass(2_000)
-    await eventually(() => holder.results().length === 1, 'a late RReq')
+    await holds(() => holder.results().length === 1, 'a late RReq')
   })
 
   test('rreq_twice, rreq_missing, rreq_contradicts', async () => {

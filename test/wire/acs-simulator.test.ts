@@ -4,7 +4,8 @@ import { beforeEach, describe, test } from 'node:test'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { closing } from '../harness/opening.ts'
 import { cardholderAt, challengedCard, creqOf, cresIn, proofOf, startOver, testCard } from './three-d-secure-browser.ts'
-import { base64url, browse, decoded, eventually, rresOf, startWorld } from './three-d-secure-peers.ts'
+import { base64url, browse, decoded, rresOf, startWorld } from './three-d-secure-peers.ts'
+import { holds } from '../harness/until.ts'
 
 const clock = openHandClock(Date.now())
 const world = closing(await startWorld({ acs: { clock } }))
@@ -83,7 +84,7 @@ describe('a challenge', () => {
     world.results.answer = (rreq) => held.then(() => ({ status: 200, body: rresOf(rreq) }))
     let left = false
     const leaving = holder.answer(page, { password: 'hint' }).finally(() => (left = true))
-    await eventually(() => holder.results().length === 1, 'an RReq')
+    await holds(() => holder.results().length === 1, 'an RReq')
     assert.equal(left, false)
     release()
     const back = await leaving
@@ -149,7 +150,7 @@ describe('a challenge', () => {
     clock.pass(29_999)
     assert.equal(holder.results().length, 0)
     clock.pass(1)
-    await eventually(() => holder.results().length === 1, 'an RReq')
+    await holds(() => holder.results().length === 1, 'an RReq')
     assert.deepEqual(holder.told('transStatus', 'transStatusReason', 'challengeCancel', 'interactionCounter'), [
       'N',
       '14',
@@ -167,7 +168,7 @@ describe('a challenge', () => {
     clock.pass(599_999)
     assert.equal(holder.results().length, 0)
     clock.pass(1)
-    await eventually(() => holder.results().length === 1, 'an RReq')
+    await holds(() => holder.results().length === 1, 'an RReq')
     assert.deepEqual(holder.told('transStatus', 'transStatusReason', 'challengeCancel', 'interactionCounter'), [
       'N',
       '14',
@@ -238,8 +239,8 @@ describe('a challenge', () => {
     const { page } = await holder.asked()
     const leaving = holder.answer(page, { password: 'hint' })
     for (const tries of [1, 2, 3]) {
-      await eventually(() => holder.results().length === tries, `try ${tries}`)
-      await eventually(() => (clock.pass(4_000), tries === 3 || holder.results().length > tries), `a try after ${tries}`)
+      await holds(() => holder.results().length === tries, `try ${tries}`)
+      await holds(() => (clock.pass(4_000), tries === 3 || holder.results().length > tries), `a try after ${tries}`)
     }
     assert.equal(decoded((await leaving).fields['erro'])['errorCode'], '405')
     assert.equal(holder.results().length, 3)

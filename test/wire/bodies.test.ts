@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
-import { formType, order, readReply, saleUrl, send, settled, statusUrl, until } from '../conformance/client.ts'
+import { formType, order, readReply, saleUrl, send, settled, statusUrl } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/opening.ts'
 
 /** Memory for bodies is bounded, and nobody can take it from the others with less than bytes. */

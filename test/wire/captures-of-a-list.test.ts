@@ -9,10 +9,10 @@ import {
   send,
   settled,
   sha1,
-  until,
   type Fields,
   type Order,
 } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { booksAgree, ended, follow } from '../harness/follow.ts'
 import { closing, openWorld } from '../harness/opening.ts'

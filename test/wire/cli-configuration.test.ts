@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accepted, newOrderId, refused, sale, saleControl, until } from '../conformance/client.ts'
+import { accepted, newOrderId, refused, sale, saleControl } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 

@@ -12,7 +12,7 @@ import { watchRegistry } from '../../src/merchant/store.ts'
 import { addMerchantKey } from '../../src/operator/store-merchant-keys.ts'
 import { openPool, statement } from '../../src/storage/pool.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
-import { until } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 

@@ -12,10 +12,10 @@ import {
   required,
   sale,
   settled,
-  until,
   type Changes,
   type Fields,
 } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openMobile, initiate, perform, empty } from '../conformance/mobile.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { cliOf, run } from './cli-run.ts'

@@ -8,7 +8,7 @@ import { workFacts } from '../../src/operator/store-doctor.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { heartOnThread } from '../../src/storage/store-heart.ts'
 import { heartbeatStore, startHeartbeat, type Heartbeat } from '../../src/storage/store-heartbeat.ts'
-import { until } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../harness/proxy.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodePairs, formType, settled, notEmpty, until, type Fields, type Order } from '../conformance/client.ts'
+import { encodePairs, formType, settled, notEmpty, type Fields, type Order } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { atMethod, issuerMessages, load, whatNow } from '../conformance/shopper.ts'
 import { openWorld } from '../harness/opening.ts'
 

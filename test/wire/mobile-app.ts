@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { send, until } from '../conformance/client.ts'
+import { send } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { configurationRead } from '../harness/configuration.ts'
 import type { World } from '../harness/world.ts'
 import { cliOf } from './cli-run.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ledger, until } from '../conformance/client.ts'
+import { ledger } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/opening.ts'
 import { testCard } from './three-d-secure-browser.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Client } from 'pg'
-import { ledger, send, until, type Fields } from '../conformance/client.ts'
+import { ledger, send, type Fields } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import type { World } from '../harness/world.ts'
 import type { App, Begun, Json } from './mobile-app.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ledger, send, until } from '../conformance/client.ts'
+import { ledger, send } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { connectOwn } from '../harness/own-rows.ts'
 import { openApp, type Begun, type Json } from './mobile-app.ts'

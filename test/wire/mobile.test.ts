@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ledger, until } from '../conformance/client.ts'
+import { ledger } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { connectOwn } from '../harness/own-rows.ts'
 import { closing, openWorld } from '../harness/opening.ts'

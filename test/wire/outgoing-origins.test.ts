@@ -6,7 +6,7 @@ import { queryObjects } from 'node:v8'
 import { Pool } from 'undici'
 import { openOutgoing, type OutgoingOptions, type Reply } from '../../src/http/outgoing.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
-import { until } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 
 /**
  * What calls to many origins leave behind. All names lead to one server, and time stands still

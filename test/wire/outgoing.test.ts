@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { systemClock } from '../../src/base/clock.ts'
 import { secret } from '../../src/base/secret.ts'
 import { openOutgoing, type FailureKind, type OutgoingOptions, type Reply } from '../../src/http/outgoing.ts'
+import { holds } from '../harness/until.ts'
 
 const sandbox = { plainHttp: true, loopbackAnyPort: true }
 const strict = { plainHttp: true, loopbackAnyPort: false }
@@ -78,13 +79,7 @@ function failed(reply: Reply, kind: FailureKind, why = /./) {
 }
 
 /** Shorter than the 4 s after which an idle connection ends by itself. */
-async function soon(holds: () => boolean, what: string) {
-  const until = Date.now() + 3_000
-  while (!holds()) {
-    assert.ok(Date.now() < until, `waited in vain: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
+const soon = (condition: () => boolean, what: string) => holds(condition, what, 3_000)
 
 const resolvesTo = (...answers: string[][]) => {
   const asked: string[] = []

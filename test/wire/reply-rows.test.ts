@@ -13,9 +13,9 @@ import {
   status,
   statusOf,
   notEmpty,
-  until,
   type Fields,
 } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { cardInfo, rebill, register, registered, type Rebill } from '../conformance/card.ts'
 import { v4 } from '../conformance/oauth.ts'
 import { approved, begin, follow } from '../conformance/operations.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { answerChallenge, load, submit, type Form, type Page } from '../conformance/shopper.ts'
+import { until as polled } from '../harness/until.ts'
 
 /** A shopper of the sandbox's shop without scripts: what he does, and what the shop shows of it. */
 
@@ -34,18 +35,8 @@ export async function storyOf(order: string): Promise<Story> {
 /** Usually three seconds, two of them for messages that may still come; more on a busy machine. */
 const withinMs = 120_000
 
-export async function until(order: string, good: (story: Story) => boolean): Promise<Story> {
-  const since = Date.now()
-  for (;;) {
-    const story = await storyOf(order)
-    if (good(story)) return story
-    assert.ok(
-      Date.now() - since < withinMs,
-      `not within ${withinMs} ms: ${JSON.stringify({ ...story, messages: story.messages.length })}`,
-    )
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
+export const until = (order: string, good: (story: Story) => boolean): Promise<Story> =>
+  polled(() => storyOf(order), good, withinMs, 50)
 
 /** What a script would do: the method in its frame, and the data of the browser. */
 export async function throughMethod(order: string): Promise<void> {

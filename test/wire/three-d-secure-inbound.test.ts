@@ -9,6 +9,7 @@ import { openTurns } from '../../src/base/turn.ts'
 import type { Message } from '../../src/three-d-secure/codec.ts'
 import { openInbound, type Inbound, type InboundParts, type ResultVerdict } from '../../src/three-d-secure/inbound.ts'
 import { openAuthority, type Authority } from '../harness/directory.ts'
+import { holds } from '../harness/until.ts'
 
 const lines: string[] = []
 const log = openLog({ level: 'debug', destination: { write: (line) => lines.push(line) } })
@@ -141,7 +142,7 @@ test('the answer waits until the result is stored, and a close waits for the ans
   verdict = () => new Promise((resolve) => (stored = () => resolve({ is: 'accepted' })))
   let answered = false
   const answer = post({ to: closing }).finally(() => (answered = true))
-  await soon(() => results.length === 1, 'the result arrives')
+  await holds(() => results.length === 1, 'the result arrives')
   const closed = closing.close()
   assert.equal(answered, false)
   stored()
@@ -311,14 +312,6 @@ function talk(speak: (socket: TLSSocket) => void, to = inbound): Promise<string>
     socket.on('error', () => undefined)
     socket.on('close', () => resolve(said))
   })
-}
-
-async function soon(holds: () => boolean, what: string) {
-  const until = Date.now() + 30_000
-  while (!holds()) {
-    assert.ok(Date.now() < until, `waited in vain: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }
 
 test('a directory server tells nothing of a transaction of another one', async () => {

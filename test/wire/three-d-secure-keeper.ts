@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { after, before, beforeEach } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
@@ -23,6 +22,7 @@ import {
 import type { HandClock } from '../harness/hand-clock.ts'
 import { openHeartbeat } from '../harness/heartbeat.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
+import { holds } from '../harness/until.ts'
 
 /**
  * A process that keeps card ranges fresh, a directory server that does what a test wishes, and a
@@ -98,15 +98,7 @@ export const start = (
     now,
   })
 
-export async function soon(holds: () => boolean | Promise<boolean>, what: string) {
-  const until = Date.now() + 30_000
-  while (!(await holds())) {
-    assert.ok(Date.now() < until, `waited in vain: ${what}\n${lines.slice(-5).join('')}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
-export const asked = (count: number) => soon(() => ds.heard('PReq').length >= count, `${count} PReq`)
+export const asked = (count: number) => holds(() => ds.heard('PReq').length >= count, `${count} PReq`)
 export const starts = async () => (await rangesOf(pool, name)).map(({ startRange }) => startRange).sort()
 const dutyRow = plain<{ due_at: number; lease: bigint | null; tries: number; error: string | null }>(
   `select due_at, lease, tries, error from duty where name = $1`,
@@ -115,7 +107,7 @@ export const duty = async () => (await pool.run(dutyRow, [`card ranges ${name}`]
 /** When nobody has the duty in hand, the try is over. */
 export const over = async (tries: number) => {
   const isOver = (row: Awaited<ReturnType<typeof duty>> | undefined) => row?.lease === null && row.tries === tries
-  await soon(async () => isOver(await duty()), 'the duty is let go')
+  await holds(async () => isOver(await duty()), 'the duty is let go')
   return duty()
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { until, type Changes, type Fields, type Way } from '../conformance/client.ts'
+import { type Changes, type Fields, type Way } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import type { Stage } from '../harness/three-d-secure.ts'
 import type { Sold } from '../harness/three-d-secure-merchant.ts'
 import { formOf, post, type Json } from '../harness/three-d-secure-wire.ts'

@@ -234,10 +234,3 @@ export function decoded(field: string | undefined): Json {
   const json: Json = JSON.parse(Buffer.from((field ?? '').replaceAll(/\s/g, ''), 'base64url').toString('utf8'))
   return json
 }
-
-export async function eventually(holds: () => boolean, what: string): Promise<void> {
-  for (const end = Date.now() + 60_000; !holds();) {
-    if (Date.now() > end) throw new Error(`never: ${what}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}

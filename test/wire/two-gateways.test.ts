@@ -14,11 +14,11 @@ import {
   signedSale,
   status,
   statusOf,
-  until,
   type Changes,
   type Fields,
   type Order,
 } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { startWorld, type World } from '../harness/world.ts'
 

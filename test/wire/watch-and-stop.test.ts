@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from 'pg'
-import { sale, until } from '../conformance/client.ts'
+import { sale } from '../conformance/client.ts'
+import { until } from '../harness/until.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { openWorld } from '../harness/opening.ts'
 
@@ -68,11 +69,9 @@ const acquirer = (path: string, body: object) =>
 
 /** Asks until /ready answers so; the line's own time-outs bound it. */
 async function settled(status: number): Promise<{ status: string; reasons: string[] }> {
-  for (const since = Date.now(); ;) {
+  const look = async () => {
     const ready = await fetch(`${origin()}/ready`)
-    const body = (await ready.json()) as { status: string; reasons: string[] }
-    if (ready.status === status) return body
-    assert.ok(Date.now() - since < 120_000, `/ready stays ${ready.status}: ${body.reasons.join(', ')}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    return { status: ready.status, body: (await ready.json()) as { status: string; reasons: string[] } }
   }
+  return (await until(look, (ready) => ready.status === status, 120_000)).body
 }
