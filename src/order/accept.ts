@@ -13,11 +13,11 @@ export interface Accepting {
   door: Pick<Door, 'submit'>
   keys: KeyRing
   random: Random
-  /** What the BIN table says of a card number. */
+  /** The issuer of a card number, from the BIN table. */
   issuerOf: (pan: string) => Issuer | undefined
 }
 
-/** What a new order is made of, whoever asks for it. */
+/** The parts of a new order, whichever operation creates it. */
 export interface NewOrder {
   orderId: bigint
   kind: OrderKind
@@ -26,17 +26,17 @@ export interface NewOrder {
   /** What the merchant asked for, which never changes. */
   amountMinor: bigint
   amountText: string
-  /** What is tried first, where it is not the same. */
+  /** The amount to try first, if it differs. */
   first?: { minor: bigint; text: string }
   request: OrderRequest
   card: Card
   shown: Omit<ShownCard, 'hashId'>
 }
 
-/** The request that asks for it. */
+/** The request that creates the order. */
 export interface AskedBy {
   endpoint: Endpoint
-  /** The endpoint or group that it named. */
+  /** The endpoint or group named in the path. */
   pathId: bigint
   serialNumber: string
   at: number
@@ -48,8 +48,8 @@ export interface AskedBy {
 export type Accepted = Extract<Advanced, { is: 'accepted' | 'in use' | 'key in use' }>
 
 /**
- * Makes an order and seals its card; resolves once both are durable. `in use`: its name belongs to
- * an order of other content; `key in use`: its Idempotency-Key does.
+ * Creates an order and seals its card; resolves once both are durable. `in use`: the client_orderid
+ * belongs to an order with other content. `key in use`: the same for the Idempotency-Key.
  */
 export async function acceptOrder(parts: Accepting, made: NewOrder, by: AskedBy): Promise<Accepted> {
   const { keys, random } = parts

@@ -13,20 +13,20 @@ import type { Advanced, Entry, Submission } from './submission.ts'
 
 export interface Door {
   submit(submission: Submission): Promise<Advanced>
-  /** Whether this process does a step of that transaction now. */
+  /** Whether this process is running a step of that transaction now. */
   holds(step: Place & { transactionNo: number }): boolean
   /**
-   * A step was reported, or could not be done: then a sweep takes it up again. The order leaves
-   * memory with the last of its steps.
+   * A step was reported, or it could not be run and is left to a sweep. The order leaves memory
+   * with its last running step.
    */
   release(place: Place, transaction: Transaction): void
-  /** Orders that may still be taken into memory. */
+  /** How many more orders may be taken into memory. */
   room(): number
   /** Orders in memory or submitted, by merchant and gate, and submissions waiting for a batch. */
   load(merchantId: bigint, gateId: bigint): Load & { waiting: number }
   /**
-   * Resolves when this process commits the end of the order, or `signal` ends the waiting. An end
-   * that was committed before, or elsewhere, is not noticed.
+   * Resolves when this process commits the end of the order, or when `signal` aborts the wait. It
+   * does not notice an end committed earlier or by another process.
    */
   ended(place: Place, signal: AbortSignal): Promise<void>
   counts(): { batches: number; items: number; held: number }
@@ -35,18 +35,20 @@ export interface Door {
 
 export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'begin' | 'onResultMissing'> {
   log: Log
-  /** Orders in memory at once; beyond it rows are committed unleased and swept. */
+  /**
+   * Orders in memory at once. Beyond that, rows are committed without a lease and left to a sweep.
+   */
   maxHeld: number
   /**
-   * Whether a new order is begun by the process that commits it; the bench shows what that is
-   * worth.
+   * Whether a new order is begun by the process that commits it. The bench turns this off to
+   * measure its effect.
    */
   handOver: boolean
   maxBatch: number
   lanes: number
-  /** A step outside has to be done for an order in memory. */
+  /** An order in memory has a step to run outside. */
   onStep: (held: Held, transaction: Transaction, door: Door) => void
-  /** A transaction was committed without a lease, and its step is due then. */
+  /** A transaction was committed without a lease; its step is due at `dueAt`. */
   onStepDue: (dueAt: number) => void
 }
 
@@ -72,7 +74,7 @@ export function openDoor(s: DoorSettings): Door {
     const held = hand.keep(order, card, steps)
     for (const { lease, dueAt } of order.transactions) if (lease === undefined && dueAt !== undefined) s.onStepDue(dueAt)
     if (held) for (const transaction of steps) s.onStep(held, transaction, door)
-    if (finalStatuses.has(statusOf(order))) for (const tell of awaited.get(placeKey(order)) ?? []) tell()
+    if (finalStatuses.has(statusOf(order))) for (const resolve of awaited.get(placeKey(order)) ?? []) resolve()
   }
 
   const awaited = new Map<string, Set<() => void>>()

@@ -1,11 +1,11 @@
 /**
- * What is left of an order to capture, to return or to release: sums over its transactions. Every
- * transaction counts that may still have moved money.
+ * How much of an order is left to capture, to return or to release: sums over its transactions.
+ * Every transaction counts that may still have moved money.
  */
 import type { FollowKind } from '../spec/words.ts'
 import { head, statusOfState, type Order, type Transaction } from './order.ts'
 
-/** What a merchant asks of an order that was approved. */
+/** A merchant's follow-up request for an approved order. */
 export interface FollowAsk {
   operation: 'capture' | 'return' | 'void'
   serialNumber: string
@@ -17,24 +17,26 @@ export interface FollowAsk {
 }
 
 /**
- * What an order may have done with it, by the gate that took the payment and the endpoint that took
- * the order.
+ * Which follow-ups an order allows: set by the gate that took the payment and by the endpoint that
+ * took the order.
  */
 export interface FollowRules {
-  /** Whether parts may be captured, and returned. */
+  /** Whether partial captures and partial returns are allowed. */
   capture: boolean
   return: boolean
-  /** For so long after its approval an equal request is a repeat; without end while it is open. */
+  /**
+   * How long after approval an equal request is a repeat. While the first one is open it always is.
+   */
   repeatWindowMs: number
 }
 
 export type Judged =
   | { is: 'allowed'; kind: FollowKind; amountMinor: bigint }
-  /** The same as one that was asked before. */
+  /** Equal to an earlier request. */
   | { is: 'repeat'; transaction: Transaction }
   | { is: 'wrong state' }
   | { is: 'exceeds'; left: bigint }
-  /** A part, which the gate does not take. */
+  /** A partial amount, which the gate does not accept. */
   | { is: 'part not allowed' }
 
 const counts = ({ state }: Transaction): boolean => !['declined', 'error', 'filtered'].includes(statusOfState(state))
@@ -43,7 +45,7 @@ const isOpen = ({ state }: Transaction): boolean => ['processing', 'unknown'].in
 const sum = (order: Order, kind: FollowKind): bigint =>
   order.transactions.reduce((total, t) => (t.kind === kind && counts(t) ? total + t.amountMinor : total), 0n)
 
-/** Captured, or being captured: of a sale all of it once it is approved. */
+/** Captured, or being captured. An approved sale counts as captured in full. */
 export function capturedMinor(order: Order): bigint {
   const { kind, state, amountMinor } = head(order)
   return kind === 'sale' ? (state === 'approved' ? amountMinor : 0n) : sum(order, 'capture')
@@ -54,16 +56,16 @@ export const returnedMinor = (order: Order): bigint => sum(order, 'return')
 const isReleased = (order: Order): boolean =>
   order.transactions.some((t) => (t.kind === 'void' || t.kind === 'cancel') && counts(t))
 
-/** Where an endpoint says nothing else. */
+/** The default for endpoints that set none. */
 export const usualRepeatWindowMs = 600_000
 
 /**
- * docs/choices.md, "Captures, returns and voids": after so many only one that takes or releases all
- * that is left is allowed, because every change reads the whole order.
+ * docs/choices.md, "Captures, returns and voids". Every change reads the whole order, so after this
+ * many follow-ups only one more is allowed: one that takes or releases all that is left.
  */
 export const mostFollowUps = 100
 
-/** Whether an approved order allows what is asked, and as what. */
+/** Whether an approved order allows the request, and as which kind of transaction. */
 export function judgeFollow(order: Order, ask: FollowAsk, rules: FollowRules, now: number): Judged {
   const same = earlierSame(order, ask, rules, now)
   if (same) return { is: 'repeat', transaction: same }
@@ -85,7 +87,7 @@ export function judgeFollow(order: Order, ask: FollowAsk, rules: FollowRules, no
   }
 }
 
-/** Only what certainly was captured can be given back. */
+/** Only money that was certainly captured can be returned. */
 const settledMinor = (order: Order): bigint =>
   head(order).kind === 'sale'
     ? capturedMinor(order)
@@ -109,8 +111,8 @@ function wholeOnly(ask: FollowAsk, kind: FollowKind, { amountMinor }: Transactio
 }
 
 /**
- * The transaction with the same serial number; or else an equal one that may still move money, or
- * moved it a moment ago. Of several the newest.
+ * The transaction with the same serial number; or else the newest equal one that may still move
+ * money, or moved it a moment ago.
  */
 function earlierSame(
   { transactions }: Order,

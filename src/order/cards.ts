@@ -17,13 +17,13 @@ import { head, type Order } from './order.ts'
 import type { OrderStore } from './store.ts'
 
 /**
- * The vault as the operations use it. It throws if retention has removed a card that somebody still
- * needs, which is a defect.
+ * The vault as the operations use it. It throws if retention has removed a card that is still
+ * needed, which is a defect.
  */
 export interface Cards {
   /** The card of an order, opened, for its next step. */
   cardOf(place: Place): Promise<Card>
-  /** Keeps the card of a payment for later ones. */
+  /** Stores the card of a payment for later payments. */
   registerCard(made: Omit<NewReference, 'sealed'>): Promise<CardReference>
   findReference(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
   openReference(reference: CardReference): Card

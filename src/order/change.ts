@@ -3,7 +3,7 @@ import type { NewDelivery } from '../delivery/delivery.ts'
 import type { OrderEventRow } from './decide.ts'
 import type { Order } from './order.ts'
 
-/** Where an order is, in whatever table. */
+/** The primary key of an order in every table. */
 export interface Place {
   merchantId: bigint
   orderId: bigint
@@ -27,8 +27,10 @@ export interface Change {
   after: Order
   rows: OrderEventRow[]
   deliveries: NewDelivery[]
-  /** Kept for a new order; the CVV2 in it only while a further authorisation is owed. */
+  /**
+   * The sealed card of a new order. It contains the CVV2 only while another authorisation is owed.
+   */
   sealed?: SealedCard
-  /** The need for the stored CVV2 ended. */
+  /** The stored CVV2 is no longer needed. */
   eraseCvv2: boolean
 }

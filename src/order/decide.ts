@@ -20,10 +20,10 @@ export interface OrderEventRow {
 export interface Decided {
   is: 'decided'
   order: Order
-  /** What happened, for the order's life story. */
+  /** The event, for the order's history. */
   row: OrderEventRow
   deliveries: NewDelivery[]
-  /** What follows from it for other transactions of the order, to be decided next. */
+  /** Events that follow for other transactions of the order, to be decided next. */
   follow: Event[]
 }
 
@@ -119,8 +119,8 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
 }
 
 /**
- * Keeps the proof for the acquirer only as long as it may be needed: until the authorisation has an
- * outcome.
+ * Keeps the issuer's proof only until the authorisation has an outcome; the acquirer does not need
+ * it afterwards.
  */
 function authenticationAfter(before: Authentication | undefined, event: Event, move: Move): Authentication | undefined {
   const after = effectOf(event).authentication?.(event, before) ?? before
@@ -138,22 +138,22 @@ function attemptsAfter(order: Order, event: Event, now: number): readonly Attemp
 }
 
 function resultAfter(result: Transaction['result'], event: Event, now: number): Transaction['result'] {
-  // The result of a transfer whose debit was reversed says why its credit failed.
+  // If the debit of a transfer was reversed, the result keeps the reason why its credit failed.
   if (event.is === 'reversed' && result.errorCode !== undefined) return result
   const more = effectOf(event).result?.(event, now)
   return more ? { ...result, ...more } : result
 }
 
 /**
- * One callback to each URL, even if both the request and the endpoint name it; and the card
- * mapping, if the merchant's server stores cards.
+ * One callback to each URL, even if both the request and the endpoint name it, plus the card
+ * mapping if the merchant's server stores cards.
  */
 function callbacksOf(order: Order, transaction: Transaction): NewDelivery[] {
   const { serverCallbackUrl, notifyUrl, endpointCallbackUrl } = order.request
-  // The first URL gets only the outcome of the payment, the others also what happens to the order
-  // later.
-  const told = transaction.no === 1 ? [serverCallbackUrl, notifyUrl, endpointCallbackUrl] : [notifyUrl, endpointCallbackUrl]
-  const urls = new Set(told.filter((url) => url !== undefined))
+  // The first URL is notified only of the outcome of the payment, the others also of later events
+  // of the order.
+  const targets = transaction.no === 1 ? [serverCallbackUrl, notifyUrl, endpointCallbackUrl] : [notifyUrl, endpointCallbackUrl]
+  const urls = new Set(targets.filter((url) => url !== undefined))
   const messages = [...urls].map((url) => ['callback', url] as const)
   const { mappingUrl } = order.request.mobile ?? {}
   const mapped = transaction.no === 1 && transaction.state === 'approved' && mappingUrl !== undefined

@@ -1,4 +1,6 @@
-/** What each event does to its transaction, besides the move of the machine: one row an event. */
+/**
+ * The effect of each event on its transaction, besides the move of the machine: one row per event.
+ */
 import type { ProcessorData } from '../acquirer/connector.ts'
 import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
 import type { Verdict } from '../three-d-secure/interpret.ts'
@@ -7,29 +9,29 @@ import { neverSent } from './obligations.ts'
 import type { Attempt, Transaction } from './order.ts'
 
 export interface Effect<E> {
-  /** How it ends the attempt that it names; the attempt stays open without it. */
+  /** How the event ends the attempt that it names; if absent, the attempt stays open. */
   ends?: (event: E) => Pick<Attempt, 'outcome' | 'actionCode' | 'why'>
-  /** What it adds to the result of the transaction. */
+  /** Fields that the event adds to the result of the transaction. */
   result?: (event: E, now: number) => Transaction['result']
-  /** What the transaction knows of its authentication then; what it knew before, without it. */
+  /** The authentication data after the event; if absent, unchanged. */
   authentication?: (event: E, before: Authentication | undefined) => Authentication | undefined
-  /** How often the step was tried then; never yet, without it. */
+  /** The number of tries after the event; if absent, zero. */
   tries?: (before: number) => number
-  /** What the life story of the order says of it. */
+  /** Fields for the order's history. */
   facts?: (event: E) => object
 }
 
-/** ISO 8583 action codes that the gateway gives on its own; docs/errors.md. */
+/** ISO 8583 action codes that the gateway sets itself; docs/errors.md. */
 const expiredCard = { errorCode: '101', errorMessage: 'Expired card' }
 const answerLost = { errorCode: '911', errorMessage: 'Card issuer timed out' }
 
-/** The acquirer's own date counts, where its message has one. */
+/** The acquirer's own date is used if its message has one. */
 const processed = ({ processedAt, ...processor }: ProcessorData, now: number) => ({ processor, processedAt: processedAt ?? now })
 
 const verifiedAs = (verified: VerifiedStatus, eci: string | undefined) => (eci === undefined ? { verified } : { verified, eci })
 const verdictOf = ({ verified, errorCode, errorMessage }: Verdict) => ({ verified, errorCode, errorMessage })
 
-/** What an operator asks about an authentication; never its proof. */
+/** The authentication data that operators need; never the proof. */
 const learnedFacts = (l: Partial<Authentication>) => ({
   status: l.status,
   reason: l.statusReason,
@@ -144,5 +146,5 @@ const effects: { [Name in EventName]: Effect<Named<Name>> } = {
   },
 }
 
-/** The row of an event. The compiler knows that each has one; it cannot follow which. */
+/** The row of an event. The compiler knows that each event has one, but cannot tell which. */
 export const effectOf = (event: Event): Effect<Event> => effects[event.is] as Effect<Event>

@@ -61,7 +61,9 @@ export type Event = { transactionNo: number } & (
 export type EventName = Event['is']
 export type Named<Name extends EventName> = Extract<Event, { is: Name }>
 
-/** The gate when it answered: later changes of the gate do not change what an order says. */
+/**
+ * The gate as it was when it answered, so that later changes of the gate do not change the order.
+ */
 export interface GateFacts {
   descriptor: string
   partialReversal: boolean

@@ -1,6 +1,6 @@
 /**
- * How the filters of an endpoint judge an order: the facts they get, the limits that the order uses
- * up, and when it gives its share back.
+ * How the filters of an endpoint judge an order: the facts they receive, the limits that the order
+ * uses up, and when it gives its share back.
  */
 import type { Card } from '../card/vault.ts'
 import type { PaymentFacts } from '../merchant/filter.ts'
@@ -41,8 +41,8 @@ function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {
 export type Hide = (text: string) => string
 
 /**
- * The filters in one round of the door. The whole round uses the rules of one moment, because no
- * row is locked for a rule that was added later.
+ * The filters in one round of the door. The whole round uses the rules loaded at its start, because
+ * no row is locked for a rule that was added later.
  */
 export class FilterRound {
   readonly #registry: Registry
@@ -55,8 +55,8 @@ export class FilterRound {
   }
 
   /**
-   * Locks the limits that the orders of a batch may use up or give back. It locks all at once, so
-   * that two batches lock the limits that they share in the same order.
+   * Locks the limits that the orders of a batch may use up or give back. It locks them in one
+   * statement, so that two batches lock shared limits in the same order.
    */
   async lock(tables: CountTables, fresh: readonly Fresh[], changes: readonly Changed[]): Promise<void> {
     const places = [

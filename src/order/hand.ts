@@ -28,20 +28,20 @@ export interface Held {
 export interface Hand {
   get(place: Place): Held | undefined
   isCurrent(place: Place): boolean
-  /** Whether this process does a step of that transaction now. */
+  /** Whether this process is running a step of that transaction now. */
   does(place: Place, transactionNo: number): boolean
   /**
-   * An order was committed, and these steps of it begin here. The order stays in memory as long as
-   * any of its steps runs.
+   * An order was committed, and these steps of it begin here. The order stays in memory while any
+   * of its steps is running.
    */
   keep(order: Order, card: Card | undefined, steps: readonly Transaction[]): Held | undefined
-  /** Another process moved the order on: it is read again before anything is decided about it. */
+  /** Another process changed the order: reload it before deciding anything about it. */
   outdate(place: Place): void
-  /** A step is over. Ignored when its transaction is at its next step by now. */
+  /** A step is over. Ignored if its transaction is at a later step by now. */
   release(place: Place, transaction: Transaction): void
   /**
    * Counts a submitted order, so that a burst cannot pass before its first order is in memory.
-   * Calling what it returns ends that.
+   * Returns a function that undoes the count.
    */
   expect(order: Order, registry: Registry): () => void
   size(): number
@@ -50,7 +50,10 @@ export interface Hand {
 
 export function openHand(): Hand {
   const orders = new Map<string, Held>()
-  /** Steps that run here, by order and transaction; other steps of the order may run elsewhere. */
+  /**
+   * Steps running here, by order and transaction. Other steps of the same order may run in other
+   * processes.
+   */
   const steps = new Map<string, Map<number, Transaction>>()
   const outdated = new Set<string>()
   const counts = new Map<string, number>()

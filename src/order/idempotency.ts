@@ -13,7 +13,7 @@ import type { Work } from './work.ts'
 /** How long an Idempotency-Key is held. */
 export const heldForMs = 24 * 3_600_000
 
-/** A request that came under a key. */
+/** A request that was sent with a key. */
 export interface KeyedRequest extends KeyName {
   /** Equal for the same request. */
   digest: Buffer
@@ -37,7 +37,7 @@ const serialOf = (order: Order): string => head(order).serialNumber!
 
 export const keyName = ({ merchantId, key }: KeyName): string => `${merchantId}/${key}`
 
-/** A request and the transaction that it made, or that it repeats. */
+/** A request with the transaction that it created or repeats. */
 export interface Bound {
   item: Submission
   orderId: bigint
@@ -45,8 +45,8 @@ export interface Bound {
 }
 
 /**
- * The keys that stand for a transaction from now on. Requests of a batch that are the same share a
- * key and a transaction, and so a row.
+ * The key rows to write. Equal requests in a batch share a key and a transaction, and therefore a
+ * row.
  */
 export function rowsFor(bound: readonly Bound[], now: number): IdempotencyRow[] {
   const rows = new Map<string, IdempotencyRow>()
@@ -58,7 +58,7 @@ export function rowsFor(bound: readonly Bound[], now: number): IdempotencyRow[] 
   return [...rows.values()]
 }
 
-/** What the requests of these entries made, as far as it is saved. */
+/** The requests of these entries that created a transaction which was saved. */
 export function madeBy(entries: readonly Entry[], works: ReadonlyMap<string, Work>, saved: ReadonlySet<string>): Bound[] {
   return entries.flatMap(({ item, at }) => {
     const request = keyedRequest(item)
@@ -77,25 +77,25 @@ export class KeysTaken extends Error {
   readonly code = '40001'
 }
 
-/** What the keys of these entries stand for. A batch without any asks nobody. */
+/** The stored keys of these entries. A batch without keys makes no query. */
 export function keysHeld(store: OrderStore, entries: readonly Entry[], now: number): Promise<IdempotencyRow[]> {
   const requests = entries.map(({ item }) => keyedRequest(item)).filter((request) => request !== undefined)
   return requests.length === 0 ? Promise.resolve([]) : store.idempotencyKeys(requests, now)
 }
 
 export interface JudgedKeys {
-  /** Entries whose key, if they have one, stands for nothing yet. */
+  /** Entries without a key, or whose key is still free. */
   open: Entry[]
-  /** The others with their answers. */
+  /** The other entries with their answers. */
   answered: (readonly [Entry, Advanced])[]
   repeats: RepeatRow[]
 }
 
 /**
  * Answers the entries whose key already stands for a request. The same request is a repeat,
- * whatever became of the first one; any other is refused. If different requests of a batch have the
- * same key, all but the first are refused, even if the first comes to nothing: the sender may send
- * the others again.
+ * whatever the outcome of the first one; any other request is refused. If different requests of a
+ * batch have the same key, all but the first are refused, even if the first one fails: the client
+ * may send the others again.
  */
 export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyRow[], now: number): JudgedKeys {
   const rows = new Map(held.map((row) => [keyName(row), row]))
@@ -108,7 +108,8 @@ export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyR
       continue
     }
     const row = rows.get(keyName(request))
-    // The row is its own: a commit whose answer was lost wrote it. The order shows the result.
+    // This request wrote the row itself, in a commit whose reply was lost. The order shows the
+    // result.
     const holder = row?.serialNumber === request.serialNumber ? undefined : row
     const stands = holder?.digest ?? first.get(keyName(request)) ?? request.digest
     if (!stands.equals(request.digest)) judged.answered.push([entry, { is: 'key in use' }])
@@ -126,7 +127,7 @@ export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyR
 const answerOf = ({ is }: Submission, { orderId, transactionNo }: IdempotencyRow): Advanced =>
   is === 'accept' ? { is: 'accepted', orderId, repeat: true } : { is: 'repeated', transactionNo }
 
-/** Lets status find the transaction by the serial number of a request that repeated it. */
+/** Lets status find the transaction by the serial number of a repeated request. */
 export function repeatRow({ item, orderId, transactionNo }: Bound, at: number): RepeatRow {
   const about = { merchantId: placeOf(item).merchantId, orderId, transactionNo, at }
   if (item.is === 'accept') return { ...about, serialNumber: serialOf(item.order), operation: item.order.kind }

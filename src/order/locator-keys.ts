@@ -5,7 +5,7 @@ export const authenticationKey = (threeDSServerTransId: string): string => `3ds:
 export const pageKey = (pageToken: string): string => `page:${pageToken}`
 
 /**
- * Keys that lead to the order without its merchant: those of a new receipt, of a new authentication
+ * Keys that find the order without its merchant: the keys of a new receipt, of a new authentication
  * and of its page.
  */
 export const newKeys = (before: Order | undefined, after: Order): string[] =>

@@ -5,7 +5,7 @@ export interface Move {
   from: State
   on: EventName
   to: State
-  /** What the transaction does next; without it the transaction rests. */
+  /** The next step of the transaction; if absent, the transaction rests. */
   asks?: Step
 }
 
@@ -13,8 +13,8 @@ const row = (from: State, on: EventName, to: State, asks?: Step): Move =>
   asks === undefined ? { from, on, to } : { from, on, to, asks }
 
 /**
- * Every move there is. Any other is impossible: `decide` refuses it, and the database has no row
- * for it (legal_transition).
+ * Every possible move. `decide` refuses any other, and the database has no row for it
+ * (legal_transition).
  */
 // oxfmt-ignore
 export const machine: readonly Move[] = [
@@ -24,7 +24,8 @@ export const machine: readonly Move[] = [
   row('filtering',   'filtered',         'filtered'),
   row('filtering',   'card expired',     'declined'),
   row('filtering',   'refused',          'declined'),
-  //  3-D Secure: the method of the issuer, the request to it, perhaps a challenge; nothing is authorised before its result
+  //  3-D Secure: the issuer's method, the request to the issuer, perhaps a challenge; nothing is
+  //  authorised before its result
   row('filtering',          'authentication begun',  'awaiting method',    'await method'),
   row('filtering',          'authentication waived', 'ready',              'record attempt'),
   row('filtering',          'not authenticated',     'declined'),
@@ -39,7 +40,8 @@ export const machine: readonly Move[] = [
   row('awaiting challenge', 'not authenticated',     'declined'),
   row('awaiting challenge', 'result missing',        'error'),
   row('authorising',        'authentication demanded', 'authenticating',   'authenticate'),
-  //  3-D Secure 1.0.2, where an installation speaks it: the directory server is asked about the card, and the issuer answers by the browser, signed
+  //  3-D Secure 1.0.2, if the installation speaks it: the directory server is asked about the card,
+  //  and the issuer answers through the browser, signed
   row('filtering',          'enrolment unknown',     'enrolling',          'enrol'),
   row('enrolling',          'payer authentication required', 'awaiting pares', 'await pares'),
   row('enrolling',          'authenticated',         'ready',              'record attempt'),
@@ -56,15 +58,17 @@ export const machine: readonly Move[] = [
   row('authorising', 'answer awaited',   'authorising', 'authorise'),
   row('authorising', 'lease lost',       'unknown'),
   row('unknown',     'reversed',         'error'),
-  //  a transfer: the source is debited, then a transaction of its own credits the destination; the debit is reversed only if the credit certainly failed
+  //  a transfer: the source is debited, then a separate transaction credits the destination; the
+  //  debit is reversed only if the credit certainly failed
   row('authorising', 'debited',          'crediting'),
   row('crediting',   'credited',         'approved'),
   row('crediting',   'credit refused',   'returning'),
   row('returning',   'debit returned',   'declined'),
   row('returning',   'reversed',         'error'),
-  //  a follow-up of an approved order: a capture or return is one message, like a payment; a void or cancel is repeated until it is acknowledged
+  //  a follow-up of an approved order: a capture or return is one message, like a payment; a void or
+  //  cancel is repeated until it is acknowledged
   row('new',         'requested',        'ready',       'record attempt'),
-  //  the reversal that an unknown payment makes the gateway owe
+  //  the reversal that the gateway owes after a payment with an unknown outcome
   row('new',         'owed',                  'owed',      'record attempt'),
   row('owed',        'attempt recorded',      'reversing', 'reverse'),
   row('reversing',   'taken up',              'reversing', 'reverse'),

@@ -1,21 +1,21 @@
 /**
- * What an event of one transaction makes the gateway owe, and what it means for other transactions
- * of the order.
+ * Transactions that the gateway owes because of an event, and the events that follow for other
+ * transactions of the order.
  */
 import type { Event, EventName, Named } from './event.ts'
 import type { Attempt, Order, Transaction } from './order.ts'
 
-/** An ISO 8583 action code that the gateway gives on its own; docs/errors.md. */
+/** An ISO 8583 action code that the gateway sets itself; docs/errors.md. */
 export const neverSent = { errorCode: '909', errorMessage: 'System malfunction' }
 
 interface Consequence<E> {
-  /** A transaction that the gateway adds on its own. */
+  /** A transaction that the gateway adds itself. */
   adds?: 'reversal' | 'credit'
   /** Events of other transactions, to be decided next. */
   follow?: (event: E, after: After) => Event[]
 }
 
-/** The order after the event, its transaction, and the one that was added. */
+/** The order after the event, its transaction, and the transaction that was added. */
 interface After {
   order: Order
   transaction: Transaction
@@ -28,7 +28,7 @@ const reversedFrom = {
   adds: 'reversal' as const,
   follow: ({ reverseAt }: { reverseAt: number }, { added }: After) => owed(added, reverseAt),
 }
-/** Where it ends a credit, its transfer is paid out or not. */
+/** If the transaction is a credit, its end decides whether its transfer is paid out. */
 const mayEndCredit = {
   follow: (_event: Event, { transaction }: After) => (transaction.kind === 'credit' ? [paidOutOrNot(transaction)] : []),
 }
@@ -75,13 +75,13 @@ const consequences: { [Name in EventName]: Consequence<Named<Name>> } = {
   },
 }
 
-/** The row of an event. The compiler knows that each has one; it cannot follow which. */
+/** The row of an event. The compiler knows that each event has one, but cannot tell which. */
 const consequenceOf = (event: Event): Consequence<Event> => consequences[event.is] as Consequence<Event>
 
 /**
- * What the gateway owes from now on, as a transaction of its own. A reversal advice is of the whole
- * amount: of a message whose answer was lost, or of the debit of a transfer that cannot be paid
- * out. The credit of a transfer goes to the gate of its debit.
+ * The transaction that the gateway owes after an event. A reversal advice covers the whole amount:
+ * of a message whose answer was lost, or of the debit of a transfer that cannot be paid out. The
+ * credit of a transfer goes to the gate of its debit.
  */
 export function addedBy(order: Order, event: Event, parent: Transaction, now: number): Transaction | undefined {
   const kind = consequenceOf(event).adds
@@ -101,11 +101,11 @@ export function addedBy(order: Order, event: Event, parent: Transaction, now: nu
   }
 }
 
-/** What follows from an event for other transactions of the order. */
+/** The events that follow for other transactions of the order. */
 export const followOf = (order: Order, event: Event, transaction: Transaction, added: Transaction | undefined): Event[] =>
   consequenceOf(event).follow?.(event, { order, transaction, added }) ?? []
 
-/** The attempt that a reversal takes back: the last one of its parent. */
+/** The attempt that a reversal cancels: the last one of its parent. */
 export function originalOf(order: Order, reversal: Transaction): Attempt {
   const original = order.attempts.findLast((a) => a.transactionNo === reversal.parentNo)
   if (!original) throw new Error(`order ${order.orderId} has a reversal of nothing`)
@@ -114,14 +114,14 @@ export function originalOf(order: Order, reversal: Transaction): Attempt {
 
 /**
  * What an acknowledged reversal means for its parent. The debit of a transfer is returned because
- * its credit was refused; anything else is reversed because its outcome is not known.
+ * its credit was refused; any other transaction is reversed because its outcome is unknown.
  */
 function takenBack(order: Order, transactionNo: number): Event {
   const isRefused = order.transactions.some((t) => t.kind === 'credit' && t.parentNo === transactionNo && t.state === 'declined')
   return { is: isRefused ? 'debit returned' : 'reversed', transactionNo }
 }
 
-/** What the end of a credit means to its transfer. */
+/** What the end of a credit means for its transfer. */
 function paidOutOrNot({ state, parentNo, result }: Transaction): Event {
   if (state === 'approved') return { is: 'credited', transactionNo: parentNo! }
   const { errorCode = neverSent.errorCode, errorMessage = neverSent.errorMessage } = result

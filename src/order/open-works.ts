@@ -8,23 +8,23 @@ import { placeOf, type Entry, type Happened } from './submission.ts'
 import type { Work } from './work.ts'
 
 export interface Sources {
-  /** An order in this process's memory, perhaps as it was before another process moved it on. */
+  /** An order in this process's memory, possibly outdated by another process. */
   held: (place: Place) => Held | undefined
   isCurrent: (place: Place) => boolean
   load: (places: readonly Place[]) => Promise<Order[]>
-  /** Throws for a card that is gone. */
+  /** Throws for a card that no longer exists. */
   cards: (places: readonly Place[]) => Promise<(place: Place) => Card>
 }
 
-/** Events after which somebody outside may be asked, which needs the card. */
+/** Events that may lead to an outside step, which needs the card. */
 const leadOutside = new Set(machine.filter(({ asks }) => isOutside(asks) || asks === 'record attempt').map(({ on }) => on))
 
 const needsCard = (item: Happened): boolean => (item.is === 'event' ? leadOutside.has(item.event.is) : item.is !== 'noted')
 
 /**
- * Finds the order of each event, in memory or in the database. If a step outside may follow, it
- * also finds the card of an order that is not in memory. An order that does not exist, or whose
- * card is gone, fails alone: the batch is halved until only that order is left.
+ * Finds the order of each event, in memory or in the database. If an outside step may follow, it
+ * also loads the card of an order that is not in memory. If an order does not exist, or its card is
+ * gone, only its own entry fails: the batch is halved until only that order is left.
  */
 export async function openWorks(entries: readonly Entry[], works: Map<string, Work>, sources: Sources): Promise<[Entry, Work][]> {
   const happened = entries.filter((e) => e.item.is !== 'accept')

@@ -13,11 +13,11 @@ import type { Authentication, VerifiedStatus } from '../three-d-secure/authentic
 export interface Order {
   merchantId: bigint
   orderId: bigint
-  /** Rises by one with each saved change; a save names the version it read. */
+  /** Incremented by each saved change; a save names the version that it read. */
   version: number
   kind: OrderKind
   clientOrderid: string
-  /** The id the path named: the endpoint itself or a group. */
+  /** The id in the path: the endpoint itself or a group. */
   pathId: bigint
   endpointId: bigint
   currency: string
@@ -25,9 +25,9 @@ export interface Order {
   amountText: string
   request: OrderRequest
   card: ShownCard
-  /** What the filters said; absent where the endpoint had none. */
+  /** The result of the filters; absent if the endpoint had none. */
   screening?: Screening
-  /** How many event and delivery rows there are; the next one gets the next number. */
+  /** How many event and delivery rows exist; the next row gets the next number. */
   events: number
   deliveries: number
   createdAt: number
@@ -36,7 +36,7 @@ export interface Order {
   attempts: readonly Attempt[]
 }
 
-/** What the merchant sent besides identifiers, amount and card. Personal data: masked in logs. */
+/** The merchant's request except identifiers, amount and card. Personal data: masked in logs. */
 export interface OrderRequest {
   orderDesc: string
   ipAddress: string
@@ -61,9 +61,9 @@ export interface OrderRequest {
   redirectFailUrl?: string
   serverCallbackUrl?: string
   notifyUrl?: string
-  /** The endpoint's own callback URL as it was when the order was made. */
+  /** The endpoint's own callback URL when the order was made. */
   endpointCallbackUrl?: string
-  /** The endpoint's own, when the order was made. */
+  /** The endpoint's own descriptor when the order was made. */
   descriptor?: string
   browser?: BrowserFacts
   recurrent?: RecurrentFacts
@@ -71,16 +71,16 @@ export interface OrderRequest {
   transfer?: TransferFacts
 }
 
-/** Of the mobile API. */
+/** Facts of an order from the mobile API. */
 export interface MobileFacts {
   invoiceId: string
-  /** As the app gave it: the request's may be what the merchant's server said. */
+  /** The address that the app sent. The one in the request may come from the merchant's server. */
   email?: string
-  /** Why it was declined before anything was asked of an acquirer. */
+  /** Why it was declined before any acquirer was asked. */
   refusal?: { code: string; message: string }
   /**
-   * Where the merchant gets the card mapping once the payment is approved. Absent if the payment
-   * was made with a reference.
+   * Where the card mapping is sent once the payment is approved. Absent if the payment was made
+   * with a reference.
    */
   mappingUrl?: string
   /**
@@ -93,13 +93,13 @@ export interface MobileFacts {
 }
 
 /**
- * From card to card: the source pays the order's amount and the commission, the destination gets
- * the amount.
+ * A transfer from card to card: the source pays the order's amount plus the commission, the
+ * destination receives the amount.
  */
 export interface TransferFacts {
-  /** In minor units; what the head's amount has beyond the order's. */
+  /** In minor units; the head's amount is the order's amount plus this. */
   commissionMinor: string
-  /** The gate that was chosen with its commission; else the endpoint's next. */
+  /** The gate whose commission was chosen; if absent, the endpoint's next gate. */
   gateId?: string
   destination: Pick<ShownCard, 'bin' | 'lastFour' | 'network' | 'country'>
 }
@@ -108,9 +108,9 @@ export interface TransferFacts {
 export interface RecurrentFacts {
   initiator: RecurrentInitiator
   scenario: RecurrentScenario
-  /** Of the first payment with the card, as the network named it. */
+  /** The network's reference of the first payment with the card. */
   networkReference?: string
-  /** Tried one after the other, in minor units and as they were spelled. */
+  /** Amounts to try one after the other, in minor units and as the merchant wrote them. */
   amounts?: readonly (readonly [minor: string, text: string])[]
 }
 
@@ -176,27 +176,27 @@ export interface Transaction {
   no: number
   kind: TransactionKind
   /**
-   * A merchant's request made it, or the gateway owes it on its own. Replies never show the latter
+   * Whether a merchant's request created it, or the gateway owes it. Replies never show the latter
    * as the order's transaction.
    */
   origin: 'request' | 'gateway'
-  /** Of the request; absent for what the gateway owes. */
+  /** The request's serial number; absent for a transaction that the gateway owes. */
   serialNumber?: string
-  /** The transaction that a reversal, a credit or what a merchant asked later is about. */
+  /** The transaction that a reversal, a credit or a merchant's follow-up refers to. */
   parentNo?: number
   state: State
   amountMinor: bigint
   amountText: string
   result: TransactionResult
-  /** What a capture, return or void was asked with. */
+  /** The request of a capture, return or void. */
   asked?: FollowAsked
-  /** Of the payment, where 3-D Secure ran. */
+  /** The authentication of the payment, if 3-D Secure ran. */
   authentication?: Authentication
   step?: Step
   dueAt?: number
-  /** The process that has it in hand. */
+  /** The process that is working on it. */
   lease?: bigint
-  /** How often the step was done without a usable answer. */
+  /** How often the step was run without a usable answer. */
   tries: number
   /** Set when it was parked for an operator. */
   alarm?: string
@@ -206,7 +206,7 @@ export interface Transaction {
 
 export interface FollowAsked {
   operation: 'capture' | 'return' | 'void'
-  /** No amount was given: all that was left. */
+  /** The request had no amount and means all that was left. */
   whole?: true
   comment?: string
   idempotencyKey?: string
@@ -220,11 +220,11 @@ export interface TransactionResult {
   errorCode?: string
   errorMessage?: string
   receiptId?: string
-  /** What came of 3-D Secure; absent where it was not performed. */
+  /** The result of 3-D Secure; absent if it did not run. */
   verified?: VerifiedStatus
   eci?: string
   processor?: ProcessorData
-  /** When the acquirer's answer came. */
+  /** When the acquirer's answer arrived. */
   processedAt?: number
 }
 
@@ -236,7 +236,7 @@ export interface Attempt {
   stan: string
   rrn: string
   startedAt: number
-  /** Until then an answer is waited for. */
+  /** How long to wait for an answer. */
   deadlineAt: number
   outcome?: 'approved' | 'declined' | 'unknown' | 'not sent'
   actionCode?: string
@@ -267,7 +267,7 @@ const stateStatus: Readonly<Record<State, Status>> = {
 
 export const statusOfState = (state: State): Status => stateStatus[state]
 
-/** The transaction the order was made for. */
+/** The transaction that the order was made for. */
 export const head = (order: Order): Transaction => order.transactions[0]!
 
 export const statusOf = (order: Order): Status => statusOfState(head(order).state)

@@ -14,12 +14,12 @@ import type { Held } from './hand.ts'
 import { head, type Attempt, type Order, type Step, type Transaction } from './order.ts'
 
 /**
- * Does one step outside and returns the event that came of it. It never rejects because of anything
- * that happens outside.
+ * Runs one outside step and returns the resulting event. Nothing that happens outside makes it
+ * reject.
  */
 export type Performer = (held: Held, transaction: Transaction) => Promise<Event>
 
-/** The steps that call somebody; the others are done inside the commit, or are time limits. */
+/** The steps that call another system. The others run inside the commit, or are time limits. */
 export type OutsideStep = Exclude<Step, 'record attempt' | 'await method' | 'await challenge' | 'await pares'>
 
 export const isOutside = (step: Step | undefined): step is OutsideStep =>
@@ -34,14 +34,14 @@ export interface PerformerParts {
   gate: (gateId: bigint) => Gate | undefined
   connector: (gateId: bigint) => Connector | undefined
   /**
-   * Whether the lease of this process was good from that (monotonic) time until now; asked right
-   * before bytes leave.
+   * Whether the lease of this process was valid from that (monotonic) time until now. Checked right
+   * before bytes are sent.
    */
   holding: (since: number) => boolean
   processId: bigint
 }
 
-/** Every outside step with what does it. */
+/** The function for each outside step. */
 export const performersOf = (parts: PerformerParts): Record<OutsideStep, Performer> => ({
   authenticate: parts.authenticate,
   enrol: parts.enrol,
@@ -49,10 +49,12 @@ export const performersOf = (parts: PerformerParts): Record<OutsideStep, Perform
   reverse: (held, transaction) => reverse(parts, held, transaction),
 })
 
-/** How long a line that is down may hold a message back; docs/choices.md, "States". */
+/** How long a message may wait for a line that is down; docs/choices.md, "States". */
 const sendWithinMs = 30_000
 
-/** Sent again under the same names at most this often, where the gate recognises repeats. */
+/**
+ * How often at most a message is sent again under the same names, if the gate recognises repeats.
+ */
 const maxRepeats = 2
 
 async function authorise(parts: PerformerParts, held: Held, transaction: Transaction): Promise<Event> {
@@ -89,7 +91,7 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
   if (gate?.settings.recognisesRepeats && transaction.tries < maxRepeats)
     return { is: 'answer awaited', ...about, why, lease: parts.processId, leaseDueAt: now + leaseLookMs }
   // An unusable answer shows that the original has arrived. Without an answer the original may be
-  // on its way until its time is over.
+  // in transit until its time is over.
   const patienceMs = attempt.deadlineAt - attempt.startedAt
   const waitedMs = outcome.is === 'unknown' ? (outcome.waitedMs ?? patienceMs) : 0
   return { is: 'answer lost', ...about, why, reverseAt: now + Math.max(0, patienceMs - waitedMs) }
@@ -97,8 +99,8 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
 
 /**
  * Sends a message to the line of a gate, which may hold it back for a while, and waits for the
- * answer. A message that is held back is not sent any more once the lease has lapsed: another
- * process may have taken the order over and reversed it.
+ * answer. Once the lease has expired, a message that was held back is not sent: another process may
+ * have taken the order over and reversed it.
  */
 function ask<T>(
   parts: PerformerParts,
@@ -118,13 +120,13 @@ export function openAttempt(order: Order, transaction: Transaction): Attempt {
   return attempt
 }
 
-/** An acquirer's "authenticate first"; docs/errors.md. */
+/** The action code by which an acquirer demands authentication; docs/errors.md. */
 const authenticationRequired = '165'
 
-/** A card that is lost or stolen is declined with any amount. */
+/** A lost or stolen card is declined at any amount, so the list ends. */
 const endsTheList: ReadonlySet<string> = new Set(['208', '209'])
 
-/** The amount to try after this one, where a list was given. */
+/** The amount to try after this one, if the request had a list. */
 function nextAmount({ request }: Order, { amountMinor, kind }: Transaction): { minor: bigint; text: string } | undefined {
   const list = kind === 'sale' || kind === 'preauth' ? request.recurrent?.amounts : undefined
   const at = list?.findIndex(([minor]) => BigInt(minor) === amountMinor) ?? -1
@@ -133,8 +135,8 @@ function nextAmount({ request }: Order, { amountMinor, kind }: Transaction): { m
 }
 
 /**
- * What the acquirer gets of 3-D Secure: the issuer's proof and its origin, or the ECI of a payment
- * that has no proof.
+ * The 3-D Secure data for the acquirer: the issuer's proof and its origin, or the ECI of a payment
+ * without a proof.
  */
 function proofOf(keys: KeyRing, order: Order, { authentication, result }: Transaction): Authorisation['authentication'] {
   if (!authentication || result.eci === undefined) return undefined
@@ -145,7 +147,7 @@ function proofOf(keys: KeyRing, order: Order, { authentication, result }: Transa
   return { eci: result.eci, authenticationValue: proof.reveal(), dsTransId, version, method }
 }
 
-/** The request to the acquirer, from the order and its attempt alone. */
+/** The request to the acquirer, derived from the order and its attempt alone. */
 function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Transaction, attempt: Attempt): Authorisation {
   const common = {
     orderId: order.orderId,
@@ -175,7 +177,7 @@ function destinationOf(order: Order, { destination }: Card): Secret<string> {
   return destination
 }
 
-/** The request to capture or give back part of a payment or all of it. */
+/** The request to capture or return all or part of a payment. */
 function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'return', attempt: Attempt): Follow {
   const original = originalOf(order, transaction)
   return {
@@ -192,7 +194,7 @@ function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'ret
   }
 }
 
-/** What a definite answer means to the order. */
+/** What a definite answer means for the order. */
 const eventOf = (
   { kind }: Transaction,
   outcome: Extract<Outcome, { is: 'approved' | 'declined' }>,
@@ -211,7 +213,7 @@ const eventOf = (
       }
     : { is: 'declined', ...about, actionCode: outcome.actionCode, text: outcome.text ?? '', data: outcome.data, gate }
 
-/** Pauses between tries of a reversal; the last one goes on until the acquirer answers. */
+/** Pauses between tries of a reversal; the last one repeats until the acquirer answers. */
 const reversalPausesMs = [1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000]
 
 async function reverse(parts: PerformerParts, { order }: Held, transaction: Transaction): Promise<Event> {
@@ -225,7 +227,7 @@ async function reverse(parts: PerformerParts, { order }: Held, transaction: Tran
   return { is: 'reversal unanswered', ...about, why: outcome.why, dueAt: parts.clock.now() + pause }
 }
 
-/** Of the message that is taken back: the payment's, or that of a capture, return or credit. */
+/** The kind of the message to reverse: the payment, or a capture, return or credit. */
 function messageKind(order: Order, { parentNo }: Transaction): Reversal['original']['kind'] {
   const { kind } = order.transactions[(parentNo ?? 1) - 1]!
   return kind === 'capture' || kind === 'return' || kind === 'credit' ? kind : order.kind

@@ -1,6 +1,6 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 
-/** A telephone number as EMV 3-D Secure wants it. */
+/** A telephone number in the form that EMV 3-D Secure requires. */
 export interface Phone {
   cc: string
   subscriber: string
@@ -8,8 +8,8 @@ export interface Phone {
 
 /**
  * Reads a number that names its country: `+` or `00`, a calling code, and then a number that is
- * possible in that country. Any other number could be of any country, so the result is undefined:
- * the issuer is better off without a number than with another person's.
+ * possible in that country. A number without a country is ambiguous, so the result is undefined:
+ * sending the issuer no number is better than sending another person's.
  */
 export function phoneOf(text: string): Phone | undefined {
   const [, digits] = /^\s*(?:\+|00)([0-9][0-9 ()./-]*)$/.exec(text) ?? []

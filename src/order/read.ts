@@ -9,13 +9,13 @@ import type { Shown } from './store-shown.ts'
 type Wanted = Place | { merchantId: bigint; clientOrderid: string }
 
 /**
- * Reads of orders. Many reads share a round trip, because polling merchants make more of them than
+ * Reads of orders. Many reads share a round trip, because merchants who poll make more of them than
  * of any other request.
  */
 export interface Reader {
   byId(place: Place): Promise<Order | undefined>
   signedAmounts: OrderStore['signedAmounts']
-  /** What a status shows of an order, by its id or the newest of a client_orderid. */
+  /** The part of an order that a status shows, by its id or as the newest of a client_orderid. */
   shown(wanted: Wanted, serialNumber?: string): Promise<Shown | undefined>
   close(): Promise<void>
 }

@@ -4,22 +4,22 @@ import type { Advanced, Entry, Submission } from './submission.ts'
 import type { Work } from './work.ts'
 
 /**
- * What earlier runs of a batch did. A batch runs again after a failed round, whose commit may have
- * gone through although the connection broke.
+ * The results of earlier runs of a batch. A batch runs again after a failed round, whose commit may
+ * have succeeded although the connection broke.
  */
 export interface Retries {
-  /** Settled by an earlier round, so that no step of it is started twice. */
+  /** The answer of an earlier round, if it settled the entry, so that no step is started twice. */
   answered(item: Submission): Advanced | undefined
   answer(item: Submission, answer: Advanced): void
   /** Whether an earlier run tried to commit it. */
   wasBegun(item: Submission): boolean
   begin(entries: readonly Entry[]): void
-  /** Notes what is decided about events, until it is known that it was not saved. */
+  /** Records the decision about an event until it is known whether it was saved. */
   decide(item: Submission, work: Work): void
   undecide(item: Submission): void
   /**
-   * The decision about an event, if `stored` is exactly that order: then its commit went through.
-   * The same version alone is not enough, because another process may have written it.
+   * The decision about an event, if `stored` is exactly that order: then its commit succeeded. The
+   * same version alone is not enough, because another process may have written it.
    */
   committed(item: Submission, stored: Order | undefined): Work | undefined
 }

@@ -1,8 +1,8 @@
 import type { Gate, Registry } from '../merchant/merchant.ts'
 
 /**
- * Counts of the orders that a process has in memory or was submitted: of a merchant, at a gate, of
- * both, and those at the gate whose payment is under way.
+ * How many orders are in the memory of a process or submitted to it: of a merchant, at a gate, of
+ * both, and those at the gate whose payment is in progress.
  */
 export interface Load {
   ofMerchant: number
@@ -13,7 +13,7 @@ export interface Load {
 
 /**
  * Whether a gate takes one more payment of a merchant. The last half of its room is open only to
- * merchants who hold less than an equal share of it, so that nobody shuts others out by coming
+ * merchants who hold less than an equal share of it, so that no merchant shuts others out by coming
  * first. A merchant alone at a gate has all of it. A follow-up such as a reversal counts for its
  * merchant, but takes no room from others.
  */

@@ -1,4 +1,4 @@
-/** One round of a batch: everything about its orders is read, decided, and saved in one commit. */
+/** One round of a batch: loads everything about its orders, decides, and saves in one commit. */
 import type { Clock } from '../base/clock.ts'
 import { openCard, type Card, type SealedCard } from '../card/vault.ts'
 import { goesAtOnce, type Delivery } from '../delivery/delivery.ts'
@@ -38,40 +38,43 @@ export interface RoundParts {
   processId: bigint
   registry: () => Registry
   planner: AuthenticationPlanner
-  /** A keyed hash of what filters count by. */
+  /** A keyed hash of the values that filters count by. */
   hide: Hide
-  /** How many new orders may be begun here; the others are committed unleased and swept. */
+  /**
+   * How many new orders may be begun here; the others are committed without a lease and left to a
+   * sweep.
+   */
   room: () => number
-  /** The sealed card of an order with its CVV2 in it, for one that is not begun here. */
+  /** The sealed card of an order including its CVV2, for an order that is not begun here. */
   sealCvv2: (accept: Accept) => SealedCard
   /**
-   * Whether this process has room for so many more deliveries of a merchant, besides those granted
-   * before in this round.
+   * Whether this process has room for this many more deliveries of a merchant, besides those
+   * granted earlier in this round.
    */
   deliveryRoom: () => (merchantId: bigint, deliveries: number) => boolean
-  /** Begins the steps of a committed order for which `isNew` holds. */
+  /** Begins the steps of a committed order for which `isNew` is true. */
   begin: (order: Order, card: Card | undefined, isNew: (work: Order['transactions'][number]) => boolean) => void
   onDeliveries: (deliveries: Delivery[], order: Order) => void
-  /** Messages were committed that this process does not hold, and are due then. */
+  /** Messages that this process does not hold were committed; they are due at `dueAt`. */
   onDeliveryDue: (dueAt: number) => void
   onResultMissing: (place: Place) => void
 }
 
-/** A round as far as it has come; each step below adds its part. */
+/** The state of a round; each step below adds its part. */
 interface Round {
   entries: readonly Entry[]
   /** Answers by the position of the entry in the batch. */
   results: Advanced[]
   now: number
-  /** Everything decided about an order in this round, by order. */
+  /** All decisions of this round, by order. */
   works: Map<string, Work>
-  /** The entries about orders that are there, each with its order. */
+  /** The entries whose order exists, each with its order. */
   opened: readonly [Entry, Work][]
   filters: FilterRound
   deciding: (hold: boolean) => Deciding
-  /** Those that an earlier run of the batch tried to commit. */
+  /** Entries that an earlier run of the batch tried to commit. */
   triedBefore: ReadonlySet<Entry>
-  /** Requests whose serial numbers must lead to a transaction, besides the request that made it. */
+  /** Requests whose serial numbers must find a transaction, besides the request that created it. */
   noted: readonly RepeatRow[]
   repeated: Bound[]
   /** Entries that must be decided again, in a round of their own. */
@@ -83,16 +86,16 @@ interface Round {
   refusedAfter: [number, Work][]
 }
 
-/** What the transaction of a round found and did. */
+/** The results of a round's database transaction. */
 interface Saved {
   kept: ReadonlySet<string>
   /** Orders whose acceptance was committed by an earlier run. */
   earlier: ReadonlyMap<string, Order>
-  /** Orders whose new deliveries this process sends. */
+  /** Orders whose new deliveries this process will send. */
   sends: ReadonlySet<string>
 }
 
-/** Reads, decides and saves once. Returns the entries whose order had moved meanwhile. */
+/** Loads, decides and saves once. Returns the entries whose order was changed meanwhile. */
 export async function runRound(parts: RoundParts, batch: readonly Entry[], results: Advanced[]): Promise<Entry[]> {
   const asked = parts.clock.now()
   const keyed = judgeKeys(batch, await keysHeld(parts.store, batch, asked), asked)
@@ -108,7 +111,7 @@ export async function runRound(parts: RoundParts, batch: readonly Entry[], resul
     answer(parts, round, saved)
     return round.entries.filter(({ at }) => round.again.has(at))
   } finally {
-    // An attempt uses up its number once it is decided, even if it could not be saved.
+    // A decided attempt uses up its number, even if it could not be saved.
     parts.attempts.giveBack(numbers)
   }
 }
@@ -150,7 +153,7 @@ function roundOf(
   }
 }
 
-/** Decides about the orders that are there, one entry after the other. */
+/** Decides about the orders that exist, one entry after the other. */
 function judge({ hand, retries, begin }: RoundParts, round: Round): void {
   const { opened, results, again } = round
   const unread = new Set(opened.map(([, work]) => work).filter((work) => hand.isCurrent(work.after)))
@@ -162,11 +165,11 @@ function judge({ hand, retries, begin }: RoundParts, round: Round): void {
     }
     const isRepeat = refused.is === 'repeat'
     if (work.entries.length > 0) round.refusedAfter.push([at, work])
-    // Nothing that this round decides exists before it is saved.
+    // A repeat of a decision of this round has to wait: that decision is not saved yet.
     if (isRepeat && work.entries.length > 0) again.add(at)
     else if ((isRepeat || isNotFollowed(refused)) && unread.has(work)) {
-      // Another process may have moved the order on. A refusal is never saved, so it may only rest
-      // on what was just read.
+      // Another process may have changed the order. A refusal is never saved, so it must rest on a
+      // fresh read.
       hand.outdate(work.after)
       again.add(at)
     } else if (isRepeat) {
@@ -186,14 +189,14 @@ function happen(hand: Hand, work: Work, item: Happened, deciding: Deciding): Ret
   if (item.is === 'noted') return { is: 'stale', why: 'it was only noted' }
   if (item.is === 'event') return drive(work, item.event, deciding)
   if (item.is === 'follow') return follow(work, item.ask, deciding)
-  // The row that the sweep found is not abandoned if this process is working on it already.
+  // If this process is already working on the order, the row that the sweep found is not abandoned.
   if (hand.does(item, item.transactionNo)) return { is: 'stale', why: 'it is in hand' }
   return resume(work, item.transactionNo, deciding)
 }
 
 /**
- * The event is refused because an earlier run of its batch committed it. That run did not begin
- * what follows from it, so this one does.
+ * The event is refused because an earlier run of its batch committed it. That run did not begin the
+ * next steps, so this one does.
  */
 function beginCommitted(hand: Hand, begin: RoundParts['begin'], { before, after, card }: Work): void {
   begin(after, card, (t) => t !== before?.transactions[t.no - 1] && !hand.does(after, t.no))
@@ -235,7 +238,7 @@ async function save(parts: RoundParts, round: Round, tables: OrderTables): Promi
   return { kept, earlier, sends }
 }
 
-/** Answers new orders whose name somebody else has, and returns those that won theirs. */
+/** Answers new orders whose name is taken, and returns the orders that got their name. */
 async function claim({ entries, triedBefore, works, results, repeated }: Round, tables: OrderTables) {
   const { firsts, twins } = pairUp(entries)
   const perhapsThere = firsts.filter((entry) => triedBefore.has(entry)).map(({ item }) => item.order)
@@ -262,7 +265,7 @@ async function claim({ entries, triedBefore, works, results, repeated }: Round, 
   return { won, earlier, bound }
 }
 
-/** After the commit: answers what was saved and begins what follows from it. */
+/** After the commit: answers the saved entries and begins the next steps. */
 function answer(parts: RoundParts, round: Round, { kept, earlier, sends }: Saved): void {
   const { works, again, entries, refusedAfter } = round
   for (const [key, work] of works) {

@@ -2,7 +2,7 @@ import type { Event } from './event.ts'
 import type { Order, Transaction } from './order.ts'
 
 /**
- * What the gateway decides by itself before it asks anybody outside. The filters come first, so
+ * What the gateway decides itself before it contacts anybody outside. The filters come first, so
  * that they count every attempt. A card is valid through the last day of its month of expiry, in
  * UTC.
  */

@@ -33,9 +33,9 @@ const select = statement<{
   where k.held_until > $2`)
 
 /**
- * Takes keys that are free or whose time is over. Sorted, so that two batches lock the keys that
- * they share in the same order. A row of the very same request is written again: its commit may
- * have gone through although the connection broke.
+ * Takes keys that are free or expired. Sorted, so that two batches lock shared keys in the same
+ * order. A row of the very same request is written again: its commit may have succeeded although
+ * the connection broke.
  */
 const claim = statement<{ merchant_id: bigint }>(`
   insert into idempotency_key as k (merchant_id, key, digest, order_id, transaction_no, serial_number, held_until)
@@ -49,7 +49,7 @@ const claim = statement<{ merchant_id: bigint }>(`
     where k.held_until <= $2 or k.serial_number = excluded.serial_number
   returning merchant_id`)
 
-/** Rows that another process is removing at this moment are left to it. */
+/** Skips rows that another process is removing at this moment. */
 const forget = statement<object>(`
   delete from idempotency_key where (merchant_id, key) in
     (select merchant_id, key from idempotency_key where held_until <= $1 order by held_until limit $2 for update skip locked)
@@ -57,7 +57,7 @@ const forget = statement<object>(`
 
 const atOnce = 5_000
 
-/** What these keys stand for; those that stand for nothing are left out. */
+/** The rows of these keys; keys that are free are left out. */
 export async function selectIdempotencyKeys(runner: Runner, keys: readonly KeyName[], now: number): Promise<IdempotencyRow[]> {
   const wanted = keys.map(({ merchantId, key }) => ({ merchant_id: String(merchantId), key }))
   const rows = await runner.run(select, [asJson(wanted), timestamp(now)])
@@ -73,8 +73,8 @@ export async function selectIdempotencyKeys(runner: Runner, keys: readonly KeyNa
 }
 
 /**
- * Whether every one of them was taken. If not, others hold some, and the caller looks up what those
- * stand for. No key may come twice.
+ * Whether all of them were taken. If not, other requests hold some, and the caller looks those up.
+ * No key may appear twice.
  */
 export async function claimIdempotencyKeys(runner: Runner, rows: readonly IdempotencyRow[], now: number): Promise<boolean> {
   const records = rows.map((r) => ({

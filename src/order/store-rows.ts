@@ -1,6 +1,6 @@
 /**
- * Orders as rows and back. Identifiers are text in what is sent (JSON has no 64-bit integers) and
- * bigint in what is read.
+ * Converts orders to rows and back. Identifiers are sent as text (JSON has no 64-bit integers) and
+ * read as bigint.
  */
 import type { SealedCard } from '../card/vault.ts'
 import { bytea, timestamp } from '../storage/pool.ts'
@@ -78,7 +78,7 @@ export interface SealedCardRecord extends Placed {
 
 /**
  * The first two columns of every row, as text. Rows are written out column by column: building them
- * by spreading costs a tenth of a sale.
+ * with spread syntax costs a tenth of a sale.
  */
 export interface PlaceRow {
   merchant_id: string
@@ -258,7 +258,8 @@ export interface SignedAmountsRow {
 }
 
 /**
- * The order's and its payment's; undefined for the row of nulls of an order that does not exist.
+ * The amounts of the order and of its payment; undefined for the row of nulls of an order that does
+ * not exist.
  */
 export function signedAmountsOf(row: SignedAmountsRow | { currency: null }): readonly SignedAmount[] | undefined {
   if (row.currency === null) return undefined

@@ -97,7 +97,7 @@ function listsOf(changes: readonly Change[]) {
   return lists
 }
 
-/** Calls `use` for what is new or was replaced. */
+/** Calls `use` for each item that is new or was replaced. */
 function sort<T>(before: readonly T[] | undefined, after: readonly T[], use: (item: T, fresh: boolean) => void): void {
   for (const [i, item] of after.entries()) if (before?.[i] !== item) use(item, before?.[i] === undefined)
 }

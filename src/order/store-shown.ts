@@ -5,21 +5,21 @@ import { groupBy, orderOf, transactionOf } from './store-rows.ts'
 import { selectOrders, selectShown } from './store-statements.ts'
 
 export interface ShownWish extends Place {
-  /** The request whose transaction is asked for; by default the newest that made one. */
+  /** The request whose transaction is wanted; by default the newest request that created one. */
   serialNumber?: string | undefined
 }
 
 /**
- * An order with its payment and the requested transaction, and no other transactions: to be shown,
- * not to be decided about.
+ * An order with its payment and the requested transaction only. It is complete enough to show, not
+ * to decide on.
  */
 export interface Shown {
   order: Order
-  /** Absent where no request of that serial number is known. */
+  /** Absent if no request has that serial number. */
   transaction?: Transaction
 }
 
-/** Reads what is shown, however much was asked of an order. */
+/** Reads only what is shown, however many transactions the order has. */
 export async function loadShown(runner: Runner, wanted: readonly ShownWish[]): Promise<(Shown | undefined)[]> {
   if (wanted.length === 0) return []
   const rows = wanted.map((wish, at) => ({ at, ...placeRow(wish), serial_number: wish.serialNumber ?? null }))

@@ -1,6 +1,6 @@
 /**
- * The statements of the order tables. Each works on a whole batch, handed over as one JSON list,
- * and looks up by primary key.
+ * The statements of the order tables. Each works on a whole batch, passed as one JSON list, and
+ * looks up by primary key.
  */
 import { isFree } from '../storage/leased.ts'
 import { statement, type Statement } from '../storage/pool.ts'
@@ -21,10 +21,10 @@ interface PlaceRecord {
 }
 
 /**
- * docs/choices.md, "Idempotency": takes a client_orderid when nobody has it, or when its order
- * ended declined, filtered or in error, unless the very same request comes while it is held.
- * Sorted, so that two batches take common names in the same order. Names that stay with their order
- * are locked all the same, so that reading them next is exact.
+ * docs/choices.md, "Idempotency": takes a client_orderid that is free, or whose order ended
+ * declined, filtered or in error, unless the very same request comes while the name is held.
+ * Sorted, so that two batches take shared names in the same order. Names that stay with their order
+ * are locked too, so that the next read of them is exact.
  */
 export const claimKeys = statement<KeyRecord>(`
   insert into order_key as k (merchant_id, client_orderid, order_id, live, digest, created_at, held_until)
@@ -43,7 +43,7 @@ export const selectKeys = statement<KeyRecord>(`
   from json_to_recordset($1) as n (merchant_id bigint, client_orderid text)
   join order_key k on k.merchant_id = n.merchant_id and k.client_orderid = n.client_orderid`)
 
-/** The name is free for another order; only if it still belongs to this one. */
+/** Frees the name for another order, but only if it still belongs to this one. */
 export const freeKeys: Write = statement(`
   update order_key k set live = false
   from json_to_recordset($1) as n (merchant_id bigint, client_orderid text, order_id bigint)
@@ -65,7 +65,7 @@ export const insertFacts: Write = statement(`
   from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, request jsonb, card jsonb, screening jsonb)`)
 
 /**
- * A row whose version moved is not in the result; the caller reads it again and decides again.
+ * A row whose version changed is not in the result; the caller reloads it and decides again.
  * *Rejected:* select … for update first, a round trip more.
  */
 export const updateOrders = statement<PlaceRecord>(`
@@ -115,7 +115,7 @@ export const selectTransactions = statement<TransactionRecord>(`
 
 /**
  * Reads two transactions of each order: the payment, and as `shown` the one that the named request
- * made or repeated. Without a name that is the newest that any request made.
+ * created or repeated. Without a name, `shown` is the newest that any request created.
  */
 export const selectShown = statement<TransactionRecord & { at: number; shown: number | null }>(`
   select n.at, w.shown, ${transactionColumns}
@@ -135,9 +135,9 @@ export const selectShown = statement<TransactionRecord & { at: number; shown: nu
 
 /**
  * How much longer than the dead-after span a silent process keeps a step whose call may still be
- * answered: whatever it sent left before it fell silent, and it may come back to save the answer.
- * By the beat, not by the deadline of the attempt: the line may have held the request back, and the
- * wall clocks of two processes may disagree.
+ * answered. Anything it sent left before it fell silent, and it may return to save the answer.
+ * Measured by the heartbeat, not by the deadline of the attempt: the line may have held the request
+ * back, and the wall clocks of two processes may disagree.
  */
 const patience = `case
             when t.step = 'authorise' then coalesce((
@@ -147,7 +147,7 @@ const patience = `case
             when t.step in ('authenticate', 'enrol') then $7::int * interval '1 millisecond'
             else interval '0' end`
 
-/** Takes what is due and free. `due_at` of a leased row is when to look at it again. */
+/** Takes steps that are due and free. For a leased row `due_at` is when to check it again. */
 export const claimDue = statement<PlaceRecord & { transaction_no: number; tries: number; was: bigint | null }>(`
   with due as (
     select t.merchant_id, t.order_id, t.transaction_no, t.lease
@@ -166,8 +166,8 @@ export const firstDue = statement<{ due_at: number }>(
 )
 
 /**
- * Puts a step back that could not be done: due later, without a lease, and invisible to sweeps if
- * there is an alarm. Only the holder of the lease may do so.
+ * Returns a step that could not be run: due later, without a lease, and invisible to sweeps if it
+ * has an alarm. Only the holder of the lease may do so.
  */
 export const putBack: Write = statement(`
   update transaction set tries = tries + 1, due_at = $5, lease = null, alarm = $6
@@ -205,7 +205,7 @@ export const insertRepeats: Write = statement(`
     at timestamptz)
   on conflict do nothing`)
 
-/** One row in any case: of nulls where there is no such order. */
+/** Always returns one row; a row of nulls if the order does not exist. */
 export const selectSignedAmounts = statement<SignedAmountsRow | { currency: null }>(`
   select o.currency, o.amount_text, o.amount_minor, t.amount_text as payment_text, t.amount_minor as payment_minor
   from (values (1)) as one

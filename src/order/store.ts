@@ -26,7 +26,7 @@ export interface KeyClaim extends Place {
   clientOrderid: string
   digest: Buffer
   at: number
-  /** Until then the same request is answered with this order, whatever became of it. */
+  /** How long the same request is answered with this order, whatever its outcome. */
   heldUntil: number
 }
 
@@ -43,35 +43,37 @@ export interface RepeatRow extends Place {
 }
 
 /**
- * The tables of orders inside one transaction. With `OrderStore` the seam where the simulation puts
+ * The tables of orders inside one transaction. The simulation replaces this and `OrderStore` with
  * its model.
  */
 export interface OrderTables extends CountTables {
   /**
-   * Takes each client_orderid that is free, and returns who holds it: the claim's own order id if
-   * it was taken, now or by an earlier run.
+   * Takes each client_orderid that is free, and returns its owner: the claim's own order id if it
+   * was taken, now or by an earlier run.
    */
   claimKeys(claims: readonly KeyClaim[]): Promise<KeyRow[]>
   load(places: readonly Place[]): Promise<Order[]>
   /**
-   * Writes decided orders. An order whose stored version is not the one it was decided on is not in
-   * the result, and nothing of it is written. Deliveries that go at once get the lease that
-   * `deliveryLease` returns, all others none.
+   * Writes decided orders. If the stored version of an order is not the one that was decided on,
+   * the order is not in the result and nothing of it is written. Deliveries that are sent
+   * immediately get the lease that `deliveryLease` returns; all others get none.
    */
   save(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Promise<Set<string>>
   insertRepeats(rows: readonly RepeatRow[]): Promise<void>
   /**
-   * Whether every one of these keys was free or its own row, and is taken now. If not, others hold
-   * some, and the transaction must not be committed.
+   * Whether all of these keys were free or already this request's, and are taken now. If not, other
+   * requests hold some, and the transaction must not be committed.
    */
   claimIdempotencyKeys(rows: readonly IdempotencyRow[], now: number): Promise<boolean>
 }
 
 export interface Due extends Place {
   transactionNo: number
-  /** How often it was put back, or done without an answer. */
+  /** How often it was returned, or run without an answer. */
   tries: number
-  /** The process that had it before: a dead one, or the caller itself; absent when nobody had. */
+  /**
+   * The process that owned it before: a dead one, or the caller itself; absent if there was none.
+   */
   hadLease?: bigint
 }
 
@@ -79,30 +81,33 @@ export interface OrderStore {
   transaction<T>(body: (tables: OrderTables) => Promise<T>): Promise<T>
   load(places: readonly Place[]): Promise<Order[]>
   /**
-   * Takes the lease of up to `limit` transactions that are due and have no lease, that of a dead
-   * process, or the caller's own. A step of a silent process is left alone as long as one of its
-   * calls may still be answered in time.
+   * Takes the lease of up to `limit` due transactions that have no lease, that of a dead process,
+   * or the caller's own. A step of a silent process is skipped while one of its calls may still be
+   * answered in time.
    */
   claimDue(by: Claimer, now: number, limit: number): Promise<Due[]>
-  /** When the first transaction is due, whoever has its lease; `Infinity` if there is none. */
+  /**
+   * When the first transaction is due, whichever process owns its lease; `Infinity` if there is
+   * none.
+   */
   firstDue(): Promise<number>
-  /** Puts a step back that could not be done; with an alarm it is left to an operator. */
+  /** Returns a step that could not be run; with an alarm it is left to an operator. */
   putBack(due: Due, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void>
   sealedCards(places: readonly Place[]): Promise<Map<string, SealedCard>>
-  /** Newest order of each client_orderid; unknown ones are left out. */
+  /** The newest order of each client_orderid; unknown names are left out. */
   newestOrders(names: readonly { merchantId: bigint; clientOrderid: string }[]): Promise<KeyRow[]>
   /**
-   * The amounts that a merchant may sign without sending them: the order's and its payment's.
-   * Whether there is such an order does not change how much is read.
+   * The amounts that a merchant may sign without sending them: the order's and its payment's. The
+   * amount of data read is the same whether the order exists or not.
    */
   signedAmounts(place: Place): Promise<readonly SignedAmount[] | undefined>
   /** What a status shows of each of these orders; undefined where there is no such order. */
   shown(wanted: readonly ShownWish[]): Promise<(Shown | undefined)[]>
-  /** What these keys stand for now; those that stand for nothing are left out. */
+  /** The rows of these keys; keys that are free are left out. */
   idempotencyKeys(keys: readonly KeyName[], now: number): Promise<IdempotencyRow[]>
-  /** Removes keys whose day is over; harmless to do twice, and in several processes. */
+  /** Removes expired keys. Safe to run twice, and in several processes. */
   forgetIdempotencyKeys(now: number): Promise<void>
-  /** Order behind a key that knows no merchant. */
+  /** The order of a key that does not include the merchant. */
   locate(key: string): Promise<Place | undefined>
 }
 
@@ -198,7 +203,7 @@ async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> 
   if (places.length === 0) return []
   const wanted = [asJson(places.map(placeRow))]
   // Reads the version first. If it were read last it could be newer than the rest, and a save with
-  // it would succeed although the order had moved.
+  // it would succeed although the order had changed.
   const orders = await runner.run(sql.selectOrders, wanted)
   const [transactions, attempts] = await Promise.all([
     runner.run(sql.selectTransactions, wanted),

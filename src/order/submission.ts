@@ -1,4 +1,4 @@
-/** What is submitted to the door, and how the submissions of one batch stand to each other. */
+/** Submissions to the door, and how the submissions of one batch relate to each other. */
 import type { Card, SealedCard } from '../card/vault.ts'
 import type { FollowAsk } from './amounts.ts'
 import type { Refused } from './decide.ts'
@@ -8,7 +8,7 @@ import type { Place } from './change.ts'
 import type { KeyClaim, KeyRow, RepeatRow } from './store.ts'
 import type { NotFollowed, Work } from './work.ts'
 
-/** A new order, in state `new` with its one transaction, and the card it pays with. */
+/** A new order, in state `new` with its one transaction, and its card. */
 export interface Accept {
   is: 'accept'
   order: Order
@@ -20,24 +20,24 @@ export interface Accept {
   sealed: SealedCard
 }
 
-/** An event of an order, or (`resume`) a step that no process works on, or whose time is over. */
+/** An event of an order, or (`resume`) a step that no process works on or whose time is over. */
 export type Happened = (
   | { is: 'event'; event: Event }
   | { is: 'resume'; transactionNo: number }
-  /** A merchant asks something of an approved order. */
+  /** A merchant's follow-up request for an approved order. */
   | {
       is: 'follow'
       ask: FollowAsk
       /** Equal for the same request; needed only with an Idempotency-Key. */
       digest?: Buffer
     }
-  /** Nothing happened to the order, but somebody asked. */
+  /** A request that changed nothing, recorded for its serial number. */
   | { is: 'noted' }
 ) &
   Place & {
     /**
-     * The request that reported it. Its serial number leads to the transaction, whether it changed
-     * anything or not.
+     * The request that reported it. Its serial number finds the transaction even if the event
+     * changed nothing.
      */
     request?: RepeatRow
   }
@@ -51,7 +51,7 @@ export type Advanced =
   | { is: 'key in use' }
   | { is: 'applied'; order: Order }
   | { is: 'ignored'; why: string }
-  /** It repeats an earlier request; its serial number leads to the transaction of that one. */
+  /** It repeats an earlier request; its serial number finds the transaction of the earlier one. */
   | { is: 'repeated'; transactionNo: number }
   | { is: 'not followed'; judged: NotFollowed }
 
@@ -65,8 +65,8 @@ export interface AcceptEntry extends Entry {
 }
 
 /**
- * New orders of one batch by name. The first of a name claims it; the others of that name get the
- * answer of whichever order holds the name then.
+ * The new orders of a batch by name. The first of each name claims it; the others are answered with
+ * the order that then holds the name.
  */
 export function pairUp(entries: readonly Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
   const firsts = new Map<string, AcceptEntry>()
@@ -99,6 +99,6 @@ export const claimOf = ({ order, digest }: Accept): KeyClaim => ({
 export const answerTo = (item: Accept, holder: KeyRow, own: boolean): Advanced =>
   own || holder.digest.equals(item.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }
 
-/** What a merchant asked is there since an earlier run, though the order went on meanwhile. */
+/** An earlier run already added the merchant's follow-up, though the order has changed since. */
 export const unchanged = (item: Submission, { after }: Work, { why }: Refused): Advanced =>
   item.is === 'follow' ? { is: 'applied', order: after } : { is: 'ignored', why }

@@ -3,7 +3,7 @@ import type { StatusReply } from '../spec/gateway/status.ts'
 import { finalStatuses, kindWords, type Status } from '../spec/words.ts'
 import { head, statusOfState, type Order, type Transaction } from './order.ts'
 
-/** States whose stage has another word. */
+/** States whose stage has a different name. */
 export const stages = {
   new: 'filtering',
   filtering: 'filtering',
@@ -20,7 +20,7 @@ export const stages = {
   reversing: 'processing',
 } as const
 
-/** Stage of a transaction: the prefix of its kind and where it stands. */
+/** Stage of a transaction: the prefix of its kind and its state. */
 function stageOf(transaction: Transaction): string {
   const { state } = transaction
   return kindWords[transaction.kind].stagePrefix + (state in stages ? stages[state as keyof typeof stages] : state)
@@ -34,7 +34,7 @@ const fullName = (order: Order): string | undefined =>
   [order.request.firstName, order.request.lastName].filter((part) => part !== undefined).join(' ') || undefined
 
 /**
- * The amount as it was sent. With a list of amounts, the one that was approved; before that, the
+ * The amount as it was sent. With a list of amounts: the approved one, or before approval the
  * amount of the request.
  */
 export const amountOfPayment = (order: Order): string =>
@@ -90,7 +90,7 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     'receipt-id': result.receiptId,
     'gateway-processing-date': wireTime(result.processedAt),
     'transaction-date': wireTime(transaction.finalAt),
-    // Like the gate's, it is known once the acquirer has answered.
+    // Like the gate's descriptor, this one is shown once the acquirer has answered.
     descriptor: result.descriptor && (request.descriptor ?? result.descriptor),
     'original-gate-descriptor': result.descriptor,
     'error-code': reasoned(status) ? result.errorCode : undefined,

@@ -15,33 +15,31 @@ import { openAttempt } from './perform.ts'
 import { screen } from './screen.ts'
 import type { Change } from './change.ts'
 
-/**
- * An order on its way through one batch: everything decided about it so far, to be saved at once.
- */
+/** An order on its way through one batch: all decisions about it so far, to be saved together. */
 export interface Work extends Change {
   card: Card | undefined
   /** Entries of the batch that are answered once it is saved. */
   entries: number[]
 }
 
-/** What deciding needs besides the order, so that it stays free of the world. */
+/** What a decision needs besides the order, so that deciding stays pure. */
 export interface Deciding {
   now: number
   processId: bigint
   registry: Registry
   planner: AuthenticationPlanner
-  /** The next number of the installation's counter of attempts. */
+  /** The next number of the installation's attempt counter. */
   number: () => bigint
-  /** What the filters say of a new order; without it nothing. */
+  /** The result of the filters for a new order; if absent, no filters run. */
   filter?: (order: Order, card: Card | undefined) => Screening | undefined
-  /** Whether steps outside may be begun by this process; else the order waits for a sweep. */
+  /** Whether this process may begin outside steps; if not, the order waits for a sweep. */
   hold: boolean
 }
 
 /**
- * Begins a new order. In memory, its CVV2 stays in memory only. At rest (without a lease, or until
- * the cardholder is authenticated), another process may have to authorise it, so the CVV2 is stored
- * sealed. An order that is decided at once needs none.
+ * Begins a new order. While it is in memory, its CVV2 stays in memory only. While it rests (without
+ * a lease, or until the cardholder is authenticated), another process may have to authorise it, so
+ * the CVV2 is stored sealed. An order that is decided immediately needs no stored CVV2.
  */
 export function acceptWork(
   order: Order,
@@ -59,7 +57,9 @@ export function acceptWork(
   return work
 }
 
-/** Applies an event, what follows from it, and every step after it that needs nothing outside. */
+/**
+ * Applies an event, the events that follow from it, and every next step that needs nothing outside.
+ */
 export function drive(work: Work, event: Event, deciding: Deciding): Refused | undefined {
   const events = [event]
   for (const todo of events) {
@@ -82,7 +82,7 @@ export function drive(work: Work, event: Event, deciding: Deciding): Refused | u
 }
 
 /**
- * What the gateway decides by itself before it asks anybody outside; then 3-D Secure, if it runs.
+ * What the gateway decides itself before it contacts anybody outside; then 3-D Secure, if it runs.
  */
 function screened(work: Work, transaction: Transaction, deciding: Deciding): Event {
   const { refusal } = work.after.request.mobile ?? {}
@@ -95,7 +95,7 @@ function screened(work: Work, transaction: Transaction, deciding: Deciding): Eve
   return authenticationEvent(work.after, transaction, work.card, endpoint, deciding.planner, deciding)
 }
 
-/** A CVV2 that was stored goes with the attempt that may be the last, or else with its outcome. */
+/** A stored CVV2 is erased with the attempt that may be the last, or else with the outcome. */
 function endsNeedOfCvv2(event: Event, transaction: Transaction): boolean {
   if (event.is === 'attempt recorded') return !mayBeDemanded(transaction)
   if (event.is === 'no gate') return true
@@ -103,9 +103,9 @@ function endsNeedOfCvv2(event: Event, transaction: Transaction): boolean {
 }
 
 /**
- * Takes up a step that no process works on, or whose time is over. A call that a dead process may
- * have made is never made again: its attempt counts as lost, its authentication as failed. If
- * another process has moved the order on meanwhile, it has the order in memory.
+ * Resumes a step that no process works on, or whose time is over. A call that a dead process may
+ * have made is never repeated: its attempt counts as lost, its authentication as failed. If another
+ * process has changed the order meanwhile, that process has the order in memory.
  */
 export function resume(work: Work, transactionNo: number, deciding: Deciding): Refused | undefined {
   const transaction = work.after.transactions.find((t) => t.no === transactionNo)
@@ -123,7 +123,7 @@ export function resume(work: Work, transactionNo: number, deciding: Deciding): R
       return drive(work, overdueOf(work.after, transaction, deciding), deciding)
     case 'authorise': {
       const { no, startedAt, deadlineAt } = openAttempt(work.after, transaction)
-      // The message may be on its way as long as the gateway would wait for its answer.
+      // The message may be in transit for as long as the gateway would wait for its answer.
       const reverseAt = deciding.now + deadlineAt - startedAt
       return drive(work, { is: 'lease lost', transactionNo, attemptNo: no, reverseAt }, deciding)
     }
@@ -140,8 +140,8 @@ function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding
   const names = attemptNames(deciding.number())
   const about = { is: 'attempt recorded', transactionNo: transaction.no, ...leaseOf(deciding) } as const
   if (undoes(transaction)) {
-    // A reversal goes to the gate of its original, under its RRN, with a STAN of its own and the
-    // same time limit.
+    // A reversal goes to the gate of its original, with its RRN, a STAN of its own and the same
+    // time limit.
     const { gateId, terminalId, rrn, deadlineAt, startedAt } = originalOf(order, transaction)
     return {
       ...about,
@@ -154,7 +154,7 @@ function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding
   return { ...about, attempt: { gateId: gate.gateId, terminalId, ...names, startedAt: now, deadlineAt: now + answerTimeoutMs } }
 }
 
-/** Takes its original back by an advice that goes on until it is acknowledged. */
+/** Kinds that cancel their original by an advice, repeated until it is acknowledged. */
 const undoes = ({ kind }: Transaction): boolean => kind === 'reversal' || kind === 'void' || kind === 'cancel'
 
 export type NotFollowed = Exclude<Judged, { is: 'allowed' | 'repeat' }>
@@ -164,8 +164,9 @@ export const isNotFollowed = (refused: Refused | NotFollowed | Repeated): refuse
   refused.is !== 'stale' && refused.is !== 'impossible' && refused.is !== 'repeat'
 
 /**
- * Adds a merchant's follow-up of an approved order as a transaction of its own, or returns why not.
- * If a commit whose answer was lost has already added this very request, there is nothing to add.
+ * Adds a merchant's follow-up of an approved order as a separate transaction, or returns why it
+ * cannot. If a commit whose reply was lost has already added this very request, there is nothing to
+ * add.
  */
 export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused | NotFollowed | Repeated | undefined {
   const order = work.after

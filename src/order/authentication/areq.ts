@@ -12,9 +12,9 @@ import type { HostedUrls } from '../../three-d-secure/forms.ts'
 import type { Order, Transaction } from '../order.ts'
 import { phoneOf } from '../phone.ts'
 
-/** Who the gateway is to directory servers, and where it is reached. */
+/** The gateway's identity towards directory servers, and its addresses. */
 export interface ServerIdentity {
-  /** Given by EMVCo at certification. */
+  /** Assigned by EMVCo at certification. */
   refNumber: string
   operatorId?: string
   /** Where directory servers post results. */
@@ -23,7 +23,7 @@ export interface ServerIdentity {
   pages: (token: string) => HostedUrls
 }
 
-/** Of a gate whose country was never said: the United States. */
+/** For a gate whose country is not configured: the United States. */
 export const usualCountry = '840'
 
 export interface AReqParts {
@@ -34,9 +34,8 @@ export interface AReqParts {
 }
 
 /**
- * Undefined if the screen of the browser is not known although the version requires it, which 2.1.0
- * does even of a browser without script. An invented screen would be a false statement to the
- * issuer.
+ * Undefined if the browser's screen is unknown although the version requires it, as 2.1.0 does even
+ * for a browser without script. An invented screen would be a false statement to the issuer.
  */
 export function areqOf(order: Order, transaction: Transaction, pan: Secret<string>, parts: AReqParts): Message | undefined {
   const authentication = transaction.authentication!
@@ -87,7 +86,7 @@ function purchaseFields(order: Order, { amountMinor }: Transaction, now: number)
   }
 }
 
-/** Whether an AReq of this version can be made of what is known of a browser. */
+/** Whether the known browser data is enough for an AReq of this version. */
 export function describes(browser: Partial<BrowserData>, version: AnyVersion): browser is BrowserData {
   const { acceptHeader, userAgent, language, javascriptEnabled } = browser
   if ([acceptHeader, userAgent, language, javascriptEnabled].includes(undefined)) return false
@@ -118,16 +117,16 @@ function screenFields(b: Partial<BrowserData>): Record<string, unknown> | undefi
   }
 }
 
-/** Browsers report 30 or 36 bits, which the list does not have: the next lower one is meant. */
+/** Browsers report 30 or 36 bits, which are not in the list: send the next lower value. */
 const knownDepth = (bits: number): string => String([48, 32, 24, 16, 15, 8, 4, 1].find((depth) => depth <= bits) ?? 1)
 
 /**
- * Only values that fit the fields. Issuers use them to judge risk, and a value that cannot be
- * spelled helps nobody.
+ * Only values that fit their fields. Issuers use them to judge risk, and a value that cannot be
+ * encoded is of no use.
  */
 function cardholderFields({ card, request: r }: Order, authentication: Authentication): Record<string, unknown> {
   const country = r.country === undefined ? undefined : countries.alpha2ToNumeric(r.country)
-  const said = {
+  const fields = {
     browserIP: authentication.browser?.ip ?? r.ipAddress,
     cardholderName: nameOn(card.printedName),
     email: r.email,
@@ -140,16 +139,16 @@ function cardholderFields({ card, request: r }: Order, authentication: Authentic
     billAddrState: country && r.state,
   }
   const version = emvVersion(authentication)
-  return Object.fromEntries(Object.entries(said).filter(([name, value]) => canCarry('AReq', version, name, value)))
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => canCarry('AReq', version, name, value)))
 }
 
-/** 05 to 09 came with 2.2.0. */
+/** Values 05 to 09 were introduced by 2.2.0. */
 const knownIndicator = ({ challengeIndicator, version }: Authentication): string | undefined =>
   version === '2.1.0' && challengeIndicator !== undefined && challengeIndicator > '04' ? undefined : challengeIndicator
 
 /**
- * Without control characters, without blanks around it, and without half a surrogate pair at the
- * cut.
+ * Without control characters, without surrounding blanks, and without half a surrogate pair at the
+ * end.
  */
 const cut = (text: string, max: number): string =>
   text
@@ -164,7 +163,7 @@ function nameOn(name: string): string | undefined {
   return plain.length < 2 ? undefined : plain
 }
 
-/** Letters lose their accents; what ASCII has nothing for becomes `?`. */
+/** Letters lose their accents; characters without an ASCII equivalent become `?`. */
 export const asciiText = (text: string, max: number): string =>
   text
     .normalize('NFD')

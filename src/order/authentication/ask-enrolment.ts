@@ -21,8 +21,8 @@ export interface EnrolmentParts extends Pick<AuthenticationParts, 'clock' | 'ran
 const longestAmount = 10n ** 12n
 
 /**
- * Step `enrol`: asks whether the issuer of a card takes part in 1.0.2. If so, the browser is to
- * carry the PAReq to it.
+ * Step `enrol`: asks whether the card's issuer takes part in 1.0.2. If so, the browser carries the
+ * PAReq to the issuer.
  */
 export async function enrol(parts: EnrolmentParts, { order, card }: Held, transaction: Transaction): Promise<Event> {
   const registry = parts.registry()
@@ -44,7 +44,7 @@ export async function enrol(parts: EnrolmentParts, { order, card }: Held, transa
 }
 
 /**
- * What a PARes means once its signature and values were judged. A PARes that fails a check ends the
+ * What a PARes means once its signature and values are checked. A PARes that fails a check ends the
  * payment.
  */
 export function paresEvent(

@@ -21,8 +21,8 @@ export interface AuthenticationParts {
   registry: () => Registry
   server: ServerIdentity
   /**
-   * Asks a directory server. Always resolves, and with an answer only if its ids and version are
-   * those of the request.
+   * Asks a directory server. Always resolves; the result is an answer only if its ids and version
+   * match the request.
    */
   ask: (directory: string, areq: Message) => Promise<{ is: 'answered'; ares: Message } | { is: 'failed'; why: string }>
   /** Whether a URL of the issuer may be put into a page. */
@@ -58,7 +58,7 @@ export async function authenticate(parts: AuthenticationParts, held: Held, trans
   }
 }
 
-/** What an ARes without a challenge, or an RReq after one, means to the order. */
+/** What an ARes without a challenge, or an RReq after one, means for the order. */
 export function resultEvent(
   parts: Pick<AuthenticationParts, 'keys' | 'random' | 'registry'>,
   order: Order,

@@ -1,5 +1,5 @@
 /**
- * What comes back from the cardholder's browser, by a merchant's upload or by the gateway's own
+ * What returns from the cardholder's browser, through a merchant's upload or the gateway's own
  * pages: facts about the browser, and the end of a challenge.
  */
 import { atOnce, type InPieces } from '../../base/turn.ts'
@@ -12,7 +12,7 @@ import { waits } from './plan.ts'
 import type { Event } from '../event.ts'
 import type { BrowserFacts, Order, Transaction } from '../order.ts'
 
-/** The transaction of an order that 3-D Secure is about. */
+/** The transaction of an order that 3-D Secure authenticates. */
 export const authenticated = (order: Order): (Transaction & { authentication: Authentication }) | undefined =>
   order.transactions.findLast((t): t is Transaction & { authentication: Authentication } => t.authentication !== undefined)
 
@@ -23,25 +23,24 @@ export interface MethodResult {
 }
 
 /**
- * The method is over, so the issuer can be asked. Without a method URL the indicator is U, whatever
- * was uploaded.
+ * The method is over, so the issuer can be asked. Without a method URL the indicator is always U.
  */
 export function methodEvent(
   { no, authentication }: Transaction & { authentication: Authentication },
-  { compInd, ...said }: MethodResult,
+  { compInd, ...report }: MethodResult,
   processId: bigint,
   now: number,
 ): Event {
-  const learned = { ...said, compInd: authentication.methodUrl === undefined ? ('U' as const) : compInd }
+  const learned = { ...report, compInd: authentication.methodUrl === undefined ? ('U' as const) : compInd }
   const of = authentication.threeDSServerTransId
   return { is: 'method uploaded', transactionNo: no, of, learned, lease: processId, leaseDueAt: now + leaseLookMs }
 }
 
 /**
- * The gateway's own page began the method: from now on it is only waited for a short while,
- * provided that the issuer could then be asked with what is known of the browser. The facts that
- * the browser reports go before those of the sale. Undefined if the wait has already begun, so that
- * a reload does not extend it, or if too little is known of the browser.
+ * The gateway's own page began the method. From now on the gateway waits only a short while for its
+ * end, provided that the known browser data is enough to ask the issuer. The browser's own report
+ * takes precedence over the sale. Undefined if the wait has already begun, so that a reload does
+ * not extend it, or if too little is known of the browser.
  */
 export function methodBegunEvent(
   { request }: Order,
@@ -66,17 +65,17 @@ export interface ReadCres {
   threeDSServerTransId: unknown
   acsTransId: unknown
   /**
-   * Y or N; absent when the issuer sent an error message instead. Advice only: the result comes
-   * from the directory server.
+   * Y or N; absent if the issuer sent an error message instead. Only a hint: the result comes from
+   * the directory server.
    */
   status?: unknown
-  /** A CRes without a status, which only that of an account verification may be. */
+  /** A CRes without a status, which is allowed only for an account verification. */
   lacksStatus?: true
 }
 
 /**
  * Reads what an issuer posted through the browser: a CRes, or an error message instead. The order
- * is not known yet, so it is read as that of an account verification, which may lack more.
+ * is not known yet, so it is read as for an account verification, which may omit more fields.
  */
 export function* cresReader(param: string): InPieces<ReadCres | { is: 'unreadable'; why: string }> {
   yield ['bytes', param.length]
@@ -89,20 +88,20 @@ export function* cresReader(param: string): InPieces<ReadCres | { is: 'unreadabl
   return { is: 'cres', threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, status: transStatus, ...lacks }
 }
 
-/** The same without giving way. */
+/** The same in one go. */
 export const readCres = (param: string): ReadCres | { is: 'unreadable'; why: string } => atOnce(cresReader(param))
 
-/** Why a CRes is none of this order's kind: a payment's has a status. */
+/** Why a CRes does not fit this order's kind: a payment's CRes has a status. */
 export const unfitFor = (cres: ReadCres, order: Order): string | undefined =>
   cres.lacksStatus && categoryOf(order) === '01' ? 'it is no CRes of a payment (201 transStatus)' : undefined
 
-/** Whether a CRes is of this very authentication. One of another order proves nothing. */
+/** Whether a CRes belongs to this very authentication. One of another order proves nothing. */
 export const isOf = (cres: ReadCres, authentication: Authentication): boolean =>
   cres.threeDSServerTransId === authentication.threeDSServerTransId && cres.acsTransId === authentication.acsTransId
 
 /**
- * The browser is back: from now on the result is only waited for a short while. Undefined if that
- * is already known.
+ * The browser is back: from now on the gateway waits only a short while for the result. Undefined
+ * if the return was already recorded.
  */
 export function challengeEvent({ no, authentication, state }: Transaction, now: number): Event | undefined {
   if (state !== 'awaiting challenge' || !authentication || authentication.cresAt !== undefined) return undefined
@@ -111,8 +110,8 @@ export function challengeEvent({ no, authentication, state }: Transaction, now: 
 }
 
 /**
- * Browser facts as a sale gives them. The header lists languages by preference; the first one
- * counts.
+ * Browser facts as a sale sends them. The header lists languages by preference; the first one is
+ * used.
  */
 export function browserOfSale(sale: BrowserFacts | undefined): Partial<BrowserData> {
   if (!sale) return {}
@@ -130,7 +129,7 @@ export function browserOfSale(sale: BrowserFacts | undefined): Partial<BrowserDa
   }
 }
 
-/** At most eight characters fit the message. A longer tag loses its last parts, which say least. */
+/** The field takes eight characters. A longer tag loses its last, least significant parts. */
 export function firstLanguage(header: string): string {
   const parts = header.split(/[,;]/)[0]!.trim().split('-')
   while (parts.length > 1 && parts.join('-').length > 8) parts.pop()

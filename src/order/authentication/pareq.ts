@@ -1,6 +1,6 @@
 /**
- * The messages of 3-D Secure 1.0.2 about a payment: the request whether its card is enrolled, and
- * the request that the browser carries to the issuer.
+ * The 3-D Secure 1.0.2 messages of a payment: the question whether its card is enrolled, and the
+ * request that the browser carries to the issuer.
  */
 import { knownCurrency } from '../../base/money.ts'
 import type { Secret } from '../../base/secret.ts'
@@ -14,8 +14,8 @@ import { gateOf } from '../gate.ts'
 import { head, type Order, type Transaction } from '../order.ts'
 
 /**
- * Ids of the request and of what may follow it. An amount of more than twelve digits does not fit
- * the request.
+ * Ids of the request and of the messages that may follow it. An amount of more than twelve digits
+ * does not fit the request.
  */
 export function legacyFacts({ gate, now }: Pick<AReqParts, 'gate' | 'now'>, messageId: string, random: Random): LegacyFacts {
   return {
@@ -35,7 +35,7 @@ export const vereqOf = (facts: LegacyFacts, pan: Secret<string>): string =>
     'Merchant/merID': facts.merchantId,
   })
 
-/** The form field `PaReq`: the same each time it is asked for. */
+/** The form field `PaReq`: the same on every call. */
 export function pareqOf(order: Order, transaction: Transaction, { merchantName, country, site }: PareqParts): string {
   const facts = legacyOf(transaction.authentication)
   const currency = knownCurrency(order.currency)
@@ -66,7 +66,7 @@ export interface PareqParts {
   site: string
 }
 
-/** What a PAReq says of the merchant. `site`: where the cardholder pays. */
+/** The merchant's part of a PAReq. `site`: where the cardholder pays. */
 export function pareqPartsOf(registry: Registry, order: Order, site: string): PareqParts {
   return {
     merchantName: registry.merchant(order.merchantId)?.name ?? '',

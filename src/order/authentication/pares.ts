@@ -10,14 +10,14 @@ import type { AuthenticationParts } from './ask-issuer.ts'
 import { paresEvent } from './ask-enrolment.ts'
 
 export interface ParesParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
-  /** Roots of the network that this card's directory server of 1.0.2 stands for. */
+  /** Root certificates of the card's network, by its directory server of 1.0.2. */
   paresRoots: (directory: string) => readonly string[]
   turns: Turns
 }
 
 /**
- * Judges what an issuer sent back through the browser against the request. `refused` says why it
- * proves nothing.
+ * Checks what an issuer sent back through the browser against the request. `refused` gives the
+ * reason why it proves nothing.
  */
 export async function judgePares(
   parts: ParesParts,

@@ -14,7 +14,7 @@ import { categoryOf } from './areq.ts'
 import type { Event } from '../event.ts'
 import type { Order, Transaction } from '../order.ts'
 
-/** What planning needs of the installation. */
+/** What planning needs to know of the installation. */
 export interface AuthenticationPlanner {
   enrolment: (pan: string) => Enrolment
   random: Random
@@ -23,18 +23,18 @@ export interface AuthenticationPlanner {
 }
 
 /**
- * A merchant's upload, the shopper and the issuer have this long; docs/three-d-secure.md, "Time".
+ * Time limits for a merchant's upload, the shopper and the issuer; docs/three-d-secure.md, "Time".
  */
 export const waits = {
   methodMs: 30 * 60_000,
-  /** For the method that the gateway's own page runs. */
+  /** For the method when the gateway's own page runs it. */
   methodOnPageMs: methodMs,
   challengeMs: 60 * 60_000,
   paresMs: 60 * 60_000,
   afterCresMs: 15_000,
 }
 
-/** The first event of a payment after it was screened: authentication, or straight on. */
+/** The first event of a screened payment: authentication, or straight to authorisation. */
 export function authenticationEvent(
   order: Order,
   transaction: Transaction,
@@ -45,7 +45,7 @@ export function authenticationEvent(
 ): Event {
   const transactionNo = transaction.no
   const { recurrent, mobile } = order.request
-  // The cardholder is not present, or is authenticated otherwise.
+  // The cardholder is not present, or is authenticated by other means.
   const unasked = recurrent?.initiator === 'MERCHANT' || mobile?.randomSum !== undefined
   if (!card || unasked || isSkipped(card, endpoint, planner)) return { is: 'screened clean', transactionNo }
   const found = planner.enrolment(card.pan.reveal())
@@ -76,8 +76,8 @@ const isSkipped = (card: Card, endpoint: Endpoint | undefined, planner: Authenti
   !endpoint?.settings.threeDSecure || steerOf(card, planner) === '111'
 
 /**
- * Whether 3-D Secure says nothing about a card: it does not run here, or none of its ranges has the
- * card.
+ * Whether a card cannot be authenticated: 3-D Secure does not run here, or the card is in none of
+ * its ranges.
  */
 export const isUnauthenticated = (card: Card, endpoint: Endpoint, planner: AuthenticationPlanner): boolean =>
   isSkipped(card, endpoint, planner) || planner.enrolment(card.pan.reveal()).is === 'not enrolled'
@@ -88,8 +88,8 @@ const newNames = (random: Random) => ({
 })
 
 /**
- * What the end of an authentication means. `learned` is what the issuer said; its ECI goes on to
- * merchant and acquirer as it came, and only where there is none the network's own.
+ * What the end of an authentication means. `learned` is the issuer's result. Its ECI is passed to
+ * merchant and acquirer unchanged; the network's default is used only if it has none.
  */
 export function endedEvent(
   order: Order,
@@ -111,7 +111,8 @@ export function endedEvent(
 
 /**
  * A time limit has passed: nobody uploaded, the issuer reported no result, or the process that
- * asked is gone. The page that ran the method may be closed: the issuer is asked without it.
+ * asked is gone. If the hosted page began the method and never reported back, the issuer is asked
+ * without it.
  */
 export function overdueEvent(
   order: Order,
@@ -136,7 +137,7 @@ function overdueEnding({ step, authentication }: Transaction): Ending {
 }
 
 /**
- * Whether an acquirer's demand for authentication can be met: once, by a mandated challenge, where
+ * Whether an acquirer's demand for authentication can be met: once, by a mandated challenge, if
  * none was passed.
  */
 export const mayBeDemanded = (transaction: Transaction): boolean => {
@@ -144,7 +145,7 @@ export const mayBeDemanded = (transaction: Transaction): boolean => {
   return authentication?.round === 1 && authentication.acsUrl === undefined && authentication.browser !== undefined
 }
 
-/** The second authentication: new names, the same browser, and no time for the method once more. */
+/** The second authentication: new names, the same browser, and no second run of the method. */
 export function demandedAuthentication(first: Authentication, random: Random): Authentication {
   const { directory, version, methodUrl, browser, notificationUrl } = first
   return {
@@ -161,17 +162,17 @@ export function demandedAuthentication(first: Authentication, random: Random): A
 }
 
 /**
- * What ARes and RReq tell of an authentication, as far as it is kept. Of an account verification an
- * issuer may leave the status out: it then says that it could not tell.
+ * The stored part of an ARes or RReq. For an account verification an issuer may omit the status,
+ * which means that it could not decide.
  */
 export function learnedFrom(message: Readonly<Record<string, unknown>>): Partial<Authentication> & { status: TransStatus } {
   const learned: Record<string, unknown> = { status: 'U' }
-  for (const [ours, theirs] of told) if (typeof message[theirs] === 'string') learned[ours] = message[theirs]
+  for (const [ours, theirs] of learnedFields) if (typeof message[theirs] === 'string') learned[ours] = message[theirs]
   return learned as Partial<Authentication> & { status: TransStatus }
 }
 
 // oxfmt-ignore
-const told = [
+const learnedFields = [
   ['status', 'transStatus'],           ['statusReason', 'transStatusReason'], ['eci', 'eci'],
   ['acsTransId', 'acsTransID'],        ['dsTransId', 'dsTransID'],            ['acsUrl', 'acsURL'],
   ['cardholderInfo', 'cardholderInfo'], ['challengeCancel', 'challengeCancel'], ['interactionCounter', 'interactionCounter'],

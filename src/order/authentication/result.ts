@@ -1,5 +1,5 @@
 /**
- * A challenge's result as a directory server posts it: what it must match, and what it does to the
+ * A challenge's result as a directory server posts it: what it must match, and its effect on the
  * order.
  */
 import { reasonOf, type Log } from '../../base/log.ts'
@@ -19,7 +19,7 @@ export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random'
   log: Log
 }
 
-/** What the result of this authentication must match; undefined when none is waited for. */
+/** The values that the result of this authentication must match; undefined if none is awaited. */
 export async function wantedResult(parts: ResultParts, threeDSServerTransId: string): Promise<WantedResult | undefined> {
   const found = await waiting(parts, threeDSServerTransId)
   if (!found) return undefined
@@ -34,7 +34,9 @@ export async function wantedResult(parts: ResultParts, threeDSServerTransId: str
   }
 }
 
-/** A result counts once it is committed; what came meanwhile decides whether it still does. */
+/**
+ * A result counts once it is committed. It may come too late if other events were committed first.
+ */
 export async function takeResult(parts: ResultParts, message: Message): Promise<ResultVerdict> {
   try {
     const found = await waiting(parts, String(message['threeDSServerTransID']))

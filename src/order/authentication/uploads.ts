@@ -1,6 +1,6 @@
 /**
- * What comes back through the browser, whether a merchant uploads it or a page of the gateway takes
- * it. The first of each counts.
+ * What returns through the browser, uploaded by a merchant or received by a page of the gateway.
+ * The first of each kind counts.
  */
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
@@ -23,11 +23,11 @@ export interface UploadParts extends ParesParts {
 export interface Upload {
   order: Order
   transaction: Transaction & { authentication: Authentication }
-  /** The merchant's request, to be found by its serial number. */
+  /** The merchant's request, so that its serial number finds the transaction. */
   request?: RepeatRow
 }
 
-/** The issuer's method is over. False when nobody waits for it. */
+/** The issuer's method is over. False if it is not awaited. */
 export async function uploadMethod(
   parts: UploadParts,
   upload: Upload,
@@ -40,8 +40,8 @@ export async function uploadMethod(
 }
 
 /**
- * The browser is back from the challenge with a CRes of this payment. False when it was back
- * before, or the challenge is over.
+ * The browser is back from the challenge with a CRes of this payment. False if it was back before,
+ * or the challenge is over.
  */
 export async function uploadCres(parts: UploadParts, upload: Upload): Promise<boolean> {
   const event = challengeEvent(upload.transaction, parts.clock.now())
@@ -50,7 +50,7 @@ export async function uploadCres(parts: UploadParts, upload: Upload): Promise<bo
   return true
 }
 
-/** The issuer's signed answer of 1.0.2. False when nobody waits for it. */
+/** The issuer's signed answer of 1.0.2. False if it is not awaited. */
 export async function uploadPares(parts: UploadParts, upload: Upload, answer: { paRes: string; md: string }): Promise<boolean> {
   const { order, transaction, request } = upload
   if (transaction.state !== 'awaiting pares') return false

@@ -7,7 +7,7 @@ import type { Order, State, Transaction } from '../order.ts'
 import { legacyOf, pareqOf, type PareqParts } from './pareq.ts'
 
 /**
- * The method URL a merchant is given: the issuer's, or the gateway's own collector page where the
+ * The method URL that a merchant receives: the issuer's, or the gateway's own collector page if the
  * card range has none.
  */
 const methodUrlOf = ({ authentication }: Transaction, pages: HostedUrls): string => authentication?.methodUrl ?? pages.collector
@@ -15,14 +15,14 @@ const methodUrlOf = ({ authentication }: Transaction, pages: HostedUrls): string
 const asking: ReadonlySet<State> = new Set(['awaiting method', 'awaiting challenge', 'awaiting pares'])
 
 /**
- * A page of the whole window: the merchant may size his own frame, and the issuer's page fits the
+ * The full-window size: the merchant may size his own frame, and the issuer's page fits the
  * smallest one.
  */
 const windowSize = '05'
 
 /**
  * What a status reply adds while the cardholder has something to do (docs/three-d-secure.md): a
- * page to print, an address to send him to, and the fields both are made of.
+ * page to print, an address to redirect to, and the fields of both.
  */
 export function authenticationView(
   order: Order,
