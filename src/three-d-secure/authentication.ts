@@ -1,25 +1,28 @@
 /**
- * What an authentication by EMV 3-D Secure knows of itself; kept with the transaction it is about.
- * Facts, never decisions: those are in interpret.ts.
+ * Everything stored about one authentication by EMV 3-D Secure, kept with its transaction. Facts,
+ * never decisions: those are in interpret.ts.
  */
 
 /** Versions the gateway speaks, lowest first. */
 export const versions = ['2.1.0', '2.2.0'] as const
 export type Version = (typeof versions)[number]
 
-/** One of the above, or the protocol before them where an installation still speaks it. */
+/** A version of EMV 3-D Secure, or the protocol before it if the installation still speaks that. */
 export type AnyVersion = Version | '1.0.2'
 
-/** Final answers of an issuer, and C: a challenge is to follow. */
+/** An issuer's final answers, and C: a challenge follows. */
 export type TransStatus = 'Y' | 'A' | 'N' | 'R' | 'U' | 'I' | 'C'
 
-/** 05 to 07 ask for data sharing or an exemption, to which I is an answer; 04 wants a challenge. */
+/**
+ * 05 to 07 request data sharing or an exemption, which an issuer may answer with I; 04 requests a
+ * challenge.
+ */
 export type ChallengeIndicator = '01' | '02' | '03' | '04' | '05' | '06' | '07' | '08' | '09'
 
 /** Whether the issuer's method ran: done, not done, or there is none. */
 export type CompInd = 'Y' | 'N' | 'U'
 
-/** What is known of the cardholder's browser, spelled as AReq spells it. */
+/** Facts about the cardholder's browser, spelled as in AReq. */
 export interface BrowserData {
   acceptHeader: string
   userAgent: string
@@ -34,52 +37,54 @@ export interface BrowserData {
   ip?: string
 }
 
-/** How long the answer of a directory server to a request about a payment is waited for. */
+/** How long to wait for a directory server's answer to a request about a payment. */
 export const answerWithinMs = 10_000
 
 export interface Authentication {
-  /** 1, or 2 for the one an acquirer demanded after the first. */
+  /** 1, or 2 for the authentication that an acquirer demanded after the first. */
   round: number
-  /** Name of the directory server whose range the card is in. */
+  /** Name of the directory server whose range includes the card. */
   directory: string
   version: AnyVersion
-  /** Made before the method is called, used in every message; with 1.0.2 only a name of ours. */
+  /**
+   * Created before the method is called and used in every message; with 1.0.2 only a name of ours.
+   */
   threeDSServerTransId: string
-  /** Of the gateway's own page; 22 unguessable characters. */
+  /** Identifies the gateway's own page; 22 unguessable characters. */
   pageToken: string
-  /** The issuer's method; absent where the card range has none. */
+  /** The URL of the issuer's method; absent if the card range has none. */
   methodUrl?: string
   challengeIndicator?: ChallengeIndicator
   compInd?: CompInd
   browser?: BrowserData
   /**
-   * When the gateway goes on without the method that its own page began; absent while it could not
-   * ask the issuer by itself.
+   * When the gateway stops waiting for the method that its own page began; absent while it knows
+   * too little to ask the issuer without more data.
    */
   methodUntil?: number
   /** Where a challenge sends the browser: to the merchant, or, when absent, to the gateway. */
   notificationUrl?: string
-  /** Of 1.0.2 alone. */
+  /** Only for 1.0.2. */
   legacy?: LegacyFacts
   acsTransId?: string
   dsTransId?: string
-  /** The last status an issuer gave: in ARes, then in RReq. */
+  /** The last status from the issuer: in ARes, then in RReq. */
   status?: TransStatus
   statusReason?: string
-  /** As received; absent where the issuer gave none. */
+  /** As received; absent if the issuer sent none. */
   eci?: string
-  /** Proof for the acquirer, sealed; erased when it has been used. */
+  /** Proof for the acquirer, sealed; erased once it has been used. */
   authenticationValue?: string
   acsUrl?: string
-  /** Text of the issuer for the cardholder. */
+  /** The issuer's text for the cardholder. */
   cardholderInfo?: string
   challengeCancel?: string
   interactionCounter?: string
-  /** When the browser came back from the challenge; the result is the issuer's to tell, by RReq. */
+  /** When the browser came back from the challenge. The result comes from the issuer, by RReq. */
   cresAt?: number
 }
 
-/** What the PAReq says, so that it can be written again and its answer compared with it. */
+/** The values of the PAReq, so that it can be written again and compared with the answer. */
 export interface LegacyFacts {
   messageId: string
   xid: string
@@ -92,10 +97,10 @@ export interface LegacyFacts {
   accountId?: string
 }
 
-/** `verified-3d-status`: authenticated or attempted; refused; not possible; did not run. */
+/** `verified-3d-status`: authenticated or attempted; refused; not possible; not run. */
 export type VerifiedStatus = 'AUTHENTICATED' | 'NOT_AUTHENTICATED' | 'UNSUPPORTED' | 'UNKNOWN'
 
-/** For what only 2.x has. Throws where 1.0.2 came so far, which is a defect. */
+/** For messages that only 2.x has. Throws for 1.0.2, which is a defect. */
 export function emvVersion({ version }: Authentication): Version {
   if (version === '1.0.2') throw new Error('this step is not of 3-D Secure 1.0.2')
   return version

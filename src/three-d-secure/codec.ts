@@ -8,7 +8,7 @@ import { versions, type Version } from './authentication.ts'
 
 export type MessageType = keyof typeof messages
 
-/** Values as JSON has them. A message that was read has only fields of its table. */
+/** Values as in JSON. A message that was read has only the fields of its table. */
 export interface Message {
   messageType: MessageType
   messageVersion: Version
@@ -21,9 +21,9 @@ export interface Unusable {
   errorCode: string
   errorDescription: string
   errorDetail: string
-  /** Of what was read, where that could be told. */
+  /** The type of the message, if it could be read. */
   messageType?: string
-  /** Those that were readable and unambiguous. */
+  /** The ids that were readable and unambiguous. */
   ids: { threeDSServerTransID?: string; acsTransID?: string; dsTransID?: string }
 }
 
@@ -31,7 +31,9 @@ export interface Wanted {
   types: readonly MessageType[]
   /** Every message of a transaction keeps its version. */
   version?: Version
-  /** Of the AReq, for rules about it. No challengeIndicator: no exemption was asked for. */
+  /**
+   * The AReq, for rules that depend on it. Without challengeIndicator no exemption was requested.
+   */
   asked?: Asked
 }
 
@@ -39,7 +41,7 @@ export type ReadMessage = Read | Unusable
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** An entry of a list that was left out, and the names of the fields that do not fit. */
+/** A list entry that was left out, with the names of the fields that do not fit. */
 export interface Unfit {
   entry: unknown
   missing: readonly string[]
@@ -49,7 +51,7 @@ export interface Unfit {
 export interface Read {
   is: 'message'
   message: Message
-  /** Absent when nothing was. */
+  /** Absent if none was left out. */
   leftOut?: readonly Unfit[]
 }
 
@@ -63,18 +65,18 @@ const descriptions = {
   204: 'An element is there twice',
 } as const
 
-/** Ten extensions at the most that EMVCo allows make some 82,000. */
+/** The ten extensions that EMVCo allows have up to about 82,000 characters. */
 const messageLimits = { length: 128 * 1024, depth: 16, nodes: turnBudget.nodes }
-/** A network has tens of thousands of ranges, from its directory server over our own line. */
+/** A network has tens of thousands of ranges, sent by its directory server over our own line. */
 const rangesLimits = { ...messageLimits, length: 16 * 1024 * 1024, nodes: 4_000_000 }
 
 const idNames = ['threeDSServerTransID', 'acsTransID', 'dsTransID'] as const
 
 /**
- * Reads a message. What is refused first: no JSON object, too long, too deep, too many parts (101);
- * a name twice (204); a name of JavaScript's own (203); a type that is not wanted (101); another
+ * Reads a message. Checks in this order: no JSON object, too long, too deep, too many parts (101);
+ * a duplicate name (204); a name reserved in JavaScript (203); an unexpected type (101); another
  * version (102); missing fields (201); fields that do not fit, and optional ones that are blank
- * (203); an unknown extension that is critical (202).
+ * (203); an unknown critical extension (202).
  */
 export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessage> {
   const parsed = yield* objectReader(text, wanted.types.includes('PRes') ? rangesLimits : messageLimits)
@@ -101,12 +103,12 @@ export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessa
   return { is: 'message', message, ...(leftOut.length > 0 ? { leftOut } : {}) }
 }
 
-/** The same without giving way. */
+/** The same in one go. */
 export const readMessage = (text: string, wanted: Wanted): ReadMessage => atOnce(messageReader(text, wanted))
 
 /**
- * Neither 203 nor 301 for a version that the transaction does not have: 102 is about versions that
- * are "not valid for the receiving component", and names those that are.
+ * A version other than the transaction's is code 102, not 203 or 301: 102 is for versions that are
+ * "not valid for the receiving component", and lists the valid ones.
  */
 function versionOf(fields: Fields, kept: Version | undefined): { version: Version } | Unusable {
   const given = Object.hasOwn(fields, 'messageVersion') ? fields['messageVersion'] : undefined
@@ -136,10 +138,10 @@ function unusable(fields: Fields, code: keyof typeof descriptions, detail: Itera
 
 const isType = (type: unknown): type is MessageType => typeof type === 'string' && Object.hasOwn(messages, type)
 
-/** A name of the peer's choice, for a log and a reply. */
+/** A name that the peer chose, made safe for a log and a reply. */
 const printable = (name: string): string => (/^[\x21-\x2b\x2d-\x7e]{1,64}$/.test(name) ? name : 'a name that cannot be shown')
 
-/** errorDetail has 2048 characters at the most; whole names only. */
+/** errorDetail has at most 2048 characters; only whole names are included. */
 function joined(names: Iterable<string>): string {
   let text = ''
   for (const name of names) {
@@ -161,11 +163,11 @@ interface Walk {
   faults: Faults
   /** Who compares an answer with its request. */
   as: 'requestor' | 'author'
-  /** Collects entries that do not fit; without it they are faults of the message. */
+  /** Collects entries that do not fit; if absent, they are errors of the message. */
   leftOut?: Unfit[]
 }
 
-/** The fields of the layout that are there and fit. `path` is the object's, ending in a dot. */
+/** The fields of the layout that are present and valid. `path` is the object's, ending in a dot. */
 function readObject(walk: Walk, layout: Layout, given: Fields, path: string): Fields {
   const read: Record<string, unknown> = {}
   const { missing, unfit, unknown } = walk.faults
@@ -204,7 +206,7 @@ function scalarOf(version: Version, layout: Layout, given: Fields, name: string)
   return typeof value === 'boolean' || (typeof value === 'string' && !isBlank(value)) ? value : undefined
 }
 
-/** What an extension carries may be an empty object; anything else that is empty says nothing. */
+/** The content of an extension may be an empty object; any other empty value counts as blank. */
 function isBlank(value: unknown, kind?: Kind): boolean {
   if (value === undefined || value === null) return true
   if (typeof value === 'string') return value.trim() === ''
@@ -212,7 +214,7 @@ function isBlank(value: unknown, kind?: Kind): boolean {
   return typeof value === 'object' && kind?.is !== 'free' && Object.keys(value).length === 0
 }
 
-/** Undefined when the value does not fit as a whole. Faults inside are noted by their own names. */
+/** Undefined if the whole value does not fit. Errors inside it are recorded by their own names. */
 function readValue(walk: Walk, kind: Kind, value: unknown, path: string): unknown {
   switch (kind.is) {
     case 'text':
@@ -252,13 +254,13 @@ export function canCarry(type: MessageType, version: Version, name: string, valu
   return read !== undefined && faults.missing.size + faults.unfit.size === 0
 }
 
-/** None is known here, so each that is critical is too much. */
+/** No extension is supported, so every critical one is an error. */
 function criticalExtensions({ messageExtension }: Message): string[] {
   const extensions = (messageExtension ?? []) as readonly { id: string; criticalityIndicator: boolean }[]
   return extensions.filter((one) => one.criticalityIndicator).map((one) => one.id)
 }
 
-/** A message of ours as JSON. Throws when it breaks the table, naming fields and never values. */
+/** One of our messages as JSON. Throws if it breaks the table, naming fields and never values. */
 export function writeMessage(message: Message): string {
   if (!isType(message.messageType)) throw new Error('a message of no known type')
   if (!versions.includes(message.messageVersion)) throw new Error(`${message.messageType} of no known version`)
@@ -274,7 +276,7 @@ export function writeMessage(message: Message): string {
   return JSON.stringify(fields)
 }
 
-/** The Erro that tells a peer so. An Erro itself is never answered by one. */
+/** The Erro that reports this to the peer. An Erro itself is never answered with one. */
 export function erroAbout({ errorCode, errorDescription, errorDetail, messageType, ids }: Unusable, version: Version): Message {
   return {
     messageType: 'Erro',
@@ -291,8 +293,8 @@ export function erroAbout({ errorCode, errorDescription, errorDetail, messageTyp
 const longestListShown = 10
 
 /**
- * A message for logs: card numbers to the first six and last four digits, everything else that is
- * not open as stars, fields without a row not at all.
+ * A message for logs: card numbers show the first six and last four digits, other fields that are
+ * not open show stars, fields without a row are left out.
  */
 export function describeMessage(message: Message): Record<string, unknown> {
   return isType(message.messageType) ? describeObject(messages[message.messageType], message) : {}
@@ -308,7 +310,7 @@ function describeObject(layout: Layout, given: Fields): Record<string, unknown> 
   return shown
 }
 
-/** First six and last four of a number too short for a card would be most or all of it. */
+/** For a number too short to be a card number, six plus four digits would be most or all of it. */
 const masked = (value: unknown): string => (typeof value === 'string' && /^[0-9]{13,}$/.test(value) ? mask(value) : '***')
 
 function describeOpen(kind: Kind, value: unknown): unknown {

@@ -3,15 +3,15 @@ import type { TargetPolicy } from '../http/address.ts'
 import { answerWithinMs } from './authentication.ts'
 import { readVeres, type VeresAnswer } from './legacy.ts'
 
-/** A directory server of 1.0.2, and what its network's issuers sign with. */
+/** A directory server of 1.0.2, and the roots that its network's issuers sign under. */
 export interface LegacyDirectory {
   name: string
-  /** As the vault names them. */
+  /** Names as in the vault. */
   networks: readonly string[]
   /** https; where VEReq is posted. */
   url: string
   tls: OutgoingTls
-  /** PEM; the network's own, to which the chain of every PARes must lead. */
+  /** PEM; the network's own roots, to which the chain of every PARes must lead. */
   roots: readonly string[]
 }
 
@@ -19,12 +19,12 @@ export type VeresReply = VeresAnswer | { is: 'failed'; why: string }
 
 const mostBytes = 16_384
 
-/** Asks the directory server of that name whether a card is enrolled. Never rejects. */
+/** Asks the named directory server whether a card is enrolled. Never rejects. */
 export type AskEnrolment = (directory: string, vereq: { xml: string; messageId: string }) => Promise<VeresReply>
 
 /**
- * The way to directory servers of 1.0.2. Where one may be on this machine, issuers' pages may be as
- * well.
+ * Sends VEReq to directory servers of 1.0.2. If these may run on this machine, so may issuers'
+ * pages.
  */
 export const askBy =
   (directories: readonly LegacyDirectory[], outgoing: Outgoing, policy: TargetPolicy): AskEnrolment =>

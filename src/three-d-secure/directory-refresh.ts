@@ -1,6 +1,6 @@
 /**
- * The duty that keeps card ranges fresh: one process at a time asks each directory server, daily,
- * at most once an hour, and stores what changed.
+ * The duty that keeps card ranges fresh: one process at a time asks each directory server, daily
+ * and at most once an hour, and stores the changes.
  */
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
@@ -33,23 +33,23 @@ export interface RefreshParts {
   clock: Clock
   random: Random
   log: Log
-  /** Asks each directory server at the start, since the sandbox starts its own anew. */
+  /** Asks each directory server at start-up, because the sandbox restarts its own. */
   now: boolean
 }
 
 export interface Refresh {
-  /** Resolves when nothing is under way. Close the outgoing calls first, or this waits for them. */
+  /** Resolves once nothing is running. Close the outgoing calls first, or this waits for them. */
   stop(): Promise<void>
 }
 
 const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
-/** A little more than the hour, which the other side measures on another clock. */
+/** A little more than the hour, which the other side measures with another clock. */
 const onceMs = hour + minute
 const longestMs = 24 * hour
 const spreadMs = 2 * hour
-/** How long it may take until a duty that somebody moved forward is noticed. */
+/** How long it may take to notice that another process moved a duty forward. */
 const lookMs = minute
 
 export function refreshRanges(parts: RefreshParts): Refresh {
@@ -57,7 +57,9 @@ export function refreshRanges(parts: RefreshParts): Refresh {
   return { stop: () => Promise.all(keepers.map((stop) => stop())).then(() => undefined) }
 }
 
-/** Looks whether it is time, and does the duty if so, for ever; answers how to stop. */
+/**
+ * Checks periodically whether the duty is due, and if so does it; returns a function that stops.
+ */
 function keepFresh(directory: string, parts: RefreshParts): () => Promise<void> {
   const { pool, clock, log } = parts
   let entered = false
@@ -73,12 +75,12 @@ function keepFresh(directory: string, parts: RefreshParts): () => Promise<void> 
   return startSweep({ clock, everyMs: 4 * second, atOnce: true, failed }, turn).stop
 }
 
-/** Does the duty, which the caller holds; answers when it is due again. */
+/** Does the duty, which the caller holds; returns when it is due again. */
 async function refresh(directory: string, parts: RefreshParts): Promise<number> {
   const { pool, client, clock, log, random, heartbeat } = parts
   const { processId } = heartbeat
   const state = await readState(pool, directory)
-  // Also after a process died while it asked: whether that was counted is not known.
+  // Also after a process died while asking: we cannot know whether that request was counted.
   const earliest = (state.askedAt ?? -Infinity) + onceMs
   if (state.loaded && clock.now() < earliest) {
     await putOff(pool, directory, processId, earliest)
@@ -125,12 +127,12 @@ type Understood =
       speaks: { start?: string; end?: string }
       before: CardRange[]
       ranges: CardRange[]
-      /** Only for a full load: a change leaves no entry out. */
+      /** Only for a full load: a delta leaves no entry out. */
       leftOut?: string[]
     }
   | RangesFailure
 
-/** What the ranges are after an answer; one that does not fit those before is no good. */
+/** The ranges after an answer; an answer that does not fit the ranges before it is unusable. */
 async function understood(directory: string, { pool, log }: RefreshParts, answer: RangesAnswer): Promise<Understood> {
   if (answer.is === 'failed') return answer
   const { serialNum, speaks } = answer
@@ -143,19 +145,19 @@ async function understood(directory: string, { pool, log }: RefreshParts, answer
   return { is: 'failed', how: 'unusable', why: `${faults.length} faults, the first: ${faults[0]}` }
 }
 
-/** 307: the serial number is not one the directory server knows. */
+/** 307: the directory server does not know the serial number. */
 const isOutOfStep = ({ how, errorCode }: RangesFailure) => how === 'unusable' || errorCode === '307'
 
 interface Circumstances {
   loaded: boolean
-  /** Questions of this try: the second is the repair. */
+  /** Requests of this try: the second one is the repair. */
   asked: number
-  /** Since it last went well, this one included. */
+  /** Tries since the last success, including this one. */
   tries: number
 }
 
 /**
- * How long to wait after a failure. Without any ranges no card is enrolled, so then it is soon;
+ * How long to wait after a failure. Without any ranges no card is enrolled, so the pause is short;
  * with them nothing is urgent.
  */
 export function pauseMs(

@@ -1,6 +1,6 @@
 /**
- * The directory servers: AReq and PReq go to them by mutual TLS, and what comes back is believed
- * only as far as it can be checked.
+ * The directory servers: AReq and PReq are sent to them by mutual TLS, and their answers are
+ * trusted only as far as they can be checked.
  */
 import { isUtf8 } from 'node:buffer'
 import { maskCardNumbers, reasonOf, type Log } from '../base/log.ts'
@@ -18,14 +18,14 @@ export interface DirectorySettings {
   name: string
   /** https; where AReq is posted. */
   url: string
-  /** Where PReq is posted, if elsewhere. */
+  /** Where PReq is posted, if that differs. */
   rangesUrl?: string
   tls: OutgoingTls
-  /** Of an AReq, from the first byte to the last; its card ranges may take longer. */
+  /** For an AReq, from the first byte to the last; card ranges may take longer. */
   timeoutMs: number
 }
 
-/** What we are to the directory servers. */
+/** The gateway's data for the directory servers. */
 export interface ServerFacts {
   threeDSServerRefNumber: string
   threeDSServerOperatorID?: string
@@ -34,8 +34,8 @@ export interface ServerFacts {
 }
 
 /**
- * `errorCode` is EMVCo's: of the Erro that came, of the one that was sent, 402 for no answer in
- * time, 405 for no connection.
+ * `errorCode` is EMVCo's: from the Erro that was received or sent, 402 for no answer in time, 405
+ * for no connection.
  */
 export type AReqAnswer = { is: 'answered'; ares: Message } | { is: 'failed'; why: string; errorCode?: string }
 
@@ -45,8 +45,8 @@ interface RangesHeader {
 }
 
 /**
- * `full` replaces all ranges of the directory server, `delta` changes them. `leftOut`: which
- * entries of the full load cannot be used, and why.
+ * `full` replaces all ranges of the directory server, `delta` changes them. `leftOut`: the unusable
+ * entries of the full load, and why.
  */
 export type RangesAnswer =
   | ({ is: 'full'; ranges: CardRange[]; leftOut: string[] } & RangesHeader)
@@ -56,8 +56,8 @@ export type RangesAnswer =
 export interface RangesFailure {
   is: 'failed'
   /**
-   * `unserved`: it did not count as an answer. `perhaps served`: it may count against the one an
-   * hour. `unusable`: it was answered, and the answer is no good.
+   * `unserved`: the request certainly did not count. `perhaps served`: it may count against the
+   * limit of one an hour. `unusable`: it was answered, but the answer cannot be used.
    */
   how: 'unserved' | 'perhaps served' | 'unusable'
   why: string
@@ -67,9 +67,9 @@ export interface RangesFailure {
 export interface DirectoryClient {
   /** Never rejects. The AReq is sent once. */
   authenticate(directory: string, areq: Message): Promise<AReqAnswer>
-  /** Never rejects. Without a serial number it asks for all ranges, else for what changed since. */
+  /** Never rejects. Without a serial number it requests all ranges, otherwise the changes since. */
   cardRanges(directory: string, serialNumber: string | undefined): Promise<RangesAnswer>
-  /** Resolves when the errors under way have been told. */
+  /** Resolves once the pending error reports have been sent. */
   close(): Promise<void>
 }
 
@@ -77,15 +77,15 @@ export interface DirectoryParts {
   directories: readonly DirectorySettings[]
   server: ServerFacts
   outgoing: Outgoing
-  /** Where a directory server may be; where that is this machine, issuers' pages may be as well. */
+  /** Where a directory server may be. If that includes this machine, so may issuers' pages. */
   policy: TargetPolicy
   random: Random
   log: Log
 }
 
-/** As the bulletins spell it. */
+/** Spelled as in the bulletins. */
 const contentType = 'application/JSON; charset=utf-8'
-/** As much as the codec reads. */
+/** The limits of the codec. */
 const mostBytes = { ares: 128 * 1024, pres: 16 * 1024 * 1024, nothing: 4_096 }
 const rangesTimeoutMs = 60_000
 const erroTimeoutMs = 5_000
@@ -101,11 +101,11 @@ interface Question {
   maxReplyBytes: number
 }
 
-/** Talks to directory servers: asks questions, and reports answers that cannot be used. */
+/** Talks to directory servers: sends requests, and reports answers that cannot be used. */
 function openTalk({ outgoing, policy, log }: DirectoryParts) {
-  const telling = new Set<Promise<void>>()
+  const reports = new Set<Promise<void>>()
 
-  /** One question and its answer: of the wanted type and version, about this transaction. */
+  /** Sends a request and reads the answer: of the wanted type and version, on this transaction. */
   async function ask({ settings, url, message, wanted, timeoutMs, maxReplyBytes }: Question): Promise<Heard> {
     const body = written(message)
     if (body === undefined) return failure('unserved', 'the message breaks the rules of its own type')
@@ -115,22 +115,22 @@ function openTalk({ outgoing, policy, log }: DirectoryParts) {
     return heard.is === 'failed' && heard.unusable ? refuse(settings, url, message, heard.unusable) : heard
   }
 
-  /** Reports that an answer was no good. Whether the report arrives changes nothing here. */
+  /** Reports that an answer cannot be used. Whether the report arrives changes nothing here. */
   function refuse(settings: DirectorySettings, url: string, about: Message, unusable: Unusable): RangesFailure {
     const { errorCode, errorDescription, errorDetail } = unusable
     const ids = { ...unusable.ids, threeDSServerTransID: String(about.threeDSServerTransID) }
-    // An error is never answered with one: that could go on for ever.
+    // Never answer an error with an error: that could go on for ever.
     const isErro = unusable.messageType === 'Erro'
     const body = isErro ? undefined : written(erroAbout({ ...unusable, ids }, about.messageVersion))
     const headers = { 'content-type': contentType }
-    const tell = async () => {
+    const report = async () => {
       if (body === undefined) return
       const limits = { timeoutMs: erroTimeoutMs, maxReplyBytes: mostBytes.nothing }
       const reply = await outgoing.send({ method: 'POST', url, headers, body, ...limits, policy, tls: settings.tls })
       if (reply.is === 'failed') log.warn({ directory: settings.name, reason: reply.why }, 'an error message did not arrive')
     }
-    const told = tell().finally(() => telling.delete(told))
-    telling.add(told)
+    const pending = report().finally(() => reports.delete(pending))
+    reports.add(pending)
     log.warn({ directory: settings.name, errorCode, errorDetail }, 'a message of a directory server cannot be used')
     return failure('unusable', `${errorDescription}: ${errorDetail}`, errorCode)
   }
@@ -144,7 +144,7 @@ function openTalk({ outgoing, policy, log }: DirectoryParts) {
     }
   }
 
-  return { ask, refuse, close: () => Promise.all(telling).then(() => undefined) }
+  return { ask, refuse, close: () => Promise.all(reports).then(() => undefined) }
 }
 
 export function openDirectories(parts: DirectoryParts): DirectoryClient {
@@ -153,7 +153,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
   const byName = new Map(parts.directories.map((settings) => [settings.name, settings]))
   const isUsable = (url: string) => usableUrl(url, { loopbackHttp: policy.loopbackAnyPort }) instanceof URL
 
-  /** In the highest version that the directory server takes: its ranges say the most. */
+  /** In the highest version that the directory server accepts: its ranges have most detail. */
   async function askForRanges(settings: DirectorySettings, serialNumber: string | undefined) {
     const url = settings.rangesUrl ?? settings.url
     const timeoutMs = Math.max(settings.timeoutMs, rangesTimeoutMs)
@@ -204,7 +204,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
       )
       const unread = leftOut.map(describeUnfit)
       const isDelta = serialNumber !== undefined && header.serialNum !== undefined
-      // What a change lacks is in a full load, which is asked for next.
+      // An entry missing from a delta is in the full load, which is requested next.
       if (isDelta && unread.length === 0) return { is: 'delta', ...header, items }
       const load = isDelta ? { is: 'inconsistent' as const, faults: unread } : applyFull(items, unread)
       if (load.is === 'applied') return { is: 'full', ...header, ranges: load.ranges, leftOut: load.leftOut }
@@ -217,7 +217,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
   }
 }
 
-/** What a reply to `sent` says; `unusable` is to be told to whoever sent it. */
+/** Reads the reply to `sent`; `unusable` is to be reported to its sender. */
 function hear(reply: Reply, sent: Message, wanted: Wanted): Heard {
   if (reply.is === 'failed') {
     if (reply.kind === 'timeout') return failure('perhaps served', reply.why, '402')
@@ -240,7 +240,7 @@ const unusableHeard = (unusable: Unusable): Heard => ({
   unusable,
 })
 
-/** 103: too many questions, which is why it counts. */
+/** 103: too many requests, so it counts as one. */
 function erroHeard({ errorCode, errorComponent, errorDescription, errorDetail }: Message): RangesFailure {
   const what = `${String(errorDescription)} (${String(errorDetail)})`
   const why = `Erro ${String(errorCode)} of component ${String(errorComponent)}: ${what}`
@@ -248,7 +248,8 @@ function erroHeard({ errorCode, errorComponent, errorDescription, errorDetail }:
 }
 
 /**
- * What the other side wrote is cut, and a card number in it masked, since this is kept and shown.
+ * The other side's text is shortened, and card numbers in it are masked, because it is stored and
+ * shown.
  */
 const failure = (how: RangesFailure['how'], why: string, errorCode?: string): RangesFailure => ({
   is: 'failed',
@@ -271,7 +272,7 @@ function askedBy(areq: Message): NonNullable<Wanted['asked']> {
   }
 }
 
-/** By an Erro of the other side's, not by one of ours about its answer. */
+/** Refused by an Erro from the other side, not by one of ours about its answer. */
 const isVersionRefused = (heard: Heard): boolean => heard.is === 'failed' && heard.how === 'unserved' && heard.errorCode === '102'
 
 const preqOf = (
@@ -289,8 +290,8 @@ const preqOf = (
 })
 
 /**
- * A range whose method no browser may be sent to counts as one without a method: that costs a
- * little of the issuer's knowledge, not the payment.
+ * A range whose method URL no browser may be sent to is treated as having no method. That costs the
+ * issuer some information, but does not fail the payment.
  */
 function withUsableMethods(
   items: readonly RangeItem[],

@@ -4,21 +4,21 @@ import type { LegacyDirectory } from './directory-legacy.ts'
 import { versionFor, type Ranges } from './ranges.ts'
 
 /**
- * What card ranges say of a card: its directory server with the version to speak, or why there is
- * none.
+ * What the card ranges know about a card: its directory server and the version to use, or why there
+ * is none.
  */
 export type Enrolment =
   | { is: 'enrolled'; directory: string; version: Version; methodUrl?: string }
   | { is: 'not enrolled' }
-  /** In no range of 2.x; the directory server of 1.0.2 is to be asked. */
+  /** In no range of 2.x; ask the directory server of 1.0.2. */
   | { is: 'to be asked'; directory: string }
-  /** No range was ever loaded, so nothing can be said. */
+  /** No range was ever loaded, so enrolment is unknown. */
   | { is: 'unknown' }
 
 export interface LoadedRanges extends Ranges {
   /**
-   * Whether the ranges of this directory server were ever loaded; until then a card that is in none
-   * may still be enrolled.
+   * Whether the ranges of this directory server were ever loaded. Until then a card outside all
+   * ranges may still be enrolled.
    */
   loaded(directory: string): boolean
 }
@@ -31,7 +31,7 @@ export interface EnrolmentSources {
   legacy: readonly Pick<LegacyDirectory, 'name' | 'networks'>[]
 }
 
-/** Which directory server a card belongs to, and in which version it is asked: 2.x before 1.0.2. */
+/** Which directory server is asked about a card, and in which version: 2.x before 1.0.2. */
 export function enrolmentBy({ ranges, directories, legacy }: EnrolmentSources): (pan: string) => Enrolment {
   return (pan) => {
     const current = ranges()

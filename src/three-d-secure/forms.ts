@@ -6,7 +6,7 @@ import { encodeParam } from './param.ts'
 
 /** The gateway's own addresses of one authentication, as browsers reach them. */
 export interface HostedUrls {
-  /** Where the cardholder goes: `redirect-to`. */
+  /** Where the cardholder is sent: `redirect-to`. */
   page: string
   /** `threeDSMethodNotificationURL` unless the merchant runs the method itself. */
   method: string
@@ -30,9 +30,9 @@ export function hostedUrls(publicUrl: string, base: string, token: string): Host
 }
 
 /**
- * Judges a URL of the issuer or the merchant (acsURL, threeDSMethodURL, notification URLs) that a
- * page is going to send a browser to: https, without credentials. Where loopback is allowed plain
- * http is too, to the hosts that a Content-Security-Policy can name, which ::1 is not.
+ * Checks a URL of the issuer or the merchant (acsURL, threeDSMethodURL, notification URLs) that a
+ * page will send a browser to: https, without credentials. If loopback is allowed, so is plain
+ * http, to the hosts that a Content-Security-Policy can name. ::1 is not one of them.
  */
 export function usableUrl(text: string, { loopbackHttp }: { loopbackHttp: boolean }): URL | Refused {
   const url = judgeRedirectUrl(text, { plainHttp: loopbackHttp })
@@ -42,15 +42,18 @@ export function usableUrl(text: string, { loopbackHttp }: { loopbackHttp: boolea
 }
 
 export interface PostForm {
-  /** http or https. Others are a defect: `javascript:` in an action is a stranger's script. */
+  /**
+   * http or https. Anything else is a defect: `javascript:` in an action would run a stranger's
+   * script.
+   */
   action: string
   fields: readonly (readonly [name: string, value: string])[]
-  /** Name of the frame that shows the answer; absent: the page's own place. */
+  /** Name of the frame that shows the answer; if absent, it replaces the page itself. */
   target?: string
   inside?: Markup
 }
 
-/** A form that a browser posts elsewhere, with its fields hidden. Everything is escaped. */
+/** A form, with hidden fields, that a browser posts to another site. Everything is escaped. */
 export function postForm({ action, fields, target = '_self', inside }: PostForm): Markup {
   const url = judgeRedirectUrl(action, { plainHttp: true })
   if (!(url instanceof URL)) throw new Error(`a form cannot go to ${JSON.stringify(action.slice(0, 200))}: ${url.refused}`)
@@ -69,8 +72,8 @@ export interface MethodFrame {
 const methodFrameName = 'three-d-secure-method'
 
 /**
- * The issuer's method: a hidden frame, and the form that is posted into it. The issuer is another
- * origin, so `allow-same-origin` gives it nothing of ours.
+ * The issuer's method: a hidden frame, and the form that is posted into it. The issuer has another
+ * origin, so `allow-same-origin` gives it no access to ours.
  */
 export function methodElements({ methodUrl, threeDSServerTransID, notificationUrl }: MethodFrame) {
   const threeDSMethodData = encodeParam(JSON.stringify({ threeDSServerTransID, threeDSMethodNotificationURL: notificationUrl }))
@@ -87,18 +90,18 @@ export function methodElements({ methodUrl, threeDSServerTransID, notificationUr
 }
 
 /**
- * What `printed-method.js` adds to the hosted page's address when it has run the method: whether
- * its notification came in time.
+ * What `printed-method.js` adds to the address of the hosted page after running the method: whether
+ * its notification arrived in time.
  */
 export const methodRan = { parameter: 'method', returned: 'returned', late: 'late' } as const
 
-/** How long the issuer's method may take; `printed-method.js` waits as long. */
+/** How long the issuer's method may take; `printed-method.js` uses the same limit. */
 export const methodMs = 10_000
 
 /**
- * A page for merchants to print that runs the issuer's method. Printed as the whole page it then
- * goes on to the hosted page, since nobody else would; inside a frame the merchant's own page goes
- * on. The link is for wherever the script may not run.
+ * A page for merchants to print that runs the issuer's method. Printed as the whole page, it then
+ * continues to the hosted page, because nothing else would; inside a frame, the merchant's own page
+ * continues. The link is for browsers in which the script may not run.
  */
 export function methodFrame({ pageUrl, ...frame }: MethodFrame & { pageUrl: string }): {
   threeDSMethodData: string
@@ -135,7 +138,7 @@ export const creqOf = ({ threeDSServerTransID, acsTransID, version, windowSize }
     }),
   )
 
-/** A page for merchants to print that takes the cardholder to the issuer. */
+/** A page for merchants to print that sends the cardholder to the issuer. */
 export function challengeForm(challenge: ChallengeForm): { creq: string; html: string } {
   const creq = creqOf(challenge)
   return { creq, html: issuerForm(challenge.acsUrl, [['creq', creq]]) }
@@ -148,21 +151,19 @@ export interface PayerForm {
   md: string
 }
 
-/** The fields that 1.0.2 carries to the issuer. */
+/** The form fields that 1.0.2 posts to the issuer. */
 export const payerFields = ({ pareq, termUrl, md }: Omit<PayerForm, 'acsUrl'>): PostForm['fields'] => [
   ['PaReq', pareq],
   ['TermUrl', termUrl],
   ['MD', md],
 ]
 
-/** A page for merchants to print that takes the cardholder to the issuer of a card of 1.0.2. */
+/** A page for merchants to print that sends the cardholder to the issuer of a 1.0.2 card. */
 export const payerForm = ({ acsUrl, ...fields }: PayerForm): { html: string } => ({
   html: issuerForm(acsUrl, payerFields(fields)),
 })
 
-/**
- * The button stays where a script runs too: the merchant's Content-Security-Policy may forbid ours.
- */
+/** The button is always shown: the merchant's Content-Security-Policy may forbid our script. */
 function issuerForm(action: string, fields: PostForm['fields']): string {
   const content = html`<h1>Your bank asks you to confirm this payment</h1>
     <p role="status">Contacting your bank…</p>
@@ -171,24 +172,25 @@ function issuerForm(action: string, fields: PostForm['fields']): string {
 }
 
 /**
- * Posts the form of a printed page. Comments on the scripts are here, since merchants print all
- * that the files have. They stand among scripts of the merchant's, so their names are their own,
- * and nothing of the merchant's is relied on. A form inside a form of the merchant's is none: then
- * there is nothing to post.
+ * Posts the form of a printed page. The scripts' comments are here, because merchants print the
+ * files as they are. The scripts run among the merchant's own, so their names are unlikely to
+ * collide, and they rely on nothing of the merchant's. Browsers drop a form inside another form;
+ * then there is nothing to post.
  */
 const submitScript = asset(new URL('./printed-submit.js', import.meta.url))
 
 /**
- * Goes on when the method came back, or when its time is over, whatever is loaded by then: it may
- * hang. A message counts only from a page of the gateway's in that very frame. Who comes here by
- * the back button, or out of a browser's cache of pages, is somewhere else in the payment: the
- * hosted page knows where. Scripts can redefine `window.parent`, but not `window.top`.
+ * Continues when the method has notified us or its time is over, whatever has loaded by then: it
+ * may hang. A message counts only if it comes from a page of the gateway in that very frame. A
+ * cardholder who arrives by the back button, or from a browser's page cache, is at another point of
+ * the payment, and the hosted page knows which. Scripts can redefine `window.parent`, but not
+ * `window.top`.
  */
 const methodFrameScript = asset(new URL('./printed-method.js', import.meta.url))
 
 /**
- * No style and one script, the same for every payment: it stands under the merchant's own
- * Content-Security-Policy, which has to allow it.
+ * No style and one script, the same for every payment: the merchant's own Content-Security-Policy
+ * applies and has to allow it.
  */
 const printable = (title: string, content: Markup, script: string): string =>
   html`<!doctype html>

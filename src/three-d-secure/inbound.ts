@@ -1,6 +1,6 @@
 /**
- * Where directory servers post the results of challenges (RReq). What arrives here decides
- * payments, so nobody else gets past TLS or the first line.
+ * Where directory servers post the results of challenges (RReq). These results decide payments, so
+ * TLS and the first line keep everybody else out.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -15,14 +15,14 @@ import { erroAbout, messageReader, writeMessage, type Message, type Unusable } f
 import { unreadable, unusableFor } from './unusable.ts'
 
 export type ResultVerdict =
-  /** Stored; the peer may forget it. */
+  /** Stored; the peer need not keep it. */
   | { is: 'accepted' }
-  /** There is no such transaction, or it has its result already. */
+  /** There is no such transaction, or it already has its result. */
   | { is: 'unknown' }
   /** It could not be stored: the peer may try again. */
   | { is: 'failed' }
 
-/** What a result must match: what ARes said of the transaction. */
+/** The values that a result must match, from the ARes of the transaction. */
 export interface WantedResult {
   version: Version
   directory: string
@@ -32,7 +32,7 @@ export interface WantedResult {
   messageCategory: '01' | '02'
 }
 
-/** Whoever knows the transactions that results are about. */
+/** Gives access to the transactions that results are about. */
 export interface Results {
   wanted(threeDSServerTransID: string): Promise<WantedResult | undefined>
   result(message: Message): Promise<ResultVerdict>
@@ -40,11 +40,14 @@ export interface Results {
 
 export interface InboundParts {
   host: string
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   port: number
   /** PEM. `ca` signs the directory servers that may connect. */
   tls: { cert: string; key: Secret<string>; ca: string }
-  /** Directory servers by the common name of their certificate: its authority serves others too. */
+  /**
+   * Directory servers by the common name of their certificate: the authority also signs other
+   * clients.
+   */
   peers: ReadonlyMap<string, string>
   /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
@@ -53,7 +56,10 @@ export interface InboundParts {
   limits?: InboundLimits
 }
 
-/** Milliseconds until a connection is secure, until the header and the whole request are read. */
+/**
+ * Milliseconds until a connection must be secure, and until the header and the whole request must
+ * be read.
+ */
 export interface InboundLimits {
   handshakeMs: number
   headersMs: number
@@ -62,11 +68,9 @@ export interface InboundLimits {
 
 export interface Inbound {
   port: number
-  /** Takes results from now on; until then every peer gets a 503, and tries again. */
+  /** Starts to accept results; until then every peer gets a 503 and tries again. */
   serve(results: Results): void
-  /**
-   * Refuses new connections, lets requests under way finish, and drops what is left after a moment.
-   */
+  /** Refuses new connections, lets running requests finish, and after a moment closes the rest. */
   close(): Promise<void>
 }
 
@@ -77,7 +81,7 @@ const maxConnections = 512
 const closeWithinMs = 1_500
 const contentType = 'application/JSON; charset=utf-8'
 
-/** What is said without a look at the body: status, and a reason for the log. */
+/** A refusal that does not depend on the body: status, and a reason for the log. */
 interface Refusal {
   status: number
   why: string
@@ -108,7 +112,7 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
     serve(request, response, parts, results).catch((error: unknown) => fail(error, response, parts))
   }
   server.on('request', take)
-  // Without this a refused client would be told to send its body first.
+  // Without this, Node would ask a refused client to send its body first.
   server.on('checkContinue', take)
   server.on('tlsClientError', (error) => log.debug({ reason: reasonOf(error) }, 'a connection for results was refused'))
   const port = await listen(server, parts)
@@ -155,10 +159,10 @@ async function serve(request: IncomingMessage, response: ServerResponse, parts: 
   else response.writeHead(200, { 'content-type': contentType, 'content-length': Buffer.byteLength(answer) }).end(answer)
 }
 
-/** The common name the client proved; undefined where it proved none, or several. */
+/** The common name that the client proved; undefined if there is none, or more than one. */
 function peerOf({ socket }: IncomingMessage): string | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
-  // The declared type is narrower than the truth: several common names come as a list.
+  // The declared type is too narrow: several common names come as a list.
   const name: unknown = socket.getPeerCertificate().subject?.CN
   return typeof name === 'string' ? name : undefined
 }
@@ -174,14 +178,14 @@ function refusalOf(request: IncomingMessage, peer: string | undefined, peers: Re
   return Number(headers['content-length'] ?? 0) > bodyLimitBytes ? { status: 413, why: 'the body is too long' } : undefined
 }
 
-/** What the client still sends is not waited for: the connection ends with the answer. */
+/** Does not wait for the rest of the request: the connection ends with the answer. */
 function refuse({ status, why }: Refusal, request: IncomingMessage, response: ServerResponse, log: Log, peer = ''): void {
   log.warn({ status, peer, path: request.url?.slice(0, 100) }, `a result was refused: ${why}`)
   const allow = status === 405 ? { allow: 'POST' } : {}
   response.writeHead(status, { 'content-length': 0, connection: 'close', ...allow }).end()
 }
 
-/** Undefined when it goes on beyond the limit. */
+/** Undefined if the body exceeds the limit. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let size = 0
@@ -194,8 +198,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /**
- * The text to answer with HTTP 200, '' for none; undefined when the result could not be stored.
- * `peer`: the common name of the sender's certificate.
+ * The body of the HTTP 200 reply, '' for none; undefined if the result could not be stored. `peer`:
+ * the common name of the sender's certificate.
  */
 export async function answerResult(
   body: Buffer,
@@ -208,7 +212,7 @@ export async function answerResult(
     ? await parts.turns.run(messageReader(body.toString('utf8'), { types: ['RReq', 'Erro'] }))
     : unreadable('the text is not UTF-8')
   if (read.is === 'unusable') {
-    // An error is never answered with one: that could go on for ever.
+    // Never answer an error with an error: that could go on for ever.
     if (read.messageType === 'Erro') return ''
     const known = await results.wanted(read.ids.threeDSServerTransID ?? '')
     return erro(read, known?.version ?? '2.1.0', parts, peer)
@@ -220,14 +224,14 @@ export async function answerResult(
     return ''
   }
   const known = await results.wanted(id)
-  // One directory server tells nothing of another's transactions, whatever ids it has come to know.
+  // A directory server may not report on another's transactions, even if it has learned their ids.
   if (!known || known.directory !== parts.peers.get(peer))
     return erro(unusableFor(message, 301, ['threeDSServerTransID']), message.messageVersion, parts, peer)
   const wrong = [
     ...(message.acsTransID === known.acsTransId ? [] : ['acsTransID']),
     ...(message.dsTransID === known.dsTransId ? [] : ['dsTransID']),
     ...(message.messageVersion === known.version ? [] : ['messageVersion']),
-    // Of a payment the table wants a proof, of a verification none.
+    // The table requires a proof for a payment, and none for a verification.
     ...(message.messageCategory === known.messageCategory ? [] : ['messageCategory']),
   ]
   if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, peer)

@@ -1,15 +1,15 @@
 /**
- * What an authentication means for the payment: the outcome table of EMV 3-D Secure, and what an
- * endpoint makes of the cases it leaves to the merchant.
+ * What an authentication means for the payment: the outcome table of EMV 3-D Secure, and the
+ * endpoint's policy for the cases that the table leaves to the merchant.
  */
 import type { AuthenticationPolicy } from '../merchant/merchant.ts'
 import type { Authentication, TransStatus, VerifiedStatus } from './authentication.ts'
 
 /**
- * How an authentication ended. `abandoned`: the issuer was never asked, since nobody told that the
- * method is over. `overdue`: a challenge of which nothing was heard again. `lost`: the browser came
- * back from the challenge, and the issuer never told its result. `forged`: a PARes that fails a
- * check.
+ * How an authentication ended. `abandoned`: the issuer was never asked, because the end of the
+ * method was not reported. `overdue`: nothing was heard after a challenge began. `lost`: the
+ * browser came back from the challenge, but the issuer never reported its result. `forged`: a PARes
+ * that fails a check.
  */
 export type Ending =
   | { is: 'status'; status: Exclude<TransStatus, 'C'>; reason?: string; cancel?: string }
@@ -20,7 +20,7 @@ export type Ending =
   | { is: 'lost' }
   | { is: 'forged' }
 
-/** Nothing is charged without a proof of the issuer. */
+/** Nothing is charged without the issuer's proof. */
 export const safePolicy: AuthenticationPolicy = {
   attempted: 'authorise',
   unavailable: 'decline',
@@ -37,7 +37,7 @@ export interface Verdict {
 }
 
 interface Row {
-  /** `policy`: the endpoint decides by this choice. */
+  /** `policy`: the endpoint's setting of this name decides. */
   go: Verdict['go'] | keyof AuthenticationPolicy
   verified: VerifiedStatus
   errorCode: string
@@ -76,18 +76,18 @@ function rowOf(ending: Ending): keyof typeof rows {
 
 type EciTable = Partial<Record<TransStatus, string>>
 const mastercardEci: EciTable = { Y: '02', A: '01', N: '00', R: '00', U: '00', I: '04', C: '00' }
-/** Of what is no payment. */
+/** For transactions that are not payments. */
 const mastercardOtherEci: EciTable = { ...mastercardEci, Y: 'N2', N: 'N0', R: 'N0', U: 'N0', C: 'N0' }
 const mirEci: EciTable = { Y: '02', A: '01' }
 const commonEci: EciTable = { Y: '05', A: '06', N: '07', R: '07', U: '07', I: '07', C: '07' }
 
-/** The ECI where the issuer gave none; undefined where the network (as in the vault) has none. */
+/** The ECI if the issuer sent none; undefined if the network (as named in the vault) has none. */
 export function defaultEci(network: string | undefined, category: '01' | '02', status: TransStatus): string | undefined {
   if (network === 'MIR') return mirEci[status]
   if (network !== 'MASTERCARD' && network !== 'MAESTRO') return commonEci[status]
   return (category === '01' ? mastercardEci : mastercardOtherEci)[status]
 }
 
-/** The ECI a merchant reads, and the acquirer gets: the issuer's, else the network's. */
+/** The ECI that merchant and acquirer receive: the issuer's, or else the network's. */
 export const eciOf = ({ eci, status }: Authentication, network: string | undefined, category: '01' | '02'): string | undefined =>
   eci ?? defaultEci(network, category, status ?? 'U')

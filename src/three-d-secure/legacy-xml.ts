@@ -1,23 +1,23 @@
 /**
- * XML from strangers, in the small part of the language that 3-D Secure 1.0.2 needs. What other
- * readers disagree about is refused instead of interpreted: document types, entities of one's own,
+ * Reads XML from untrusted senders, in the small part of the language that 3-D Secure 1.0.2 needs.
+ * Constructs that parsers interpret differently are refused: document types, custom entities,
  * instructions, comments, CDATA, text between elements.
  */
 
 export interface Element {
-  /** With its prefix, if it has one: which prefixes mean anything is for the caller to say. */
+  /** Includes its prefix, if any: the caller decides which prefixes have a meaning. */
   name: string
   attributes: ReadonlyMap<string, string>
   children: readonly Element[]
-  /** The value, exactly; empty for an element that has children. */
+  /** The exact value; empty for an element that has children. */
   text: string
-  /** Where it begins and ends in `ReadXml.text`. */
+  /** Its first and last position in `ReadXml.text`. */
   from: number
   to: number
 }
 
 export type ReadXml =
-  /** `text` is what was read, with line ends as XML wants them. */
+  /** `text` is the document as it was read, with line ends normalised as XML requires. */
   { is: 'read'; root: Element; text: string } | { is: 'refused'; why: string }
 
 /** A PARes with three certificates has some 60 elements, 8 levels and 10,000 characters. */
@@ -40,7 +40,7 @@ const reference = /&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6}))
 const strayAmpersand = /&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/
 const predefined: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** An element while it is being read. */
+/** An element whose end has not been read yet. */
 interface Open extends Element {
   attributes: Map<string, string>
   children: Open[]
@@ -93,13 +93,15 @@ export function readXml(given: string): ReadXml {
 
 const refused = (why: string): { is: 'refused'; why: string } => ({ is: 'refused', why })
 
-/** Where the document begins after its XML declaration; a text says why there is no reading on. */
+/**
+ * Where the document begins after its XML declaration; a text is the reason why it cannot be read.
+ */
 function bodyOf(text: string): number | string {
   if (!text.startsWith('<?xml')) return 0
   const [whole, double, single] = declaration.exec(text) ?? []
   if (whole === undefined) return 'an XML declaration that is none of version 1.0'
-  // The bytes were read as UTF-8. As long as they are ASCII every other name that issuers write
-  // there means the same.
+  // The bytes were read as UTF-8. For pure ASCII, every other encoding that issuers name here means
+  // the same.
   const encoding = (double ?? single ?? 'utf-8').toLowerCase()
   const isAscii = !/[^\0-\x7f]/.test(text)
   return encoding === 'utf-8' || (isAscii && /^(?:us-ascii|iso-8859-1|windows-1252)$/.test(encoding))
@@ -107,7 +109,7 @@ function bodyOf(text: string): number | string {
     : 'an encoding other than UTF-8'
 }
 
-/** What stands where no tag can be read. */
+/** A description of the text at a position where no tag can be read. */
 function whatIsAt(text: string, at: number): string {
   if (text.startsWith('<!--', at)) return 'a comment'
   if (text.startsWith('<![CDATA[', at)) return 'CDATA'
@@ -115,7 +117,7 @@ function whatIsAt(text: string, at: number): string {
   return text.startsWith('<?', at) ? 'a processing instruction' : 'a tag that cannot be read'
 }
 
-/** Text between two tags. Undefined when it was taken, else why not. */
+/** Stores the text between two tags. Undefined if that worked, else the reason why not. */
 function take(open: Open | undefined, run: string): string | undefined {
   if (isBlank(run) && (!open || open.children.length > 0)) return undefined
   if (!open) return 'text outside the root element'
@@ -130,7 +132,7 @@ function take(open: Open | undefined, run: string): string | undefined {
 function close(open: Open, to: number): string | undefined {
   open.to = to
   if (open.children.length === 0) return undefined
-  // Blanks before the first child were taken for a value that was about to come.
+  // Blanks before the first child were kept as the possible beginning of a value.
   if (!isBlank(open.text)) return 'text between elements'
   open.text = ''
   return undefined

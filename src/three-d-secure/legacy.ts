@@ -8,7 +8,7 @@ import { usableUrl } from './forms.ts'
 import { escapeXml, readXml, type Element } from './legacy-xml.ts'
 
 /**
- * Paths whose values the tables want, and those that may be absent; `version` is written by itself.
+ * Values by path: mandatory ones and those that may be absent. `version` is filled in separately.
  */
 type Written<T extends LegacyTable> = { [P in RequiredPath<T> as P extends 'version' ? never : P]: string } & {
   [P in Exclude<keyof T, RequiredPath<T>>]?: string | undefined
@@ -16,30 +16,30 @@ type Written<T extends LegacyTable> = { [P in RequiredPath<T> as P extends 'vers
 type RequiredPath<T extends LegacyTable> = { [P in keyof T]: T[P]['need'] extends 'required' ? P : never }[keyof T]
 
 /**
- * Asks a directory server whether the card's issuer can authenticate; `messageId` comes back in the
- * answer. Throws when a value breaks the table, which is a defect.
+ * Asks a directory server whether the card's issuer can authenticate; the answer repeats
+ * `messageId`. Throws if a value breaks the table, which is a defect.
  */
 export const writeVereq = (messageId: string, values: Written<typeof vereq>): string => write('VEReq', messageId, vereq, values)
 
 /**
- * Asks the issuer, by way of the browser, which can read and change it: only PARes tells what was
- * authenticated. Throws as `writeVereq` does.
+ * Asks the issuer through the browser, which can read and change the message: only PARes shows what
+ * was authenticated. Throws as `writeVereq` does.
  */
 export const writePareq = (messageId: string, values: Written<typeof pareq>): string => write('PAReq', messageId, pareq, values)
 
 /** The form field `PaReq`. */
 export const encodePareq = (xml: string): string => deflateSync(Buffer.from(xml, 'utf8')).toString('base64')
 
-/** Names a purchase between gateway and issuer; never twice. */
+/** Identifies a purchase between gateway and issuer; never repeated. */
 export const makeXid = (random: Random): string => random.bytes(20).toString('base64')
 
 /**
- * The form field `MD`, which the issuer hands back: nothing but unguessable, since the browser sees
- * it. Must be there, and may have 1,024 characters.
+ * The form field `MD`, which the issuer returns unchanged. Merely unguessable, because the browser
+ * sees it. It is mandatory and has at most 1,024 characters.
  */
 export const makeMd = (random: Random): string => random.bytes(16).toString('hex')
 
-/** Whether what came back is the MD that was given. */
+/** Whether the returned MD is the one that was sent. */
 export const isMd = (given: string, md: string): boolean => sameText(given.trim(), md)
 
 function write(type: string, messageId: string, table: LegacyTable, given: Readonly<Record<string, string | undefined>>): string {
@@ -57,9 +57,7 @@ function write(type: string, messageId: string, table: LegacyTable, given: Reado
   )
 }
 
-/**
- * The elements of these paths below `above`, in their order; a group without a value is left out.
- */
+/** The elements of these paths below `above`, in order; a group without a value is left out. */
 function group(paths: readonly string[], values: Readonly<Record<string, string | undefined>>, above: string): string {
   const names = new Set(paths.map((path) => path.slice(above.length).split('/')[0]!))
   return [...names]
@@ -72,12 +70,14 @@ function group(paths: readonly string[], values: Readonly<Record<string, string 
     .join('')
 }
 
-/** Ids as issuers and directory servers give them, harmless wherever an id is used. */
+/** Ids as issuers and directory servers spell them, harmless wherever an id is used. */
 export const isId = (id: string | undefined): id is string => id !== undefined && /^[A-Za-z0-9_.:-]{1,128}$/.test(id)
 
 export type LegacyValues = ReadonlyMap<string, readonly string[]>
 
-/** Why a message is unusable, in codes of 1.0.2. `element` is our name, never the peer's text. */
+/**
+ * Why a message cannot be used, in codes of 1.0.2. `element` is our name, never the peer's text.
+ */
 export interface LegacyUnusable {
   is: 'unusable'
   errorCode: '1' | '2' | '3' | '4' | '5' | '6'
@@ -86,7 +86,9 @@ export interface LegacyUnusable {
 
 const unusable = (errorCode: LegacyUnusable['errorCode'], why: string): LegacyUnusable => ({ is: 'unusable', errorCode, why })
 
-/** The values of a message by path. An element that may be there once does not fit twice. */
+/**
+ * The values of a message by path. An element that may appear once is an error if it appears twice.
+ */
 export function readValues(message: Element, table: LegacyTable): { is: 'values'; values: LegacyValues } | LegacyUnusable {
   const values = new Map<string, readonly string[]>()
   const missing: string[] = []
@@ -116,7 +118,10 @@ function elementsAt(message: Element, names: readonly string[], many: boolean): 
   return elementsAt(found[0], rest, many)
 }
 
-/** None is known here. Anything but a plain `false` counts: the sender means it to matter. */
+/**
+ * No extension is supported. Anything but a plain `false` counts as critical, as the sender
+ * intends.
+ */
 const hasCriticalExtension = (message: Element): boolean =>
   message.children.some((one) => one.name === 'Extension' && (one.attributes.get('critical') ?? 'false') !== 'false')
 
@@ -135,18 +140,18 @@ export type VeresAnswer =
   /** `url` is safe to send a browser to. */
   | { is: 'enrolled'; acctId: string; url: string }
   | { is: 'not enrolled' }
-  /** The issuer could not say, or speaks something else. */
+  /** The issuer could not answer, or speaks another protocol. */
   | { is: 'unavailable'; why: string }
   | { is: 'error'; errorCode: string; why: string }
   | LegacyUnusable
 
 export interface VeresWanted {
-  /** Of the VEReq. */
+  /** The id of the VEReq. */
   messageId: string
   loopbackHttp: boolean
 }
 
-/** What a directory server answered to a VEReq. */
+/** Reads a directory server's answer to a VEReq. */
 export function readVeres(text: string, { messageId, loopbackHttp }: VeresWanted): VeresAnswer {
   const xml = readXml(text)
   if (xml.is === 'refused') return unusable('1', xml.why)
@@ -160,7 +165,7 @@ export function readVeres(text: string, { messageId, loopbackHttp }: VeresWanted
   return read.is === 'unusable' ? read : answerOf(read.values, loopbackHttp)
 }
 
-/** An Error may be about a message that its sender could not read, so its id says nothing. */
+/** An Error may be about a message that its sender could not read, so its id is not checked. */
 function errorOf(content: Element): VeresAnswer {
   const read = readValues(content, legacyError)
   if (read.is === 'unusable') return read

@@ -1,15 +1,18 @@
-/** The form field `PaRes`: compressed XML in base64, after what browsers and servers do to it. */
+/**
+ * The form field `PaRes`: compressed XML in base64, as changed on the way by browsers and servers.
+ */
 import { inflateRawSync, inflateSync } from 'node:zlib'
 import { turnBudget, type InPieces } from '../base/turn.ts'
 
-/** The most that the upload takes. */
+/** The limit of the upload. */
 const mostCharacters = 10_240
 /**
- * A PARes with its certificates has some 10,000; 50 MB of zeros make a field of 68,000 characters.
+ * A PARes with its certificates has about 10,000 bytes. 50 MB of zeros fit a field of 68,000
+ * characters.
  */
 const mostBytes = turnBudget.bytes
 
-/** `unreadable`: no form field of this kind at all, rather than one that means harm. */
+/** `unreadable`: not a field of this kind at all, rather than a malicious one. */
 export type Inflated = { is: 'inflated'; xml: string } | { is: 'refused'; why: string; unreadable?: true }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -18,7 +21,7 @@ export function* paramInflater(param: string): InPieces<Inflated> {
   if (param.length > mostCharacters) return { is: 'refused', why: `longer than ${mostCharacters} characters` }
   let why = 'not base64'
   for (const bytes of spellings(param).flatMap(decode)) {
-    // RFC 1950 is what the protocol says; there are senders of bare RFC 1951.
+    // The protocol requires RFC 1950, but some senders use bare RFC 1951.
     for (const inflate of [inflateSync, inflateRawSync]) {
       yield ['bytes', mostBytes]
       const inflated = tryInflate(inflate, bytes)
@@ -39,8 +42,8 @@ export function* paramInflater(param: string): InPieces<Inflated> {
 
 /**
  * A blank may be a plus that a form decoded once too often, or nothing; line ends and tabs are
- * always nothing. Blanks at the end are trimmed with every field, so what is short of a group of
- * four may have ended in plusses.
+ * always nothing. Every field is trimmed, so if the last group of four is short, it may have ended
+ * in plusses.
  */
 function spellings(param: string): string[] {
   const bare = param.replace(/[\r\n\t]+/g, '')
@@ -49,7 +52,7 @@ function spellings(param: string): string[] {
   return [...new Set([plus, bare.replaceAll(' ', ''), whole])]
 }
 
-/** Empty when it is not base64: Buffer.from would skip what it does not know. */
+/** Empty if it is not base64: Buffer.from would skip unknown characters. */
 function decode(spelling: string): Buffer[] {
   const [, digits] = /^([A-Za-z0-9+/]+)={0,2}$/.exec(spelling) ?? []
   return digits === undefined || digits.length % 4 === 1 ? [] : [Buffer.from(digits, 'base64')]

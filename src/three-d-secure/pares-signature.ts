@@ -1,5 +1,5 @@
 /**
- * The XML signature of a PARes, in the one shape that issuers send. Everything else the standard
+ * The XML signature of a PARes, in the one shape that issuers send. Anything else that the standard
  * allows is refused before it is computed.
  */
 import type { KeyObject } from 'node:crypto'
@@ -20,7 +20,7 @@ interface Refused {
 export interface SignedDocument {
   is: 'signed'
   paresId: string
-  /** DER in base64, as they came. */
+  /** DER in base64, as received. */
   certificates: readonly string[]
   /** The canonical XML of the one element that this key signed. */
   verified(key: KeyObject): { is: 'verified'; xml: string } | Refused
@@ -29,18 +29,18 @@ export interface SignedDocument {
 export interface Unverified {
   text: string
   root: Element
-  /** Sibling of the PARes. */
+  /** The element beside the PARes. */
   signature: Element
   paresId: string
 }
 
 const refused = (why: string): Refused => ({ is: 'refused', why })
 
-/** Names that must be in the document once: the library finds some of them wherever they are. */
+/** Names that must occur once in the document: the library finds some of them anywhere. */
 const onceEach =
   'PARes Signature SignedInfo CanonicalizationMethod SignatureMethod Reference DigestMethod DigestValue SignatureValue KeyInfo'
 
-/** Reads the signature and judges its shape; whether it holds is for `verified` to say. */
+/** Reads the signature and checks its shape; `verified` checks whether it is valid. */
 export function readSignature({ text, root, signature, paresId }: Unverified): SignedDocument | Refused {
   const prefix = prefixOf(signature)
   if (prefix === undefined) return refused('the second element is not a Signature')
@@ -69,7 +69,9 @@ function* everyElement(element: Element): Generator<Element> {
 
 const localName = ({ name }: Element): string => name.slice(name.indexOf(':') + 1)
 
-/** Empty, or with its colon; undefined when the element does not declare XML-DSig as its own. */
+/**
+ * Empty, or the prefix with its colon; undefined if the element does not declare XML-DSig itself.
+ */
 function prefixOf({ name, attributes }: Element): string | undefined {
   const [, prefix] = /^((?:.+:)?)Signature$/.exec(name) ?? []
   return prefix !== undefined && attributes.get(declarationOf(prefix)) === dsig ? prefix : undefined
@@ -78,8 +80,8 @@ function prefixOf({ name, attributes }: Element): string | undefined {
 const declarationOf = (prefix: string): string => (prefix === '' ? 'xmlns' : `xmlns:${prefix.slice(0, -1)}`)
 
 /**
- * Messages of 1.0.2 have no namespace, so there is exactly one: that of the signature, declared on
- * it and repeated below at will.
+ * Messages of 1.0.2 have no namespace, so there is exactly one: the signature's. It is declared on
+ * the signature element and may be repeated below it.
  */
 function isNamedRightly(element: Element, signature: Element, prefix: string): boolean {
   const isWithin = element.from >= signature.from && element.to <= signature.to
@@ -96,8 +98,8 @@ function shaped(element: Element, ...names: string[]): readonly Element[] | unde
 }
 
 /**
- * `#` and the id of the PARes, which is the only thing that may be signed; algorithms of which
- * nobody can choose one that a stranger's key fits.
+ * The reference must be `#` and the id of the PARes, the only element that may be signed. The
+ * algorithms are restricted to those that a stranger's key cannot exploit.
  */
 function faultOf(signedInfo: Element, paresId: string): string | undefined {
   const [canonicalization, method, reference] = shaped(signedInfo, 'CanonicalizationMethod', 'SignatureMethod', 'Reference') ?? []
@@ -111,7 +113,7 @@ function faultOf(signedInfo: Element, paresId: string): string | undefined {
   ]
   if (!digestMethod) return 'the shape of Reference'
   if (!isAlgorithm(digestMethod, digestMethods)) return 'DigestMethod'
-  // What happens without transforms anyway may be written out; no issuer is known to send others.
+  // Transforms that happen anyway may be written out; no issuer is known to send others.
   const [transform] = transforms ? (shaped(transforms, 'Transform') ?? []) : []
   return transforms && !(transform && isAlgorithm(transform, [c14n])) ? 'Transforms' : undefined
 }
@@ -121,8 +123,8 @@ const isAlgorithm = ({ attributes, children, text }: Element, known: readonly st
   children.length === 0 && text.trim() === '' && known.includes(attributes.get('Algorithm') ?? '')
 
 /**
- * The library can do more than was judged above, so what it is not to do is taken away from it; and
- * only what it says was signed is handed on.
+ * The library can do more than was checked above, so everything else is disabled; and only the text
+ * that it reports as signed is passed on.
  */
 function verify(text: string, signatureXml: string, key: KeyObject): { is: 'verified'; xml: string } | Refused {
   const check = new SignedXml({ publicCert: key, idAttribute: 'id' })
@@ -134,7 +136,7 @@ function verify(text: string, signatureXml: string, key: KeyObject): { is: 'veri
     check.loadSignature(signatureXml)
     if (!check.checkSignature(text)) return refused('the digest is of something else')
   } catch {
-    // The library throws for a signature that does not hold, and for whatever it cannot read.
+    // The library throws for an invalid signature, and for anything that it cannot read.
     return refused('the signature does not hold')
   }
   const [xml, ...others] = check.getSignedReferences()
@@ -142,7 +144,7 @@ function verify(text: string, signatureXml: string, key: KeyObject): { is: 'veri
 }
 
 /**
- * The library reads SignedInfo by this once, before it knows the document; as
+ * The library reads SignedInfo with this once, before it knows the document. As
  * CanonicalizationMethod or Transform it was refused above.
  */
 const forLoading = 'http://www.w3.org/2001/10/xml-exc-c14n#'

@@ -1,15 +1,15 @@
-/** Who may sign a PARes: a certificate with a path to a root of the card's own network. */
+/** Which certificates may sign a PARes: those with a path to a root of the card's own network. */
 import { X509Certificate, type KeyObject } from 'node:crypto'
 import type { InPieces } from '../base/turn.ts'
 
 /** The network's roots are three or four levels above the issuer. */
 const most = { certificates: 8, issuers: 5, checks: 16 }
-/** More bits, or a longer exponent, cost more time than any issuer's signature is worth. */
+/** A larger key or exponent would cost more time than any issuer's signature needs. */
 const keys = { leastBits: 1_024, mostBits: 8_192, mostExponent: 2n ** 32n }
 
 /**
- * MD5 is out: certificates under it have been forged. SHA-1 cannot be, as long as issuers of the
- * time are to be understood.
+ * MD5 is excluded: certificates signed with it have been forged. SHA-1 has to be accepted, because
+ * issuers of that time use it.
  */
 const soundSignatures: ReadonlySet<string> = new Set([
   '2a864886f70d010105', // sha1WithRSAEncryption
@@ -23,10 +23,10 @@ export type Signer = { is: 'signer'; key: KeyObject } | { is: 'refused'; why: st
 const refused = (why: string): Signer => ({ is: 'refused', why })
 
 /**
- * The key of the one certificate that is no authority and issued none of the others, which may come
- * in any order, if every certificate from it up to a root is sound: RSA of 1024 to 8192 bits, valid
- * at that time, every issuer an authority. `roots` are PEM; one that cannot be read is a mistake of
- * the configuration and throws.
+ * The key of the one certificate that is not an authority and issued none of the others, which may
+ * come in any order. Every certificate from it up to a root must be sound: RSA of 1024 to 8192
+ * bits, valid at that time, every issuer an authority. `roots` are PEM; an unreadable root is a
+ * configuration error and throws.
  */
 export function* signerFinder(certificates: readonly string[], roots: readonly string[], atMs: number): InPieces<Signer> {
   const trusted = roots.map((pem) => new X509Certificate(pem))
@@ -49,7 +49,7 @@ export function* signerFinder(certificates: readonly string[], roots: readonly s
   return way === 'a root' ? { is: 'signer', key: leaf.publicKey } : refused('no path to a root of the network')
 }
 
-/** DER in base64, with whatever white space. */
+/** DER in base64, with any white space. */
 function readCertificate(text: string): X509Certificate | undefined {
   const bare = text.replace(/\s+/g, '')
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(bare)) return undefined
@@ -57,7 +57,7 @@ function readCertificate(text: string): X509Certificate | undefined {
     const certificate = new X509Certificate(Buffer.from(bare, 'base64'))
     return isStrong(certificate) ? certificate : undefined
   } catch {
-    // OpenSSL could not make a certificate, or its key, of these bytes.
+    // OpenSSL could not read a certificate, or its key, from these bytes.
     return undefined
   }
 }
@@ -83,9 +83,9 @@ interface Ground {
 }
 
 /**
- * Level by level, each certificate once: those who wrote the message wrote the certificates too,
- * and can make a great many ways among eight of them. Names and dates are compared before any
- * signature is checked.
+ * Level by level, each certificate once: the sender of the message also chose the certificates, and
+ * eight of them can form a great many paths. Names and dates are compared before any signature is
+ * checked.
  */
 function* wayUp(leaf: X509Certificate, { given, trusted, atMs }: Ground): InPieces<'a root' | 'nowhere' | 'too many checks'> {
   let level = [leaf]
@@ -112,8 +112,8 @@ const canIssue = (issuer: X509Certificate, certificate: X509Certificate, atMs: n
   issuer.fingerprint256 !== certificate.fingerprint256 && issuer.ca && isValid(issuer, atMs) && certificate.checkIssued(issuer)
 
 /**
- * Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OBJECT IDENTIFIER … }, …
- * }: Node 20 does not tell it. In hex, empty when it is not there.
+ * The signature algorithm of a certificate, which Node 20 does not expose. In hex; empty if absent.
+ * Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OBJECT IDENTIFIER … } …
  */
 function signatureAlgorithmOf(der: Buffer): string {
   const tbs = valueAt(der, valueAt(der, 0).from)
@@ -121,7 +121,7 @@ function signatureAlgorithmOf(der: Buffer): string {
   return der.subarray(identifier.from, identifier.to).toString('hex')
 }
 
-/** Where the content of the DER value at `at` is. */
+/** The position of the content of the DER value at `at`. */
 function valueAt(der: Buffer, at: number): { from: number; to: number } {
   const first = der[at + 1] ?? 0
   const extra = first < 0x80 ? 0 : first & 0x7f

@@ -1,7 +1,7 @@
 /**
- * PARes of 3-D Secure 1.0.2: what the issuer found out, signed. It comes through the browser, which
- * has also carried the unsigned PAReq, so nothing counts but what the signature covers, and each of
- * its values is compared with what was asked.
+ * PARes of 3-D Secure 1.0.2: the issuer's signed result. It comes through the browser, which has
+ * also carried the unsigned PAReq. So only the signed values count, and each of them is compared
+ * with the request.
  */
 import { sameText } from '../base/digest.ts'
 import { atOnce, type InPieces } from '../base/turn.ts'
@@ -12,9 +12,12 @@ import { signerFinder } from './pares-signer.ts'
 import { isId, openMessage, readValues, type LegacyValues } from './legacy.ts'
 import { most, readXml } from './legacy-xml.ts'
 
-/** What the PAReq said, as it spelled it. */
+/** The values of the PAReq, as spelled in it. */
 export interface ExpectedPares {
-  /** Of the PAReq's Message. Not signed: equality proves nothing, a difference is reason enough. */
+  /**
+   * The id of the PAReq's Message. It is not signed, so a match proves nothing, but a mismatch is
+   * enough to refuse.
+   */
   messageId?: string
   acqBIN: string
   merID: string
@@ -24,9 +27,9 @@ export interface ExpectedPares {
   purchAmount: string
   currency: string
   exponent: string
-  /** Of the card number. */
+  /** The last four digits of the card number. */
   lastFour: string
-  /** PEM; of this card's network and of no other. */
+  /** PEM; of this card's network only. */
   roots: readonly string[]
   now: number
 }
@@ -34,19 +37,19 @@ export interface ExpectedPares {
 export interface VerifiedPares {
   is: 'verified'
   status: 'Y' | 'A' | 'N' | 'U'
-  /** Of Y and A only, which are never without it. */
+  /** Present for Y and A only, which always have it. */
   cavv?: string
   eci?: string
   cavvAlgorithm?: string
   /** YYYYMMDD HH:MM:SS, GMT, by the issuer's clock. */
   time: string
-  /** With the xid, what a purchase may use once. */
+  /** With the xid, it identifies an authentication that may be used only once. */
   paresId: string
 }
 
 export type ParesVerdict = VerifiedPares | RefusedPares
 
-/** `why` is text of ours, without values of the message. */
+/** `why` is our own text, without values of the message. */
 export interface RefusedPares {
   is: 'refused'
   why: string
@@ -54,12 +57,12 @@ export interface RefusedPares {
 
 const refused = (why: string): RefusedPares => ({ is: 'refused', why })
 
-/** Issuers of the time sent local time as GMT. */
+/** Issuers of that time sent local time as GMT. */
 const clockLeewayMs = 24 * 3_600_000
 
 /**
- * Judges the form field `PaRes` in pieces. Whatever it is, this does not throw; roots and a
- * purchase date that cannot be read do.
+ * Checks the form field `PaRes` in pieces. No content of it makes this throw; unreadable roots or
+ * an unreadable purchase date do.
  */
 export function* paresVerifier(paResParam: string, expected: ExpectedPares): InPieces<ParesVerdict> {
   const purchasedAt = readLegacyMoment(expected.purchaseDate)
@@ -77,7 +80,7 @@ export function* paresVerifier(paResParam: string, expected: ExpectedPares): InP
   yield ['signatures', 1]
   const signed = outer.verified(signer.key)
   if (signed.is === 'refused') return signed
-  // From here on only what the signature covers exists.
+  // From here on only signed values are used.
   yield ['bytes', signed.xml.length]
   const inner = readXml(signed.xml)
   if (inner.is === 'refused') return refused(`the signed part: ${inner.why}`)
@@ -88,11 +91,11 @@ export function* paresVerifier(paResParam: string, expected: ExpectedPares): InP
   return judge(read.values, expected, purchasedAt, outer.paresId)
 }
 
-/** The same without giving way. */
+/** The same in one go. */
 export const verifyPares = (paResParam: string, expected: ExpectedPares): ParesVerdict =>
   atOnce(paresVerifier(paResParam, expected))
 
-/** The document as it came, of which nothing is believed. */
+/** The document as received; nothing in it is trusted yet. */
 function readOuter(text: string, messageId: string | undefined): SignedDocument | RefusedPares {
   const xml = readXml(text)
   if (xml.is === 'refused') return refused(xml.why)
@@ -110,8 +113,8 @@ function readOuter(text: string, messageId: string | undefined): SignedDocument 
 type Path = keyof typeof paresTable
 
 /**
- * Amount and currency are what a dishonest browser changes in PAReq; the others bind the answer to
- * this one purchase.
+ * A dishonest browser would change amount and currency in PAReq; the other values bind the answer
+ * to this one purchase.
  */
 // oxfmt-ignore
 const compared: readonly (readonly [path: Path, asked: (expected: ExpectedPares) => string])[] = [
@@ -136,7 +139,7 @@ function judge(values: LegacyValues, expected: ExpectedPares, purchasedAt: numbe
   const status = of('TX/status') as VerifiedPares['status']
   const verified = { is: 'verified', status, time, paresId } as const
   if (status === 'N' || status === 'U') return verified
-  // What nobody can prove to the acquirer is no authentication.
+  // Without a proof for the acquirer it is no authentication.
   if (!values.has('TX/cavv')) return refused('TX/cavv is missing')
   const [eci, cavvAlgorithm] = [values.get('TX/eci')?.[0], values.get('TX/cavvAlgorithm')?.[0]]
   return {

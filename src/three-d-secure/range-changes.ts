@@ -1,4 +1,4 @@
-/** What a PRes makes of the card ranges of its directory server. */
+/** Applies a PRes to the card ranges of its directory server. */
 import type { Unfit } from './codec.ts'
 import { isObject } from '../base/json.ts'
 import { compare, endOf, isNumber, startOf, type CardRange } from './ranges.ts'
@@ -9,7 +9,7 @@ export interface RangeItem {
   range: CardRange
 }
 
-/** Entries of cardRangeData that the codec has judged. An absent actionInd means add. */
+/** Entries of cardRangeData that the codec has checked. An absent actionInd means add. */
 export function itemsOf(directory: string, data: readonly unknown[]): RangeItem[] {
   return (data as readonly Partial<RangeItem & CardRange>[]).map(({ actionInd = 'A', acsInfoInd = [], ...rest }) => ({
     actionInd,
@@ -17,7 +17,7 @@ export function itemsOf(directory: string, data: readonly unknown[]): RangeItem[
   }))
 }
 
-/** For people, so that they find the entry; a text that is no number of a range is not repeated. */
+/** For people, to help find the entry. A text that is not the number of a range is not repeated. */
 export function describeUnfit({ entry, missing, unfit }: Unfit): string {
   const ends = isObject(entry) ? [entry['startRange'], entry['endRange']] : []
   const known = ends.map((end) => (typeof end === 'string' && isNumber(end) ? end : '?'))
@@ -26,25 +26,26 @@ export function describeUnfit({ entry, missing, unfit }: Unfit): string {
   return `${known.join(' to ') || 'an entry'}: ${why.join(', ')}`
 }
 
-/** Nothing counts of what is inconsistent: the directory server is asked again for everything. */
+/** An inconsistent answer is dropped as a whole, and all ranges are requested again. */
 export interface Inconsistent {
   is: 'inconsistent'
   faults: string[]
 }
 
 const spanOf = (range: CardRange) => `${startOf(range)} ${endOf(range)}`
-/** As the directory server spells it: one span may be listed in 16 and in 19 digits. */
+/** Spelled as the directory server does: one span may be listed in 16 and in 19 digits. */
 const words = ({ startRange, endRange }: CardRange) => `${startRange} to ${endRange}`
 
-/** A load that loses more entries than this, as a part of all, is refused as a whole. */
+/** A load that loses more than this fraction of its entries is refused as a whole. */
 const mostLeftOut = 1 / 20
 
 /**
- * The ranges of a full load, in which everything is to be added, and why the other entries were
- * left out: `unread` ones, which the codec could not read, and those that contradict an earlier
- * one. Spellings of one span with equal contents are all kept, since a later change may name any of
- * them. Ranges over each other are kept whatever they say: a number belongs to the narrowest.
- * *Rejected:* to leave one of two overlapping ranges out. It would take cards out of 3-D Secure.
+ * The ranges of a full load, in which every entry must be an addition, and why the other entries
+ * were left out: `unread` ones, which the codec could not read, and those that contradict an
+ * earlier one. Spellings of one span with equal contents are all kept, because a later change may
+ * name any of them. Overlapping ranges are kept whatever their contents: a number belongs to the
+ * narrowest. *Rejected:* to leave one of two overlapping ranges out. It would take cards out of 3-D
+ * Secure.
  */
 export function applyFull(
   items: readonly RangeItem[],
@@ -64,13 +65,13 @@ export function applyFull(
     } else leftOut.push(`${words(range)}: ${fault}`)
   }
   const isRefused = leftOut.length > (items.length + unread.length) * mostLeftOut
-  // Believed, an empty load would take every card out of 3-D Secure.
+  // If an empty load were accepted, it would take every card out of 3-D Secure.
   const empty = ranges.size === 0 ? ['a full load without a range'] : []
   const faults = isRefused ? [...leftOut, ...empty] : empty
   return faults.length > 0 ? { is: 'inconsistent', faults } : { is: 'applied', ranges: [...ranges.values()], leftOut }
 }
 
-/** The ranges of one directory server after a change, which must fit them. */
+/** The ranges of one directory server after a change, which must be consistent with them. */
 export function applyDelta(
   current: readonly CardRange[],
   items: readonly RangeItem[],
@@ -84,9 +85,7 @@ export function applyDelta(
   return all.length > 0 ? { is: 'inconsistent', faults: all } : { is: 'applied', ranges }
 }
 
-/**
- * Does what the items say to the ranges, by span and by spelling; answers what could not be done.
- */
+/** Applies the items to the ranges, by span and by spelling; returns what could not be done. */
 function changeInOrder(spans: Map<string, Map<string, CardRange>>, items: readonly RangeItem[]): string[] {
   const faults: string[] = []
   const deleted = new Set<string>()
@@ -98,7 +97,7 @@ function changeInOrder(spans: Map<string, Map<string, CardRange>>, items: readon
       faults.push(`${actionInd} of ${words(range)}: ${fault}`)
       continue
     }
-    // A change may name the span as it was not spelled before: then it means what there is of it.
+    // A change may spell the span in a new way: then it refers to all known spellings.
     if (actionInd !== 'A' && !spellings.has(words(range))) spellings.clear()
     if (actionInd === 'D') {
       spellings.delete(words(range))
@@ -120,7 +119,7 @@ function unfitting(
     const same = spellings.get(words(range))
     return same && contentsOf(same) !== contentsOf(range) ? 'it is there already, with other contents' : undefined
   }
-  // Both spellings of a span may be deleted where only one was known.
+  // Both spellings of a span may be deleted although only one was known.
   if (spellings.size === 0 && !(actionInd === 'D' && wasDeleted)) return 'it is not there'
   return undefined
 }
@@ -140,8 +139,8 @@ function contradictions(spans: ReadonlyMap<string, ReadonlyMap<string, CardRange
 }
 
 /**
- * Ranges that lie over others which say something else. Looked for when all is done, so that the
- * order of deleting a range and adding its parts does not matter; only what is new is blamed.
+ * Ranges that overlap others with different contents. Checked after all changes, so that the order
+ * of deleting a range and adding its parts does not matter; only new ranges are reported.
  */
 function overlaps(ranges: readonly CardRange[], known: ReadonlySet<string>): string[] {
   let all: Reach = {}
@@ -157,7 +156,10 @@ function overlaps(ranges: readonly CardRange[], known: ReadonlySet<string>): str
     })
 }
 
-/** The range that ends last so far; `other`: that ends last among those of other contents. */
+/**
+ * The range with the last end so far; `other`: the one with the last end among those with different
+ * contents.
+ */
 interface Reach {
   last?: CardRange
   other?: CardRange
@@ -170,7 +172,7 @@ function liesOver(range: CardRange, { last, other }: Reach): boolean {
 }
 
 function extended({ last, other }: Reach, range: CardRange): Reach {
-  // What ended before this range starts is over for all that follow.
+  // A range that ended before this one starts cannot overlap any later range.
   if (last === undefined || startOf(range) > endOf(last)) return { last: range }
   const goesOn = endOf(range) > endOf(last)
   if (contentsOf(last) === contentsOf(range)) return { last: goesOn ? range : last, ...(other ? { other } : {}) }
@@ -180,11 +182,11 @@ function extended({ last, other }: Reach, range: CardRange): Reach {
 
 export interface Change {
   removed: CardRange[]
-  /** New, or with other contents. */
+  /** New, or with different contents. */
   written: CardRange[]
 }
 
-/** What turns `before` into `after`: a full load without news costs nothing. */
+/** The changes from `before` to `after`; a full load without news costs nothing. */
 export function differenceOf(before: readonly CardRange[], after: readonly CardRange[]): Change {
   const then = new Map(before.map((range) => [words(range), contentsOf(range)]))
   const now = new Set(after.map(words))

@@ -1,6 +1,6 @@
 /**
  * Card ranges in memory: which directory server a number belongs to, and in which version. Numbers
- * stay digit strings: they go beyond 2^53.
+ * stay digit strings, because they exceed 2^53.
  */
 import { versions, type Version } from './authentication.ts'
 
@@ -12,7 +12,7 @@ export interface CardRange {
   endRange: string
   acsStartProtocolVersion: string
   acsEndProtocolVersion: string
-  /** Of the directory server for this range; absent where it said none. */
+  /** Of the directory server for this range; absent if it sent none. */
   dsStartProtocolVersion?: string
   dsEndProtocolVersion?: string
   acsInfoInd: readonly string[]
@@ -20,7 +20,7 @@ export interface CardRange {
 }
 
 export interface Ranges {
-  /** The narrowest range that `pan` (13 to 19 digits) is in. */
+  /** The narrowest range that includes `pan` (13 to 19 digits). */
   find(pan: string): CardRange | undefined
 }
 
@@ -28,25 +28,25 @@ const longest = 19
 export const isNumber = (digits: string) => /^\d{13,19}$/.test(digits)
 const low = (digits: string) => digits.padEnd(longest, '0')
 const high = (digits: string) => digits.padEnd(longest, '9')
-/** The ends as they are compared, so that a span is the same in 16 and in 19 digits. */
+/** The ends in comparable form, so that a span is the same in 16 and in 19 digits. */
 export const startOf = (range: CardRange) => low(range.startRange)
 export const endOf = (range: CardRange) => high(range.endRange)
 export const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** A range with its ends as they are compared. */
+/** A range with its ends in comparable form. */
 interface Placed {
   range: CardRange
   start: string
   end: string
 }
 
-/** From `at` on, up to the next piece, numbers belong to this range. */
+/** From `at` up to the next piece, numbers belong to this range. */
 interface Piece {
   at: string
   range: CardRange | undefined
 }
 
-/** Orders the ranges so that a look-up is one binary search. 100,000 take about 0.2 s. */
+/** Sorts the ranges so that a look-up is one binary search. 100,000 ranges take about 0.2 s. */
 export function openRanges(list: readonly CardRange[]): Ranges {
   const inOrder = list
     .map((range) => ({ range, start: startOf(range), end: endOf(range) }))
@@ -73,9 +73,9 @@ export function openRanges(list: readonly CardRange[]): Ranges {
 }
 
 /**
- * Cuts ranges that lie over each other into pieces that do not, in order, each of which belongs to
- * the narrowest range over it; of equally narrow ones to the one that starts first, then by name of
- * its directory server.
+ * Cuts overlapping ranges into disjoint pieces, in order. Each piece belongs to the narrowest range
+ * over it; of equally narrow ones, to the one that starts first, then by the name of its directory
+ * server.
  */
 function cut(heap: readonly Placed[], pieces: Piece[]): void {
   const [only] = heap
@@ -97,7 +97,7 @@ function cut(heap: readonly Placed[], pieces: Piece[]): void {
       { at: behind(end), rank, begins: false },
     ])
     .sort((a, b) => compare(a.at, b.at))
-  /** Ranks of the ranges over the current place, lowest first. */
+  /** Ranks of the ranges that cover the current position, lowest first. */
   const over: number[] = []
   for (const [i, { at, rank, begins }] of edges.entries()) {
     const place = firstFrom(over.length, (j) => over[j]! >= rank)
@@ -111,7 +111,9 @@ function cut(heap: readonly Placed[], pieces: Piece[]): void {
 /** Sorts behind a number of 19 digits and before the next one. */
 const behind = (end: string) => `${end}~`
 
-/** The first index for which `holds`, which then holds for all behind it; `length` if none. */
+/**
+ * The first index for which `holds` is true, as it then is for all later ones; `length` if none.
+ */
 function firstFrom(length: number, holds: (index: number) => boolean): number {
   let from = 0
   let to = length
@@ -123,7 +125,9 @@ function firstFrom(length: number, holds: (index: number) => boolean): number {
   return from
 }
 
-/** The highest version that we, directory server and issuer speak; no interval allows all. */
+/**
+ * The highest version that we, directory server and issuer speak; a missing interval allows all.
+ */
 export function versionFor(range: CardRange): Version | undefined {
   return versions.findLast(
     (version) =>

@@ -18,8 +18,8 @@ const bringForward = statement<object>(`update duty set due_at = least(due_at, $
 const forgetAsked = statement<object>(`update directory_state set asked_at = null where directory = $1`)
 
 /**
- * Takes the duty if it is due and in nobody's hand, a dead process's or the caller's own. One
- * statement, so of two processes one gets it.
+ * Takes the duty if it is due and its lease is free, a dead process's or the caller's own. One
+ * statement, so that only one of two processes gets it.
  */
 const claim = statement<object>(`
   with due as (
@@ -35,8 +35,8 @@ const state = statement<StateRow>(`
   from directory_state where directory = any ($1::text[])`)
 
 /**
- * These three write only while the caller holds the lease, and what goes with them is left undone
- * otherwise: a process that was taken over changes nothing.
+ * These three write only while the caller holds the lease, and the changes that go with them are
+ * skipped otherwise: a process that was taken over changes nothing.
  */
 const countTry = statement<{ tries: number }>(`update duty set tries = tries + 1 where name = $1 and lease = $2 returning tries`)
 const letGo = statement<object>(`
@@ -68,9 +68,9 @@ const readRanges = statement<RangeRow>(`
     acs_info_ind, method_url
   from card_range where directory = $1`)
 
-/** Ranges in one statement; a full load of a large network has more than a hundred thousand. */
+/** Ranges per statement; a full load of a large network has more than a hundred thousand. */
 const chunk = 2_000
-/** Entries that were left out, of which so many are kept to be shown; the others are counted. */
+/** How many entries that were left out are stored to be shown; the others are only counted. */
 const mostKept = 20
 
 interface StateRow {
@@ -97,7 +97,7 @@ export interface DirectoryState {
   /** At least one full load was stored. */
   loaded: boolean
   serialNum?: string
-  /** What the directory server itself speaks, as it last said. */
+  /** The versions that the directory server itself speaks, as last reported. */
   speaks: Interval
   /** When it was last asked, as far as it may have noticed. */
   askedAt?: number
@@ -109,8 +109,8 @@ export interface Interval {
 }
 
 /**
- * Makes the rows of a directory server that has none. `now` moves its duty forward to at once,
- * whenever it was asked last.
+ * Creates the rows of a directory server that has none. `now` makes its duty due immediately,
+ * whenever it was last asked.
  */
 export async function enterDirectory(pool: Pool, directory: string, at: number, now: boolean): Promise<void> {
   await pool.run(addState, [directory])
@@ -121,8 +121,8 @@ export async function enterDirectory(pool: Pool, directory: string, at: number, 
 }
 
 /**
- * Takes the duty of a directory server; where it is not due, or in the hand of a process that
- * lives, answers when to look again.
+ * Takes the duty of a directory server. If it is not due, or a live process owns it, returns when
+ * to check again.
  */
 export async function claimDuty(
   pool: Pool,
@@ -149,8 +149,8 @@ export async function readState(pool: Pool, directory: string): Promise<Director
 }
 
 /**
- * Notes, before it is done, that the directory server is asked. Answers how often since it last
- * went well, or undefined when the lease is another's by now.
+ * Records, before the request, that the directory server is asked. Returns the number of tries
+ * since the last success, or undefined if another process owns the lease by now.
  */
 export const beginTry = (pool: Pool, directory: string, processId: bigint, now: number): Promise<number | undefined> =>
   transaction(pool, async (runner) => {
@@ -160,13 +160,14 @@ export const beginTry = (pool: Pool, directory: string, processId: bigint, now: 
   })
 
 /**
- * From now on the directory server is asked for everything; the ranges stay until it has answered.
+ * From now on all ranges are requested from the directory server; the stored ranges stay until it
+ * answers.
  */
 export async function forgetSerialNumber(pool: Pool, directory: string): Promise<void> {
   await pool.run(forgetSerial, [directory])
 }
 
-/** Puts the duty off without a try. */
+/** Postpones the duty without a try. */
 export async function putOff(pool: Pool, directory: string, processId: bigint, due: number): Promise<void> {
   await pool.run(postpone, [dutyOf(directory), processId, timestamp(due)])
 }
@@ -187,16 +188,16 @@ export interface Refreshed {
   change: Change
   serialNum: string | undefined
   speaks: Interval
-  /** Entries of a full load that cannot be used, each with the reason; undefined for a change. */
+  /** Entries of a full load that cannot be used, each with the reason; undefined for a delta. */
   leftOut?: readonly string[] | undefined
   at: number
-  /** When it is to be asked next. */
+  /** When to ask it next. */
   due: number
 }
 
 /**
- * Stores what a full load or a delta changed, and the end of the duty, in one transaction. False
- * when the lease is another's by now; then nothing is stored.
+ * Stores the changes of a full load or a delta, and the end of the duty, in one transaction. False
+ * if another process owns the lease by now; then nothing is stored.
  */
 export const endRefreshed = (
   pool: Pool,
@@ -262,14 +263,14 @@ const intervalOf = (row: StateRow | undefined): Interval => ({
 
 export interface LiveRanges {
   current(): LoadedRanges
-  /** Reads now what was stored since. */
+  /** Loads now what was stored since the last read. */
   refresh(): Promise<void>
   stop(): void
 }
 
 /**
- * Keeps the ranges of these directory servers in memory: their versions are read every second, the
- * ranges of one when its version rose. A failed reading keeps the old ones.
+ * Keeps the ranges of these directory servers in memory: reads their versions every second, and the
+ * ranges of a directory server when its version has risen. If a read fails, the old ranges stay.
  */
 export async function watchRanges(pool: Pool, clock: Clock, log: Log, directories: readonly string[]): Promise<LiveRanges> {
   const known = new Map<string, { version: bigint; ranges: CardRange[] }>()
@@ -290,7 +291,7 @@ export async function watchRanges(pool: Pool, clock: Clock, log: Log, directorie
     const rows = await pool.run(state, [[...directories]])
     const changed = rows.filter((row) => row.version !== (known.get(row.directory)?.version ?? 0n))
     if (changed.length === 0) return
-    // The version was read first: ranges that are newer than it are read once more the next time.
+    // The version was read first: ranges that are newer than it are loaded once more next time.
     for (const row of changed)
       known.set(row.directory, { version: row.version, ranges: filledIn(await rangesOf(pool, row.directory), intervalOf(row)) })
     current = liveOf(known)
@@ -315,7 +316,8 @@ const liveOf = (known: ReadonlyMap<string, { version: bigint; ranges: CardRange[
 }
 
 /**
- * Where a range says nothing of the directory server's versions, what that says of itself counts.
+ * If a range has no versions of the directory server, those that the directory server reported for
+ * itself are used.
  */
 const filledIn = (ranges: readonly CardRange[], { start, end }: Interval): CardRange[] =>
   ranges.map((range) => ({

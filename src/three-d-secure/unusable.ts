@@ -7,8 +7,8 @@ const descriptions = {
 } as const
 
 /**
- * What is wrong with a message that could be read: an element that is no good in this place (203),
- * or ids that are not of this transaction (301).
+ * Why a message that could be read is refused: an element that is not allowed here (203), or ids of
+ * another transaction (301).
  */
 export function unusableFor(message: Message, errorCode: keyof typeof descriptions, fields: readonly string[]): Unusable {
   const { messageType, threeDSServerTransID, acsTransID, dsTransID } = message
@@ -23,7 +23,7 @@ export function unusableFor(message: Message, errorCode: keyof typeof descriptio
   }
 }
 
-/** What is wrong with bytes that are no text to read. */
+/** Why bytes that are not readable text are refused. */
 export const unreadable = (errorDetail: string): Unusable => ({
   is: 'unusable',
   errorCode: '101',
