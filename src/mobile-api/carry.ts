@@ -1,6 +1,6 @@
 /**
- * The next step of an invoice in each state, one commit a step. Every step may be done twice: what
- * it makes outside has its number before.
+ * The next step of an invoice in each state, one commit per step. Every step may be repeated:
+ * whatever it creates outside has its number beforehand.
  */
 import { eligibleGates } from '../acquirer/choose.ts'
 import { commonHashOf } from '../card/vault.ts'
@@ -33,7 +33,7 @@ export type Carrying = MerchantCalls &
     wrongSums: Pick<WrongSums, 'count'>
   }
 
-/** The next state; undefined where there is nothing to do now, and a sweep looks again. */
+/** The next state; undefined if there is nothing to do now, and a sweep looks again. */
 export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: AbortSignal): Promise<Move | undefined> {
   const { invoice } = open
   const { invoiceId } = invoice
@@ -54,7 +54,7 @@ export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: Abo
       return declinedOrder(parts, at, open, declines.fee)
     case 'ordering':
       if (invoice.hold) await releaseHold(parts, invoice, invoice.hold)
-      // An earlier step made it: nothing that changed since may decline it.
+      // An earlier step created the order: no later change may decline it.
       if (await parts.orders.byId(invoice)) return { state: 'ordered' }
       if (!invoice.hold) return goOn(parts, at, open)
       return orderMove(
@@ -76,8 +76,8 @@ export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: Abo
 const declined = (decline: Decline): Move => ({ state: 'declined', ...decline })
 
 /**
- * Whoever is called back about an approval is called back about a decline as well, so a declined
- * invoice becomes an order where a card is known.
+ * Merchants who are notified of approvals are also notified of declines, so a declined invoice
+ * becomes an order if its card is known.
  */
 async function declinedOrder(
   parts: Carrying,
@@ -94,20 +94,21 @@ async function declinedOrder(
 }
 
 /**
- * The confirmation is stored before anything follows: a process that takes the invoice over would
- * ask the merchant again, might be refused, and must not decline what is ordered. The consumer of a
- * transfer may have a fee to choose; otherwise it is that of the endpoint's gate.
+ * The confirmation is stored before the next step: a process that takes the invoice over would ask
+ * the merchant again, might be refused, and must not decline an invoice that is already ordered.
+ * The consumer of a transfer may have a fee to choose; otherwise the fee of the endpoint's gate
+ * applies.
  */
 function confirmedMove(parts: Carrying, { endpoint }: MerchantEndpoint, { kind, request }: Invoice, confirmed: Confirmed): Move {
   const fees = mobileKind(kind).credits ? feesOf(eligibleGates(endpoint, parts.registry()), BigInt(request.amountMinor ?? 0)) : []
-  // Where no gate is switched on, the order fails and says so.
+  // If no gate is switched on, the order fails with that reason.
   const [fee] = fees
   if (fee && endpoint.settings.consumerDefinedRate)
     return { state: 'choosing', confirmed, fees, restsUntil: parts.clock.now() + chooseMs }
   return { state: 'ordering', lease: parts.processId, confirmed, ...(fee && { fee }) }
 }
 
-/** Where 3-D Secure does not authenticate the cardholder, a random sum may: it is held first. */
+/** If 3-D Secure does not authenticate the cardholder, a random sum may: it is held first. */
 async function goOn(parts: Carrying, at: MerchantEndpoint, open: OpenInvoice): Promise<Move> {
   const { invoice, secrets } = open
   const confirmed = confirmedOf(invoice)

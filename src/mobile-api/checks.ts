@@ -1,6 +1,4 @@
-/**
- * The checks of the matrix. Each answers with a refusal, with what it found out, or with nothing.
- */
+/** The checks of the matrix. Each returns a refusal, its findings, or nothing. */
 import { chooseGate } from '../acquirer/choose.ts'
 import { hmacSha256, sameText } from '../base/digest.ts'
 import { objectReader } from '../base/json.ts'
@@ -40,7 +38,7 @@ export function endpointServes({ endpointId, kind, registry }: Received): Mobile
 
 const unknown = refuseMobile('unknown', 'invoiceId is not known')
 
-/** An app may ask about a transaction and finish it even where the endpoint is switched off. */
+/** An app may ask about a transaction and finish it even if the endpoint is switched off. */
 export function endpointIsKnown({ endpointId, registry }: Received): MobileRefusal | WithEndpoint {
   const id = idIn(endpointId)
   const endpoint = id === undefined ? undefined : registry.endpoint(id)
@@ -58,7 +56,7 @@ export async function bodyIsJson({ body }: Received, { turns }: { turns: Turns }
   return refuseMobile('unfit', `the body must be a JSON object of ${most}`)
 }
 
-/** By the table of its kind, and what the endpoint demands besides. */
+/** Reads the fields by the table of the kind and the endpoint's additional requirements. */
 export function requestCanBeRead({ kind, endpoint, json }: Received & WithEndpoint & WithJson): MobileRefusal | WithValues {
   const { request, choices } = mobileKind(kind)
   return read(readJson(request, json, choices, new Set(endpoint.settings.mandatoryFields)))
@@ -103,7 +101,7 @@ export function signatureHolds(
   return { digest: hmacSha256(keys.current('digest').key, asked) }
 }
 
-/** All fields of the request in one order, but those that a repeat need not share. */
+/** All fields of the request in one order, except those that may differ in a repeat. */
 const repeated = (values: JsonValues) =>
   values
     .all()
@@ -118,12 +116,12 @@ export interface Room {
   waitingOf(merchantId: bigint): number
 }
 
-/** A merchant's server that does not answer must leave most of the room to others. */
+/** A merchant whose server does not answer must leave most of the room to others. */
 const mostWaitingOfMerchant = 1_000
 
 /**
- * A refused app pays under another invoice, so a repeat of an accepted request gets its answer even
- * when there is no room.
+ * A refused app pays with another invoice, so a repeat of an accepted request is answered even if
+ * there is no room.
  */
 export async function merchantHasRoom(
   { merchant, endpoint, registry, invoiceId, digest }: Received & MerchantEndpoint & WithDigest,
@@ -149,7 +147,7 @@ const withInvoices = (load: Load, waiting: number): Load => ({
   paying: load.paying + waiting,
 })
 
-/** An invoice of somebody else gets the same refusal as one that does not exist. */
+/** Another app's invoice gets the same refusal as one that does not exist. */
 export async function invoiceIsThisApps(
   { kind, invoiceId, endpoint, values }: Received & WithEndpoint & WithValues,
   { invoices }: { invoices: Pick<InvoiceStore, 'find'> },
@@ -159,7 +157,7 @@ export async function invoiceIsThisApps(
   return isTheirs ? found : unknown
 }
 
-/** Whichever token differs, the work is the same. */
+/** Takes the same work whichever token differs. */
 const tokensHold = (values: JsonValues, { invoice, secrets }: OpenInvoice): boolean =>
   [
     sameText(values.given('session.token'), invoice.sessionToken),

@@ -7,8 +7,8 @@ type Request = Pick<Received, 'now'> & WithInvoice & { readonly assignedId: stri
 export type Completing = Beginning & { invoices: Pick<InvoiceStore, 'find' | 'move'> }
 
 /**
- * The consumer chose a fee: the transfer goes on at its gate. The first choice counts; the same
- * choice again gets the same answer.
+ * The consumer chose a fee: the transfer continues at its gate. The first choice counts; repeating
+ * it gets the same answer.
  */
 export async function completeTransfer(
   { invoice, assignedId, now }: Request,

@@ -16,8 +16,8 @@ export function feesOf(gates: readonly Gate[], amountMinor: bigint): Fee[] {
 }
 
 /**
- * Names of gates as a path may have them, each once. The number of the gate is added where two are
- * equal, or where a path would mean something else.
+ * Unique names of gates, as they may appear in a path. The number of the gate is added if two names
+ * are equal, or if the name has a special meaning in a path.
  */
 export function assignedIds(gates: readonly Pick<Gate, 'gateId' | 'name'>[]): string[] {
   const safe = gates.map(({ name }) => name.toLowerCase().replaceAll(/[^a-z0-9._-]/g, '-'))
@@ -27,6 +27,6 @@ export function assignedIds(gates: readonly Pick<Gate, 'gateId' | 'name'>[]): st
   return new Set(names).size === names.length ? names : numbered
 }
 
-/** What the source is debited. */
+/** The amount that the source is debited. */
 export const totalMinor = ({ request, fee }: Pick<Invoice, 'request' | 'fee'>): bigint =>
   BigInt(request.amountMinor ?? 0) + BigInt(fee?.commissionMinor ?? 0)

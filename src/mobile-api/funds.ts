@@ -17,11 +17,11 @@ interface Destination {
 }
 
 export interface FundsParts extends Pick<Cards, 'findReference' | 'openReference' | 'findDestination'> {
-  /** What the BIN table says of a card number. */
+  /** The issuer of a card number, from the BIN table. */
   issuerOf: (pan: string) => Issuer | undefined
 }
 
-/** The cards of an invoice; undefined where one cannot be used. */
+/** The cards of an invoice; undefined if one cannot be used. */
 export async function fundsOf(
   parts: FundsParts,
   invoice: Invoice,
@@ -48,12 +48,12 @@ async function destinationOf(
   return { pan: toPan, card: { bin: binOf(pan), lastFour: lastFourOf(pan), ...known } }
 }
 
-/** As the gateway gives it out, without zeros before it. */
+/** As the gateway issues it, without leading zeros. */
 const isNumber = (id: string | undefined): id is string => id !== undefined && /^[1-9][0-9]{0,18}$/.test(id)
 
 /**
- * The card of the app, or that of a reference of this merchant whose e-mail address is still the
- * same.
+ * The card that the app sent, or the card of this merchant's reference if its e-mail address is
+ * unchanged.
  */
 async function sourceOf(
   parts: FundsParts,
@@ -99,8 +99,8 @@ async function sourceOf(
 }
 
 /**
- * The e-mail address that the app gave at mapping must come again from the app. Where it gave none,
- * that of the merchant's server at the time may come from either.
+ * An e-mail address that the app sent at mapping must come from the app again. If the app sent
+ * none, the address that the merchant's server sent may come from either.
  */
 function isSameEmail({ appEmail, payer }: FirstPayment, given: string | undefined, confirmed: string | undefined): boolean {
   const mapped = (appEmail ?? payer.email).toLowerCase()

@@ -13,8 +13,8 @@ import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { makeOrder, payerRequest, type Making } from './pay.ts'
 
 /**
- * Holds the random sum on the card: an order of its own, which nobody is notified of. False where
- * another order has its name.
+ * Holds the random sum on the card: a separate order, without notifications. False if another order
+ * has its name.
  */
 export function holdSum(
   parts: Making,
@@ -44,9 +44,9 @@ export function holdSum(
   })
 }
 
-/** How often to look for an end that another process committed. */
+/** How often to check whether another process committed the end. */
 const lookEveryMs = 2_000
-/** Then the row waits, so that a slow acquirer does not fill the memory of this process. */
+/** After that the row waits, so that a slow acquirer does not fill the memory of this process. */
 const inHandMs = 10_000
 
 export interface Holding {
@@ -58,7 +58,7 @@ export interface Holding {
   holding: () => boolean
 }
 
-/** Waits for the outcome of a hold; undefined when that takes longer, or `stopping` ends it. */
+/** Waits for the outcome of a hold; undefined if that takes too long, or `stopping` aborts it. */
 export async function outcomeOfHold(
   { door, orders, clock, holding }: Omit<Holding, 'log'>,
   { merchantId }: Invoice,

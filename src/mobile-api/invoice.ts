@@ -6,11 +6,11 @@ export interface MobileRequest {
   serialNumber: string
   email?: string
   currency: string
-  /** A sale and a transfer have it: in hundredths of the unit, and in minor units. */
+  /** Only for a sale or transfer: in hundredths of the unit, and in minor units. */
   amountCentis?: number
   amountMinor?: string
   clientCardId?: string
-  /** The card that a transfer credits, as the merchant calls it. */
+  /** The card that a transfer credits, by the merchant's id. */
   toClientCardId?: string
   ipAddress: string
   card?: { expiryMonth: number; expiryYear: number; printedName: string; firstName?: string; lastName?: string }
@@ -39,7 +39,7 @@ export interface Confirmed {
   billing: Billing
   serverCardId?: string
   toServerCardId?: string
-  /** The sum to hold where one is asked for. */
+  /** The sum to hold, if the merchant chose one. */
   randomSumCentis?: number
 }
 
@@ -53,7 +53,7 @@ export interface InvoiceSecrets {
   cvv2?: Secret<string>
 }
 
-/** What a transfer costs at a gate, as it was listed. */
+/** The price of a transfer at a gate, as it was listed. */
 export interface Fee {
   /** The gate's name for the app. */
   assignedId: string
@@ -84,16 +84,16 @@ export interface Invoice {
   digest: Buffer
   request: MobileRequest
   state: InvoiceState
-  /** From the end of `checking` on. */
+  /** Present from the end of `checking`. */
   confirmed?: Confirmed
-  /** What a transfer may cost, where the consumer chooses. */
+  /** The possible fees of a transfer, if the consumer chooses. */
   fees?: readonly Fee[]
-  /** The one that holds: chosen, or that of the endpoint's gate. */
+  /** The fee that applies: the chosen one, or that of the endpoint's gate. */
   fee?: Fee
   restsUntil?: number
   hold?: Hold
   wrongAnswers: number
-  /** As status shows it to the app. */
+  /** As shown to the app by status. */
   sumStatus?: SumStatus
   errorCode?: number
   errorMessage?: string
@@ -103,7 +103,7 @@ export interface Invoice {
 
 export type SumStatus = 'AUTHENTICATED' | 'NOT_AUTHENTICATED'
 
-/** The random sum: a preauthorisation of its own. */
+/** The random sum: a separate preauthorisation. */
 export interface Hold {
   orderId: bigint
   sumMinor: bigint
@@ -111,13 +111,13 @@ export interface Hold {
   pageToken: string
 }
 
-/** The random sum of an invoice that holds one: in state `answering` each does. */
+/** The random sum of an invoice that has one: in state `answering` every invoice does. */
 export function holdOf({ invoiceId, state, hold }: Invoice): Hold {
   if (!hold) throw new Error(`invoice ${invoiceId} is ${state} and holds no random sum`)
   return hold
 }
 
-/** The answer of the merchant's server: from the end of `checking` on each invoice has it. */
+/** The answer of the merchant's server: every invoice has it from the end of `checking`. */
 export function confirmedOf({ invoiceId, state, confirmed }: Invoice): Confirmed {
   if (!confirmed) throw new Error(`invoice ${invoiceId} is ${state} without a confirmation`)
   return confirmed
@@ -140,7 +140,9 @@ export interface Decline {
   errorMessage: string
 }
 
-/** Why an invoice ends without an approved order: in state `releasing` each has it. */
+/**
+ * Why an invoice ends without an approved order: every invoice in state `releasing` has a reason.
+ */
 export function declineOf({ invoiceId, state, errorCode, errorMessage }: Invoice): Decline {
   if (errorCode === undefined || errorMessage === undefined) throw new Error(`invoice ${invoiceId} is ${state} without a decline`)
   return { errorCode, errorMessage }

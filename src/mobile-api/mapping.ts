@@ -53,10 +53,7 @@ async function sourceOf(parts: Mapping, order: Order): Promise<MappedCard> {
   return { serverCardId: String(ids.cardRefId), uniqueReferenceCardId: uniqueReference, ...binFact(card) }
 }
 
-/**
- * Nobody may pay with a card because money was once sent to it: its id serves as a destination
- * alone.
- */
+/** The id of a card that only received money can be used as a destination, never to pay. */
 async function destinationOf(parts: Mapping, order: Order): Promise<MappedCard> {
   const { merchantId, orderId, request } = order
   const card = request.transfer?.destination

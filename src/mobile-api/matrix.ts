@@ -1,4 +1,4 @@
-/** The checks of the mobile API in the order of refusals, and what is done once they hold. */
+/** The checks of the mobile API in the order of refusals, and what is done once they pass. */
 import { marked, type After, type Check, type Marked, type PortsOf, type Row } from '../base/matrix.ts'
 import { type Deed, type RefusalName } from '../spec/mobile/operations.ts'
 import * as check from './checks.ts'
@@ -8,7 +8,7 @@ import { answerTo, type MobileRefusal } from './refusal.ts'
 import { answeredByService, type Received } from './stages.ts'
 import { statusOfMobile } from './status.ts'
 
-/** What must hold, how it is refused, and what the operations do that are asked for it. */
+/** The promise of a check, its refusal, and the operations that it applies to. */
 interface CheckRow<C extends Check = Check, D extends Deed = Deed> extends Row<C, D> {
   refusal: RefusalName
 }
@@ -51,10 +51,10 @@ export const deeds = {
   [D in Deed]: (request: Ready[D] & { assignedId: string }, ports: never) => Promise<object | MobileRefusal>
 }
 
-/** All that the checks and deeds work with. */
+/** All ports of the checks and deeds. */
 export type Ports = PortsOf<(typeof rows)[number]['holds'] | (typeof deeds)[Deed]>
 
-// A refusal without an answer is a defect that shows when the program starts.
+// A refusal without an answer is a defect; it shows at start-up.
 for (const { operation, does } of answeredByService)
   for (const { of, refusal } of mobileMatrix) if (of.has(does)) answerTo(operation, refusal)
 

@@ -24,8 +24,8 @@ export interface MerchantCalls {
 }
 
 /**
- * Asks the merchant's server whether the transaction is one of its own. Asking moves nothing there,
- * so it may be asked again.
+ * Asks the merchant's server whether the transaction is its own. The question has no effect on that
+ * server, so it may be repeated.
  */
 export async function askMerchant(
   { outgoing, policyOf, clock, log }: MerchantCalls,

@@ -7,8 +7,8 @@ export interface MerchantEndpoint {
 }
 
 /**
- * Merchant and endpoint of an invoice, switched off or not: an accepted invoice is carried to its
- * end.
+ * Merchant and endpoint of an invoice, even if they are switched off: an accepted invoice is
+ * carried to its end.
  */
 export function merchantEndpointOf(registry: Registry, { merchantId, endpointId }: Invoice): MerchantEndpoint {
   const merchant = registry.merchant(merchantId)

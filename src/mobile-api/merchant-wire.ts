@@ -43,7 +43,7 @@ export type Checked =
 /** docs/choices.md, "Mobile API": an answer is verified before anything in it is believed. */
 export function judgeCheck(invoice: Invoice, reply: Reply, controlKeys: readonly Secret<string>[]): Checked {
   if (reply.is === 'failed') {
-    // An address that may not be called will not become another one.
+    // An address that may not be called now will not be allowed later.
     const isForGood = reply.kind === 'refused url' || reply.kind === 'refused address'
     return isForGood
       ? declined('unreachable', `${reply.kind}: ${reply.why}`)
@@ -133,7 +133,7 @@ export const ipAddressOf = (values: JsonValues): string | undefined =>
 export interface MappedCard {
   serverCardId: string
   uniqueReferenceCardId: number
-  /** Absent for a number so short that it would show the rest. */
+  /** Absent if the card number is so short that the BIN would give the rest away. */
   bin?: number
 }
 
@@ -159,7 +159,7 @@ export function mappingBody(
   })
 }
 
-/** `again`: no answer, or one that does not fit. `never`: the merchant's server refuses it. */
+/** `again`: no answer, or an unsuitable one. `never`: the merchant's server refuses it. */
 export function judgeMapping(
   invoice: Invoice,
   reply: Reply,
@@ -185,8 +185,8 @@ const isAbout = ({ nonce, sessionToken, invoiceId }: Invoice, values: JsonValues
 const declined = (name: keyof typeof declines, why: string): Checked => ({ is: 'declined', decline: declines[name], why })
 
 /**
- * A `serverCardId` may be a number of more digits than a number holds: such a one is read as text.
- * Within a string its quotes are escaped, so it is left as it is.
+ * A `serverCardId` may have more digits than a JavaScript number can hold, so it is read as text.
+ * Inside a string its quotes are escaped, so strings are not changed.
  */
 function parsed(body: Buffer): unknown {
   const text = body.toString('utf8').replace(/("serverCardId"\s*:\s*)([0-9]{16,64})(?=\s*[,}])/g, '$1"$2"')
@@ -194,10 +194,10 @@ function parsed(body: Buffer): unknown {
   return read.is === 'refused' ? undefined : read.fields
 }
 
-/** At most 64 KiB of a reply are read; quotes of ids come to that. */
+/** At most 64 KiB of a reply are read; adding quotes to ids may double that. */
 const replyLimits = { ...bodyLimits, length: 2 * 65_536 }
 
-/** For the log: what the merchant's server says is the cause, if it is a word. */
+/** For the log: the cause that the merchant's server reports, if it is a single word. */
 function causeOf(body: Buffer): string {
   const cause = valueAt(parsed(body), 'error.cause')
   return typeof cause === 'string' && /^[A-Z_]{1,40}$/.test(cause) ? cause : ''

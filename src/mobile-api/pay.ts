@@ -17,8 +17,8 @@ export interface Making extends Accepting {
 }
 
 /**
- * Makes the order of a confirmed invoice, or of one that is declined: its outcome is reported like
- * any order's. Undefined once the order exists.
+ * Creates the order of an invoice, whether confirmed or declined, so that its outcome is reported
+ * like any order's. Undefined once the order exists.
  */
 export async function orderInvoice(
   parts: Making,
@@ -75,7 +75,7 @@ const transferFacts = ({ fee }: Invoice, destination: DestinationCard): Transfer
 })
 
 /**
- * Makes an order under its own number; the caller has looked that it does not exist. False where
+ * Creates an order under its own number; the caller has checked that it does not exist. False if
  * another order has its name.
  */
 export async function makeOrder(
@@ -91,8 +91,8 @@ export async function makeOrder(
 }
 
 /**
- * What is known of the payer: from the merchant's server, else from the app, else from the card's
- * registration.
+ * The payer's data: from the merchant's server, else from the app, else from the registration of
+ * the card.
  */
 export function payerRequest({ request }: Invoice, confirmed: Confirmed, funds: Funds): OrderRequest {
   const birthday = confirmed.birthDay ?? request.birthDay

@@ -12,7 +12,7 @@ import { refuseMobile, type MobileRefusal } from './refusal.ts'
 import type { Received, WithAmount, WithDigest, WithValues } from './stages.ts'
 import type { InvoiceStore } from './store-invoices.ts'
 
-/** Hands an invoice that this process has written, under its lease, to the work on invoices. */
+/** Passes an invoice that this process has just written, under its lease, to the invoice worker. */
 export interface Beginning {
   processId: bigint
   begin(invoice: Invoice, secrets: InvoiceSecrets): void
@@ -26,7 +26,7 @@ export type Performing = Beginning & {
 
 type Request = Received & MerchantEndpoint & WithValues & WithAmount & WithDigest
 
-/** Writes the invoice; what it asks for is done afterwards. */
+/** Writes the invoice; its steps are run afterwards. */
 export async function performMobile(request: Request, parts: Performing): Promise<object | MobileRefusal> {
   const { kind, invoiceId, merchant, endpoint, values, digest, now } = request
   const { random, orderIds, invoices, processId } = parts
@@ -105,9 +105,9 @@ function cardOf(card: string, values: JsonValues): MobileRequest['card'] {
 }
 
 /**
- * The address that filters count by until the merchant's check names another. The app's own
- * statement is not signed, so the calling address comes first, unless it is internal, as a proxy's
- * is.
+ * The address that filters count by until the merchant's check names another. The address stated by
+ * the app is not signed, so the calling address takes precedence, unless it is internal, such as a
+ * proxy's.
  */
 export const consumerAddress = (stated: string | undefined, clientAddress: string): string =>
   isInternal(clientAddress) ? (stated ?? clientAddress) : clientAddress

@@ -1,4 +1,4 @@
-/** The amount of a random sum, and how an answer is judged (docs/choices.md, "Mobile API"). */
+/** The amount of a random sum, and how answers are judged (docs/choices.md, "Mobile API"). */
 import { sameText } from '../base/digest.ts'
 import { decimalToMinor, knownCurrency } from '../base/money.ts'
 import { below, type Random } from '../base/random.ts'
@@ -7,16 +7,16 @@ import type { Invoice } from './invoice.ts'
 
 const leastCentis = 100
 const mostCentis = 999
-/** How often the cardholder may answer, and how long. */
+/** How many answers the cardholder has, and how much time. */
 const mostAnswers = 3
 export const answerMs = 30 * 60_000
-/** Wrong answers of one card, over all invoices of all merchants. */
+/** Wrong answers for one card, over all invoices of all merchants. */
 export const mostWrong = 9
 export const wrongForMs = 24 * 3_600_000
 
 /**
- * Every sum that may be held, in minor units, rising. A currency without hundredths can express
- * only a few.
+ * Every sum that may be held, in minor units, ascending. A currency without hundredths has only a
+ * few.
  */
 function sumsOf(currency: string): bigint[] {
   const sums: bigint[] = []
@@ -27,7 +27,7 @@ function sumsOf(currency: string): bigint[] {
   return sums
 }
 
-/** The least and the most of them. Throws for a currency that can express none. */
+/** The smallest and the largest of them. Throws for a currency that can express none. */
 export function boundsOf(currency: string): { least: bigint; most: bigint } {
   const sums = sumsOf(currency)
   const [least, most] = [sums[0], sums.at(-1)]
@@ -37,15 +37,15 @@ export function boundsOf(currency: string): { least: bigint; most: bigint } {
 
 export function drawSumMinor(random: Random, currency: string): bigint {
   const sums = sumsOf(currency)
-  // It draws below the number of sums.
+  // `below` returns an index less than the number of sums.
   return sums[below(random, sums.length)]!
 }
 
 const longestAnswer = 12
 
 /**
- * A sum as a person types it, in minor units: `3.45`, `3,45`, and more zeros; undefined when it is
- * none.
+ * A sum as a person types it, in minor units: `3.45`, `3,45`, or with more zeros; undefined if it
+ * is not a sum.
  */
 export function readSum(typed: string, currency: string): bigint | undefined {
   const text = typed.trim().replace(',', '.')
@@ -54,14 +54,14 @@ export function readSum(typed: string, currency: string): bigint | undefined {
 
 export type AnswerJudged =
   | { is: 'right' }
-  /** `over`: it was the last one. */
+  /** `over`: no answer is left. */
   | { is: 'wrong'; over: boolean }
-  /** So many were wrong for this card that no answer counts. */
+  /** This card has had so many wrong answers that no answer counts. */
   | { is: 'blocked' }
 
 /**
- * `wrongOfCard`: wrong answers of the last day, before this one. Comparing takes the same time
- * whatever is given.
+ * `wrongOfCard`: wrong answers of the last day, before this one. The comparison takes the same time
+ * for every answer.
  */
 export function judgeAnswer(given: bigint, sumMinor: bigint, wrongAnswers: number, wrongOfCard: number): AnswerJudged {
   const isRight = sameText(padded(given), padded(sumMinor))

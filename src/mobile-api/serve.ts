@@ -20,7 +20,7 @@ interface Serving {
   log: Log
 }
 
-/** What merchants' apps call. */
+/** The routes that merchants' apps call. */
 export const mobileRoutes = (base: string, api: MobileApi): Route[] =>
   answeredByService.map((answered) => ({
     method: 'POST',
@@ -60,7 +60,7 @@ async function perform(api: MobileApi, received: Received): Promise<object | Mob
   const { does } = received
   const checked = await passChecks<MobileRefusal>(checksOf(does), received, api)
   if ('refused' in checked) return checked
-  // The type of the deeds demands what the checks of the matrix find.
+  // The type of the deeds requires what the checks of the matrix find.
   return (deeds[does] as (request: object, api: MobileApi) => Promise<object | MobileRefusal>)(checked.passed, api)
 }
 

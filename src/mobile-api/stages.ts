@@ -1,11 +1,11 @@
-/** What is known of an app's request on its way through the matrix, stage by stage. */
+/** What is known of an app's request as it passes through the matrix, stage by stage. */
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { JsonValues } from '../spec/mobile/field.ts'
 import type { MobileKind } from '../spec/mobile/kinds.ts'
 import { mobileOperationNames, mobileRow, type Deed, type MobileOperation } from '../spec/mobile/operations.ts'
 import type { OpenInvoice } from './store-invoices.ts'
 
-/** An operation that the service answers, as its row says. */
+/** An operation that the service answers, from its row. */
 export interface Answered {
   readonly operation: MobileOperation
   readonly kind: MobileKind
@@ -17,12 +17,12 @@ export const answeredByService: readonly Answered[] = mobileOperationNames.flatM
   return side === 'service' && kind && does ? [{ operation, kind, does }] : []
 })
 
-/** A request as it came. */
+/** A request as received. */
 export interface Received extends Answered {
   /** As in the path. */
   readonly endpointId: string
   readonly invoiceId: string
-  /** Undefined when the server did not read it whole. */
+  /** Undefined if the server did not read all of it. */
   readonly body: Buffer | undefined
   /** The server had no room for the body. */
   readonly overloaded: boolean
@@ -56,5 +56,5 @@ export interface WithDigest {
   readonly digest: Buffer
 }
 
-/** Its tokens are those of this invoice. */
+/** Its tokens match this invoice. */
 export type WithInvoice = OpenInvoice

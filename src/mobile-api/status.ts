@@ -13,9 +13,9 @@ export interface Showing {
   orders: Pick<Reader, 'shown'>
   /** The gateway's own pages of an authentication. */
   pages: (token: string) => HostedUrls
-  /** What a PAReq says besides the order. */
+  /** The parts of a PAReq that are not in the order. */
   pareqParts: (order: Order) => PareqParts
-  /** Where the cardholder names a random sum. */
+  /** The page on which the cardholder enters a random sum. */
   sumPage: (pageToken: string) => string
 }
 
@@ -64,7 +64,7 @@ const feeItem =
     currency,
   })
 
-/** The members of every final answer: apps read them without looking whether they exist. */
+/** The members of every final answer: apps read them without checking that they exist. */
 function finalFacts({ kind, orderId, request, fee, createdAt }: Invoice, order: Order | undefined): object {
   const bankOrderId = (order && head(order).result.processor?.processorTxId) ?? String(orderId)
   if (!mobileKind(kind).debits) return { bankOrderId }

@@ -46,7 +46,7 @@ const columns = names
   .map((name) => `i.${name}`)
   .join(', ')
 
-/** One of two requests with the same invoice or nonce is stored; the other one finds it. */
+/** Of two requests with the same invoice or nonce one is stored; the other one finds it. */
 const insert = statement<object>(`
   insert into mobile_invoice (merchant_id, invoice_id, endpoint_id, kind, nonce, session_token, order_id, digest,
     request, secrets_sealed, secrets_key, cvv2_sealed, cvv2_key, state, due_at, lease, tries, created_at)
@@ -56,7 +56,9 @@ const select = statement<InvoiceRow>(`select ${columns} from mobile_invoice i wh
 const selectForUpdate = statement<InvoiceRow>(`${select.text} for update`)
 const selectByPage = statement<InvoiceRow>(`select ${columns} from locator l
   join mobile_invoice i on i.merchant_id = l.merchant_id and i.page_token = l.key where l.key = $1`)
-/** As transactions are taken up: what is due and in nobody's hand, or in a dead one's. */
+/**
+ * Same rule as for transactions: takes invoices that are due and free, or leased by a dead process.
+ */
 const claim = statement<InvoiceRow>(`
   with due as (
     select i.merchant_id, i.invoice_id from mobile_invoice i
@@ -67,9 +69,9 @@ const claim = statement<InvoiceRow>(`
   from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
   returning ${columns}`)
 /**
- * Moves an invoice only from the state that the decision was about, and only by the process that
- * works on it: of two deciders one succeeds. An invoice that ends, or is sure to, loses its CVV2.
- * The page of a random sum is found by its token alone.
+ * Moves an invoice only from the state that the decision was about, and only for the process that
+ * works on it: if two processes decide, one succeeds. An invoice that ends, or is certain to, loses
+ * its CVV2. The page of a random sum is found by its token alone.
  */
 const move = statement<InvoiceRow>(`
   with moved as (update mobile_invoice i set
@@ -104,13 +106,15 @@ export interface OpenInvoice {
   secrets: InvoiceSecrets
 }
 
-/** Taken up by a sweep. Opening the secrets of one may fail, and must not hold up the others. */
+/**
+ * An invoice taken up by a sweep. Opening its secrets may fail, which must not hold up the others.
+ */
 export interface ClaimedInvoice {
   invoice: Invoice
   openSecrets: () => InvoiceSecrets
 }
 
-/** A change of state, with what is known from then on. */
+/** A change of state, with the data that is known from then on. */
 export type Move = (
   | { state: 'holding' | 'ordering'; lease: bigint }
   | { state: 'choosing'; restsUntil: number; fees: readonly Fee[] }
@@ -121,18 +125,20 @@ export type Move = (
 ) & { confirmed?: Confirmed; fee?: Fee; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
 
 export interface InvoiceStore {
-  /** False when the invoice or its nonce is there already. */
+  /** False if the invoice or its nonce exists already. */
   add(invoice: Invoice, secrets: InvoiceSecrets, processId: bigint): Promise<boolean>
   find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
   findByPage(pageToken: string): Promise<OpenInvoice | undefined>
   claimDue(by: Claimer, now: number, limit: number): Promise<ClaimedInvoice[]>
-  /** When the first invoice is due, whoever has its lease; `Infinity` if there is none. */
+  /**
+   * When the first invoice is due, whichever process owns its lease; `Infinity` if there is none.
+   */
   firstDue(): Promise<number>
-  /** Undefined when it is in another state by now, or in the hand of another process. */
+  /** Undefined if it is in another state by now, or owned by another process. */
   move(invoice: Invoice, to: Move, processId: bigint, now: number): Promise<OpenInvoice | undefined>
-  /** Lets go of an invoice whose step came to nothing yet. */
+  /** Releases an invoice whose step has no result yet. */
   rest(invoice: Invoice, processId: bigint, dueAt: number): Promise<void>
-  /** Puts an invoice back whose step failed; with an alarm it is left to an operator. */
+  /** Returns an invoice whose step failed; with an alarm it is left to an operator. */
   putBack(invoice: Invoice, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void>
 }
 
@@ -197,7 +203,7 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
   }
 }
 
-/** For a transaction that decides on it. */
+/** For a transaction that decides about the invoice. */
 export async function lockInvoice(
   runner: Runner,
   keys: KeyRing,
@@ -291,7 +297,7 @@ function secretsOf(row: InvoiceRow, invoice: Invoice, keys: KeyRing): InvoiceSec
     pan?: string
     toPan?: string
   }
-  // A CVV2 whose hourly key is gone is simply absent.
+  // A CVV2 whose hourly key was destroyed is treated as absent.
   const cvv2Key = row.cvv2_key === null ? undefined : keys.version('cvv2', row.cvv2_key)
   const cvv2 = row.cvv2_sealed && cvv2Key ? unseal(cvv2Key, row.cvv2_sealed, contextOf(invoice, 'cvv2')).toString() : undefined
   return {

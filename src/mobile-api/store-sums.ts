@@ -8,10 +8,7 @@ import { lockInvoice, moveInvoice, type Move, type OpenInvoice } from './store-i
 const count = statement<{ wrong: bigint }>(`
   select (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong
   from wrong_sum w where w.card_hash = $1`)
-/**
- * Locks the row, and makes it where there is none: answers for one card are judged one after the
- * other.
- */
+/** Locks the row, or creates it: answers for one card are judged one after the other. */
 const lock = statement<{ wrong: bigint }>(`
   insert into wrong_sum as w (card_hash, wrong_at, last_at) values ($1, '{}', $3)
   on conflict (card_hash) do update set last_at = w.last_at
@@ -27,7 +24,10 @@ const forget = statement<object>(`
 const atOnce = 1_000
 
 export interface Answer {
-  /** Which answer the page was made for, from 1: the same form sent twice is one answer. */
+  /**
+   * The number of the answer that the page was made for, from 1: the same form sent twice is one
+   * answer.
+   */
   answerNo: number
   sumMinor: bigint
   /** The same at every merchant. */
@@ -37,7 +37,7 @@ export interface Answer {
 export interface WrongSums {
   /** Wrong answers for a card within a day, at all merchants. */
   count(cardHash: string, now: number): Promise<number>
-  /** Judges an answer and stores the next state, once; undefined when nobody waits for it. */
+  /** Judges an answer and stores the next state, once; undefined if no answer is awaited. */
   answer(invoice: Invoice, answer: Answer, processId: bigint, now: number): Promise<OpenInvoice | undefined>
 }
 
@@ -62,11 +62,11 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
   }
 }
 
-/** Whether this answer is waited for. */
+/** Whether this answer is awaited. */
 export const isAsked = ({ state, restsUntil, wrongAnswers }: Invoice, answerNo: number, now: number): boolean =>
   state === 'answering' && restsUntil! > now && wrongAnswers + 1 === answerNo
 
-/** What follows from an answer that is waited for; `isWrong`: it counts against the card. */
+/** The result of an awaited answer; `isWrong`: it counts against the card. */
 export function afterAnswer(
   invoice: Invoice,
   sumMinor: bigint,
@@ -84,7 +84,7 @@ export function afterAnswer(
   }
 }
 
-/** Removes what counts no more; harmless to do twice, and in several processes. */
+/** Removes expired counts. Safe to run twice, and in several processes. */
 export async function forgetWrongSums(pool: Pool, now: number): Promise<void> {
   let forgotten: object[]
   do forgotten = await pool.run(forget, [timestamp(now - wrongForMs), atOnce])

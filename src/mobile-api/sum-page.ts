@@ -1,4 +1,4 @@
-/** What the page of a random sum shows, and how its answer changes an invoice. */
+/** The data of the random sum page, and the effect of its answer on an invoice. */
 import type { Clock } from '../base/clock.ts'
 import { spellMinor } from '../base/money.ts'
 import { commonHashOf } from '../card/vault.ts'
@@ -20,7 +20,7 @@ interface Shown {
   kind: MobileKind
   merchantName: string
   currency: string
-  /** All that is debited; absent where nothing is. */
+  /** The total debited; absent if nothing is. */
   amountText?: string
 }
 
@@ -79,7 +79,7 @@ function shownOf({ registry }: SumParts, invoice: Invoice): Shown {
   return { kind, merchantName, currency, ...text }
 }
 
-/** Undefined where no answer is waited for. */
+/** Undefined if no answer is awaited. */
 async function askedFor(parts: SumParts, invoice: Invoice): Promise<Omit<AskingSum, keyof Shown> | undefined> {
   const { state, restsUntil = 0, request, wrongAnswers } = invoice
   const now = parts.clock.now()
@@ -106,7 +106,7 @@ const cardHashOf = async ({ cardOf, keys }: SumParts, hold: Order): Promise<stri
   commonHashOf((await cardOf(hold)).pan, keys)
 
 /**
- * Takes the answer of the cardholder. `unreadable`: it is no sum, and does not count. A form that
+ * Processes the cardholder's answer. `unreadable`: it is not a sum, and does not count. A form that
  * was sent before, or is late, changes nothing.
  */
 export async function takeSum(
