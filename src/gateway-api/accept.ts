@@ -15,7 +15,9 @@ export type Paying = Accepting &
     orders: Pick<Reader, 'shown'>
   }
 
-/** Makes an order of a request that passed its checks, and acknowledges it once it is durable. */
+/**
+ * Creates the order of a request that passed its checks, and acknowledges it once it is durable.
+ */
 export async function acceptPayment(
   parts: Paying,
   request: Addressed<Payment | Rebill> & WithEndpoint,
@@ -24,7 +26,7 @@ export async function acceptPayment(
 ): Promise<Reply | Refusal> {
   const { endpoint, entry, serialNumber, now, idempotencyKey } = request
   const orderId = await parts.orderIds.take()
-  // Others came in while this one was checked.
+  // Other orders may have arrived while this request was checked.
   if (!endpointHasRoom(parts, request.registry, endpoint)) return refuse('too many requests')
   const keyed = idempotencyKey === undefined ? {} : { idempotencyKey }
   const by = { endpoint, pathId: entry.pathId, serialNumber, at: now, digest, ...keyed }
@@ -32,7 +34,7 @@ export async function acceptPayment(
   if (accepted.is === 'key in use') return refuse('key in use', idempotencyKey)
   if (accepted.is === 'in use') return refuse('order id in use')
   const { merchantId } = endpoint
-  // A repeat may have come by another path; the reply names the endpoint of the order that exists.
+  // A repeat may use another path; the reply names the endpoint of the existing order.
   let endpointId: bigint | undefined = endpoint.endpointId
   if (accepted.repeat) {
     noteRepeat(parts, request, accepted.orderId)

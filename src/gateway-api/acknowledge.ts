@@ -19,7 +19,7 @@ type About = Pick<Received, 'operation' | 'serialNumber' | 'now'> & WithOrder
 export const wrongState = ({ order, operation }: Pick<About, 'order' | 'operation'>): Refusal =>
   refuse('wrong state', `${order.orderId} does not allow ${operation}`)
 
-/** So that status finds the transaction by the serial number of this request. */
+/** Lets status find the transaction by the serial number of this request. */
 export const requestRow = ({ order, operation, serialNumber, now }: About, transactionNo: number): RepeatRow => ({
   merchantId: order.merchantId,
   orderId: order.orderId,
@@ -39,7 +39,7 @@ export const acknowledge = ({ order, serialNumber }: Pick<About, 'order' | 'seri
 
 /**
  * Acknowledges a request that changes nothing like any other: a merchant who repeats a request must
- * not get a failure for it.
+ * not get an error.
  */
 export async function note(
   { door, log }: Pick<Noting, 'door' | 'log'>,

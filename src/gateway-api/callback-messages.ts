@@ -13,12 +13,12 @@ interface CallbackParts {
 }
 
 export interface CallbackMessages extends Kind {
-  /** The same for an order that the caller already has. */
+  /** The same for an order that is already loaded. */
   renderFor: (delivery: Delivery, order: Order) => Rendered | undefined
 }
 
 /**
- * Callbacks as messages that must arrive: written from the order as it stands, received once the
+ * Callbacks as messages that must arrive: written from the current order, delivered once the
  * merchant answers 200.
  */
 export function callbackMessages({ registry, orderOf, policyOf }: CallbackParts): CallbackMessages {

@@ -9,7 +9,7 @@ import { writeForm } from '../spec/form.ts'
 import { callbackParams, type CallbackParam } from '../spec/gateway/callback.ts'
 import { kindWords } from '../spec/words.ts'
 
-/** A longer URL goes as a POST form: common servers cut or refuse it. */
+/** A longer URL is sent as a POST form: common servers truncate or refuse it. */
 const longestUrlBytes = 8_000
 
 /** The pairs of a callback (docs/choices.md, "Callbacks"): those without a value are left out. */
@@ -48,7 +48,9 @@ export function callbackPairs(order: Order, transaction: Transaction, merchant: 
     .filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '')
 }
 
-/** A GET with the pairs after the URL's own query, or a POST form where that would be too long. */
+/**
+ * A GET with the pairs appended to the URL's own query, or a POST form if that would be too long.
+ */
 export function renderCallback(url: string, pairs: [string, string][], policy: TargetPolicy): Rendered {
   const form = writeForm(pairs)
   const target = new URL(url)

@@ -9,8 +9,8 @@ import type { Received, WithOrder, WithReference } from './stages.ts'
 type Request = Pick<Received<'create-card-ref' | 'create-card-ref-v4'>, 'operation' | 'serialNumber' | 'now'> & WithOrder
 
 /**
- * Registers the card of an approved payment under a reference; the same request again gets the same
- * one.
+ * Registers the card of an approved payment under a reference; repeating the request returns the
+ * same reference.
  */
 export async function performCreateCardRef(
   { order, serialNumber, operation, now }: Request,

@@ -1,6 +1,5 @@
 /**
- * The checks of the matrix, but for the checksum. Each answers with a refusal, with what it found
- * out, or with nothing.
+ * The checks of the matrix, except the checksum. Each returns a refusal, its findings, or nothing.
  */
 import { chooseGate } from '../acquirer/choose.ts'
 import { currencyOf } from '../base/money.ts'
@@ -22,8 +21,8 @@ import type { Addressed, Fields, Filled, Follow, Payment, Read, Rebill, Received
 import type { Known, WithCres, WithEndpoint, WithOrder, WithReference, WithTransaction } from './stages.ts'
 
 /**
- * Accepted requests stay in memory until they are committed: a service that has its hands full says
- * so before it takes more.
+ * Accepted requests stay in memory until they are committed, so a service that is full refuses
+ * before it takes more.
  */
 export function serviceHasRoom({ operation, overloaded }: Received, { door, limits }: Room): Refusal | undefined {
   const { kind } = operations[operation]
@@ -42,8 +41,8 @@ export function endpointExists({ operation, path, registry }: Received): Refusal
 }
 
 /**
- * The open work of one merchant, or at one gate, has a limit: the acquirer behind it may have
- * stopped answering.
+ * The open work of one merchant, and at one gate, is limited: the acquirer may have stopped
+ * answering.
  */
 export function merchantHasRoom({ entry, registry }: Addressed, room: Room): Refusal | undefined {
   const { endpoints } = entry
@@ -60,11 +59,11 @@ export function fieldsCanBeRead(request: Filled): Refusal | Fields {
   const read = readFields(operationRow(operation).request, pairs, required, lifted)
   if ('refused' in read) return read
   const values = operation === 'account-verification' ? withCurrency(read.values, entry) : read.values
-  // The compiler cannot see that an operation's own table read them.
+  // The compiler cannot see that they were read with the operation's own table.
   return { operation, values, raw: read.raw } as Fields
 }
 
-/** An account verification by a single endpoint needs no currency: it is the endpoint's. */
+/** An account verification at a single endpoint needs no currency: the endpoint's is used. */
 function withCurrency(values: Values<Table>, { endpoints }: Entry): Values<Table> {
   if ('currency' in values) return values
   const currency = currencyOf(endpoints[0]?.currency ?? '')
@@ -72,23 +71,23 @@ function withCurrency(values: Values<Table>, { endpoints }: Entry): Values<Table
   return { ...values, currency }
 }
 
-/** Only where money moves; elsewhere the header means nothing. */
+/** Only for operations that move money; others ignore the header. */
 export function keyCanBeRead({ idempotencyKey }: Received): Refusal | undefined {
   return idempotencyKey === undefined || /^[\x21-\x7e]{1,128}$/.test(idempotencyKey)
     ? undefined
     : refuse('field is invalid', 'Idempotency-Key is invalid: it has 1 to 128 visible ASCII characters, and no spaces')
 }
 
-/** What a list of amounts may have depends on the endpoint. */
+/** The limits of a list of amounts depend on the endpoint. */
 export function listMayBeTried({ entry, values, registry }: Read<Rebill>): Refusal | undefined {
   const { amount, currency, enumerate_amounts: list } = values
   if (!list) return undefined
   const endpoint = memberFor(entry, currency.code)
   const refused = (why: string) => refuse('field is invalid', `enumerate_amounts is invalid: ${why}`)
-  // The checksum covers the amount alone.
+  // The checksum covers only the main amount.
   if (!endpoint?.settings.amountsAboveSigned && list.some(({ minor }) => minor > amount.minor))
     return refused('an entry is above the amount')
-  // 3-D Secure authenticates one amount, and its proof is worth nothing with another.
+  // 3-D Secure authenticates one amount, and its proof is not valid for another.
   const authenticates = endpoint?.settings.threeDSecure && recurrenceOf(values, endpoint, registry).initiator === 'CARDHOLDER'
   return authenticates ? refused('3-D Secure authenticates one amount') : undefined
 }
@@ -116,8 +115,8 @@ export function urlsMayBeUsed(
 }
 
 /**
- * The issuer sends the browser there with its answer: only a merchant's own page may get it, and
- * the URL has to fit the message to the issuer.
+ * The issuer sends the browser to this URL with its answer: only a merchant's own page may receive
+ * it, and the URL has to fit the message to the issuer.
  */
 export function notificationMayBeUsed(
   { values }: Read<'upload-method-url-result'>,
@@ -140,7 +139,7 @@ export async function cresCanBeRead({ values }: Read<'upload-cres-result'>, { tu
   return cres.is === 'unreadable' ? refuse('field is invalid', `cres is invalid: ${cres.why}`) : { cres }
 }
 
-/** Whether it proves anything is another question, which an answer of the order settles. */
+/** Checks only the format; whether it proves anything is decided with the order. */
 export async function paresCanBeRead({ values }: Read<'upload-pares-result'>, { turns }: InTurn): Promise<Refusal | undefined> {
   const inflated = await turns.run(paramInflater(values.paRes))
   const unreadable = inflated.is === 'refused' && inflated.unreadable
@@ -153,13 +152,13 @@ export function paymentIsEnabled({ entry, operation, values }: Read<Payment | Re
   return isOff ? refuse('operation not enabled') : undefined
 }
 
-/** Money moves only where the path is switched on. */
+/** A follow-up is allowed only if the path is switched on. */
 export function followIsEnabled({ entry, operation }: Addressed<Follow>): Refusal | undefined {
   const isClosed = (e: Endpoint) => !e.enabled || isSwitchedOff(e, operation)
   return !entry.enabled || entry.endpoints.every(isClosed) ? refuse('operation not enabled') : undefined
 }
 
-/** A merchant may ask about a payment and finish it even where the path is switched off. */
+/** A merchant may ask about a payment and finish it even if the path is switched off. */
 export const operationIsEnabled = ({ entry, operation }: Addressed): Refusal | undefined =>
   entry.endpoints.every((e) => isSwitchedOff(e, operation)) ? refuse('operation not enabled') : undefined
 

@@ -1,4 +1,4 @@
-/** The check of the checksum, which every request but those of v4 carries as `control`. */
+/** The check of the checksum, which every request except those of v4 carries as `control`. */
 import type { Secret } from '../base/secret.ts'
 import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum } from '../merchant/control.ts'
 import { memberFor, type Entry } from '../merchant/merchant.ts'
@@ -11,21 +11,21 @@ import type { Addressed, ByMerchant, Fields, SignedByKey } from './stages.ts'
 export interface Signing {
   orders: Pick<OrderStore, 'signedAmounts'>
   /**
-   * Stands in for the control key of a merchant who does not exist, so that refusing takes the same
+   * Replaces the control key of a merchant who does not exist, so that the refusal takes the same
    * work.
    */
   decoyKey: Secret<string>
-  /** The log says what a refused checksum should have been made of. */
+  /** Whether the log shows what a refused checksum should have been made from. */
   explains: boolean
 }
 
 type Request = Pick<Addressed, 'path' | 'registry' | 'entry'> & Fields<SignedByKey>
 
 /**
- * An unknown login, an endpoint of another merchant and a wrong checksum get the same refusal after
- * the same work. Nor does the time show somebody without the key whether an order exists: the order
- * is read only when the request as it was sent does not match, as one row that exists in any case,
- * and the number of spellings is the same.
+ * An unknown login, another merchant's endpoint and a wrong checksum get the same refusal after the
+ * same work. The time must not show somebody without the key whether an order exists either: the
+ * order is read only if the request as sent does not match, the read always returns one row, and
+ * the number of spellings is the same.
  */
 export async function controlHolds(request: Request, parts: Signing): Promise<Refusal | ByMerchant> {
   const { registry, values } = request
@@ -44,7 +44,7 @@ export async function controlHolds(request: Request, parts: Signing): Promise<Re
   return { ...refuse('control does not match'), ...(parts.explains ? { expected: expectedParts(ways) } : {}) }
 }
 
-/** Every way to sign each of the sums, each as sent and trimmed. */
+/** Every way to sign each of the sums, as sent and trimmed. */
 const acceptedSpellings = (
   { values, raw, path }: Request,
   ways: readonly Way[],
@@ -54,7 +54,10 @@ const acceptedSpellings = (
 const expectedParts = (ways: readonly Way[]): string =>
   ways.map(({ parts, ofTheOrder }) => inWords(parts) + (ofTheOrder ? ' (amount and currency of the order)' : '')).join(', or ')
 
-/** How the called endpoint has amounts signed; in a group, its member for the currency. */
+/**
+ * The amount units that the called endpoint signs; in a group, those of its member for the
+ * currency.
+ */
 const unitsFor = (entry: Entry, currency: string) =>
   (memberFor(entry, currency) ?? entry.endpoints[0])?.settings.controlMinorUnits
 
@@ -66,14 +69,11 @@ function sumSent({ values, entry }: Request): SignedSum | undefined {
 }
 
 /**
- * Stands in for the amounts of an order that does not exist, so that refusing takes the same work.
+ * Replaces the amounts of an order that does not exist, so that the refusal takes the same work.
  */
 const decoyAmount = { currency: 'USD', amountText: '1.00', amountMinor: 100n }
 
-/**
- * After a list of amounts the one that was asked and the one that was approved differ; status shows
- * both.
- */
+/** With a list of amounts, the requested and the approved amount differ; status shows both. */
 async function isSignedWithOrder(
   request: Request,
   { orders }: Signing,
@@ -91,7 +91,7 @@ async function isSignedWithOrder(
   return good && stored !== undefined
 }
 
-/** Checksums accept values trimmed, or as they were sent. */
+/** Checksums cover values as sent or trimmed. */
 function spellings(
   values: Readonly<Record<string, unknown>>,
   raw: Readonly<Record<string, string>>,

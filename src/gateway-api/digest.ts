@@ -7,9 +7,9 @@ export interface Digesting {
 }
 
 /**
- * Equal for the same request: all its fields but control and cvv2, the card by its fingerprint.
- * Keyed, since it covers personal data of few possible values. Without an operation where the
- * fields tell it.
+ * Equal for the same request: covers all its fields except control and cvv2, and the card by its
+ * fingerprint. Keyed, because it covers personal data with few possible values. The operation is
+ * left out if the fields already determine it.
  */
 export function requestDigest(
   { keys }: Digesting,
@@ -28,7 +28,7 @@ export function requestDigest(
   return hmacSha256(keys.current('digest').key, JSON.stringify([fields, ...card]))
 }
 
-/** Amounts as they were sent, currencies by their code. */
+/** Amounts as sent, currencies by their code. */
 function spelled(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (Array.isArray(value)) return value.map(spelled)

@@ -13,8 +13,8 @@ type Request = Pick<Received<Follow>, 'operation' | 'serialNumber' | 'registry' 
   WithOrder & { readonly values: Pick<FollowRequest, 'amount' | 'currency' | 'comment'> }
 
 /**
- * Captures, returns or releases an approved order: a transaction of its own, whose outcome status
- * and callback report.
+ * Captures, returns or releases an approved order: a separate transaction, whose outcome is
+ * reported by status and callback.
  */
 export async function performFollow(request: Request, parts: Noting & Digesting): Promise<Reply | Refusal> {
   const { order, serialNumber, operation, idempotencyKey } = request

@@ -1,6 +1,6 @@
 /**
- * The checks of every operation, and what it does once they hold. The compiler proves the order: a
- * row that stands before the one that finds what it needs does not compile.
+ * The checks of every operation, and what it does once they pass. The compiler proves the order: a
+ * row before the one that finds what it needs does not compile.
  */
 import { marked, type After, type Check, type Marked, type PortsOf, type Row } from '../base/matrix.ts'
 import { operationNames, type Operation } from '../spec/gateway/operations.ts'
@@ -39,7 +39,7 @@ const columns = [
   'upload-pares-result',
 ] as const satisfies readonly Operation[]
 
-/** What must hold, the code of the refusal when it does not, and the operations it is asked of. */
+/** The promise of a check, the code of its refusal, and the operations that it applies to. */
 export interface CheckRow<C extends Check = Check, O extends Operation = Operation> extends Row<C, O> {
   codes: string
 }
@@ -77,12 +77,12 @@ const rows = [
 
 export const matrix: readonly CheckRow[] = rows
 
-/** What is known of a request once its checks hold. */
+/** What is known of a request once its checks have passed. */
 type Ready = {
   [O in Operation]: After<typeof rows, O, O extends SignedByOAuth ? Received<O> & ByMerchant : Received<O>>
 }
 
-/** What is done once every check holds. */
+/** The function for each operation, called once every check has passed. */
 export const performers = {
   sale: performPayment,
   preauth: performPayment,
@@ -103,7 +103,7 @@ export const performers = {
   'upload-pares-result': performUploadPares,
 } as const satisfies { [O in Operation]: (request: Ready[O], ports: never) => Promise<Reply | Refusal> }
 
-/** All that the checks and performers work with. */
+/** All ports of the checks and performers. */
 export type Ports = PortsOf<(typeof rows)[number]['holds'] | (typeof performers)[Operation]>
 
 const checks = new Map(operationNames.map((operation) => [operation, matrix.filter(({ of }) => of.has(operation))]))

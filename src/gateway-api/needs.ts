@@ -10,25 +10,25 @@ import { rebillRequest, type RebillRequest } from '../spec/gateway/rebill.ts'
 import type { Pairs } from '../spec/field.ts'
 import type { Filled } from './stages.ts'
 
-/** What the endpoint adds to the table of a request, and what it lifts. */
+/** The changes that the endpoint makes to the table of a request. */
 interface Needs {
   required?: Set<string>
   lifted?: Set<string>
 }
 
 /**
- * Fields that the endpoint makes mandatory or optional. In a group it is the member of the
- * currency, as far as the currency can be read.
+ * Fields that the endpoint makes mandatory or optional. In a group, the member for the currency
+ * decides, if the currency can be read.
  */
 export function needsHere(request: Filled): Needs {
   const { kind } = operations[request.operation]
   return kind === 'rebill' ? needsOfRebill(request) : kind === 'payment' ? needsOfPayment(request) : {}
 }
 
-/** A field as it was sent, before any is read. */
+/** A field as sent, before any is read. */
 const sentIn = (pairs: Pairs, name: string): string => pairs.find(([other]) => other === name)?.[1].trim() ?? ''
 
-/** A cardholder who is to be authenticated has to come back. */
+/** A cardholder who has to authenticate needs an address to return to. */
 function needsOfRebill({ entry, pairs, registry }: Filled): Needs {
   const endpoint = memberFor(entry, sentIn(pairs, 'currency'))
   if (!endpoint) return {}
@@ -54,7 +54,7 @@ function needsOfPayment({ entry, pairs, operation }: Filled): Needs {
 }
 
 /**
- * The initiator and the scenario of a recurrent payment: those of the request, else of the gate.
+ * The initiator and the scenario of a recurrent payment: from the request, or else from the gate.
  */
 export function recurrenceOf(
   sent: Pick<RebillRequest, 'recurrent_initiator' | 'recurrent_scenario'>,

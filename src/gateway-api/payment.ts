@@ -19,7 +19,7 @@ export async function performPayment(request: Request, parts: Paying): Promise<R
   const { operation, values, endpoint } = request
   const pan = values.credit_card_number.reveal()
   const network = networkOf(pan)
-  // The digest of a sale leaves the operation out, so that stored digests keep their meaning.
+  // The digest of a sale does not include the operation, so that stored digests stay valid.
   const named = operation === 'sale' ? undefined : operation
   return acceptPayment(
     parts,

@@ -3,12 +3,12 @@ import { longestSpelling } from '../spec/field.ts'
 import { formReader } from '../spec/form.ts'
 import type { Received } from './stages.ts'
 
-/** A longer name is refused, and not returned either. */
+/** A longer name is refused, and not returned in the reply either. */
 const longestName = 256
 
 /**
- * The pairs of a form, and the merchant's name of the order: read before any check, since refusals
- * return it too.
+ * The pairs of a form, and the merchant's name of the order. Read before any check, because
+ * refusals return the name too.
  */
 export async function readBody(
   turns: Turns,

@@ -22,7 +22,7 @@ export async function performRebill(
   const [first] = amounts ?? []
   const kind = operation === 'make-rebill-preauth' ? 'preauth' : 'sale'
   const { hashId: _same, ...shown } = reference.card
-  // Two of the three paths are one operation.
+  // Two of the three paths are the same operation.
   const named = kind === 'preauth' ? 'make-rebill-preauth' : 'make-rebill-sale'
   return acceptPayment(
     parts,

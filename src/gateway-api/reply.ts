@@ -2,7 +2,7 @@ import type { Answer } from '../http/server.ts'
 import { writeForm } from '../spec/form.ts'
 import { refusals, type Refusal } from '../spec/refusals.ts'
 
-/** A reply before it is written: names in order, those without a value left out. */
+/** A reply before it is written: names in order; names without a value are left out. */
 export type Reply = Readonly<Record<string, string | undefined>>
 
 const jsonType = 'application/vnd.pay+json'
@@ -10,8 +10,8 @@ const jsonType = 'application/vnd.pay+json'
 export const wantsJson = (accept: string | string[] | undefined): boolean => String(accept ?? '').includes(jsonType)
 
 /**
- * Writes a reply as pairs, with HTTP 200 whatever it says; or, where the client asked for it, as a
- * JSON object of strings with the HTTP status of the refusal.
+ * Writes a reply as pairs, always with HTTP 200; or, if the client requested it, as a JSON object
+ * of strings with the HTTP status of the refusal.
  */
 export function answerOf(reply: Reply, json: boolean, status = 200): Answer {
   const pairs = Object.entries(reply).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '')

@@ -13,7 +13,7 @@ import { answerOf, refusalReply, wantsJson, type Reply } from './reply.ts'
 import { signerOf, type Verifying } from './signed.ts'
 import type { Received } from './stages.ts'
 
-/** All that the gateway API works with: every file declares its part. */
+/** All ports of the gateway API: every file declares its part. */
 export type GatewayApi = Ports & Verifying & Serving
 
 interface Serving {
@@ -22,13 +22,13 @@ interface Serving {
   random: Random
   log: Log
   turns: Turns
-  /** The page of a request that nobody may make; of a room below. */
+  /** The page for an unauthorised request, provided by another room. */
   denied: () => Answer
   /** Counts an answered request: `ok`, or the name of the refusal. */
   answered: (operation: Operation, outcome: string) => void
 }
 
-/** Two fields of 64k characters, percent-encoded, with all others. */
+/** Room for two fields of 64k characters, percent-encoded, and all others. */
 const formLimitBytes = 2 * 1024 * 1024
 /** The fields of v4 have some hundred characters. */
 const signedLimitBytes = 65_536
@@ -45,8 +45,8 @@ export function gatewayRoutes(base: string, api: GatewayApi): Route[] {
 }
 
 /**
- * One request: the checks of its operation in order, then what it is for. Every outcome is answered
- * in the reply format.
+ * Serves one request: the checks of its operation in order, then the operation itself. Every
+ * outcome is answered in the reply format.
  */
 async function serve(api: GatewayApi, operation: Operation, group: boolean, request: Incoming): Promise<Answer> {
   const { log, answered } = api
@@ -95,6 +95,6 @@ async function perform(api: GatewayApi, received: Received, incoming: Incoming):
   }
   const checked = await passChecks<Refusal>(checksOf(operation), signed, api)
   if ('refused' in checked) return checked
-  // The type of the performers demands what the checks of the matrix find.
+  // The type of the performers requires what the checks of the matrix find.
   return (performers[operation] as (request: object, api: GatewayApi) => Promise<Reply | Refusal>)(checked.passed, api)
 }

@@ -8,15 +8,15 @@ import type { Received } from './stages.ts'
 export interface Verifying {
   log: Log
   turns: Turns
-  /** Every origin under which merchants reach this gateway; what they sign names one. */
+  /** Every origin under which merchants reach this gateway; their signatures cover one of them. */
   publicUrls: readonly string[]
   /** True once for each nonce of a merchant. */
   useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number) => Promise<boolean>
 }
 
 /**
- * The merchant who signed a request of v4 (docs/choices.md, "OAuth"). Undefined for every reason to
- * refuse it: the answer must not tell them apart. The cheap checks come before any signature is
+ * The merchant who signed a request of v4 (docs/choices.md, "OAuth"). Undefined for every kind of
+ * refusal: the answer must not distinguish them. The cheap checks come before any signature is
  * verified. An unknown login and another merchant's endpoint take the same work as a wrong
  * signature, so the time does not reveal either. The nonce is used up last, so that only its owner
  * can do it.

@@ -1,6 +1,6 @@
 /**
- * What is known of a request on its way through the matrix, stage by stage. Each stage has all that
- * the one before has, and nothing of it changes. The type of a check names the stage that it needs.
+ * What is known of a request as it passes through the matrix, stage by stage. Each stage extends
+ * the one before and changes nothing in it. The type of a check names the stage that it needs.
  */
 import type { Currency } from '../base/money.ts'
 import type { CardReference } from '../card/reference.ts'
@@ -22,7 +22,7 @@ export type SignedByOAuth = 'create-card-ref-v4' | 'status-v4'
 /** Operations whose request has a checksum. */
 export type SignedByKey = Exclude<Operation, SignedByOAuth>
 
-/** A request as it came. */
+/** A request as received. */
 export interface Received<O extends Operation = Operation> {
   readonly operation: O
   readonly path: { readonly id: string; readonly group: boolean }
@@ -31,9 +31,9 @@ export interface Received<O extends Operation = Operation> {
   readonly registry: Registry
   /** The server had no room for the body. */
   readonly overloaded: boolean
-  /** Absent when the body is no form. */
+  /** Absent if the body is not a form. */
   readonly pairs?: Pairs
-  /** The merchant's name of the order, which every reply gives back. */
+  /** The merchant's name of the order, returned in every reply. */
   readonly merchantOrderId?: string
   readonly idempotencyKey?: string
 }
@@ -53,7 +53,7 @@ export type Fields<O extends Operation = Operation> = {
   [K in O]: {
     readonly operation: K
     readonly values: ValuesOf<K>
-    /** As they were sent: checksums accept either. */
+    /** As sent: checksums cover either spelling. */
     readonly raw: Readonly<Record<string, string>>
   }
 }[O]
@@ -68,19 +68,19 @@ export interface ByMerchant {
   readonly merchant: Merchant
 }
 
-/** What the last checks find. */
+/** The findings of the last checks. */
 export interface WithOrder {
   readonly order: Order
 }
 export interface WithTransaction extends WithOrder {
-  /** The one that a status shows; absent when `by-request-sn` names none. */
+  /** The transaction that a status shows; absent if `by-request-sn` matches none. */
   readonly transaction: Transaction | undefined
 }
 export interface WithReference {
   readonly reference: CardReference
 }
 export interface WithEndpoint {
-  /** In a group, the member that takes the currency. */
+  /** In a group, the member for the currency. */
   readonly endpoint: Endpoint
 }
 export interface WithCres {

@@ -11,7 +11,7 @@ import type { Received, WithTransaction } from './stages.ts'
 export interface Showing {
   /** The gateway's own pages of an authentication. */
   pages: (token: string) => HostedUrls
-  /** What a PAReq says besides the order. */
+  /** The parts of a PAReq that are not in the order. */
   pareqParts: (order: Order) => PareqParts
 }
 

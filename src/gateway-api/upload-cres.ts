@@ -8,8 +8,8 @@ import type { Received, WithCres, WithOrder } from './stages.ts'
 type Request = Pick<Received, 'operation' | 'serialNumber' | 'now'> & WithOrder & WithCres
 
 /**
- * The browser is back from the challenge. Whatever the CRes says, the payment waits for the result
- * that the directory server posts.
+ * The browser is back from the challenge. Whatever the CRes contains, the payment waits for the
+ * result that the directory server posts.
  */
 export async function performUploadCres(request: Request, parts: UploadParts): Promise<Reply | Refusal> {
   const { order, cres } = request

@@ -11,7 +11,7 @@ type MethodFields = Omit<UploadMethodRequest, 'login' | 'client-order-id' | 'ord
 type Request = Pick<Received, 'operation' | 'serialNumber' | 'now'> & WithOrder & { readonly values: MethodFields }
 
 /**
- * The issuer's method is over: what the merchant found out about the browser goes to the issuer.
+ * The issuer's method is over: the browser data that the merchant collected is sent to the issuer.
  * Only the first upload counts.
  */
 export async function performUploadMethod(request: Request, parts: UploadParts): Promise<Reply | Refusal> {
@@ -35,8 +35,8 @@ export async function performUploadMethod(request: Request, parts: UploadParts):
 }
 
 /**
- * Names of the fields, in the order in which a missing one is named. Only browsers that run scripts
- * know their screen.
+ * Names of the fields, in the order in which missing ones are reported. Only browsers that run
+ * scripts know their screen.
  */
 // oxfmt-ignore
 const always = [
@@ -49,7 +49,7 @@ const scripted = [
   ['browserScreenHeight', 'screenHeight'], ['browserScreenWidth', 'screenWidth'],
 ] as const satisfies [keyof MethodFields, keyof BrowserData][]
 
-/** As uploaded, else as the sale had it, else refused. */
+/** As uploaded, else as in the sale, else refused. */
 function browserOf({ values, order }: Pick<Request, 'values' | 'order'>): BrowserData | Refusal {
   const sale = browserOfSale(order.request.browser)
   const found: Record<string, unknown> = { ...sale, ip: values.browserIP ?? order.request.ipAddress }
@@ -57,6 +57,6 @@ function browserOf({ values, order }: Pick<Request, 'values' | 'order'>): Browse
   if (typeof found['language'] === 'string') found['language'] = firstLanguage(found['language'])
   for (const [theirs, ours] of found['javascriptEnabled'] === false ? always : [...always, ...scripted])
     if (found[ours] === undefined) return refuse('field is required', theirs)
-  // The loop has seen every field that this browser must have.
+  // The loop has checked every field that this browser must have.
   return found as unknown as BrowserData
 }
