@@ -1,4 +1,4 @@
-/** A message that must arrive. Main gives each kind its rendering. */
+/** A message that must arrive. The main program assigns each kind its rendering. */
 export type DeliveryKind = 'callback' | 'card mapping'
 
 export interface NewDelivery {
@@ -6,14 +6,15 @@ export interface NewDelivery {
   transactionNo: number
   kind: DeliveryKind
   url: string
-  /** Scheme, host and port: messages queue by it, so that a slow merchant delays nobody else. */
+  /** Scheme, host and port: messages queue by it, so that a slow server delays no others. */
   origin: string
 }
 
 /**
- * Whether a message waits for no earlier one of its order: what is told of the payment itself goes
- * to each URL once and before all else. What follows may find that under way for the first time, so
- * the sweep takes it, which sees that; the process that made it does not.
+ * Whether a message can be sent without waiting for an earlier one of its order. Messages about the
+ * payment itself are sent to each URL once, before all others. A later message may find that first
+ * try still running. Only the sweep can see this, so it takes later messages, not the process that
+ * created them.
  */
 export const goesAtOnce = ({ transactionNo }: NewDelivery): boolean => transactionNo === 1
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 
-/** How a call ended; `unsaid` for a reason of ours, which says nothing of the merchant. */
+/** How a call ended; `unsaid` for a reason on our side, which proves nothing about the merchant. */
 export type CallEnd = 'well' | 'badly' | 'unsaid'
 
 export interface LaneLimits {
@@ -50,7 +50,10 @@ export class Lane<Job> {
     return this.#failures > 0
   }
 
-  /** How full the queue is, from 0 to 1. A merchant's burst has room; one who fails has little. */
+  /**
+   * How full the queue is, from 0 to 1. A burst of a merchant fits; a failing server gets little
+   * room.
+   */
   get fill(): number {
     const { queuePerLane } = this.#limits
     return this.#queue.length / (this.hasFailed ? Math.max(4, queuePerLane / 16) : queuePerLane)
@@ -60,13 +63,13 @@ export class Lane<Job> {
     this.#queue.push(job)
   }
 
-  /** The job that waits longest; it counts as a call until `ended`. */
+  /** The job that has waited longest; it counts as a call until `ended`. */
   start(): Job {
     this.#active++
     return this.#queue.shift()!
   }
 
-  /** Changes the mode. Returns the queued jobs that will not be started, if the lane opens. */
+  /** Updates the mode. Returns the queued jobs that will not be started, if the lane opens. */
   ended(how: CallEnd): Job[] {
     const { clock, breakAfter, firstPauseMs, longestPauseMs } = this.#limits
     this.#active--
@@ -76,7 +79,7 @@ export class Lane<Job> {
     } else if (how === 'badly' && ++this.#failures >= breakAfter && !this.isOpen) {
       this.#openUntil = clock.monotonic() + this.#pauseMs
       this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
-      // Their rows stay due in the database; a sweep brings them back when the lane lets it.
+      // Their rows stay due in the database; a sweep returns them when the lane allows it.
       return this.#queue.splice(0)
     }
     return []

@@ -2,29 +2,29 @@ import { Lane, type CallEnd, type LaneLimits } from './lane.ts'
 import { roomIn, type Places } from './places.ts'
 
 /**
- * Messages queue by merchant and origin, so that a merchant who is slow or away delays no other.
- * The lanes of a merchant take turns while he has as many calls as he may.
+ * Messages queue by merchant and origin, so that a merchant whose server is slow or down delays no
+ * other. The lanes of a merchant take turns once he has reached his limit of calls.
  */
 export interface Lanes<Job> {
   /**
-   * Queues a job and starts what may start. False when the merchant or the lane has no room: the
-   * row stays due and is found by a sweep.
+   * Queues a job and starts whatever can be started. False if the merchant or the lane has no room:
+   * the row stays due, and a sweep finds it.
    */
   put(merchantId: bigint, origin: string, job: Job): boolean
   /** Reports how the call of a job ended. */
   ended(merchantId: bigint, origin: string, how: CallEnd): void
   /** Origins of a merchant whose rows a sweep must leave alone for now. */
   blocked(merchantId: bigint): string[]
-  /** Jobs queued or started, of all and of a merchant. */
+  /** Jobs queued or started, in total and for a merchant. */
   size(): number
   held(merchantId: bigint): number
 }
 
 export interface LaneSettings<Job> extends LaneLimits {
   places: Places
-  /** Calls of a merchant at once, over all lanes: as many connections he holds at most. */
+  /** Calls of a merchant at once, over all lanes: the number of connections that he can hold. */
   callsOfMerchant: number
-  /** Origins remembered at once, of all merchants and of each. */
+  /** Origins remembered at once, for all merchants and for each. */
   maxLanes: number
   lanesOfMerchant: number
   start: (job: Job) => void
@@ -34,7 +34,7 @@ export interface LaneSettings<Job> extends LaneLimits {
 
 interface Merchant<Job> {
   lanes: Map<string, Lane<Job>>
-  /** Lanes that may start a call as soon as the merchant may, the longest waiting first. */
+  /** Lanes that may start a call as soon as the merchant may, in order of waiting time. */
   ready: Set<Lane<Job>>
   held: number
   active: number
@@ -52,7 +52,7 @@ export function openLanes<Job>(s: LaneSettings<Job>): Lanes<Job> {
   }
 
   /**
-   * Lanes without work that are not open remember failures only; the oldest go first, the
+   * Idle lanes that are not open only remember failures. The oldest are dropped first, the
    * merchant's own before those of others.
    */
   function forgetBeyond(merchantId: bigint, merchant: Merchant<Job>): void {
@@ -102,7 +102,7 @@ export function openLanes<Job>(s: LaneSettings<Job>): Lanes<Job> {
   }
 }
 
-/** Starts what may start of a merchant after something changed in a lane of his. */
+/** Starts whatever can be started after a change in one of the merchant's lanes. */
 function startNext<Job>(merchant: Merchant<Job>, lane: Lane<Job>, { callsOfMerchant, start }: LaneSettings<Job>): void {
   if (lane.mayStart) merchant.ready.add(lane)
   for (const next of merchant.ready) {

@@ -1,16 +1,16 @@
 /**
- * Places for messages in hand. A quarter of them is open only to merchants who hold few, so that
+ * Places for messages in memory. A quarter of them is open only to merchants who hold few, so that
  * nobody's messages wait behind those of one merchant.
  */
 export interface Places {
   all: number
-  /** Open to whoever comes. */
+  /** Open to every merchant. */
   common: number
-  /** A merchant who holds fewer may take any place. */
+  /** A merchant who holds fewer than this may take any place. */
   few: number
 }
 
-/** With few places in all, an eighth of them is few. */
+/** `few` is 64 at most; with few places in all, an eighth of them. */
 export const placesOf = (all: number): Places => ({
   all,
   common: all - Math.floor(all / 4),

@@ -16,12 +16,12 @@ const firstPausesMs = [
 const longPauseMs = 22 * hour + 12 * minute
 export const maxTries = 30
 /**
- * Each pause is shortened or lengthened by up to a tenth, so that a merchant who was away is not
- * met by everything at once.
+ * Each pause is shortened or lengthened by up to a tenth, so that a merchant whose server was down
+ * does not receive everything at once.
  */
 const jitter = 0.1
 
-/** When the next try is due after `tries` failures, the last at `at`; undefined: given up. */
+/** When to try again after `tries` failures, the last at `at`; undefined: give up. */
 export function nextTryAt(tries: number, at: number, random: Random, most = maxTries): number | undefined {
   if (tries >= most) return undefined
   const pause = firstPausesMs[tries - 1] ?? longPauseMs

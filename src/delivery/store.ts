@@ -41,8 +41,8 @@ const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
   select merchant_id, due_at from m order by merchant_id`)
 
 /**
- * How many due messages of a merchant a claim looks at. More than a batch of the door makes, which
- * all have the same time.
+ * How many due messages of a merchant a claim looks at. It exceeds what a batch of the door
+ * creates, because those all have the same due time.
  */
 export const lookedAt = 1_024
 
@@ -50,8 +50,8 @@ export const lookedAt = 1_024
  * Takes due messages that have no lease, or the lease of a dead process or of the caller. The
  * merchant with the fewest messages in memory comes first, message by message. A claim looks at a
  * bounded number of messages of each merchant, because a million may wait for blocked origins. If
- * it can take none of them, it reports how far it looked, and the next claim goes on from there. A
- * message waits for the first try of the older ones of its order.
+ * it can take none of them, it reports how far it looked, and the next claim continues from there.
+ * A message waits for the first try of the older ones of its order.
  */
 const claim = statement<ClaimRecord>(`
   with looked as (
@@ -88,7 +88,7 @@ const claim = statement<ClaimRecord>(`
   group by merchant_id having count(*) >= ${lookedAt} and not bool_or(free)`)
 
 /**
- * Notes tries and moves their messages on, in one statement. Only the holder of the lease writes,
+ * Records tries and updates their messages, in one statement. Only the holder of the lease writes,
  * so a process that was taken over changes nothing.
  */
 const saveTries = statement<object>(`
@@ -109,7 +109,7 @@ export interface Try {
   durationMs: number
   httpStatus?: number
   failure?: string
-  /** `due` again at `dueAt`, or over. */
+  /** `due` again at `dueAt`, or finished. */
   state: 'due' | 'delivered' | 'given up'
   dueAt?: number
 }
@@ -117,11 +117,11 @@ export interface Try {
 /** How a claim looks at one merchant. */
 export interface Turn {
   merchantId: bigint
-  /** Messages of his that the process has in hand. */
+  /** Messages of the merchant that this process has in memory. */
   held: number
-  /** Origins that are left alone: their lane is full or their breaker open. */
+  /** Origins to skip: their lane is full or their breaker open. */
   blocked: readonly string[]
-  /** Messages that were due before are not looked at. */
+  /** Messages that were due earlier are skipped. */
   from: number
 }
 
@@ -135,27 +135,27 @@ export interface ClaimRoom {
 
 export interface Claimed {
   taken: (Delivery & { hadLease?: bigint })[]
-  /** Where all that was looked at of a merchant had to be left alone: until when it was due. */
+  /** Merchants of whom every message looked at had to be skipped, and the latest due time seen. */
   passedOver: { merchantId: bigint; until: number }[]
 }
 
-/** With `OrderStore` the seam where the simulation puts its model. */
+/** The simulation replaces this and `OrderStore` with its model. */
 export interface DeliveryStore {
   /**
-   * Merchants with messages that wait, by number, from the one after `after` on, and when the first
-   * message of each is due.
+   * Merchants with waiting messages, by number, starting after `after`, and when the first message
+   * of each is due.
    */
   waiting(after: bigint, limit: number): Promise<{ merchantId: bigint; dueAt: number }[]>
   claimDue(by: Claimer, now: number, turns: readonly Turn[], room: ClaimRoom): Promise<Claimed>
   saveTries(tries: readonly Try[], processId: bigint): Promise<void>
 }
 
-/** The process that takes the new messages of an order in hand, if any. */
+/** The process that takes the new messages of an order into memory, if any. */
 export type DeliveryLease = (order: { merchantId: bigint; orderId: bigint }) => bigint | undefined
 
 /**
- * Writes new messages in the transaction of the outcome they tell. Those that go at once may be in
- * the hand of a process already.
+ * Writes new messages in the transaction of the outcome that they report. Messages that are sent
+ * immediately may already have the lease of a process.
  */
 export async function insertDeliveries(
   runner: Runner,

@@ -10,7 +10,7 @@ import type { CallEnd } from './lane.ts'
 import { nextTryAt } from './schedule.ts'
 import type { DeliveryStore, Try } from './store.ts'
 
-/** What a reply means. `never`: it will not be taken, however often it comes. */
+/** The meaning of a reply. `never`: the receiver will not accept it, however often it is sent. */
 export type Judged = 'received' | 'again' | 'never'
 
 /** A message ready to go. */
@@ -20,16 +20,16 @@ export interface Rendered {
   headers?: Record<string, string>
   body?: string
   policy: TargetPolicy
-  /** Judges the reply by what was sent, in place of its kind. */
+  /** Judges the reply by the message sent, in place of the judge of its kind. */
   judge?: (reply: Reply) => Judged
 }
 
-/** A kind of message: how it reads, and which replies count as received. */
+/** A kind of message: how it is rendered, and which replies mean that it was received. */
 export interface Kind {
-  /** Undefined when there is nothing to send any more; the message is then given up. */
+  /** Undefined if there is nothing left to send; the message is then given up. */
   render: (delivery: Delivery) => Promise<Rendered | undefined>
   judge: (reply: Reply) => Judged
-  /** Given up after so many; as a callback without it. */
+  /** Given up after this many tries; by default as many as a callback. */
   maxTries?: number
 }
 
@@ -50,14 +50,14 @@ export interface TrySettings {
 }
 
 export interface Tries {
-  /** Sends a message once and records what came of it; never rejects. */
+  /** Sends a message once and records the result; never rejects. */
   make(job: Job): Promise<void>
   counts: Readonly<{ delivered: number; failed: number }>
-  /** Resolves when what was tried is recorded. */
+  /** Resolves when all tries are recorded. */
   close(): Promise<void>
 }
 
-/** `ended` hears of each try that is over. No try begins once `stopping` is aborted. */
+/** `ended` is called after each try. No try begins once `stopping` is aborted. */
 export function openTries(s: TrySettings, stopping: AbortSignal, ended: (delivery: Delivery, how: CallEnd) => void): Tries {
   const counts = { delivered: 0, failed: 0 }
   const records = openBatch<Try, void>({
@@ -85,7 +85,7 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
         const reply =
           message && (await s.outgoing.send({ ...message, timeoutMs: s.timeoutMs, owner: String(delivery.merchantId) }))
         const judged = message && reply ? (message.judge ?? s.kinds[delivery.kind].judge)(reply) : 'never'
-        // A merchant who refuses a message for good has answered as well as he can.
+        // A merchant who refuses a message for good has a working server.
         if (reply) how = judged === 'again' ? 'badly' : 'well'
         await records.submit(tryOf(delivery, at, reply, judged, s))
         if (judged === 'received') counts.delivered++
