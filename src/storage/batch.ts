@@ -3,30 +3,34 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { failureOf } from './pool.ts'
 
 /**
- * Gathers single pieces of work into batches that share a commit. While a batch is under way the
- * next one gathers: under load hundreds share a commit, at rest a piece waits for nobody.
+ * Gathers single pieces of work into batches that share a commit. The next batch gathers while one
+ * is running: under load hundreds share a commit, at rest a piece waits for nobody.
  * docs/performance.md has the numbers.
  */
 export interface Batch<T, R> {
-  /** Resolves with the result once it is durable. Rejects if it fails by itself, or at `close`. */
+  /**
+   * Resolves with the result once it is durable. Rejects if the item itself fails, or at `close`.
+   */
   submit(item: T): Promise<R>
   waiting(): number
-  /** Batches and items since the start, for the metrics. */
+  /** Batches and items since start-up, for the metrics. */
   counts(): { batches: number; items: number }
-  /** Lets what is under way finish, refuses the rest. */
+  /** Lets running batches finish and refuses the rest. */
   close(): Promise<void>
 }
 
 export interface BatchSettings<T, R> {
   name: string
-  /** One result for each item, in order. Runs again after a failure, so it must be repeatable. */
+  /**
+   * Returns one result per item, in order. Runs again after a failure, so it must be repeatable.
+   */
   run: (items: T[]) => Promise<R[]>
   maxItems: number
-  /** Batches under way at once. */
+  /** Batches running at once. */
   lanes: number
-  /** How long the first item waits for company; for work that nobody waits for. */
+  /** How long the first item waits for others to join; for work that nobody waits for. */
   lingerMs?: number
-  /** How long a broken connection is tried again before its items fail. */
+  /** How long to retry on a broken connection before the items fail. */
   patienceMs: number
   clock: Clock
   log: Log
@@ -83,7 +87,9 @@ export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {
   }
 }
 
-/** Runs a batch to its end: again after a conflict or lost connection, in halves after bad data. */
+/**
+ * Runs a batch to its end: retries after a conflict or lost connection, splits it after bad data.
+ */
 function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (batch: Waiting<T, R>[]) => Promise<void> {
   async function carry(batch: Waiting<T, R>[]): Promise<void> {
     const began = settings.clock.monotonic()

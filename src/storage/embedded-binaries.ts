@@ -7,7 +7,7 @@ import type { Random } from '../base/random.ts'
 import { closedFor, sharedHome } from './embedded-place.ts'
 import { codeOf, run, type User } from './embedded-process.ts'
 
-/** PostgreSQL's programs, found, complete and tried out as the user that will run them. */
+/** PostgreSQL's programs: complete, and tested as the user that will run them. */
 export interface Binaries {
   postgres: string
   initdb: string
@@ -33,7 +33,7 @@ export function packageFolder(platform: string = process.platform, arch: string 
   }
 }
 
-/** Where a copy of an unusable package may go, and the name it has once it is complete. */
+/** Where to copy an unusable package. The copy gets its final name once it is complete. */
 export interface CopyContext {
   directory: string
   user: User | undefined
@@ -42,9 +42,9 @@ export interface CopyContext {
 }
 
 /**
- * The programs of the npm package, made usable: npm packages cannot hold links, so the package has
- * a script that creates those of its libraries, and an install may skip scripts. Where the package
- * cannot be written, or the server's user cannot pass the directories above it, a copy is made.
+ * The programs of the npm package, made usable: npm packages cannot hold links, so a script of the
+ * package creates those of its libraries, and an install may skip scripts. If the package cannot be
+ * written, or the server's user cannot pass the directories above it, a copy is made.
  */
 export async function packagedBinaries(folder: string, context: CopyContext): Promise<Binaries> {
   const { user } = context
@@ -56,16 +56,16 @@ export async function packagedBinaries(folder: string, context: CopyContext): Pr
 }
 
 /**
- * Creates the links that are missing or lead nowhere. Several processes may do so at once: each
- * puts a whole link in place by a rename, and all put the same. False: something is missing and the
- * package cannot be written.
+ * Creates the links that are missing or broken. Several processes may do so at once: each puts a
+ * complete link in place by a rename, and all links are the same. False: something is missing and
+ * the package cannot be written.
  */
 export async function createLinks(folder: string, random: Random): Promise<boolean> {
   const list = join(folder, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return true
   const links: { source: string; target: string }[] = JSON.parse(await readFile(list, 'utf8'))
   for (const { source, target } of links) {
-    // The package's words: the link is made at `target` and leads to `source`.
+    // In the package's wording, the link is created at `target` and points to `source`.
     const path = join(folder, target)
     if (existsSync(path)) continue
     const whole = `${path}.${random.bytes(8).toString('hex')}`
@@ -80,7 +80,9 @@ export async function createLinks(folder: string, random: Random): Promise<boole
   return true
 }
 
-/** One copy serves all directories. Its name has the version, and is given once it is complete. */
+/**
+ * One copy serves all directories. Its name includes the version, and is given once it is complete.
+ */
 async function copyOf(folder: string, home: string, { random, log }: CopyContext): Promise<string> {
   const { version }: { version: string } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   const copy = join(home, `postgresql-${version}-${basename(folder)}`)
@@ -93,7 +95,7 @@ async function copyOf(folder: string, home: string, { random, log }: CopyContext
     await createLinks(growing, random)
     await rename(growing, copy)
   } catch (thrown) {
-    // Another process was faster, and its copy is as good.
+    // Another process was faster, and its copy is equally good.
     if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(thrown) ?? '')) throw thrown
   } finally {
     await rm(growing, { recursive: true, force: true })
@@ -112,9 +114,9 @@ async function openForAll(folder: string): Promise<void> {
 }
 
 /**
- * Runs the programs in a folder as the user that will run them: a missing library, a missing
- * permission or a foreign platform shows here. An operator's own programs are used where they are
- * or refused.
+ * Runs the programs in a folder as the user that will run them, to detect a missing library, a
+ * missing permission or a foreign platform. An operator's own programs are never copied: they are
+ * used in place or refused.
  */
 export async function tryBinaries(folder: string, user: User | undefined): Promise<Binaries> {
   const postgres = join(folder, 'postgres')

@@ -15,15 +15,15 @@ export const databaseName = 'tollgate'
 
 const passwordFile = (directory: string): string => join(directory, 'postgres-password')
 
-/** How the processes of the server on this data directory are recognised. */
+/** How to recognise the processes of the server on this data directory. */
 export const tracesOf = (data: string): Traces => ({
   data,
   clusterName: `tollgate ${createHash('sha256').update(data).digest('hex').slice(0, 12)}`,
 })
 
 /**
- * Whether there is a database; a directory that is missing or empty has none. Throws when there is
- * something that is no whole database.
+ * Whether a database exists; a missing or empty directory has none. Throws if the directory holds
+ * something that is not a complete database.
  */
 export async function holdsDatabase(data: string, binaries: Binaries): Promise<boolean> {
   if (!existsSync(data) || (await readdir(data)).length === 0) return false
@@ -53,9 +53,8 @@ export interface ClusterParts {
 }
 
 /**
- * Makes the database beside its final name and gives it that name once it is complete and on the
- * disk: whatever stops us half way leaves only a directory named `….new-…`, which the next start
- * removes.
+ * Creates the database beside its final name and renames it once it is complete and on the disk. A
+ * crash half way leaves only a directory named `….new-…`, which the next start removes.
  */
 export async function createCluster({ place, binaries, durable, random, log }: ClusterParts): Promise<void> {
   const { data, user } = place
@@ -80,8 +79,8 @@ export async function createCluster({ place, binaries, durable, random, log }: C
 }
 
 /**
- * Texts compare by code point on every machine and in every version: the collations of the C
- * library and of ICU change with updates and spoil indexes.
+ * Texts are compared by code point on every machine and in every version: the collations of the C
+ * library and of ICU change with updates and corrupt indexes.
  */
 function initOptions(major: number, durable: boolean): string[] {
   return [
@@ -89,7 +88,7 @@ function initOptions(major: number, durable: boolean): string[] {
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale=C',
-    // Since 17 upper and lower know Unicode without any library.
+    // From version 17 on, upper and lower know Unicode without any library.
     ...(major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
     '--data-checksums',
     '--no-instructions',
@@ -97,12 +96,14 @@ function initOptions(major: number, durable: boolean): string[] {
   ]
 }
 
-/** Removes what a start that was killed left of a database in the making. */
+/** Removes the unfinished database that a killed start left. */
 export async function sweepUnfinished(data: string): Promise<void> {
   const above = dirname(data)
-  // Where we may not look, beside data that the operator linked to, we made nothing.
+  // If we cannot read that directory, beside data that the operator linked to, we created nothing
+  // in it.
   const left = (await readdir(above).catch(() => [])).filter((name) => name.startsWith(`${basename(data)}.new-`))
-  // An initdb that outlived its parent may still be writing; it fails soon, as its directory goes.
+  // An initdb that outlived its parent may still be writing; it fails soon, because its directory
+  // goes.
   for (const name of left) await rm(join(above, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
 }
 

@@ -7,21 +7,20 @@ export interface Lock {
   release(): Promise<void>
 }
 
-/** The lock is another's: a live process with this pid, perhaps this very one. */
+/** Another owner has the lock: a live process with this pid, possibly this very one. */
 export interface Held {
   holder: number
 }
 
 /**
- * Takes the lock file at `path`, or says who holds it. It holds until `release` or until this
- * process is dead, however it died: the file names the pid and the incarnation of its holder, and a
- * dead holder's file is taken over.
+ * Takes the lock file at `path`, or returns its owner. The lock lasts until `release` or until this
+ * process is dead, however it died: the file names the pid and the incarnation of its owner, and a
+ * dead owner's file is taken over.
  *
- * The file appears by link(2) and is replaced by rename(2), so it is never seen half written. Of
- * several starters that find the same dead holder, one alone gets the right to replace it: that
- * right is a lock of its own, named after the content to be replaced, taken in the same way.
- * Whoever has it looks again before replacing, so nobody can remove a lock that somebody else took
- * meanwhile.
+ * The file is created by link(2) and replaced by rename(2), so it is never seen half written. If
+ * several starters find the same dead owner, only one gets the right to replace it: that right is a
+ * separate lock, named after the content to be replaced and taken in the same way. Its owner checks
+ * again before replacing, so nobody can remove a lock that somebody else took meanwhile.
  * *Rejected:* delete and create again, where two starters can delete each other's new lock.
  */
 export async function takeLock(path: string, random: Random, proc = systemProc): Promise<Lock | Held> {
@@ -39,7 +38,7 @@ export async function takeLock(path: string, random: Random, proc = systemProc):
   }
 }
 
-/** Undefined: the lock is ours. Otherwise the live holder's pid. */
+/** Undefined: the lock is ours. Otherwise the live owner's pid. */
 async function claim(path: string, text: string, proc: string): Promise<number | undefined> {
   for (;;) {
     if (await appear(path, text)) return undefined
@@ -61,7 +60,7 @@ async function claim(path: string, text: string, proc: string): Promise<number |
   }
 }
 
-/** True: the file was not there and now holds `text`. */
+/** True: the file did not exist and now holds `text`. */
 async function appear(path: string, text: string): Promise<boolean> {
   const complete = await temporary(path, text)
   try {
@@ -82,8 +81,8 @@ async function temporary(path: string, text: string): Promise<string> {
 }
 
 /**
- * A file that cannot be read as ours is nobody's: it was left by a crash of the machine, as a lock
- * never appears half written.
+ * A file without a readable owner is free: it was left by a crash of the machine, because a lock is
+ * never created half written.
  */
 function liveHolder(text: string, proc: string): number | undefined {
   try {

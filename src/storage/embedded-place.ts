@@ -18,13 +18,16 @@ import type { User } from './embedded-process.ts'
 
 /** Where one installation's database lives. */
 export interface Place {
-  /** The real path of the operator's directory: secrets, the log and the lock are always here. */
+  /**
+   * The real path of the operator's directory, which always holds the secrets, the log and the
+   * lock.
+   */
   directory: string
   /** PostgreSQL's data directory; it may not exist yet. */
   data: string
-  /** Who runs the server; undefined is ourselves. */
+  /** The user that runs the server; undefined means our own. */
   user?: User
-  /** Why `data` is outside of `directory`, when it is about to be created there. */
+  /** Why `data` is outside of `directory`, if it is about to be created there. */
   moved?: string
 }
 
@@ -32,8 +35,8 @@ const noteName = 'postgres-is-elsewhere.txt'
 const isRoot = (): boolean => process.geteuid?.() === 0
 
 /**
- * Creates the directory if need be and gives its real path. As root it lets others pass, not look,
- * so that the server's user reaches its data.
+ * Creates the directory if necessary and returns its real path. As root it lets others pass through
+ * it but not list it, so that the server's user can reach its data.
  */
 export function openDirectory(directory: string): string {
   const mode = isRoot() ? 0o711 : 0o700
@@ -44,7 +47,7 @@ export function openDirectory(directory: string): string {
   return realpathSync(directory)
 }
 
-/** The data directory used before, here or where the note says; undefined: there is none yet. */
+/** The data directory used before, here or named in the note; undefined if there is none yet. */
 export function knownData(directory: string): string | undefined {
   const inside = join(directory, 'postgres')
   if (existsSync(inside)) return realpathSync(inside)
@@ -59,10 +62,10 @@ export function knownData(directory: string): string | undefined {
 }
 
 /**
- * Decides where the data lives and who runs the server. PostgreSQL refuses to run as root, so root
- * hands the server to `postgres` or `nobody`; where that user cannot pass the directories above (a
- * clone in /root, a `mktemp -d`), new data goes to a directory of root's that it can pass. Data
- * that exists is never left behind for a better place.
+ * Decides where the data lives and which user runs the server. PostgreSQL refuses to run as root,
+ * so root uses `postgres` or `nobody`. If that user cannot pass the directories above (a clone in
+ * /root, a `mktemp -d`), new data goes to a directory of root's that it can pass. Existing data is
+ * never abandoned for a better place.
  */
 export function findPlace(directory: string, random: Random, log: Log): Place {
   const data = knownData(directory)
@@ -103,8 +106,8 @@ function existingPlace(directory: string, data: string, log: Log): Place {
 }
 
 /**
- * Leaves word in the directory that its data is elsewhere. Written once the data is complete: what
- * the note names was a database.
+ * Leaves a note in the directory about where its data is. It is written once the data is complete,
+ * so the note always names a database.
  */
 export async function leaveNote(place: Place, log: Log): Promise<void> {
   const note = join(place.directory, noteName)
@@ -120,7 +123,7 @@ export async function leaveNote(place: Place, log: Log): Promise<void> {
   log.warn({ data: place.data, note }, `The database is not inside the directory: ${place.moved}`)
 }
 
-/** The first directory on the way to `path`, or `path`, that this user may not pass. */
+/** The first directory on the way to `path`, or `path` itself, that this user may not pass. */
 export function closedFor(user: User, path: string): string | undefined {
   const above = dirname(path)
   const closed = above === path ? undefined : closedFor(user, above)
@@ -132,9 +135,9 @@ export function closedFor(user: User, path: string): string | undefined {
 }
 
 /**
- * A directory of root's where this user may pass but not write, for what it cannot reach elsewhere.
- * /var/lib first: systems clean /var/tmp and /tmp by age, file by file, which ruins a database. One
- * that another user made is not used: its owner could swap what is in it.
+ * A directory of root's that this user may pass but not write, for what it cannot reach elsewhere.
+ * /var/lib comes first: systems clean /var/tmp and /tmp by age, file by file, which ruins a
+ * database. A directory created by another user is not used: its owner could replace its content.
  */
 export function sharedHome(user: User, closed: string, bases = ['/var/lib', '/var/tmp', tmpdir()]): string {
   for (const base of bases) {
@@ -148,7 +151,7 @@ export function sharedHome(user: User, closed: string, bases = ['/var/lib', '/va
       const { mode, uid } = lstatSync(home)
       if (uid === 0 && (mode & 0o170022) === 0o040000 && closedFor(user, home) === undefined) return home
     } catch {
-      // Read-only, or another starter's at this very moment: the next will do.
+      // Read-only, or being created by another starter right now: try the next one.
     }
   }
   throw new Error(
@@ -175,7 +178,7 @@ function unprivilegedUser(): User {
 function passwd(): User[] {
   if (!existsSync('/etc/passwd')) return []
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
-  // macOS writes nobody as -2, the kernel takes 2^32 - 2.
+  // macOS writes nobody's id as -2, the kernel takes 2^32 - 2.
   return lines
     .map((line) => line.split(':'))
     .map(([name, , uid, gid]) => ({ name: name!, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 }))
@@ -191,7 +194,7 @@ function handOver(path: string, user: User): void {
   }
 }
 
-/** Replaces a small file. After a loss of power it is the old or the new one, never half. */
+/** Replaces a small file. After a loss of power it has the old or the new content, never half. */
 export async function writeDurably(path: string, text: string, mode: number, owner?: User): Promise<void> {
   const file = await open(`${path}.new`, 'w', mode)
   try {

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import { type Clock, sleep } from '../base/clock.ts'
 
-/** The user a child runs as, when we are root and it must not be. */
+/** The user a child runs as, if we are root and it must not be. */
 export interface User {
   name: string
   uid: number
@@ -15,9 +15,9 @@ export interface User {
 export const systemProc = '/proc'
 
 /**
- * Names one life of one process, so that a pid that was given to somebody else is noticed.
- * Undefined: nobody lives under this pid; a zombie counts as nobody, although signal 0 reaches it.
- * Without /proc all lives of a pid look the same.
+ * Identifies one life of one process, so that a reused pid is noticed. Undefined: no process has
+ * this pid; a zombie counts as none, although signal 0 reaches it. Without /proc all lives of a pid
+ * look the same.
  */
 export function incarnationOf(pid: number, proc = systemProc): string | undefined {
   const stat = textOf(`${proc}/${pid}/stat`)
@@ -67,7 +67,7 @@ export function serversOf(traces: Traces, proc = systemProc): number[] {
 
 export const sameFile = (a: Stats, b: Stats): boolean => a.dev === b.dev && a.ino === b.ino
 
-/** Sends a signal; false when nobody is there any more. */
+/** Sends a signal; false if the process no longer exists. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name)
@@ -77,7 +77,10 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-/** Polls until `met` gives something but undefined or false; undefined once the bound passes. */
+/**
+ * Polls until `met` returns something other than undefined or false; undefined after the time
+ * limit.
+ */
 export async function until<T>(
   clock: Clock,
   boundMs: number,
@@ -93,8 +96,8 @@ export async function until<T>(
 }
 
 /**
- * Keeps the process from ending while `work` is under way: the clock's timers alone do not, and a
- * server in its own session neither.
+ * Keeps the process from ending while `work` is running: the clock's timers do not, and neither
+ * does a server in its own session.
  */
 export async function holdingOpen<T>(work: () => Promise<T>): Promise<T> {
   const { port1 } = new MessageChannel()
@@ -107,20 +110,20 @@ export async function holdingOpen<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The environment of everything that is started here: none of ours, which may hold secrets and PG…
- * variables; messages in English, because some are recognised.
+ * The environment of every program started here: none of our variables, which may hold secrets and
+ * PG… variables; messages in English, because some are recognised.
  */
 export const plainEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 export const asUser = (user: User | undefined): { uid?: number; gid?: number } => (user ? { uid: user.uid, gid: user.gid } : {})
 
 /**
- * Runs a program to its end. `failure` is undefined when it ended with 0, else what it said on
- * stderr, or why it could not run.
+ * Runs a program to its end. `failure` is undefined if it ended with 0, else its stderr, or why it
+ * could not run.
  */
 export function run(command: string, args: string[], user: User | undefined): Promise<{ output: string; failure?: string }> {
   return new Promise((resolve) => {
-    // The working directory of ours may be closed to the other user; '/' is open to everybody.
+    // The other user may not be able to enter our working directory; '/' is open to everybody.
     const child = execFile(command, args, { cwd: '/', env: plainEnvironment, ...asUser(user) }, (error, output, errors) =>
       resolve(error ? { output, failure: errors.trim() || error.message } : { output }),
     )
@@ -134,7 +137,7 @@ export function codeOf(thrown: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Whether there is something under this pid, if only a zombie or another user's process. */
+/** Whether the pid is in use, even by a zombie or another user's process. */
 export function answersSignal(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0)

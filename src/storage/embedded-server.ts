@@ -22,7 +22,7 @@ import {
   until,
 } from './embedded-process.ts'
 
-/** What the functions of this file need of one installation. */
+/** Everything that the functions of this file need to know of one installation. */
 export interface Site extends Place {
   password: Secret<string>
   clock: Clock
@@ -69,14 +69,14 @@ function readPidFile(data: string): PidFile | undefined {
 }
 
 /**
- * The live server of this data directory, once it answers. Undefined: there is none, and nothing of
- * a dead one is in the way any more. Throws when one is there and does not answer.
+ * The live server of this data directory, once it answers. Undefined: there is none, and no remains
+ * of a dead one are in the way. Throws if there is one that does not answer.
  */
 export async function findServer(site: Site): Promise<Postmaster | undefined> {
   const found = await until(site.clock, readyBoundMs, async () => {
     const live = await judge(site)
     if (live === undefined) return 'none'
-    // One that is stopping is waited for: it was told so by a gateway that has just gone.
+    // Wait for a server that is stopping: a gateway that has just ended stopped it.
     if (live.port === undefined || live.status !== 'ready') return undefined
     const answer = await greet(site, live.port)
     if (answer === 'ours') return { pid: live.pid, port: live.port, incarnation: incarnationOf(live.pid, site.proc) ?? '' }
@@ -93,31 +93,33 @@ export async function findServer(site: Site): Promise<Postmaster | undefined> {
 
 /**
  * The process that postmaster.pid names, if it is a live postmaster of this directory and not a
- * zombie or somebody else's later process.
+ * zombie or an unrelated process with the same pid.
  */
 async function judge(site: Site): Promise<PidFile | undefined> {
   const file = readPidFile(site.data)
   if (file === undefined || incarnationOf(file.pid, site.proc) === undefined) return undefined
   if (hasProc(site.proc)) return isServerOf(tracesOf(site.data), file.pid, site.proc) ? file : undefined
-  // Without /proc only a connection tells. A postmaster listens from its first moments until its
-  // end, also while it recovers.
+  // Without /proc only a connection shows it. A postmaster listens from its first moments until its
+  // end, even while it recovers.
   const answer = await until(site.clock, listeningBoundMs, async () => {
-    const said = file.port === undefined ? 'silent' : await greet(site, file.port)
-    return said !== 'silent' && said
+    const greeting = file.port === undefined ? 'silent' : await greet(site, file.port)
+    return greeting !== 'silent' && greeting
   })
   return answer === 'ours' || answer === 'busy' ? file : undefined
 }
 
-/** The URL of a server that runs and answers now, without waiting for it or changing anything. */
+/**
+ * The URL of a server that is running and answers now, without waiting for it or changing anything.
+ */
 export async function urlOfRunning(site: Site): Promise<string | undefined> {
   const port = (await judge(site))?.port
   return port !== undefined && (await greet(site, port)) === 'ours' ? urlOf(site.password, port) : undefined
 }
 
 /**
- * A killed postmaster's children end when they notice, and as long as one is there PostgreSQL
- * refuses to start. It also refuses when postmaster.pid names a pid that answers signal 0, though
- * it be a zombie's or another program's: then the file has to go.
+ * The children of a killed postmaster end when they notice, and PostgreSQL refuses to start until
+ * then. It also refuses if postmaster.pid names a pid that answers signal 0, even a zombie's or
+ * another program's: then the file has to be removed.
  */
 async function clearRemains(site: Site): Promise<void> {
   const traces = tracesOf(site.data)
@@ -161,7 +163,7 @@ async function withClient<T>(site: Site, port: number, database: string, work: (
     connectionTimeoutMillis: 5_000,
     application_name: 'tollgate supervisor',
   })
-  // The server may go at any moment; the query then fails and says so.
+  // The server may stop at any moment; the query then fails with the reason.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -171,7 +173,9 @@ async function withClient<T>(site: Site, port: number, database: string, work: (
   }
 }
 
-/** Creates a missing database: after initdb, or after a start that was killed right behind it. */
+/**
+ * Creates a missing database: after initdb, or after a start that was killed right after initdb.
+ */
 export async function ensureDatabase(site: Site, port: number): Promise<void> {
   await withClient(site, port, 'postgres', async (client) => {
     const found = await client.query('select 1 from pg_database where datname = $1', [databaseName])
@@ -192,9 +196,9 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * Starts the server in a session of its own, so that neither our death nor Ctrl-C in our terminal
- * ends it, and waits until it accepts us. A port may be taken between its choice and its use:
- * `choosePort` is then asked again, ten times at most.
+ * Starts the server in its own session, so that neither our death nor Ctrl-C in our terminal ends
+ * it, and waits until it accepts us. A port may be taken between its choice and its use: then
+ * `choosePort` is called again, ten times at most.
  */
 export async function launch(site: Site, postgres: string, choosePort: () => Promise<number>): Promise<Postmaster> {
   for (let attempt = 1; ; attempt++) {
@@ -228,8 +232,8 @@ async function launchOn(site: Site, postgres: string, port: number): Promise<Pos
     if (ended !== undefined) return ended
     const file = readPidFile(site.data)
     if (file?.pid !== child.pid || file?.status !== 'ready') return undefined
-    const said = await greet(site, port)
-    return said !== 'silent' && said !== 'busy' && said
+    const greeting = await greet(site, port)
+    return greeting !== 'silent' && greeting !== 'busy' && greeting
   })
   if (ended !== undefined) return ended
   const started: Postmaster = { pid: child.pid!, incarnation: incarnationOf(child.pid!, site.proc) ?? '', port }
@@ -245,7 +249,7 @@ function complaintIn(path: string, from: number): string {
 }
 
 /**
- * Ends the server and waits until its last process is gone: politely (fast shutdown), then without
+ * Ends the server and waits until its last process is gone: first by a fast shutdown, then without
  * a checkpoint, then by force.
  */
 export async function halt(site: Site, server: Postmaster): Promise<void> {

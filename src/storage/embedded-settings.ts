@@ -1,13 +1,13 @@
 import type { Traces } from './embedded-process.ts'
 
-/** What decides the settings of a server. */
+/** The inputs for the settings of a server. */
 export interface SettingsFor {
   version: string
   major: number
   clusterName: Traces['clusterName']
   /** False only for a throw-away cluster of the tests: a loss of power may destroy it. */
   durable: boolean
-  /** The operator's own, which win. */
+  /** The operator's own settings, which take precedence. */
   own: Record<string, string>
   platform: NodeJS.Platform
 }
@@ -65,7 +65,7 @@ const throwAway: Row[] = [
 /** macOS lets an ordinary fsync return before the drive has written. */
 const macOs: Row[] = [['wal_sync_method', 'fsync_writethrough', 'the only method here that reaches the disk itself']]
 
-/** The text of postgresql.conf. A live server with another text is restarted, not adopted. */
+/** The text of postgresql.conf. A live server whose text differs is restarted, not adopted. */
 export function settingsFile({ version, major, clusterName, durable: lasting, own, platform }: SettingsFor): string {
   const rows: Row[] = [
     ['cluster_name', clusterName, 'shown by every process, so that what a dead server left running is recognised'],

@@ -23,35 +23,35 @@ import {
 import { settingsFile } from './embedded-settings.ts'
 
 export interface Surroundings {
-  /** Data, password, log and lock of the server are kept here; it is created. */
+  /** Holds data, password, log and lock of the server; it is created if necessary. */
   directory: string
   log: Log
   clock: Clock
   random: Random
   /**
-   * Where the kernel shows its processes; where nothing is there, as on macOS, processes are judged
-   * by signal and connection.
+   * Where the kernel shows its processes. If it is missing, as on macOS, processes are checked by
+   * signal and connection.
    */
   proc?: string
 }
 
 export interface EmbeddedOptions extends Surroundings {
-  /** The operator's own PostgreSQL programs, 15 or newer, in place of the npm package's. */
+  /** The operator's own PostgreSQL programs, 15 or newer, instead of those in the npm package. */
   binaries?: string
-  /** Settings of postgresql.conf that win over ours. */
+  /** Settings of postgresql.conf that take precedence over ours. */
   settings?: Record<string, string>
   /** False: fsync is off. Only for clusters that the tests throw away. */
   durable?: boolean
 }
 
 export interface EmbeddedServer {
-  /** postgres://tollgate:<password>@127.0.0.1:<port>/tollgate; it stays the same until `stop`. */
+  /** postgres://tollgate:<password>@127.0.0.1:<port>/tollgate; constant until `stop`. */
   readonly url: string
-  /** The postmaster's; it changes when the server died and was started again. */
+  /** The postmaster's pid; it changes if the server died and was restarted. */
   readonly pid: number
-  /** Whether it was found running, left by a gateway that died. */
+  /** Whether the server was already running, left by a gateway that died. */
   readonly adopted: boolean
-  /** Fast shutdown. Afterwards no process is left and the directory is free for others. */
+  /** Fast shutdown. Afterwards no process is left and another process may use the directory. */
   stop(): Promise<void>
 }
 
@@ -61,10 +61,10 @@ const lockName = 'lock'
 
 /**
  * Makes sure that the PostgreSQL server of this directory runs: adopts a live one, or starts it,
- * after making the database if there is none. The server outlives us when we are killed; while we
- * live it is watched and started again on the same port when it dies. Throws, with what to do, when
- * another live process holds the directory, when the data is of another major version or cannot be
- * reached, and when there are no programs for this platform.
+ * after creating the database if there is none. The server outlives us if we are killed. While we
+ * live it is watched, and restarted on the same port if it dies. Throws, with a remedy, if another
+ * live process has locked the directory, if the data is of another major version or out of reach,
+ * and if there are no programs for this platform.
  */
 export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   return holdingOpen(async () => {
@@ -171,7 +171,7 @@ function supervise(site: Site, binaries: Binaries, first: Postmaster, adopted: b
     stopped.abort()
     cancelWatch?.()
     await reviving
-    // It may have succeeded just now.
+    // The restart may have succeeded just now.
     cancelWatch?.()
     if (current) await halt(site, current)
     await lock.release()
@@ -189,8 +189,8 @@ function supervise(site: Site, binaries: Binaries, first: Postmaster, adopted: b
 }
 
 /**
- * The URL of the server that runs on this directory for another process: for the command line
- * beside a gateway. It is only asked, not held: it may stop at any time. Undefined: none runs.
+ * The URL of the server that runs on this directory for another process, for the command line
+ * beside a gateway. The server is not locked and may stop at any time. Undefined: none is running.
  */
 export function urlOfEmbedded(options: Surroundings): Promise<string | undefined> {
   return holdingOpen(async () => {
@@ -200,8 +200,8 @@ export function urlOfEmbedded(options: Surroundings): Promise<string | undefined
 }
 
 /**
- * Stops the server that a killed gateway left on this directory. False: there was none. Throws when
- * a live process holds the directory.
+ * Stops the server that a killed gateway left on this directory. False: there was none. Throws if a
+ * live process has locked the directory.
  */
 export function stopEmbeddedOrphan(options: Surroundings): Promise<boolean> {
   return holdingOpen(async () => {
@@ -218,7 +218,7 @@ export function stopEmbeddedOrphan(options: Surroundings): Promise<boolean> {
   })
 }
 
-/** What is there already; undefined: no database. */
+/** The existing site; undefined: no database. */
 async function siteOf({ directory: named, log, clock, random, proc = systemProc }: Surroundings): Promise<Site | undefined> {
   if (!existsSync(named)) return undefined
   const directory = openDirectory(named)

@@ -20,41 +20,44 @@ export type LeaseMode = 'holding' | 'late' | 'lost'
  * take-over overlaps a send.
  */
 export const lateMs = 3_000
-/** A loop that stands still for so long hangs. Its process is ended: it cannot work or stop. */
+/**
+ * A main loop that stands still this long hangs. Its process is killed: it can neither work nor
+ * stop.
+ */
 const hangsAfterMs = 15_000
 const beatEveryMs = 1_000
 /**
- * A heart that looks so late was stopped itself, and with it the whole process: that is no hanging
- * loop, which gets its time anew.
+ * If the heart itself wakes up this late, the whole process was suspended. Its main loop does not
+ * hang and gets its full time again.
  */
 const overslept = 3_000
 
 export interface HeartParts {
   /** Writes the row of the process. */
   enter: () => Promise<void>
-  /** Renews it; false when it is gone. */
+  /** Renews the row; false if it is gone. */
   beat: () => Promise<boolean>
   clock: Clock
   log: Log
   pulse: Pulse
-  /** Gets each change of the mode. */
+  /** Called on each change of the mode. */
   onMode: (mode: LeaseMode) => void
   /**
-   * Ends the process, whose main loop has not turned for so long. Its lease is lost by then: should
-   * it live on, it sends nothing, and stops when its loop turns again.
+   * Kills the process, whose main loop has stood still for `ms`. Its lease is lost by then: if it
+   * survives, it sends nothing, and stops once its loop turns again.
    */
   endHung: (ms: number) => void
 }
 
 export interface Heart {
-  /** Resolves when no beat is under way any more. */
+  /** Resolves when no beat is in progress. */
   stop(): Promise<void>
 }
 
 /**
- * Beats for a process while its main loop turns. It runs on a thread of its own, so that a busy
- * loop is not taken for a dead process. A heart that follows on one that broke finds the row in the
- * table, and its age in the pulse.
+ * Beats for a process while its main loop turns. It runs on its own thread, so that a busy loop is
+ * not mistaken for a dead process. A heart that replaces a broken one finds the row in the table,
+ * and its age in the pulse.
  */
 export async function startHeart(parts: HeartParts): Promise<Heart> {
   const { beat, clock, log, pulse, onMode, endHung } = parts
@@ -63,7 +66,7 @@ export async function startHeart(parts: HeartParts): Promise<Heart> {
   let stopped = false
   let beating: Promise<void> | undefined
   let lookedAt = clock.monotonic()
-  /** Since when the loop can be expected to turn. */
+  /** The time from which the loop is expected to turn. */
   let awakeFrom = lookedAt
   let cancel = clock.after(beatEveryMs, look)
 
@@ -105,7 +108,7 @@ export async function startHeart(parts: HeartParts): Promise<Heart> {
     }
   }
 
-  /** The age of a beat counts from before it was written, however long the answer takes. */
+  /** The age of a beat counts from before it was written, however long the reply takes. */
   function confirmed(asked: number, answered: number) {
     const lapsed = answered - pulse.beatenAt >= lateMs
     if (lapsed) {
@@ -113,7 +116,7 @@ export async function startHeart(parts: HeartParts): Promise<Heart> {
       pulse.recoveredAt = answered
     }
     if (lapsed || pulse.steadyFrom === Infinity) pulse.steadyFrom = answered
-    // The last to be written: whoever sees the fresh beat sees the lapse before it too.
+    // Written last: a reader that sees the fresh beat also sees the lapse before it.
     pulse.beatenAt = asked
     if (answered - asked < lateMs) change('holding')
   }

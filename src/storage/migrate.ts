@@ -34,9 +34,9 @@ const claim = statement<{ name: string }>(
 const applied = statement<{ name: string; sha256: string }>(`select name, sha256 from migration`)
 
 /**
- * Brings the database to this version; answers the names of what it applied. Each file is one
- * transaction that first inserts its own name, so of two processes that migrate at once one waits
- * and then finds it done. Refuses a database whose applied migrations are not the ones it knows.
+ * Migrates the database to this version; returns the names of the applied migrations. Each file is
+ * one transaction that first inserts its own name, so if two processes migrate at once, one waits
+ * and then finds it done. Refuses a database with unknown applied migrations.
  */
 export async function migrate(pool: Pool, now: number, log: Log): Promise<string[]> {
   await plain(pool, createLedger).catch((error) =>
@@ -60,8 +60,8 @@ export async function migrate(pool: Pool, now: number, log: Log): Promise<string
 }
 
 /**
- * Names of migrations that this database lacks; all of them when it is not Tollgate's yet. Refuses
- * a database of a newer version.
+ * Names of the migrations that this database lacks; all of them if it is not Tollgate's yet.
+ * Refuses a database of a newer version.
  */
 export async function pendingMigrations(pool: Pool): Promise<string[]> {
   const known = migrations()
@@ -102,15 +102,15 @@ const partitioned = [
 ]
 const partitionWidth = 10_000_000n
 /**
- * Percent of a page that inserts fill. The rest is for the one or two times a row is written again,
- * so that it stays in its page.
+ * Fill factor, in percent of a page. The rest is for the one or two updates of a row, so that it
+ * stays in its page.
  */
 const fillfactors: Readonly<Record<string, number>> = { orders: 45, attempt: 50, delivery: 50 }
 const nextOrderId = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
 
 /**
- * Makes the partition that order ids are drawn from now, and the one after it. Cheap when both are
- * there; call it now and then.
+ * Creates the partition that order ids are drawn from now, and the next one. Cheap if both exist;
+ * call it now and then.
  */
 export async function ensurePartitions(pool: Pool, registry: Pool = pool): Promise<void> {
   const [row] = await registry.run(nextOrderId)
@@ -121,7 +121,7 @@ export async function ensurePartitions(pool: Pool, registry: Pool = pool): Promi
       const room = fillfactors[name] === undefined ? '' : ` with (fillfactor = ${fillfactors[name]})`
       const sql = `create table if not exists ${name}_p${number} partition of ${name} for values from (${from}) to (${to})${room}`
       await plain(pool, sql).catch((error: { code?: string }) => {
-        // Two processes at once: the other one made it.
+        // Another process created it at the same time.
         if (error.code !== '42P07' && error.code !== '23505') throw error
       })
     }
@@ -132,7 +132,7 @@ const addTransition = statement<object>(
   `insert into legal_transition (from_state, to_state) values ($1, $2) on conflict do nothing`,
 )
 
-/** Writes the machine's moves where `order_event` refers to them. */
+/** Writes the moves of the machine into the table that `order_event` refers to. */
 export async function declareTransitions(pool: Pool, moves: readonly (readonly [from: string, to: string])[]): Promise<void> {
   await transaction(pool, async (runner) => {
     for (const [from, to] of moves) await runner.run(addTransition, [from, to])

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Log } from '../base/log.ts'
 
-/** An SQL statement with its row type, prepared once a connection by a name made of its text. */
+/**
+ * An SQL statement with its row type, prepared once per connection; its name is derived from its
+ * text.
+ */
 export interface Statement<Row> {
   readonly name: string
   readonly text: string
@@ -14,7 +17,7 @@ export const statement = <Row>(text: string): Statement<Row> => ({
   text,
 })
 
-/** Something statements run on: the pool, or one connection inside a transaction. */
+/** Runs statements: the pool, or one connection inside a transaction. */
 export interface Runner {
   run<Row>(sql: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>
 }
@@ -25,9 +28,9 @@ export interface Pool extends Runner {
 }
 
 export interface Connection extends Runner {
-  /** Sends plain SQL such as `begin`; answers the command tag of the server. */
+  /** Sends plain SQL such as `begin`; returns the command tag of the server. */
   command(sql: string): Promise<string>
-  /** Gives the connection back; a broken one is thrown away. */
+  /** Returns the connection to the pool; a broken one is closed. */
   release(broken: boolean): void
 }
 
@@ -36,8 +39,8 @@ export interface PoolSettings {
   connections: number
   /**
    * `oltp` serves orders, with planner settings that keep every look-up on its primary key;
-   * `heartbeat` gives a statement up when its answer comes too late to renew a lease; `search`
-   * serves operators; `admin` changes the schema and may take its time.
+   * `heartbeat` abandons a statement when its reply comes too late to renew a lease; `search`
+   * serves operators; `admin` changes the schema and has no time limit.
    */
   use: 'oltp' | 'heartbeat' | 'search' | 'admin'
   log: Log
@@ -45,8 +48,8 @@ export interface PoolSettings {
 
 /**
  * Planner settings of the OLTP pool. On new tables, until the first autoanalyze, `update … from` a
- * list of rows is planned as a hash join over a sequential scan and stays so as the generic plan:
- * 3–5 times slower. Batches always look up by primary key, so the other ways are closed.
+ * list of rows is planned as a hash join over a sequential scan, and the generic plan stays so: 3–5
+ * times slower. Batches always look up by primary key, so the other plans are disabled.
  */
 const oltpOptions = [
   'plan_cache_mode=force_generic_plan',
@@ -57,8 +60,8 @@ const oltpOptions = [
 ]
 
 /**
- * A server that fell silent for good is left for a new connection. A heartbeat tries again so soon
- * that it is heard within a dead-after span once the way to the database is back.
+ * Time limits after which a silent server is abandoned for a new connection. A heartbeat retries
+ * quickly enough to be seen within a dead-after span once the database can be reached again.
  */
 const limitsOf: Record<PoolSettings['use'], { connectMs: number; queryMs?: number }> = {
   oltp: { connectMs: 5_000, queryMs: 20_000 },
@@ -93,8 +96,8 @@ export function openPool(settings: PoolSettings): Pool {
       getTypeParser: (oid: number, format: string) => (format === 'text' && parsers.get(oid)) || usualParser(oid),
     },
   } as pg.PoolConfig)
-  // For the connection's life, besides what its query says: an error between two owners would end
-  // the process.
+  // For the life of the connection, besides the handling by its query: an error while it has no
+  // user would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', (error) => settings.log.warn({ reason: error.message }, 'an idle database connection broke'))
   return {
@@ -118,8 +121,8 @@ const queryOf = (sql: Statement<unknown>, values: readonly unknown[] = []) => ({
 })
 
 /**
- * Rows as one JSON parameter for `json_to_recordset`: one value to send however many rows, and no
- * escaping of arrays in JavaScript.
+ * Rows as one JSON parameter for `json_to_recordset`: one value however many rows, and no escaping
+ * of arrays in JavaScript.
  */
 export const asJson = (rows: readonly object[]): string => JSON.stringify(rows)
 
@@ -127,8 +130,8 @@ let lastMs = NaN
 let lastText = ''
 
 /**
- * A time in milliseconds as PostgreSQL reads it; absent stays absent. The rows of a batch share
- * their times, so the last one is kept.
+ * A time in milliseconds in PostgreSQL's format; absent stays absent. The rows of a batch share
+ * their times, so the last one is cached.
  */
 export function timestamp(ms: number | undefined): string | null {
   if (ms === undefined) return null
@@ -144,8 +147,8 @@ export const bytea = (bytes: Buffer | undefined): string | null => (bytes === un
 export type Failure = 'retry' | 'connection' | 'data'
 
 /**
- * What a thrown database error means for whoever ran a transaction: `retry` (serialisation failure,
- * deadlock), `connection` (gone, or about to go: the outcome of a commit in flight is not known),
+ * What a database error means for the caller of a transaction: `retry` (serialisation failure,
+ * deadlock), `connection` (lost, or about to be: the outcome of a commit in progress is unknown),
  * or `data` (this work will fail again).
  */
 export function failureOf(error: unknown): Failure {
@@ -167,7 +170,9 @@ const socketCodes = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
 ])
-/** What the driver says, without a code, when a connection is gone or was not to be had. */
+/**
+ * Messages of the driver, without a code, for a connection that is gone or could not be obtained.
+ */
 const driverSentences = [
   'Connection terminated',
   'Client has encountered a connection error',

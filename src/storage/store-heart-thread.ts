@@ -8,25 +8,25 @@ import { openPool } from './pool.ts'
 import { openPulse } from './pulse.ts'
 import { heartbeatStore, type Heartstrings } from './store-heartbeat.ts'
 
-/** What the thread is given. The URL has the password of the database in it. */
+/** The input of the thread. The URL contains the password of the database. */
 export type ThreadData = Pick<Heartstrings, 'processId' | 'instance'> & { databaseUrl: string; memory: SharedArrayBuffer }
 /**
- * What the thread reports. A line is one of its log, which goes where the log of the process goes.
+ * What the thread reports. A `line` is a line of its log, to be written to the log of the process.
  */
 export type ThreadReport = { is: 'beating' } | { is: 'mode'; mode: LeaseMode } | { is: 'line'; line: string }
 
 const standardError = 2
 const { databaseUrl, processId, instance, memory } = workerData as ThreadData
 const port = parentPort!
-const report = (said: ThreadReport) => port.postMessage(said)
+const report = (message: ThreadReport) => port.postMessage(message)
 const log = openLog({ level: 'warn', destination: { write: (line) => report({ is: 'line', line }) } })
 const pool = openPool({ url: databaseUrl, connections: 1, use: 'heartbeat', log })
 const store = heartbeatStore(pool)
 
 /**
- * The loop that writes the log hangs, so the line goes straight to standard error. SIGKILL, since
- * every gentler end is work for that loop; and none that writes the memory to disk, where cards
- * are. The kernel spares the first process of a container.
+ * The loop that writes the log hangs, so the line goes straight to standard error. SIGKILL, because
+ * every gentler signal needs that loop; and not one that dumps core, because the memory holds
+ * cards. The kernel spares the first process of a container.
  */
 function endHung(ms: number): void {
   const loud = openLog({ level: 'error', destination: { write: (line) => void writeSync(standardError, line) } })

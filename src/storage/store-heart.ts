@@ -9,11 +9,11 @@ const startAgainMs = 1_000
 const stopWithinMs = 1_000
 
 /**
- * A heart on a thread of its own, with a database connection of its own: neither a busy loop nor a
- * full pool keeps it from beating. A thread that ends by itself is a defect of its own and none of
- * the payments in hand, so it is started again: within three seconds nobody notices, later it is a
- * lapse like any other. *Rejected:* ending the process, which would give up every payment that
- * waits for its answer.
+ * Runs the heart on its own thread with its own database connection, so that neither a busy loop
+ * nor a full pool keeps it from beating. If the thread ends by itself, that is a defect but does
+ * not concern the payments in memory, so it is restarted: within three seconds nobody notices,
+ * later it is a lapse like any other. *Rejected:* ending the process, which would abandon every
+ * payment that waits for its answer.
  */
 export const heartOnThread =
   (databaseUrl: string, clock: Clock, log: Log): HeartStart =>
@@ -25,7 +25,7 @@ export const heartOnThread =
     let thread: Worker
     let gone: Promise<void>
 
-    /** Resolves when the thread beats. Rejects when the first one does not come so far. */
+    /** Resolves when the thread beats. Rejects if the first thread ends before that. */
     function begin(): Promise<void> {
       return new Promise((resolve, reject) => {
         let reason = 'it ended'

@@ -6,24 +6,24 @@ import { openPulse, type Pulse } from './pulse.ts'
 
 /**
  * The lease of a process, seen from its main loop. A lease names a process incarnation, not a time:
- * others judge it dead when its row is older than four seconds of database time. What keeps the row
- * fresh is its heart (`heart.ts`, where the modes of a lease are), on a thread of its own.
+ * others judge it dead if its row is older than four seconds of database time. Its heart, on a
+ * separate thread, keeps the row fresh (`heart.ts`, which also defines the modes of a lease).
  */
 export interface Heartbeat {
   processId: bigint
   /**
-   * Whether the process may send. With `since`, a monotonic time: whether it was never late from
-   * then on either. Work begun before a lapse may have been taken over meanwhile, so a lease that
-   * is fresh again is not good for it.
+   * Whether the process may send. With `since`, a monotonic time: also whether it was never late
+   * since then. Work begun before a lapse may have been taken over meanwhile, so a lease that is
+   * fresh again does not cover it.
    */
   holding(since?: number): boolean
   /**
-   * Whether it may judge other processes dead: each of its beats was written for as long as the
-   * silence of a dead process lasts. While the database is away nobody can beat, so that time
-   * counts against nobody, and everybody has a whole span afterwards to be heard again.
+   * Whether it may judge other processes dead: each of its own beats was written for as long as the
+   * silence of a dead process lasts. While the database is down nobody can beat, so that time
+   * counts against nobody, and afterwards everybody has a whole span to beat again.
    */
   judges(): boolean
-  /** Notes that a sweep of this process took orders over that were in the hands of these. */
+  /** Records that a sweep of this process took over orders of these processes. */
   tookOver(orders: number, from: readonly bigint[]): void
   counts(): LeaseCounts
   /** Resolves when the lease is lost for good. */
@@ -31,18 +31,18 @@ export interface Heartbeat {
   stop(): Promise<void>
 }
 
-/** Since the process began. */
+/** Counts since the process began. */
 export interface LeaseCounts {
-  /** How often the lease came into each mode; it begins as held. */
+  /** How often the lease entered each mode; it begins as held. */
   changes: Readonly<Record<LeaseMode, number>>
-  /** Orders in hand when it became late or was lost. */
+  /** Orders in memory when the lease became late or was lost. */
   lapsedOrders: number
   takenOver: number
 }
 
-/** Dead for others after this much database time without a beat. */
+/** Others judge a process dead after this much database time without a beat. */
 export const deadAfterMs = 4_000
-/** `due_at` of a row in somebody's hand: when a sweep looks whether that process is still alive. */
+/** `due_at` of a leased row: when a sweep checks whether its process is still alive. */
 export const leaseLookMs = 4_000
 const turnEveryMs = 1_000
 
@@ -59,16 +59,16 @@ const tookOver = statement<object>(
 )
 
 /**
- * The rows of all processes, in database time. With the stores of orders and deliveries the seam
- * where the simulation puts its model.
+ * The rows of all processes, in database time. The simulation replaces this and the stores of
+ * orders and deliveries with its model.
  */
 export interface HeartbeatStore {
-  /** Writes the row of a new process, and removes older ones of its instance and long dead ones. */
+  /** Writes the row of a new process, and removes older rows of its instance and long-dead ones. */
   enter(processId: bigint, instance: string): Promise<void>
-  /** Renews a row; false when it is gone. */
+  /** Renews a row; false if it is gone. */
   beat(processId: bigint): Promise<boolean>
   leave(processId: bigint): Promise<void>
-  /** Notes a lapse that is over, and orders taken over, where the doctor sees them. */
+  /** Records a finished lapse, and orders taken over, for the doctor. */
   lapsed(processId: bigint, orders: number): Promise<void>
   tookOver(processId: bigint, orders: number): Promise<void>
 }
@@ -85,9 +85,9 @@ export const heartbeatStore = (pool: Pool): HeartbeatStore => ({
   tookOver: async (...noted) => void (await pool.run(tookOver, noted)),
 })
 
-/** What the main loop hands to the heart of its process. */
+/** What the main loop passes to the heart of its process. */
 export type Heartstrings = Pick<HeartParts, 'pulse' | 'onMode'> & { processId: bigint; instance: string }
-/** Starts the heart of a process, wherever it beats. */
+/** Starts the heart of a process, on whatever thread. */
 export type HeartStart = (strings: Heartstrings) => Promise<Heart>
 
 export interface HeartbeatParts {
@@ -104,9 +104,9 @@ export interface HeartbeatParts {
 }
 
 /**
- * Starts beating. `instance` names the place this process has to itself (a host and port, or a
- * directory): an older row of it belongs to a dead predecessor and is removed at once, so that its
- * leases are free without the wait.
+ * Starts beating. `instance` names something that only one process can use (a host and port, or a
+ * directory): an older row of it belongs to a dead predecessor and is removed immediately, so that
+ * its leases are free without a wait.
  */
 export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> {
   const { store, processId, instance, clock, log, inHand, pulse = openPulse() } = parts
@@ -114,8 +114,8 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
   const changes: Record<LeaseMode, number> = { holding: 1, late: 0, lost: 0 }
   let [lapsedOrders, lastLapsed, takenOver] = [0, 0, 0]
   let stopped = false
-  let tell = () => {}
-  const lost = new Promise<void>((resolve) => (tell = resolve))
+  let resolveLost = () => {}
+  const lost = new Promise<void>((resolve) => (resolveLost = resolve))
   let cancel = () => {}
   turn()
   const heart = await parts.heart({ processId, instance, pulse, onMode }).catch((error) => {
@@ -123,7 +123,7 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
     throw error
   })
 
-  /** Shows the heart that this loop turns. */
+  /** Shows the heart that this loop still turns. */
   function turn() {
     pulse.turnedAt = clock.monotonic()
     cancel = clock.after(turnEveryMs, turn)
@@ -142,7 +142,7 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
     if (mode === 'late')
       return log.error({ process, orders }, 'the lease of this process lapsed: it sends nothing until it beats again')
     log.error({ process, orders }, 'this process lost its lease: it stops, and others take its orders over')
-    tell()
+    resolveLost()
   }
 
   const note = (noted: Promise<void>) =>
@@ -173,7 +173,8 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
 }
 
 /**
- * A heart in the loop of its process: for what is too small to hang, and for clocks that are moved.
+ * A heart in the main loop of its process: for processes too small to hang, and for simulated
+ * clocks.
  */
 export const heartInLoop =
   (store: HeartbeatStore, clock: Clock, log: Log): HeartStart =>
@@ -184,6 +185,6 @@ export const heartInLoop =
       beat: () => store.beat(processId),
       clock,
       log,
-      // It would hang with its loop.
+      // It would hang together with its loop.
       endHung: () => {},
     })

@@ -3,13 +3,14 @@ import { statement, type Pool } from './pool.ts'
 export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'process'
 
 /**
- * Rising ids, drawn from the database in blocks so that processes never give out the same one;
- * across processes they rise only roughly.
+ * Ascending ids, drawn from the database in blocks so that no two processes issue the same one;
+ * across processes they ascend only roughly.
  */
 export interface Ids {
   take(): Promise<bigint>
   /**
-   * Gives back what was taken and never used; the lowest is taken first, so that ids keep rising.
+   * Returns ids that were taken and never used. The lowest is taken first, so that ids keep
+   * ascending.
    */
   giveBack(ids: readonly bigint[]): void
 }
@@ -19,14 +20,14 @@ const reserve = statement<{ first: bigint }>(
 )
 
 /**
- * `block` ids are reserved at a time; what a process has left when it ends is never used. The next
- * block is fetched before this one is out.
+ * `block` ids are reserved at a time; ids left when a process ends are never used. The next block
+ * is fetched before this one is used up.
  */
 export const openIds = (pool: Pool, name: IdName, block = 1000): Ids =>
   drawIds(() => pool.run(reserve, [name, block]).then(([row]) => row!.first), block)
 
 /**
- * The same from any source of blocks: `fetch` reserves the next `block` ids and answers the first.
+ * The same from any source of blocks: `fetch` reserves the next `block` ids and returns the first.
  */
 export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
   let next = 0n
@@ -60,8 +61,8 @@ export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
       const id = next++
       if (end - next < BigInt(block) / 5n && coming === undefined && block > 1) {
         coming = fetch()
-        // Whoever needs the block awaits it and sees the failure; here it only must not count as
-        // unhandled.
+        // The caller who needs the block awaits it and sees the failure. This only keeps it from
+        // counting as unhandled.
         coming.catch(() => {})
       }
       return id

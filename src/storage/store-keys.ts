@@ -17,7 +17,9 @@ export interface KeyRing {
   current(purpose: KeyPurpose): NumberedKey
   /** Undefined when that key was destroyed. */
   version(purpose: KeyPurpose, version: bigint): Secret<Buffer> | undefined
-  /** Makes CVV2 keys of this hour and the next, destroys yesterday's. Call it every few minutes. */
+  /**
+   * Creates CVV2 keys of this hour and the next, destroys yesterday's. Call it every few minutes.
+   */
   turn(): Promise<void>
 }
 
@@ -35,8 +37,8 @@ const all = statement<{ purpose: KeyPurpose; version: bigint; wrapped: Buffer }>
 const destroy = statement<object>(`delete from key_version where purpose = 'cvv2' and version < $1`)
 
 /**
- * Opens the ring under the key-encryption key. Throws when that key is not the one the database's
- * keys were wrapped with.
+ * Opens the ring with the key-encryption key. Throws if the keys of the database were wrapped with
+ * another one.
  */
 export async function openKeyRing(pool: Pool, kek: Secret<Buffer>, clock: Clock, random: Random): Promise<KeyRing> {
   const keys = new Map<string, NumberedKey>()

@@ -3,15 +3,15 @@ import { statement, type Pool } from './pool.ts'
 import { deadAfterMs, type Heartbeat } from './store-heartbeat.ts'
 
 /**
- * Who takes up work, and which other processes it judges dead by their silence. A process without a
- * row is dead for everybody.
+ * The process that takes up work, and the other processes that it judges dead by their silence. A
+ * process without a row is dead for everybody.
  */
 export interface Claimer {
   processId: bigint
   silent: readonly bigint[]
 }
 
-/** Asked before each claim. It names nobody while this process may not judge. */
+/** Called before each claim. The list is empty while this process may not judge. */
 export type Judge = () => Promise<Claimer>
 
 const silent = statement<{ process_id: bigint }>(
@@ -22,15 +22,18 @@ const silent = statement<{ process_id: bigint }>(
 export const silentProcesses = async (pool: Pool): Promise<bigint[]> =>
   (await pool.run(silent, [deadAfterMs])).map((row) => row.process_id)
 
-/** A reading is good for so long: all sweeps together read once a second. */
+/** How long a reading is valid: all sweeps together read once a second. */
 const goodForMs = 1_000
-/** A longer reading proves nothing: after a standstill the database finds everybody silent. */
+/**
+ * A reading that takes longer proves nothing: after a standstill of the database every process
+ * looks silent.
+ */
 const slowestMs = 1_000
 
 /**
- * Reads who is silent before the claim, so that the claim takes only from them. *Rejected:* the
- * claim's statement alone judges by the age of the beats. One that waits while the database stands
- * still is carried out before the others' beats are, which wait as well.
+ * Reads which processes are silent before the claim, so that the claim takes only from those.
+ * *Rejected:* a claim statement that judges by the age of the beats itself. If it waits while the
+ * database stands still, it runs before the others' beats, which wait as well.
  */
 export function openJudge(
   read: () => Promise<bigint[]>,

@@ -1,13 +1,13 @@
 import type { Pool, Runner } from './pool.ts'
 
 /**
- * Runs `body` in one transaction and commits. Statements that `body` starts together travel
- * together. Rejects when anything failed; then nothing was stored, except after a connection broke
- * during commit, when only the rows themselves can tell.
+ * Runs `body` in one transaction and commits. Statements that `body` starts together share a round
+ * trip. Rejects if anything failed; then nothing was stored, unless the connection broke during
+ * commit: then only the rows themselves show the outcome.
  */
 export const transaction = <T>(pool: Pool, body: (runner: Runner) => Promise<T>): Promise<T> => within(pool, 'begin', body)
 
-/** The same for reading: all statements see the tables as they were at one moment. */
+/** The same for reads: all statements see the tables as of one moment. */
 export const snapshot = <T>(pool: Pool, body: (runner: Runner) => Promise<T>): Promise<T> =>
   within(pool, 'begin isolation level repeatable read, read only', body)
 
