@@ -1,7 +1,7 @@
 import type { Secret } from '../base/secret.ts'
 import type { GateRow } from '../merchant/merchant.ts'
 
-/** What a line to an acquirer needs of its gate. All amounts here are in minor units. */
+/** The settings of a gate that its line needs. All amounts here are in minor units. */
 export interface GateSettings extends Pick<
   GateRow,
   'host' | 'port' | 'terminalId' | 'cardAcceptorId' | 'cardAcceptorName' | 'acquirerId' | 'mcc' | 'answerTimeoutMs'
@@ -9,7 +9,7 @@ export interface GateSettings extends Pick<
   gateId: bigint
 }
 
-/** The names under which an attempt is known on both sides; recorded before anything is sent. */
+/** The names by which both sides know an attempt; recorded before anything is sent. */
 export interface AttemptNames {
   stan: string
   rrn: string
@@ -18,7 +18,7 @@ export interface AttemptNames {
 }
 
 export interface Authorisation extends AttemptNames {
-  /** `transfer` is the debit of one, `credit` pays it out to another card. */
+  /** `transfer` debits the source, `credit` pays the amount out to another card. */
   kind: 'sale' | 'preauth' | 'account-verification' | 'transfer' | 'credit'
   orderId: bigint
   amountMinor: bigint
@@ -27,7 +27,7 @@ export interface Authorisation extends AttemptNames {
   /** `YYMM`; a credit needs none. */
   expiry?: string
   cvv2?: Secret<string>
-  /** Result of 3-D Secure, where it ran. */
+  /** Result of 3-D Secure, if it ran. */
   authentication?: {
     eci?: string
     authenticationValue?: string
@@ -35,18 +35,18 @@ export interface Authorisation extends AttemptNames {
     version?: string
     method?: 'challenge' | 'frictionless' | 'attempt'
   }
-  /** With a card that was registered at an earlier payment. */
+  /** Present for a card that was registered at an earlier payment. */
   recurrent?: { initiator: string; scenario: string; networkReference?: string }
   /** Sent again under the same names; only for gates that recognise repeats. */
   repeat: boolean
 }
 
-/** A capture of a preauthorisation, or the return of captured money: the whole or a part. */
+/** A capture of a preauthorisation, or a return of captured money, in full or in part. */
 export interface Follow extends AttemptNames {
   kind: 'capture' | 'return'
   orderId: bigint
   amountMinor: bigint
-  /** Of the payment it draws on. */
+  /** The amount of the payment it refers to. */
   originalMinor: bigint
   currencyNumeric: string
   original: AttemptNames & { kind: Authorisation['kind'] }
@@ -63,7 +63,7 @@ export interface Reversal extends AttemptNames {
   repeat: boolean
 }
 
-/** What only the acquirer knows about a payment; each is absent unless the reply had it. */
+/** Facts of a payment that only the acquirer knows; each is absent unless the reply had it. */
 export interface ProcessorData {
   /** When the acquirer processed it, in milliseconds since 1970. */
   processedAt?: number
@@ -86,9 +86,9 @@ export interface ProcessorData {
 }
 
 /**
- * What became of a message to the acquirer. `waitedMs` is how long an answer was waited for, absent
- * when an answer came that could not be used. `not sent` is certain: no byte of it left this
- * process. `unknown` is everything else without a usable answer, so money may have moved.
+ * The result of a message to the acquirer. `waitedMs` is how long the line waited for an answer;
+ * absent if an unusable answer came. `not sent` is certain: no byte of it left this process.
+ * `unknown` is everything else without a usable answer, so money may have moved.
  */
 export type Outcome =
   | { is: 'approved'; actionCode: string; data: ProcessorData }
@@ -102,8 +102,8 @@ export type ReversalOutcome =
   | { is: 'not sent'; why: string }
 
 /**
- * A message of the acquirer that answers no request, by its names. `unexpected`: no open request
- * has these names. `mismatched`: one has, but the rest of the message belongs to another request.
+ * A message of the acquirer that answers no request. `unexpected`: no open request has its names.
+ * `mismatched`: one has, but the rest of the message belongs to another request.
  */
 export interface Stray {
   stan: string
@@ -113,8 +113,8 @@ export interface Stray {
 
 /**
  * A line to one gate. `authorise` and `reverse` always resolve, at the latest at `deadline`
- * (monotonic milliseconds of the clock that was passed to the connector): they wait for the line to
- * come up, send at most once, and never send after `mayStillSend` turned false, which they ask
+ * (monotonic milliseconds of the clock that was passed to the connector). They wait for the line to
+ * come up, send at most once, and never send after `mayStillSend` turned false, which they call
  * right before the socket write.
  */
 export interface Connector {

@@ -2,7 +2,7 @@ import { mask, maskCardNumbers } from '../../base/log.ts'
 import { Secret } from '../../base/secret.ts'
 import { isoFields, type Format, type Guard, type Message, type Row } from '../../spec/iso8583.ts'
 
-/** Bytes of a message at the most, its length prefix not counted. */
+/** The longest message in bytes, without its length prefix. */
 const longestBody = 4096
 
 export type Unpacked = { is: 'message'; message: Message } | { is: 'refused'; why: string }
@@ -11,7 +11,7 @@ type Text = string | Secret<string>
 type Tags = Record<string, Text | undefined>
 type Content = Record<string, Text | Tags | undefined>
 
-/** The rows of the table by field number; holes are fields that this dialect does not have. */
+/** The rows of the table by field number; this dialect does not have the missing fields. */
 const rows: (Row | undefined)[] = []
 for (const [number, row] of Object.entries(isoFields)) rows[Number(number)] = row
 
@@ -21,15 +21,15 @@ const typeLength = 4
 const bitmapLength = 8
 
 /**
- * What a message or field cannot be; thrown inside this file only while reading, and by `pack` for
- * a message that fits no frame.
+ * A message or field that is not allowed. It is thrown only while reading in this file, and by
+ * `pack` for a message that fits no frame.
  */
 class Refusal extends Error {}
 
 /**
  * The frame of a message: two bytes of length, then type, bitmap and fields. Digits of fixed length
- * are padded left with zeros, text of fixed length right with spaces. Throws on a value that its
- * row does not allow, naming the field and never the value.
+ * are left-padded with zeros, text of fixed length is right-padded with spaces. Throws on a value
+ * that its row does not allow, naming the field and never the value.
  */
 export function pack(message: Message): Buffer {
   if (!version1993.test(message.type)) throw new Refusal('the type is not one of ISO 8583:1993')
@@ -76,9 +76,9 @@ function packTags(number: number, known: NonNullable<Row['tags']>, tags: Tags): 
 }
 
 /**
- * Reads the body of a frame, its length prefix taken off. Refuses whatever is not exactly a message
- * of the table: what follows a field that cannot be read cannot be read either. An element of field
- * 48 or 62 with an unknown tag is skipped, since its length is known.
+ * Reads the body of a frame, without its length prefix. Refuses anything that is not exactly a
+ * message of the table: after an unreadable field the rest cannot be read either. An element of
+ * field 48 or 62 with an unknown tag is skipped, because its length is known.
  */
 export function unpack(body: Buffer): Unpacked {
   try {
@@ -159,8 +159,8 @@ const reveal = (value: Text): string => (value instanceof Secret ? value.reveal(
 
 /**
  * A message in one line for logs: type, then `number=value` for each field, elements in brackets.
- * Guarded values are masked as their row says; a card number that an acquirer put into a text is
- * masked too.
+ * Guarded values are masked as their row requires; a card number that an acquirer put into a text
+ * is masked too.
  */
 export function describe(message: Message): string {
   const parts = [message.type]
@@ -180,7 +180,7 @@ function describeTags(known: NonNullable<Row['tags']>, tags: Tags): string {
   return `[${parts.join(' ')}]`
 }
 
-/** Below 13 digits nothing shows: first six and last four would be most of the number. */
+/** Below 13 digits nothing is shown: first six and last four would be most of the number. */
 function masked(how: Guard, text: string, format?: Format): string {
   if (how === 'secret') return '*'.repeat(format?.prefix === 0 ? format.length : 3)
   if (how === 'card') return text.length < 13 ? '***' : mask(text)
@@ -190,8 +190,8 @@ function masked(how: Guard, text: string, format?: Format): string {
 export type FrameReader = (chunk: Buffer) => { bodies: Buffer[]; refused?: string }
 
 /**
- * Cuts a stream of bytes into the bodies of frames. Each call takes the next bytes, however they
- * were cut on the way, and returns the bodies that are complete by now. A length that cannot be is
+ * Splits a stream of bytes into the bodies of frames. Each call takes the next bytes, however they
+ * were divided on the way, and returns the bodies completed by them. An impossible length is
  * `refused`: the stream is lost, and nothing after it is read.
  */
 export function frameReader(): FrameReader {
@@ -232,8 +232,8 @@ export function transmissionTime(at: number): string {
 }
 
 /**
- * Milliseconds since 1970 of a field 7, in the year that brings it nearest to `near`; undefined
- * when it is no date.
+ * Field 7 in milliseconds since 1970, in the year that brings it nearest to `near`; undefined if it
+ * is not a date.
  */
 export function momentOf(field7: string, near: number): number | undefined {
   const [month = 0, day, hour, minute, second] = (field7.match(/../g) ?? []).map(Number)

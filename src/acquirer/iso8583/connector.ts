@@ -18,16 +18,16 @@ import { Link, type LinkOptions } from './link.ts'
 import { usualLimits, type LinkLimits } from './link-limits.ts'
 
 /**
- * Point of service, a digit each. Terminal: card data come by hand without one (1), it cannot
+ * Point of service, one digit each. Terminal: card data typed without one (1), it cannot
  * authenticate (0) or keep a card (0), none is used (0). Cardholder: not present, electronic order
- * (5, which card networks added to the standard's 0–4). Card: not present (0), data by hand (1),
+ * (5, which card networks added to the standard's 0–4). Card: not present (0), data typed (1),
  * cardholder not authenticated (0) by anybody (0). Output: none to the card (1) or a terminal (1);
- * no PIN (0). It is fixed because the gateway serves nothing but the web; what 3-D Secure found is
- * told by the tags of field 48.
+ * no PIN (0). The value is fixed because the gateway serves only the web; the tags of field 48
+ * carry the result of 3-D Secure.
  */
 const electronicOrder = '100050100110'
 
-/** How a kind of authorisation is spelled. */
+/** Type, processing code and function code of each kind of authorisation. */
 // oxfmt-ignore
 const spelling = {
   'sale':                 { type: '1200', processing: '000000', functionCode: '200' },
@@ -37,7 +37,7 @@ const spelling = {
   'credit':               { type: '1200', processing: '260000', functionCode: '200' },
 } as const
 
-/** How what draws on a payment is spelled; a part of a capture has a function code of its own. */
+/** The same for follow-ups of a payment; a partial capture has its own function code. */
 // oxfmt-ignore
 const followSpelling = {
   capture: { type: '1220', processing: '000000', whole: '201', part: '202' },
@@ -46,7 +46,7 @@ const followSpelling = {
 
 const reasonCodes: Record<Reversal['reason'], string> = { 'no answer': '4021', cancelled: '4000', 'unusable answer': '4007' }
 
-/** Which elements of field 62 tell what about the processor. */
+/** Which element of field 62 carries which fact about the processor. */
 // oxfmt-ignore
 const processorTags = [
   ['TX', 'processorTxId'],   ['NR', 'networkReference'], ['PC', 'productCode'],    ['PN', 'productName'],
@@ -55,13 +55,16 @@ const processorTags = [
   ['MM', 'motivationalMessage'],
 ] as const satisfies [keyof NonNullable<Fields[62]>, keyof ProcessorData][]
 
-/** What a reply may repeat of its request, besides the names by which the line finds it. */
+/**
+ * The fields that a reply must repeat if present, besides the names by which the line finds its
+ * request.
+ */
 const echoed = [3, 4, 37, 42, 49] as const satisfies FieldNumber[]
 
 /**
- * Why a reply under the names of a request answers another one: its type, a field that it must
- * repeat, or its card. An approval of another payment approves nothing, and an acknowledgement of
- * another reversal ends none. A field that is absent shows nothing.
+ * Why a reply with the names of a request does not answer it: its type, a field that it must
+ * repeat, or its card. An approval of another payment must not approve this one, and an
+ * acknowledgement of another reversal must not end this one. An absent field is not a mismatch.
  */
 export function mismatchOf(request: Message, reply: Message): string | undefined {
   if (reply.type !== replyTypeOf(request.type)) return `type ${reply.type} to ${request.type}`
@@ -72,10 +75,10 @@ export function mismatchOf(request: Message, reply: Message): string | undefined
   return isOtherCard ? 'field 2 differs from the request' : undefined
 }
 
-/** Digits as on the wire, so that a reply finds its request by them. */
+/** Digits as on the wire, so that a reply finds its request. */
 const digits = (text: string | bigint | number, length: number): string => text.toString().padStart(length, '0')
 
-/** The request of an authorisation; repeats differ from the first in nothing but the type. */
+/** The request of an authorisation; a repeat differs from the first only in its type. */
 export function authorisationRequest(gate: GateSettings, ask: Authorisation): Message {
   const { type, processing, functionCode } = spelling[ask.kind]
   const shown = ask.authentication
@@ -114,7 +117,7 @@ export function authorisationRequest(gate: GateSettings, ask: Authorisation): Me
   }
 }
 
-/** A capture or return names the payment in field 56; STAN, time and RRN are its own. */
+/** A capture or return names the payment in field 56, and has its own STAN, time and RRN. */
 export function followRequest(gate: GateSettings, ask: Follow): Message {
   const { type, processing, whole, part } = followSpelling[ask.kind]
   return {
@@ -142,8 +145,8 @@ const originalNames = (gate: GateSettings, type: string, { stan, startedAt }: At
   type + digits(stan, 6) + localTime(startedAt) + digits(gate.acquirerId.length, 2) + gate.acquirerId
 
 /**
- * The advice that undoes an authorisation. It names the original in field 56 and by its RRN, and
- * has a STAN and a time of its own.
+ * The advice that cancels an authorisation. It names the original in field 56 and by its RRN, and
+ * has its own STAN and time.
  */
 export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
   const { kind } = ask.original
@@ -172,10 +175,10 @@ export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
 const unusable = (what: string): { is: 'unknown'; why: string } => ({ is: 'unknown', why: `unusable answer: ${what}` })
 
 /**
- * What the reply to an authorisation says; it has no mismatch. Approved is 000 alone. Codes from
- * 100 to 299 (the issuer's) and from 900 on (nothing was booked) decline, known to the table or
- * not. Any other code, or none, is an answer that cannot be used; among them are approvals under a
- * condition (001–099), which this gateway cannot meet.
+ * The outcome in the reply to an authorisation, which has no mismatch. Only 000 is approved. Codes
+ * from 100 to 299 (the issuer's) and from 900 on (nothing was booked) decline, known to the table
+ * or not. Any other code, or none, makes the answer unusable; among them are conditional approvals
+ * (001–099), whose conditions this gateway cannot meet.
  */
 export function outcomeOf(reply: Message): Outcome {
   const actionCode = reply.fields[39]
@@ -190,7 +193,7 @@ export function outcomeOf(reply: Message): Outcome {
   return { is: 'declined', actionCode, data, ...(text === undefined ? {} : { text }) }
 }
 
-/** What the reply to a reversal says; it has no mismatch. Nothing but 400 ends the obligation. */
+/** The outcome in the reply to a reversal, which has no mismatch. Only 400 ends the obligation. */
 export function reversalOutcomeOf(reply: Message): ReversalOutcome {
   const actionCode = reply.fields[39]
   if (actionCode !== '400') return unusable(`action code ${actionCode ?? 'missing'}`)
@@ -212,15 +215,15 @@ function processorData(fields: Fields): ProcessorData {
 }
 
 /**
- * When the request of a reply was made, by field 12, which both have; only the year of the reply's
- * date is taken from it.
+ * When the request of a reply was made: field 12, which both have, with the year taken from the
+ * reply's date.
  */
 const sentAt = (fields: Fields): number => {
   const [year = 0, month = 0, ...rest] = (fields[12]?.match(/../g) ?? []).map(Number)
   return Date.UTC(2000 + year, month - 1, ...rest)
 }
 
-/** A name as field 43 can carry it: without accents, and `?` for what ASCII does not have. */
+/** A name that fits field 43: without accents, and `?` for characters outside ASCII. */
 const printable = (name: string): string =>
   name
     .normalize('NFD')
@@ -236,7 +239,7 @@ export interface Iso8583ConnectorOptions extends Pick<LinkOptions, 'clock' | 'ra
   onStray: (stray: Stray) => void
 }
 
-/** Opens the line to a gate and keeps it open. Throws when the gate's settings fit no message. */
+/** Opens the line to a gate and keeps it open. Throws if the gate's settings fit no message. */
 export function openIso8583Connector(options: Iso8583ConnectorOptions): Connector {
   const { gate, limits, onStray: report, ...world } = options
   const log = options.log.child({ gate: gate.gateId.toString() })
@@ -283,7 +286,7 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   }
 }
 
-/** Packed at the start, so that settings that fit no message fail before the first payment. */
+/** Packed at start-up, so that unusable settings fail before the first payment. */
 const probe: Authorisation = {
   kind: 'sale',
   orderId: 1n,

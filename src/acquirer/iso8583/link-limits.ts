@@ -1,4 +1,4 @@
-/** How long a line to an acquirer waits for what, and how much it takes. */
+/** The time limits of a line to an acquirer, and its capacity. */
 
 /** Times in milliseconds. */
 export interface LinkLimits {
@@ -11,9 +11,9 @@ export interface LinkLimits {
   backoffLongestMs: number
   /** How long a request may be held back for the line to come up. */
   sendWithinMs: number
-  /** How long it waits for an answer once the request is written; the deadline may come earlier. */
+  /** How long to wait for an answer once the request is written; the deadline may come earlier. */
   answerMs: number
-  /** Requests held and open together; beyond them nothing is sent. */
+  /** Requests held and open together; beyond this limit nothing is sent. */
   maxOpen: number
 }
 

@@ -39,13 +39,13 @@ export interface LinkOptions {
   /** Opens the transport; it emits `connect` once it carries bytes. */
   connect?: (host: string, port: number) => Duplex
   /**
-   * Gets a readable message that answers no request. With `mismatch` an open request has its names,
-   * and goes on waiting.
+   * Called with a readable message that answers no request. With `mismatch` an open request has its
+   * names, and continues to wait.
    */
   onStray: (message: Message, mismatch?: string) => void
 }
 
-/** Returns why a reply under the names of a request is not its answer, or nothing where it is. */
+/** Why a reply with the names of a request is not its answer; undefined if it is. */
 export type MismatchOf = (reply: Message) => string | undefined
 
 interface Ask {
@@ -82,7 +82,7 @@ export class Link {
   #flushing = false
   #closing: Promise<void> | undefined
 
-  /** Begins to connect at once. */
+  /** Begins to connect immediately. */
   constructor(options: LinkOptions) {
     this.#options = options
     this.#enter('connecting', 'started')
@@ -93,11 +93,11 @@ export class Link {
   }
 
   /**
-   * Sends a request, once at the most, and resolves with what became of it, at the latest at
-   * `deadline` (monotonic). `not sent` is certain; `lost` means that it may have arrived.
-   * `mayStillSend` is asked right before the write. The message names itself by fields 11, 12 and
-   * 41, spelled as on the wire. A reply of these names for which `mismatchOf` has a reason is a
-   * stray: the request goes on waiting, because its own answer may still come.
+   * Sends a request, at most once, and resolves with the result, at the latest at `deadline`
+   * (monotonic). `not sent` is certain; `lost` means that it may have arrived. `mayStillSend` is
+   * called right before the write. The message is identified by fields 11, 12 and 41, spelled as on
+   * the wire. A reply with these names for which `mismatchOf` gives a reason is a stray: the
+   * request continues to wait, because its own answer may still come.
    */
   ask(message: Message, deadline: number, mayStillSend: () => boolean, mismatchOf: MismatchOf): Promise<Answer> {
     const { clock, limits } = this.#options
@@ -122,7 +122,7 @@ export class Link {
     })
   }
 
-  /** Signs off if it can, and ends. Open requests become `lost`, held ones `not sent`. */
+  /** Signs off if possible, and ends. Open requests become `lost`, held ones `not sent`. */
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve) => {
       const wasUp = this.#mode === 'up'
@@ -141,7 +141,10 @@ export class Link {
     return this.#closing
   }
 
-  /** Alone changes the mode: ends what belongs to the old one, begins what the new one needs. */
+  /**
+   * The only method that changes the mode: ends what belongs to the old one, begins what the new
+   * one needs.
+   */
   #enter(mode: Mode, why: string): void {
     const { clock, log, limits, random } = this.#options
     this.#modeTimer()
@@ -224,7 +227,7 @@ export class Link {
     this.#options.onStray(message, mismatch)
   }
 
-  /** Everything asked in one tick leaves in one write. */
+  /** All requests of one tick leave in one write. */
   #flushSoon(): void {
     if (this.#flushing || this.#mode !== 'up') return
     this.#flushing = true
@@ -234,7 +237,8 @@ export class Link {
       if (this.#mode !== 'up' || !socket) return
       socket.cork()
       for (const ask of this.#held.values()) {
-        // What an acquirer does not read yet stays here, where it can still be taken back.
+        // Messages that the acquirer does not read yet stay here, where they can still be
+        // withdrawn.
         if (this.#mode !== 'up' || socket.writableNeedDrain) break
         this.#write(ask, socket)
       }
@@ -261,8 +265,8 @@ export class Link {
   }
 
   /**
-   * Runs `fn` when an answer is no longer waited for. A process that stood still finds the time
-   * over before it has read what came meanwhile, so it reads that first.
+   * Runs `fn` when the time for an answer is over. After the process was suspended, timers fire
+   * before the messages that arrived meanwhile are read, so those are read first.
    */
   #afterReading(waitMs: number, fn: () => void): Cancel {
     const { clock } = this.#options
@@ -285,7 +289,7 @@ export class Link {
     ask.settle(answer)
   }
 
-  /** A network message has no terminal, so its name is never that of a payment. */
+  /** A network message has no terminal, so its names never match those of a payment. */
   #sendNetwork(functionCode: '801' | '802' | '831', answered: (actionCode: string | undefined) => void): void {
     const at = this.#options.clock.now()
     this.#networkStan = (this.#networkStan % 999_999) + 1
@@ -296,7 +300,7 @@ export class Link {
     this.#socket?.write(pack(message))
   }
 
-  /** Looks again when the line may have been silent for `echoMs`: no timer moves with a message. */
+  /** Checks again when the line may have been silent for `echoMs`; messages reset no timer. */
   #watchSilence(): void {
     const { clock, limits } = this.#options
     const silentMs = clock.monotonic() - this.#heardAt
@@ -305,7 +309,8 @@ export class Link {
       return
     }
     const sentAt = clock.monotonic()
-    // Any message shows that the other side lives: only silence after an echo ends the connection.
+    // Any message shows that the other side is alive: only silence after an echo ends the
+    // connection.
     this.#modeTimer = this.#afterReading(limits.answerNetworkMs, () => {
       if (this.#heardAt < sentAt) this.#drop('no answer to an echo')
       else this.#watchSilence()
@@ -314,9 +319,9 @@ export class Link {
   }
 }
 
-/** A timer that runs later than this shows that the process stood still. */
+/** A timer that is later than this shows that the process was suspended. */
 const stoodStillMs = 50
-/** How long it then reads before it gives an answer up. */
+/** How long it then reads before it gives up on an answer. */
 const readingMs = 200
 const noAnswer = ({ mismatch }: Ask): string =>
   mismatch === undefined ? 'no answer in time' : `no answer in time, but that to another request: ${mismatch}`
