@@ -1,7 +1,9 @@
 import { parse } from 'csv-parse/sync'
 import countries from 'i18n-iso-countries/index.js'
 
-/** Who issues the numbers that begin so: prefixes of eleven digits, the shorter ones filled up. */
+/**
+ * The issuer of the numbers with these prefixes: prefixes of eleven digits, shorter ones padded.
+ */
 export interface BinRange {
   first: number
   last: number
@@ -14,7 +16,7 @@ export type Issuer = Pick<BinRange, 'country' | 'bank'>
 
 const digits = 11
 
-/** Looks up by the beginning of a card number. */
+/** Looks up by the first digits of a card number. */
 export function binTableOf(ranges: readonly BinRange[]): (pan: string) => Issuer | undefined {
   const sorted = ranges.toSorted((a, b) => a.first - b.first)
   return (pan) => {
@@ -31,7 +33,7 @@ export function binTableOf(ranges: readonly BinRange[]): (pan: string) => Issuer
   }
 }
 
-/** Also what a card's shown facts gain by the table. */
+/** The facts that the table adds to a card's shown facts. */
 export const issuerFacts = (issuer: Issuer | undefined): Issuer => ({
   ...(issuer?.country === undefined ? {} : { country: issuer.country }),
   ...(issuer?.bank === undefined ? {} : { bank: issuer.bank }),
@@ -40,15 +42,15 @@ export const issuerFacts = (issuer: Issuer | undefined): Issuer => ({
 const mostBankCharacters = 100
 
 /**
- * Reads a table from CSV with a heading: `first` and `last` (4 to 11 digits; `last` may be left
- * out), `country` (two or three letters of ISO 3166-1) and `bank`. Other columns are passed over. A
- * text is the complaint, with its line. Ranges that overlap are refused: it could not be said which
- * one holds.
+ * Reads a table from CSV with a heading: `first` and `last` (4 to 11 digits; `last` is optional),
+ * `country` (two or three letters of ISO 3166-1) and `bank`. Other columns are ignored. A text is
+ * the error message, with its line. Overlapping ranges are refused, because it would be unclear
+ * which one applies.
  */
 export function readBins(csv: string): BinRange[] | string {
   let rows: { record: Record<string, string>; info: { lines: number } }[]
   try {
-    // The types of `info` say nothing of the records.
+    // The types do not cover the records that `info` returns.
     rows = parse(csv, { columns: heading, bom: true, trim: true, skip_empty_lines: true, info: true }) as unknown as typeof rows
   } catch (error) {
     return `it is not CSV: ${error instanceof Error ? error.message : String(error)}`

@@ -1,4 +1,4 @@
-/** What a card number says by itself. The ranges are the networks' public issuer numbers. */
+/** Facts that a card number itself reveals. The ranges are the networks' public issuer numbers. */
 
 // oxfmt-ignore
 const networks: readonly (readonly [name: string, pattern: RegExp])[] = [
@@ -13,20 +13,20 @@ const networks: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['MAESTRO',    /^(50|5[6-9]|6)/],
 ]
 
-/** The network's name, or undefined for a range nobody here knows. */
+/** The network's name, or undefined for an unknown range. */
 export const networkOf = (pan: string): string | undefined => networks.find(([, pattern]) => pattern.test(pan))?.[0]
 
-/** Length of `bin` on the wire; shops and lists of this family of gateways use six digits. */
+/** Length of `bin` on the wire; shops and filter lists for this gateway protocol use six digits. */
 const binLength = 6
 
-/** With six and four digits of a shorter number, at most ten numbers would be left to try. */
+/** With six and four digits shown of a shorter number, at most ten numbers would be left to try. */
 const shortestWithBin = 13
 
-/** Empty for a number too short for it. */
+/** Empty for a number that is too short. */
 export const binOf = (pan: string): string => (pan.length < shortestWithBin ? '' : pan.slice(0, binLength))
 export const lastFourOf = (pan: string): string => pan.slice(-4)
 
-/** What may be shown of an order's card, kept beside the order in clear. */
+/** The facts of an order's card that may be shown, stored beside the order in clear. */
 export interface ShownCard {
   bin: string
   lastFour: string
@@ -34,9 +34,9 @@ export interface ShownCard {
   expiryMonth: number
   expiryYear: number
   printedName: string
-  /** Of the issuer, where the BIN table knows it: ISO 3166-1 alpha-2, and its name. */
+  /** The issuer's, if the BIN table has it: ISO 3166-1 alpha-2, and its name. */
   country?: string
   bank?: string
-  /** `card-hash-id`: one for each card number of a merchant, of no use without the vault's key. */
+  /** `card-hash-id`: one for each card number of a merchant, useless without the vault's key. */
   hashId: string
 }

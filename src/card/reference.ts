@@ -6,7 +6,7 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import type { ShownCard } from './number.ts'
 import { fingerprintOf, openCard, type Card, type Place, type SealedCard } from './vault.ts'
 
-/** The ids of one reference. The two of `dst` serve only as destination of a transfer. */
+/** The ids of one reference. The two `dst` ids serve only as destination of a transfer. */
 export interface ReferenceIds {
   cardRefId: bigint
   recurringPaymentId: bigint
@@ -15,12 +15,13 @@ export interface ReferenceIds {
 }
 
 /**
- * What a later payment with the reference takes from the first one. Personal data: masked in logs.
+ * The data of the first payment that later payments with the reference use. Personal data: masked
+ * in logs.
  */
 export interface FirstPayment {
-  /** The network's id of the first payment, by which an issuer recognises the later ones. */
+  /** The network's id of the first payment, by which an issuer recognises later ones. */
   networkReference?: string
-  /** Absent where 3-D Secure did not run. */
+  /** Absent if 3-D Secure did not run. */
   authentication?: {
     /** As in `verified-3d-status`. */
     verified: string
@@ -29,7 +30,7 @@ export interface FirstPayment {
     eci?: string
     dsTransId?: string
   }
-  /** What the app of the mobile API gave, which must come again. */
+  /** The address that the app of the mobile API sent, which it must send again. */
   appEmail?: string
   payer: Payer
 }
@@ -47,10 +48,10 @@ export interface Payer {
   address1?: string
 }
 
-/** A sealed number without the CVV2 that may lie beside it. */
+/** A sealed number without its CVV2. */
 export type SealedNumber = Pick<SealedCard, 'panSealed' | 'panKey' | 'fingerprint'>
 
-/** A card to be kept: `place` is the first payment, `sealed` its card as it is stored there. */
+/** A card to be stored: `place` is the first payment, `sealed` its card as stored with it. */
 export interface NewReference {
   place: Place
   sealed: SealedNumber
@@ -59,7 +60,7 @@ export interface NewReference {
   at: number
 }
 
-/** The card that a transfer credits: without expiry and holder it can only be credited again. */
+/** The card that a transfer credited: without expiry and holder it can only be credited again. */
 export interface NewDestination {
   place: Place
   sealed: SealedCard
@@ -75,26 +76,27 @@ export interface CardReference {
   ids: ReferenceIds
   /** `unq-card-ref-id`: one for each card number of a merchant, below 2^53. */
   uniqueReference: number
-  /** Sealed for this reference: it opens for no other, nor for an order. */
+  /** Sealed for this reference: it cannot be opened for another one, or for an order. */
   sealed: SealedNumber
   card: ShownCard
   first: FirstPayment
   createdAt: number
 }
 
-/** The remainder of an id by four says its kind; `card_reference` holds to it. */
+/** The remainder of an id by four is its kind; a constraint of `card_reference` enforces this. */
 const kinds = 4n
 const destinations = 2n
 const lowestId = 10n ** 15n
-/** JSON and JavaScript keep whole numbers exact below it. */
+/** JSON and JavaScript are exact for whole numbers below this. */
 const aboveIds = 2n ** 53n
 
 /**
- * Four new ids of 16 digits, each of almost 51 random bits and none related to another: somebody
- * who knows all but one of a reference, or every reference but one, is no nearer to that one. An id
- * serves its merchant alone, so guessing one opens nothing to a stranger. *Rejected:* a block of
- * rising ids, since ids given to one merchant would tell how many others get; an encrypted number,
- * since it would have to outlive its key; 19 digits, which clients that read a JSON number round.
+ * Four new ids of 16 digits, each with almost 51 random bits and unrelated to the others: knowing
+ * all but one of a reference, or every other reference, does not help to guess one. An id works
+ * only for its merchant, so a guess is of no use to anybody else. *Rejected:* a block of ascending
+ * ids, because ids given to one merchant would show how many the others get; an encrypted number,
+ * because it would have to outlive its key; 19 digits, because clients that read a JSON number
+ * round them.
  */
 export const drawIds = (random: Random): ReferenceIds => ({
   cardRefId: drawId(random, 0n),
@@ -110,8 +112,8 @@ const drawId = (random: Random, kind: bigint): bigint =>
 export const drawUnique = (random: Random): number => Number(draw(() => lowestId + below(random, aboveIds - lowestId)))
 
 /**
- * These have as many digits as a card number. With a check digit that does not hold nobody takes
- * one for the other, neither a scanner nor the masking log.
+ * These have as many digits as a card number. Their check digit is wrong, so that neither a scanner
+ * nor the masking log mistakes one for a card number.
  */
 function draw(next: () => bigint): bigint {
   let id = next()
@@ -123,12 +125,14 @@ function draw(next: () => bigint): bigint {
 const below = (random: Random, limit: bigint): bigint => BigInt(`0x${random.bytes(16).toString('hex')}`) % limit
 
 /**
- * Whether an id is of the kinds that only a transfer takes, and only as its destination; true also
- * of ids that nobody has.
+ * Whether an id has one of the kinds that only a transfer accepts, and only as its destination;
+ * also true of unassigned ids.
  */
 export const isDestination = (id: bigint): boolean => id % kinds >= destinations
 
-/** Seals the number of an order's card anew. Throws when it is not this order's. */
+/**
+ * Seals the number of an order's card again, for the reference. Throws if it is not this order's.
+ */
 export function sealForReference(
   { place, sealed }: NewReference,
   { cardRefId }: ReferenceIds,
@@ -145,7 +149,7 @@ export function sealForReference(
   }
 }
 
-/** Likewise the number that a transfer credits. */
+/** The same for the number that a transfer credits. */
 export function sealDestination(
   { place, sealed }: NewDestination,
   { cardRefId }: ReferenceIds,

@@ -14,7 +14,7 @@ const add = statement<object>(`
 
 const rowsAtOnce = 5_000
 
-/** Puts a new table in the place of the old one; belongs in a transaction. */
+/** Replaces the table; call it within a transaction. */
 export async function replaceBins(runner: Runner, ranges: readonly BinRange[]): Promise<void> {
   await runner.run(clear)
   for (let i = 0; i < ranges.length; i += rowsAtOnce) {
@@ -40,11 +40,11 @@ export async function loadBins(runner: Runner): Promise<BinRange[]> {
 
 export interface BinTable {
   issuerOf(pan: string): Issuer | undefined
-  /** Reads the table again if there is a new one. */
+  /** Reloads the table if there is a new one. */
   refresh(): Promise<void>
 }
 
-/** The table in memory: some tens of bytes a range, and no query for a look-up. */
+/** The table in memory: some tens of bytes per range, and no query for a look-up. */
 export async function openBins(pool: Pool): Promise<BinTable> {
   let read: bigint | undefined
   let issuerOf: BinTable['issuerOf'] = () => undefined

@@ -42,14 +42,14 @@ const select = (where: string) => `
 
 const selectByOrder = statement<ReferenceRow>(select('r.merchant_id = $1 and r.order_id = $2 and r.of_destination = $3'))
 const selectById = statement<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2 and not r.of_destination'))
-/** Of what may be credited, by the remainder of the id. */
+/** For cards that may be credited, by the remainder of the id. */
 const selectDestination = new Map([
   [0n, selectById],
   [2n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_card_ref_id = $2'))],
   [3n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_recurring_payment_id = $2'))],
 ])
 
-/** Neither changes a row that is there, whether for the same card or order or for the same id. */
+/** Neither changes an existing row, whether it has the same card, order or id. */
 const insertNumber = statement<object>(`
   insert into card_number_ref (merchant_id, fingerprint, unique_reference, created_at)
   values ($1, $2, $3, $4) on conflict do nothing`)
@@ -61,7 +61,7 @@ const insertReference = statement<object>(`
   from card_number_ref n where n.merchant_id = $1 and n.fingerprint = $2
   on conflict do nothing`)
 
-/** The card references of a cell. The seam where the simulation puts its model. */
+/** The card references of a cell. The simulation replaces this with its model. */
 export interface ReferenceStore {
   register(fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference>
   find(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
@@ -81,16 +81,16 @@ export const openReferenceStore = (pool: Pool): ReferenceStore => ({
 })
 
 /**
- * An id that somebody has already comes once in millions of millions of draws; several times in a
- * row something else is wrong.
+ * A drawn id is taken once in millions of millions of draws; if that happens several times in a
+ * row, something else is wrong.
  */
 const mostDraws = 5
 
 /**
- * The reference of a first payment: the one it has, or a new one. Of several calls at once, in
- * whatever process, one makes it and all answer it. The caller has seen that the payment is
- * approved. Statements on their own, each waiting for no more than one row: what is not there after
- * both was given an id that somebody has, and is drawn again; a number left without its reference
+ * The reference of a first payment: the existing one, or a new one. If several calls run at once,
+ * in any process, one creates it and all return it. The caller has checked that the payment is
+ * approved. The statements run on their own, each waiting for at most one row. If a row is missing
+ * after both, its drawn id was taken, and it is drawn again; a number left without its reference
  * serves the next one.
  */
 export async function registerCard(pool: Pool, fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference> {
@@ -99,7 +99,7 @@ export async function registerCard(pool: Pool, fresh: NewReference, keys: KeyRin
   return referenceOf(await register(pool, { place, card, first, at, ofDestination: false, seal }, random))
 }
 
-/** The reference of the card that a transfer credits, by an id that serves for nothing else. */
+/** The reference of the card that a transfer credits, with an id that has no other use. */
 async function registerDestination(
   pool: Pool,
   fresh: NewDestination,
@@ -153,7 +153,7 @@ async function register(pool: Pool, fresh: Registered, random: Random): Promise<
 
 const aboveBigint = 2n ** 63n
 
-/** By `card-ref-id` alone: its other ids, and those of other merchants, find nothing. */
+/** By `card-ref-id` alone: its other ids, and other merchants' ids, find nothing. */
 export async function findReference(pool: Pool, merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined> {
   if (cardRefId >= aboveBigint) return undefined
   const [row] = await pool.run(selectById, [merchantId, cardRefId])
@@ -161,8 +161,8 @@ export async function findReference(pool: Pool, merchantId: bigint, cardRefId: b
 }
 
 /**
- * The card that a transfer may credit: by a `card-ref-id`, or by an id of which that is all the
- * use.
+ * The card that a transfer may credit: by a `card-ref-id`, or by an id that serves only as
+ * destination.
  */
 async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Promise<Destination | undefined> {
   const by = selectDestination.get(id % 4n)

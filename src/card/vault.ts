@@ -4,7 +4,7 @@ import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
-/** A card as an order needs it to authorise; only in memory. */
+/** A card with everything that an order needs to authorise; only in memory. */
 export interface Card {
   pan: Secret<string>
   cvv2?: Secret<string>
@@ -19,17 +19,19 @@ export interface SealedCard {
   fingerprint: Buffer
   cvv2Sealed?: Buffer
   cvv2Key?: bigint
-  /** Under the key of the number. */
+  /** Sealed with the key for card numbers. */
   destinationSealed?: Buffer
 }
 
-/** Order the sealed values belong to; sealed for one, they open for no other. */
+/**
+ * The order that sealed values belong to; sealed for one order, they cannot be opened for another.
+ */
 export interface Place {
   merchantId: bigint
   orderId: bigint
 }
 
-/** Seals the number for one order, and that of the card it credits. */
+/** Seals the card number for one order, and the number of the card that it credits. */
 export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
   const panKey = keys.current('pan')
   return {
@@ -42,7 +44,7 @@ export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random
   }
 }
 
-/** Adds the CVV2, sealed under the key of the hour; stored only while an authorisation is owed. */
+/** Adds the CVV2, sealed with the key of the hour; stored only while an authorisation is owed. */
 export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
   if (!card.cvv2) return sealed
   const cvv2Key = keys.current('cvv2')
@@ -54,8 +56,8 @@ export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: Key
 }
 
 /**
- * Opens what was sealed. A CVV2 whose hourly key is gone is simply absent; a number that does not
- * open is a defect and throws.
+ * Opens sealed values. A CVV2 whose hourly key was destroyed is treated as absent; a number that
+ * cannot be opened is a defect and throws.
  */
 export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card {
   const panKey = keys.version('pan', sealed.panKey)
@@ -71,21 +73,21 @@ export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card 
   return { ...card, cvv2: secret(unseal(cvv2Key, sealed.cvv2Sealed, cvv2Context(place)).toString()) }
 }
 
-/** 32 bytes, equal for equal numbers of one merchant; they say nothing without the key. */
+/** 32 bytes, equal for equal numbers of one merchant; useless without the key. */
 export const fingerprintOf = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>
   hmacSha256(keys.current('fingerprint').key, `${merchantId}:${pan.reveal()}`)
 
-/** `card-hash-id`: 128 bits of a hash of the fingerprint, which it does not give away. */
+/** `card-hash-id`: 128 bits of a hash of the fingerprint, which it does not reveal. */
 export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
   hmacSha256(keys.current('fingerprint').key, Buffer.concat([Buffer.from('card-hash-id:'), print]))
     .subarray(0, 16)
     .toString('hex')
 
-/** `card-hash-id` of a number that no order has yet. */
+/** `card-hash-id` of a number that belongs to no order yet. */
 export const hashIdOfNumber = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): string =>
   hashIdOf(fingerprintOf(pan, merchantId, keys), keys)
 
-/** One hash of a number for all merchants, and no part of what any of them is told. */
+/** One hash of a number for all merchants; never shown to any of them. */
 export const commonHashOf = (pan: Secret<string>, keys: KeyRing): string =>
   hmacSha256(keys.current('fingerprint').key, `all merchants:${pan.reveal()}`).subarray(0, 16).toString('hex')
 
@@ -95,7 +97,7 @@ const cvv2Context = (place: Place) => `cvv2:${place.merchantId}:${place.orderId}
 const proofContext = (place: Place) => `proof:${place.merchantId}:${place.orderId}`
 
 /**
- * Seals the proof of an authentication for the acquirer, under the key of the hour: text to be kept
+ * Seals the proof of an authentication for the acquirer with the key of the hour: text to store
  * with the order until its authorisation has an outcome.
  */
 export function sealProof(proof: Secret<string>, place: Place, keys: KeyRing, random: Random): string {
@@ -103,7 +105,7 @@ export function sealProof(proof: Secret<string>, place: Place, keys: KeyRing, ra
   return `${version}.${seal(key, Buffer.from(proof.reveal()), proofContext(place), random).toString('base64')}`
 }
 
-/** Undefined when its hourly key is gone: then nothing can be proved any more. */
+/** Undefined if its hourly key was destroyed: then nothing can be proved any more. */
 export function openProof(sealed: string, place: Place, keys: KeyRing): Secret<string> | undefined {
   const [version = '', text = ''] = sealed.split('.')
   const key = keys.version('cvv2', BigInt(version))
