@@ -7,7 +7,7 @@ import { countedValue, counted, isLimit, overAt, type Bucket, type LimitRule } f
 export interface CountPlace {
   merchantId: bigint
   filterNo: number
-  /** Keyed hash of what is counted, in base64url. */
+  /** Keyed hash of the counted value, in base64url. */
   key: string
 }
 
@@ -16,15 +16,15 @@ export interface CountRow extends CountPlace {
 }
 
 /**
- * A row as it is locked: nobody else counts by it until the transaction ends. `at`: when it was
- * locked, by the time of the database.
+ * A locked row: no other transaction counts by it until this one ends. `at`: when it was locked, by
+ * the time of the database.
  */
 export interface LockedCount extends CountRow {
   at: number
 }
 
 export interface CountTables {
-  /** Locks the rows in the order of their keys, those that are new as well. */
+  /** Locks the rows in the order of their keys, including new ones. */
   lockCounts(places: readonly CountPlace[]): Promise<LockedCount[]>
   saveCounts(rows: readonly (CountRow & { until: number })[]): Promise<void>
 }
@@ -32,8 +32,8 @@ export interface CountTables {
 export const countKey = ({ merchantId, filterNo, key }: CountPlace): string => `${merchantId}/${filterNo}/${key}`
 
 /**
- * Limits that a payment may use up, with its key at each. `hide` makes a keyed hash, since what is
- * counted by is personal.
+ * The limits that a payment may use up, with its key at each. `hide` makes a keyed hash, because
+ * the counted values are personal data.
  */
 export const limitsOn = (
   rules: readonly FilterRule[],
@@ -48,7 +48,7 @@ export const limitsOn = (
       return value === undefined ? [] : [[rule, hide(`${rule.facts.per}:${value}`)] as const]
     })
 
-/** The rows that a batch has locked: what one of its orders counts, the next one sees. */
+/** The rows that a batch has locked: each order sees the counts of the earlier ones. */
 export class LimitsInHand {
   readonly #rows: Map<string, LockedCount>
   readonly #changed = new Map<string, CountRow & { until: number }>()
@@ -65,7 +65,7 @@ export class LimitsInHand {
     return this.#locked(place).at
   }
 
-  /** `at`: when the order was counted first. */
+  /** `at`: when the order was first counted. */
   count(place: CountPlace, rule: LimitRule, at: number, by: 1 | -1, minor: bigint): void {
     const row = this.#locked(place)
     const buckets = counted(rule, row.buckets, at, by, minor, row.at)
@@ -85,7 +85,7 @@ export class LimitsInHand {
   }
 }
 
-/** Of what is personal no more than a keyed hash is kept, in base64url. */
+/** Only a keyed hash of personal data is stored, in base64url. */
 export const hideBy =
   (keys: KeyRing) =>
   (text: string): string =>

@@ -1,27 +1,27 @@
 import { lookedUp, refusingScore, type FilterRule, type PaymentFacts } from '../merchant/filter.ts'
 import { countedValue, isLimit, usedOf, type Bucket, type LimitRule } from './velocity.ts'
 
-/** A rule that fired, as it was then. */
+/** A rule that fired, as it was at that time. */
 export interface Fired {
   filterNo: number
   name: string
   code: string
   score: number
-  /** What it found, for an operator; nothing of a card but what may be shown. */
+  /** The finding, for an operator; it contains only card data that may be shown. */
   found: string
 }
 
-/** What the filters said of an order. It is stored with it and never changes. */
+/** The result of the filters for an order. It is stored with the order and never changes. */
 export interface Screening {
   score: number
   fired: readonly Fired[]
-  /** Present when it refuses: what the merchant is told. */
+  /** Present if the order is refused: the answer to the merchant. */
   refusal?: { code: string; message: string }
-  /** Limits it may use up: the key of each, and how much by the time of the database. */
+  /** Limits that it may use up: the key of each, and the amount by the time of the database. */
   counted?: { at: number; minor: string; keys: readonly (readonly [filterNo: number, key: string])[] }
 }
 
-/** What a rule answers a merchant, by its kind. What it looked at stays with the operator. */
+/** The answer to a merchant, by the kind of the rule. Only operators see what the rule examined. */
 const refusalTexts: Readonly<Record<FilterRule['facts']['is'], string>> = {
   black: 'Filtered: on a black list',
   white: 'Filtered',
@@ -33,12 +33,12 @@ const refusalTexts: Readonly<Record<FilterRule['facts']['is'], string>> = {
   'time of day': 'Filtered: not at this time of day',
 }
 
-/** How much of a limit is used, by its rule. */
+/** How much of a limit is used, by rule. */
 export type UsedOf = (rule: LimitRule) => readonly Bucket[]
 
 /**
- * Judges a payment by the rules of its endpoint, purely. A listed white value is followed whatever
- * the score. `limitsAt`: the time of the database, by which limits count.
+ * Judges a payment by the rules of its endpoint, purely. A listed white value wins over any score.
+ * `limitsAt`: the time of the database, by which limits count.
  */
 export function screenPayment(
   rules: readonly FilterRule[],
@@ -55,13 +55,13 @@ export function screenPayment(
   }
   const score = fired.reduce((sum, { score: one }) => sum + one, 0)
   const isWelcome = fired.some(({ rule }) => rule.facts.is === 'white')
-  const told = fired.map(({ rule: _rule, ...one }) => one)
-  if (score < refusingScore || isWelcome) return { score, fired: told }
+  const shown = fired.map(({ rule: _rule, ...one }) => one)
+  if (score < refusingScore || isWelcome) return { score, fired: shown }
   const worst = fired.reduce((a, b) => (b.score > a.score ? b : a))
-  return { score, fired: told, refusal: { code: worst.code, message: refusalTexts[worst.rule.facts.is] } }
+  return { score, fired: shown, refusal: { code: worst.code, message: refusalTexts[worst.rule.facts.is] } }
 }
 
-/** What a rule finds, in words; undefined while it has nothing to say. */
+/** The finding of a rule, in words; undefined if it does not fire. */
 function findingOf(rule: FilterRule, facts: PaymentFacts, buckets: UsedOf, limitsAt: number): string | undefined {
   if (isLimit(rule)) return limitFinding(rule, facts, buckets(rule), limitsAt)
   const { facts: looks } = rule
@@ -99,7 +99,7 @@ function limitFinding(rule: LimitRule, facts: PaymentFacts, buckets: readonly Bu
   if (countedValue(looks.per, facts) === undefined) return undefined
   const used = usedOf(rule, buckets, at)
   if (looks.is === 'velocity') {
-    // A refused payment is counted when it is refused: until then there is none of this one.
+    // A refused payment is counted when it is refused, so this one is not among them yet.
     const over = looks.counts === 'refused' ? used.orders >= looks.limit : used.orders + 1 > looks.limit
     return over ? `${used.orders} by this ${looks.per} before, of ${looks.limit}` : undefined
   }
@@ -111,7 +111,7 @@ function limitFinding(rule: LimitRule, facts: PaymentFacts, buckets: readonly Bu
 
 const zones = new Map<string, Intl.DateTimeFormat>()
 
-/** Undefined zones are refused when a rule is made. */
+/** Rules with an undefined zone are refused when they are created. */
 function minuteOfDay(at: number, zone: string): number {
   let format = zones.get(zone)
   if (!format) {

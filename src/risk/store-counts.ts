@@ -5,9 +5,9 @@ import type { Bucket } from './velocity.ts'
 const columns = 'merchant_id bigint, filter_no int, key bytea'
 
 /**
- * Takes the lock of each row, new or not, in the order of the primary key, so that two batches
- * never wait for each other in a circle; the time is that at which the row was got. *Rejected:*
- * select … for update and an insert of what is missing, a round trip more.
+ * Locks each row, new or not, in the order of the primary key, so that two batches never wait for
+ * each other in a circle; the time is when the row was locked. *Rejected:* select … for update and
+ * an insert of the missing rows, a round trip more.
  */
 const lock = statement<{ merchant_id: bigint; filter_no: number; key: Buffer; buckets: Bucket[]; at: number }>(`
   insert into filter_count as c (merchant_id, filter_no, key, buckets, until)
@@ -25,7 +25,7 @@ const read = statement<{ merchant_id: bigint; filter_no: number; key: Buffer; bu
   select c.merchant_id, c.filter_no, c.key, c.buckets from json_to_recordset($1) as n (${columns})
   join filter_count c on c.merchant_id = n.merchant_id and c.filter_no = n.filter_no and c.key = n.key`)
 
-/** A row that an order is just about to count by is locked, and left to the next time. */
+/** Skips a locked row, which an order is about to use, until the next time. */
 const forget = statement<object>(`
   delete from filter_count where (merchant_id, filter_no, key) in (
     select merchant_id, filter_no, key from filter_count where until < now()
@@ -56,7 +56,7 @@ export const countTables = (runner: Runner): CountTables => ({
   },
 })
 
-/** As they stand, without a lock. */
+/** The current counts, without a lock. */
 export async function readCounts(runner: Runner, places: readonly CountPlace[]): Promise<CountRow[]> {
   const rows = await runner.run(read, [asJson(places.map((p) => ({ ...placeRow(p), key: keyBytes(p.key) })))])
   return rows.map((r) => ({
@@ -67,7 +67,7 @@ export async function readCounts(runner: Runner, places: readonly CountPlace[]):
   }))
 }
 
-/** Removes what counts no more. */
+/** Removes expired counts. */
 export async function forgetCounts(pool: Pool): Promise<void> {
   await pool.run(forget)
 }

@@ -2,9 +2,9 @@ import ipaddr from 'ipaddr.js'
 import type { Counted, FilterRule, PaymentFacts } from '../merchant/filter.ts'
 
 /**
- * How much of a limit is used, purely. A window is cut into sixty spans; what was counted in a span
- * counts until the window has left it behind altogether, so that no window of that length, wherever
- * it begins, ever holds more than the limit.
+ * How much of a limit is used, purely. A window is divided into sixty spans. An order counts until
+ * the window has passed its whole span, so that no window of that length, wherever it begins, ever
+ * exceeds the limit.
  */
 
 /** [number of the span, orders, sum in minor units] */
@@ -18,7 +18,7 @@ const spansOfWindow = 60
 const spanMs = ({ facts }: LimitRule): number => Math.ceil(facts.windowMs / spansOfWindow)
 const spanOf = (rule: LimitRule, at: number): number => Math.floor(at / spanMs(rule))
 
-/** What still counts at a time; spans of clocks that are ahead count as well. */
+/** The buckets that count at a given time; spans of clocks that are ahead count too. */
 function counting(rule: LimitRule, buckets: readonly Bucket[], at: number): Bucket[] {
   const oldest = spanOf(rule, at - rule.facts.windowMs)
   return buckets.filter(([span]) => span >= oldest)
@@ -39,9 +39,7 @@ export function usedOf(rule: LimitRule, buckets: readonly Bucket[], at: number):
   return { orders, sumMinor }
 }
 
-/**
- * With an order more, or one less: at the span in which it was counted, and never below nothing.
- */
+/** Adds or removes an order in the span in which it was counted, never below zero. */
 export function counted(
   rule: LimitRule,
   buckets: readonly Bucket[],
@@ -59,12 +57,12 @@ export function counted(
   return [...others, [span, next.orders, String(next.sumMinor < 0n ? 0n : next.sumMinor)] as const].sort(([a], [b]) => a - b)
 }
 
-/** From then on nothing of it counts. */
+/** After this time no bucket counts. */
 export const overAt = (rule: LimitRule, now: number): number => now + rule.facts.windowMs + 2 * spanMs(rule)
 
 /**
- * What is counted; undefined of a payment that has none, as one of the mobile API without an e-mail
- * address. An IPv6 customer has a network of 64 bits to himself, so that is what counts as his
+ * The counted value; undefined if a payment has none, such as one of the mobile API without an
+ * e-mail address. An IPv6 customer controls a network of 64 bits, so the network counts as the
  * address.
  */
 export function countedValue(per: Counted, { cardHash, email, ip }: PaymentFacts): string | undefined {
