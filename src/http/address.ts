@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 
 /**
  * What an outgoing call may do; docs/choices.md, "Callback targets". The sandbox allows both;
- * production neither, except plain http where an endpoint allows it.
+ * production neither, except plain http if an endpoint allows it.
  */
 export interface TargetPolicy {
   /** `http:` as well as `https:`. */
@@ -23,9 +23,9 @@ const block6 = (cidr: string, why: string): Block6 => [...ipaddr.IPv6.parseCIDR(
 
 /**
  * IPv4 that is not globally routable unicast: the special-purpose registry of IANA, multicast and
- * the reserved last sixteenth. The two of AS112 and the one of AMT are routable, but nothing that
- * takes a call lives there. The library's own ranges agree (a test holds the two together); a table
- * of ours gives each block a name for the refusal.
+ * the reserved last sixteenth. The two blocks of AS112 and the one of AMT are routable, but no
+ * server there answers calls. The library's own ranges agree (a test compares the two); our own
+ * table gives each block a name for the refusal.
  */
 // oxfmt-ignore
 const closed4: readonly Block4[] = [
@@ -52,9 +52,9 @@ const closed4: readonly Block4[] = [
 ]
 
 /**
- * IPv6 the other way round: only 2000::/3 is given out as global unicast, less the special-purpose
- * blocks inside it. The library calls all the rest "unicast" unless it is listed (::7f00:1,
- * 4000::1, 200::1), which would fail open. The rows outside 2000::/3 are there for their names.
+ * For IPv6 the rule is reversed: only 2000::/3 is assigned as global unicast, less the
+ * special-purpose blocks inside it. The library calls all the rest "unicast" unless it is listed
+ * (::7f00:1, 4000::1, 200::1), which would fail open. The rows outside 2000::/3 only supply names.
  */
 // oxfmt-ignore
 const closed6: readonly Block6[] = [
@@ -72,8 +72,8 @@ const closed6: readonly Block6[] = [
 const given6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * A form of IPv6 that carries a packet on to IPv4, with the places of the IPv4 addresses inside:
- * first group, and whether its bits are turned over.
+ * IPv6 forms that carry a packet on to IPv4, with the positions of the IPv4 addresses inside: first
+ * group, and whether its bits are inverted.
  */
 // oxfmt-ignore
 const carriers: readonly { block: Block6; inside: readonly { group: number; inverted?: true }[] }[] = [
@@ -83,8 +83,8 @@ const carriers: readonly { block: Block6; inside: readonly { group: number; inve
 ]
 
 /**
- * Names that mean something inside a network only; the addresses behind them are refused as well,
- * this says so at the request.
+ * Names that only have a meaning inside a network. The addresses behind them are refused as well;
+ * this rule refuses them already when the URL is given.
  */
 const internalZones = ['internal', 'local', 'localdomain', 'lan', 'intranet', 'corp', 'home', 'svc', 'home.arpa']
 
@@ -92,9 +92,9 @@ const httpPorts = ['80', '8080']
 const httpsPorts = ['443', '8443']
 
 /**
- * Judges a URL as a merchant gives it: absolute, scheme, port, no credentials. Whether its host may
- * be called is judged when it is called, since a name leads somewhere else tomorrow. The length is
- * the field's own matter.
+ * Checks a URL as a merchant gives it: absolute, scheme, port, no credentials. Whether its host may
+ * be called is checked at the time of the call, because a name may resolve differently tomorrow.
+ * The length is checked by the field.
  */
 export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
   const url = readUrl(text, policy)
@@ -106,8 +106,8 @@ export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
 }
 
 /**
- * Judges a URL about to be called: its form, and its host as far as the text shows it. The
- * addresses of a name are judged by `judgeResolved`.
+ * Checks a URL about to be called: its form, and its host as far as the text shows it. The
+ * addresses of a name are checked by `judgeResolved`.
  */
 export function judgeUrl(text: string, policy: TargetPolicy): URL | Refused {
   const url = judgeTarget(text, policy)
@@ -118,23 +118,23 @@ export function judgeUrl(text: string, policy: TargetPolicy): URL | Refused {
 }
 
 /**
- * Judges a URL that only a browser goes to (redirect, notification): absolute http or https without
- * credentials, any host and port. The policy is the installation's; what an endpoint allows for its
- * callbacks does not count here.
+ * Checks a URL that only a browser visits (redirect, notification): absolute http or https without
+ * credentials, any host and port. The policy is the installation's; an endpoint's rules for its
+ * callbacks do not apply here.
  */
 export function judgeRedirectUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | Refused {
   return readUrl(text, policy)
 }
 
 /**
- * Judges one address about to be connected to, in the form a resolver gives. Undefined: it may be
- * connected to. Addresses that carry IPv4 inside are unwrapped; loopback inside a tunnel is refused
- * even where loopback is allowed, since the tunnel ends elsewhere.
+ * Checks an address about to be connected to, in the form that a resolver returns. Undefined: it is
+ * allowed. Addresses that carry IPv4 inside are unwrapped; loopback inside a tunnel is refused even
+ * if loopback is allowed, because the tunnel ends elsewhere.
  */
 export function judgeAddress(ip: string, policy: Pick<TargetPolicy, 'loopbackAnyPort'>): string | undefined {
   const address = ipaddr.isValid(ip) && !ip.includes('%') ? ipaddr.parse(ip) : undefined
   if (address instanceof ipaddr.IPv4) {
-    // The library reads 010.1 and 0x7f.1 too, and another reader may read them otherwise.
+    // The library also reads 010.1 and 0x7f.1, which other readers may interpret differently.
     if (address.toString() !== ip) return `${ip} is not an address in its plain form`
     return judge4(address, policy.loopbackAnyPort)
   }
@@ -143,9 +143,9 @@ export function judgeAddress(ip: string, policy: Pick<TargetPolicy, 'loopbackAny
 }
 
 /**
- * Judges all that a host resolved to, before a connection: every address must be good, since the
- * choice among them is not ours to trust. A name of this machine must lead to this machine, because
- * it was let through on any port.
+ * Checks all addresses of a host before a connection: every one must be allowed, because we do not
+ * control which one is used. A name of this machine must resolve to this machine, because it was
+ * allowed on any port.
  */
 export function judgeResolved(host: string, ips: readonly string[], policy: TargetPolicy): string | undefined {
   if (ips.length === 0) return `${host} has no address`
@@ -162,7 +162,7 @@ export const isLocalhost = (host: string): boolean => host === 'localhost' || ho
 
 function readUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | Refused {
   // A browser's parser drops tabs and newlines, turns backslashes and finds a host in
-  // `http:example.com`; another parser sees another host there.
+  // `http:example.com`; another parser sees another host.
   if (/[\p{Cc}\p{Z}\\]/u.test(text)) return { refused: 'a URL has no spaces, control characters or backslashes' }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
   if (authority === undefined) return { refused: 'the URL must be absolute, http or https' }
@@ -174,8 +174,8 @@ function readUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | R
 }
 
 /**
- * The address, if the host part of a read URL is one; the URL parser has already turned 0x7f.1 and
- * 2130706433 into 127.0.0.1.
+ * The address, if the host part of a parsed URL is one; the URL parser has already turned 0x7f.1
+ * and 2130706433 into 127.0.0.1.
  */
 function addressIn(hostname: string): string | undefined {
   if (hostname.startsWith('[')) return hostname.slice(1, -1)

@@ -1,17 +1,17 @@
 import type { Readable } from 'node:stream'
 
 export interface BodyLimits {
-  /** Memory of all bodies under way together, but for the first 64 KiB of each. */
+  /** Memory of all bodies being read, except the first 64 KiB of each. */
   maxBodiesBytes: number
-  /** Each may have these first 64 KiB besides. */
+  /** Each connection may use these first 64 KiB in addition. */
   maxConnections: number
 }
 
 export interface Body {
-  /** Undefined when it is too large, or there was no room. */
+  /** Undefined if it is too large, or there was no room. */
   bytes: Buffer | undefined
   overloaded: boolean
-  /** To be called once the bytes are no longer needed. */
+  /** Call this once the bytes are no longer needed. */
   release: () => void
 }
 
@@ -20,14 +20,14 @@ export type ReadBody = (stream: Readable, announcedBytes: number, limitBytes: nu
 export const smallBytes = 65_536
 
 /**
- * Reads bodies within bounded memory, and stops at the limit of the route. Only bytes that arrived
- * count against the memory; an announced length does not. Small bodies have memory of their own,
- * which large ones cannot take. Rejects when a body is cut off.
+ * Reads bodies within bounded memory, and stops at the limit of the route. Only received bytes
+ * count against the memory, not the announced length. Small bodies have reserved memory that large
+ * ones cannot take. Rejects if a body is cut off.
  */
 export function bodyReader({ maxBodiesBytes, maxConnections }: BodyLimits): ReadBody {
   const maxSmallBytes = maxConnections * smallBytes
   const taken = { small: 0, large: 0 }
-  /** A body's memory becomes more, or less; false when there is no room for it. */
+  /** Grows or shrinks the memory of a body; false if there is no room for it. */
   const resize = (from: number, to: number): boolean => {
     const small = taken.small + Math.min(to, smallBytes) - Math.min(from, smallBytes)
     const large = taken.large + Math.max(to, smallBytes) - Math.max(from, smallBytes)
@@ -38,7 +38,7 @@ export function bodyReader({ maxBodiesBytes, maxConnections }: BodyLimits): Read
   }
 
   return async (stream, announcedBytes, limitBytes) => {
-    // One buffer that grows: a body in pieces of one byte takes no more memory than any other.
+    // A single buffer that grows: a body in one-byte pieces takes no more memory than any other.
     let buffer = Buffer.alloc(0)
     let length = 0
     const release = () => {
@@ -51,7 +51,7 @@ export function bodyReader({ maxBodiesBytes, maxConnections }: BodyLimits): Read
     }
     if (announcedBytes > limitBytes) return unread(false)
     try {
-      // The connection outlives a body that is not read on: it carries the answer.
+      // The connection stays open when a body is not read to its end: it carries the reply.
       for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         const needed = length + chunk.length
         if (needed > limitBytes) return unread(false)
@@ -75,9 +75,8 @@ export function bodyReader({ maxBodiesBytes, maxConnections }: BodyLimits): Read
 }
 
 /**
- * Reads on and forgets what comes, until there is no more of it, `mostBytes` came or `signal` ends
- * it. A connection that is closed while its client still writes is reset, and the answer is lost
- * with it.
+ * Reads and discards the rest of a body, until its end, `mostBytes`, or `signal`. A connection that
+ * is closed while its client still writes is reset, and the reply is lost with it.
  */
 export function discard(stream: Readable, mostBytes: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -93,7 +92,7 @@ export function discard(stream: Readable, mostBytes: number, signal: AbortSignal
     }
     if (stream.readableEnded || stream.destroyed || signal.aborted) return resolve()
     signal.addEventListener('abort', end)
-    // Whoever hangs up meanwhile needs no answer.
+    // A client that hangs up meanwhile needs no reply.
     stream.on('close', end).on('end', end).on('error', end).on('data', count)
   })
 }

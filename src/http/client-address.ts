@@ -1,10 +1,10 @@
 import ipaddr from 'ipaddr.js'
 
-/** An address, or all that begin with the same bits. */
+/** An address, or all addresses with the same first bits. */
 export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 /**
- * Reads networks by comma or blank, such as `10.0.0.0/8, 192.0.2.7`; those that cannot be one are
+ * Reads networks separated by commas or blanks, such as `10.0.0.0/8, 192.0.2.7`; invalid ones are
  * in `bad`, with the reason.
  */
 export function readNetworks(text: string): { networks: Network[]; bad: { text: string; why: string }[] } {
@@ -24,7 +24,7 @@ function readNetwork(text: string): Network | string {
   if (!address || more.length > 0) return 'it is no IP address or network such as 10.0.0.0/8'
   const most = address.kind() === 'ipv4' ? 32 : 128
   if (prefix === undefined) return [address, most]
-  // A mapped IPv4 was unwrapped, and its prefix would count other bits.
+  // A mapped IPv4 address was unwrapped, so its prefix would count other bits.
   if (written.includes(':') && address.kind() === 'ipv4') return 'an IPv4 network is written as one, such as 10.0.0.0/8'
   const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Infinity
   if (bits > most) return `its prefix must be a number from 1 to ${most}`
@@ -33,10 +33,10 @@ function readNetwork(text: string): Network | string {
 }
 
 /**
- * Who sent a request: the address of the connection; or, where that is a trusted proxy, the hop
- * that is next in X-Forwarded-For from the right, and so on while the hop itself is trusted.
- * Whatever is further left was written by somebody who is not trusted. A hop that is no address
- * ends the search.
+ * The sender of a request: the address of the connection or, if that is a trusted proxy, the next
+ * hop in X-Forwarded-For from the right, and so on while the hop itself is trusted. Everything
+ * further left was written by somebody who is not trusted. A hop that is not an address ends the
+ * search.
  */
 export function clientAddress(connection: string, forwarded: string | string[] | undefined, trusted: readonly Network[]): string {
   let address = readAddress(connection)
@@ -59,7 +59,7 @@ function readHop(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return readAddress(bracketed ?? four ?? text.trim())
 }
 
-/** IPv4 in its plain form alone, since readers differ over 010.0.0.1; IPv4 in IPv6 is IPv4. */
+/** IPv4 only in its plain form, because readers disagree about 010.0.0.1; IPv4 in IPv6 is IPv4. */
 function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   return ipaddr.IPv6.isValid(text) && !text.includes('%') ? ipaddr.process(text) : undefined
@@ -75,7 +75,7 @@ const internal: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether the address belongs to this machine or a private network: a proxy's, and no cardholder's.
+ * Whether the address belongs to this machine or a private network: a proxy's, not a cardholder's.
  */
 export function isInternal(text: string): boolean {
   const address = readAddress(text)

@@ -1,8 +1,8 @@
-/** What calls to one origin share: connections, under one policy and trust. */
+/** The shared connections of calls to one origin, under one policy and trust. */
 export interface Line {
-  /** Calls not settled. */
+  /** Calls that are not settled. */
   calls: number
-  /** Drops every connection, also those in the making. */
+  /** Drops every connection, including those being opened. */
   end(): Promise<unknown>
 }
 
@@ -13,9 +13,9 @@ export interface Line {
  *   ended   all is dropped; the next call opens a new line
  */
 export interface Lines<L extends Line> {
-  /** The line behind the key, kept from now on; opened where there is none. */
+  /** The line of this key, kept from now on; opened if there is none. */
   use(key: string, owner: string, open: () => L): L
-  /** A call of the line settled. */
+  /** A call on the line settled. */
   settled(key: string): void
   counts(): { kept: number; ending: number }
   close(): Promise<void>
@@ -27,13 +27,13 @@ interface Entry<L> {
 }
 
 /**
- * Keeps so many lines, and so many of each owner: beyond, the owner's line that was used longest
- * ago goes, so that nobody takes the place of others by calling many origins. A line that has to go
- * is ended with its last call. *Rejected:* undici's `pool.close()`, which never resolves when a
- * call runs into its time limit meanwhile (7.30), so that the pool stays for good.
+ * Keeps a limited number of lines, in total and for each owner. Beyond it, the owner's least
+ * recently used line is removed, so that nobody takes the place of others by calling many origins.
+ * A line that is removed ends with its last call. *Rejected:* undici's `pool.close()`, which never
+ * resolves if a call reaches its time limit meanwhile (7.30), so that the pool stays for ever.
  */
 export function keepLines<L extends Line>(limits: { all: number; ofOwner: number }): Lines<L> {
-  /** The line used longest ago first. */
+  /** The least recently used line first. */
   const kept = new Map<string, Entry<L>>()
   const ending = new Map<string, Entry<L>>()
   const ofOwner = new Map<string, number>()
@@ -69,8 +69,8 @@ export function keepLines<L extends Line>(limits: { all: number; ofOwner: number
       return entry.line
     },
     settled(key) {
-      // Not at once: the connection may be about to read what follows the answer that it has just
-      // handed over.
+      // Not immediately: the connection may be about to read what follows the answer that it has
+      // just delivered.
       queueMicrotask(() => {
         const entry = ending.get(key)
         if (!entry || entry.line.calls > 0) return

@@ -10,11 +10,11 @@ import type { Secret } from '../base/secret.ts'
 import { isLocalhost, judgeResolved, judgeUrl, type TargetPolicy } from './address.ts'
 import { keepLines, type Line } from './lines.ts'
 
-/** What a caller trusts and presents; connections are shared between calls with the same. */
+/** The certificates that a caller trusts and presents; equal ones share connections. */
 export interface OutgoingTls {
   /** PEM; replaces the public authorities. */
   ca?: string
-  /** PEM of our own certificate and its key, where the other side asks for one. */
+  /** PEM of our own certificate and its key, if the other side requires one. */
   cert?: string
   key?: Secret<string>
 }
@@ -25,14 +25,14 @@ export interface OutgoingRequest {
   /** Names in lower case. */
   headers?: Record<string, string>
   body?: string | Buffer
-  /** From the call of `send` to the last byte of the answer, waiting for a connection included. */
+  /** From the call of `send` to the last byte of the reply, waiting for a connection included. */
   timeoutMs: number
-  /** Bytes of the body kept; 65,536 unless said. */
+  /** How many bytes of the body to keep; 65,536 by default. */
   maxReplyBytes?: number
-  /** Instead of the policy given at opening, for example for an endpoint that allows plain http. */
+  /** Replaces the policy given at opening, for example for an endpoint that allows plain http. */
   policy?: TargetPolicy
   tls?: OutgoingTls
-  /** On whose behalf; owners share no connections, and each has a limit of origins. */
+  /** The owner of the call; owners share no connections, and each has a limit of origins. */
   owner?: string
 }
 
@@ -44,9 +44,9 @@ export type Reply =
   | { is: 'failed'; kind: FailureKind; why: string; durationMs: number }
 
 export interface Outgoing {
-  /** Never rejects, follows no redirect, decompresses nothing and tries nothing twice. */
+  /** Never rejects, follows no redirect, decompresses nothing and retries nothing. */
   send(request: OutgoingRequest): Promise<Reply>
-  /** Fails every call under way, drops every connection, and resolves when they are gone. */
+  /** Fails every running call, drops every connection, and resolves when they are gone. */
   close(): Promise<void>
 }
 
@@ -58,29 +58,29 @@ type Resolve = (host: string) => Promise<LookupAddress[]>
 export interface OutgoingOptions {
   policy: TargetPolicy
   clock: Clock
-  /** All addresses of a host name; rejects if there are none. Asked for each new connection. */
+  /** All addresses of a host name; rejects if there are none. Called for each new connection. */
   resolve?: Resolve
-  /** Connections to one origin at the same time; calls beyond wait within their own time. */
+  /** Connections to one origin at the same time; further calls wait within their own time limit. */
   perOrigin?: number
   /**
-   * Origins kept connected, of all owners and of each; beyond, the one used longest ago is let go
-   * when its calls have ended.
+   * Origins kept connected, in total and for each owner. Beyond it, the least recently used one is
+   * dropped once its calls have ended.
    */
   maxOrigins?: number
   originsOfOwner?: number
 }
 
-/** Cuts a connection in the making. Its call's end does not, since the next call can use it. */
+/** To open a connection. Its call may end earlier: the next call can use the connection. */
 const connectLimitMs = 10_000
-/** Below the 5 s of a Node.js server, so that a call seldom meets a connection just closing. */
+/** Below the 5 s of a Node.js server, so that a call rarely meets a connection that is closing. */
 const keeping = { pipelining: 1, keepAliveTimeout: 4_000, keepAliveMaxTimeout: 30_000 }
-/** No times here: a call has its whole time on the clock that was passed in. */
+/** No time limits here: a call measures its whole time with the clock that was passed in. */
 const limits = { maxHeaderSize: 16_384, headersTimeout: 0, bodyTimeout: 0 }
 
 /** Nothing is decompressed here, so that a small answer cannot unpack to gigabytes. */
 const ownHeaders = { 'user-agent': 'Tollgate', 'accept-encoding': 'identity' }
 
-/** Lower case, and none of the pool's own: a header it refuses costs a connection (undici 7.30). */
+/** Lower case, and none of the pool's own: a refused header costs a connection (undici 7.30). */
 const headerName = /^(?!(host|content-length|connection|transfer-encoding|keep-alive|upgrade|expect)$)[a-z0-9-]+$/
 const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 
@@ -94,11 +94,11 @@ class Failure extends Error {
 }
 
 /**
- * What is open below a pool: a client whose connection failed is dropped by its pool, but goes on
- * to connect for calls that wait.
+ * Connections below a pool: a client whose connection failed is dropped by its pool, but keeps
+ * connecting for calls that wait.
  */
 interface Below {
-  /** Connections in the making, each as the function that ends it. */
+  /** Connections being opened, each as the function that ends it. */
   connecting: Set<(error: Failure) => void>
   sockets: Set<Socket>
 }
@@ -112,7 +112,7 @@ interface PoolLine extends Line {
 
 const failed = (kind: FailureKind, why: string): Promise<Reply> => Promise.resolve({ is: 'failed', kind, why, durationMs: 0 })
 
-/** Opens the one way out by HTTP. */
+/** Opens the only way out by HTTP. */
 export function openOutgoing(options: OutgoingOptions): Outgoing & { pools(): Pools } {
   const { clock, perOrigin = 16, maxOrigins = 256, originsOfOwner = 32 } = options
   const dns = new Resolver({ timeout: 2_000, tries: 2 })
@@ -138,7 +138,7 @@ export function openOutgoing(options: OutgoingOptions): Outgoing & { pools(): Po
       const headers = { ...ownHeaders, ...request.headers }
       const unfit = Object.entries(headers).find(([name, value]) => !headerName.test(name) || !headerValue.test(value))
       if (unfit) return failed('protocol', `the header ${unfit[0]} cannot be sent`)
-      // A connection made under one policy or trust must not serve another.
+      // A connection opened under one policy or trust must not serve another.
       const key = `${url.origin} ${policy.loopbackAnyPort} ${owner} ${tls?.ca} ${tls?.cert}`
       const line = lines.use(key, owner, () => open(url, policy, tls))
       return exchange(line, url, { ...request, headers }, clock, () => lines.settled(key))
@@ -161,8 +161,8 @@ function endPool(pool: Pool, { connecting, sockets }: Below): Promise<void> {
 
 /**
  * One call on a connection of the pool. Its modes: *waiting* for a connection (no controller),
- * *under way*, *settled*; `settle` alone ends it. With 64 in flight to loopback a call costs 23 to
- * 28 µs of CPU; by `pool.request` it was 10 to 20 % more.
+ * *under way*, *settled*; only `settle` ends it. With 64 in flight to loopback a call costs 23 to
+ * 28 µs of CPU; with `pool.request` it was 10 to 20 % more.
  */
 function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clock, settled: () => void): Promise<Reply> {
   const { method, headers: sent, body = null, timeoutMs, maxReplyBytes = 65_536 } = request
@@ -196,7 +196,7 @@ function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clo
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
-        // Thrown before a byte is written, it ends the call without harm to the connection.
+        // Thrown before a byte is written, it ends the call without damage to the connection.
         if (isSettled) throw new Failure('timeout', 'the call ran out of time before it had a connection')
         controller = started
       },
@@ -219,7 +219,7 @@ function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clo
   })
 }
 
-/** Makes a connection of a pool: resolves once, judges all addresses, connects to no others. */
+/** Opens a connection of a pool: resolves once, checks all addresses, connects to no others. */
 function connector(
   clock: Clock,
   addressesOf: Resolve,
@@ -249,7 +249,7 @@ function connector(
         else end(null)
       })
       made.once('secureConnect', () => end(null))
-      // Stays: an error before the pool's own listener is there would end the process.
+      // Stays for good: an error before the pool adds its own listener would end the process.
       made.on('error', (error) => end(new Failure(kind, wordsOf(error))))
       made.once('close', () => {
         below.sockets.delete(made)
@@ -261,7 +261,7 @@ function connector(
     if (!wanted()) return end(new Failure('connection', 'no call waits for a connection'))
     addressesOf(hostname)
       .then(dial)
-      // What dialling itself throws is about the certificate or key given.
+      // An error thrown by the dial itself is about the certificate or key given.
       .catch((error: unknown) => end(error instanceof Failure ? error : new Failure('tls', reasonOf(error))))
   }
 }
@@ -278,13 +278,16 @@ async function judgedAddresses(host: string, policy: TargetPolicy, resolve: Reso
   return addresses
 }
 
-/** Asked by the socket in place of the DNS: judged addresses only, and after a second the next. */
+/** Replaces the DNS for the socket: only checked addresses, and after a second the next one. */
 function onlyThese(addresses: LookupAddress[]) {
   const lookup: LookupFunction = (_host, _options, found) => found(null, addresses)
   return { lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1_000 }
 }
 
-/** The certificate is checked whatever the environment says. A bare address has no name to send. */
+/**
+ * The certificate is checked whatever the environment variables are. A bare address has no name to
+ * send.
+ */
 const trust = (hostname: string, tls: OutgoingTls | undefined) => ({
   servername: isIP(hostname) > 0 ? '' : hostname,
   minVersion: 'TLSv1.2' as const,
@@ -297,8 +300,8 @@ const trust = (hostname: string, tls: OutgoingTls | undefined) => ({
 
 /**
  * Asks the DNS for both families. *Rejected:* `dns.lookup`, whose four threads are shared with
- * files and hashing: four merchants with a dead name server would hold up all. Names of this
- * machine are not asked for anywhere.
+ * files and hashing: four merchants with a dead name server would block everything. Names of this
+ * machine are never looked up.
  */
 async function askDns(dns: Resolver, host: string): Promise<LookupAddress[]> {
   if (isLocalhost(host)) return ipv4(['127.0.0.1']).concat(ipv6(['::1']))
@@ -321,5 +324,5 @@ function kindOf(error: Error): FailureKind {
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '')
 
-/** With several addresses tried, the message is empty and the code is all there is. */
+/** If several addresses were tried, the message is empty and only the code is known. */
 const wordsOf = (error: Error): string => error.message || codeOf(error) || error.name

@@ -1,4 +1,4 @@
-/** Text that is markup already. Everything else that is put into a page is escaped. */
+/** Text that is already markup. Everything else that is put into a page is escaped. */
 class Markup {
   readonly text: string
 
@@ -10,14 +10,14 @@ class Markup {
 type Piece = string | number | Markup | readonly Markup[] | undefined
 
 /**
- * Writes markup; what stands in `${}` is escaped unless `html` or `verbatim` made it, lists are
- * joined, undefined is nothing.
+ * Writes markup. Values in `${}` are escaped unless `html` or `verbatim` made them, lists are
+ * joined, undefined is omitted.
  */
 export function html(strings: TemplateStringsArray, ...pieces: Piece[]): Markup {
   return new Markup(strings.map((text, i) => text + (i < pieces.length ? textOf(pieces[i]) : '')).join(''))
 }
 
-/** For the program's own style and script, which are not text of anybody else. */
+/** For the program's own style and script, which contain nobody else's text. */
 export const verbatim = (text: string): Markup => new Markup(text)
 
 export type { Markup }

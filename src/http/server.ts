@@ -6,8 +6,8 @@ import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadB
 import { clientAddress, type Network } from './client-address.ts'
 
 /**
- * A request as the rooms see it. `body` is undefined when it could not be read whole: too large,
- * cut off, or of a length that lies.
+ * A request as the rooms see it. `body` is undefined if it could not be read whole: too large, cut
+ * off, or of a wrong length.
  */
 export interface Incoming {
   method: string
@@ -18,7 +18,7 @@ export interface Incoming {
   /** The sender's: the address of the connection, or the one that a trusted proxy reports. */
   clientAddress: string
   body: Buffer | undefined
-  /** Too many bytes of bodies are under way; this one was not read whole. */
+  /** Too many bytes of bodies are being read; this one was not read whole. */
   overloaded: boolean
 }
 
@@ -41,7 +41,7 @@ export interface Route {
 export interface ServerSettings extends BodyLimits {
   host: string
   port: number
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly Network[]
   random: Random
   log: Log
@@ -49,13 +49,9 @@ export interface ServerSettings extends BodyLimits {
 
 export interface Server {
   port: number
-  /**
-   * Answers by these routes from now on; until then every request gets a 503. May be called once.
-   */
+  /** Serves these routes from now on; until then every request gets a 503. May be called once. */
   serve(routes: readonly Route[]): Promise<void>
-  /**
-   * Refuses new connections, lets requests under way finish, drops what is left after `withinMs`.
-   */
+  /** Refuses new connections, lets running requests finish, and drops the rest after `withinMs`. */
   close(withinMs: number): Promise<void>
 }
 
@@ -65,15 +61,15 @@ export interface Server {
 const discardBytes = 16 * 1_024 * 1_024
 const discardMs = 2_000
 /**
- * The limit for the request line and all headers together, cookies included. It is the default of
+ * The limit for the request line and all headers together, including cookies. It is the default of
  * Node.js, set here so that no version changes it. A longer head gets a 431 and reaches no route.
  */
 const maxHeaderBytes = 16_384
 
 /**
- * Listens, so that its port is known, and answers 503 until it is given routes. Transport only:
- * Fastify finds the route and reads the bytes; what they mean is the room's business. Any other
- * method on a known path is 405, an unknown path 404.
+ * Listens, so that its port is known, and answers 503 until it has routes. Transport only: Fastify
+ * finds the route and reads the bytes; their meaning is the room's business. Any other method on a
+ * known path is 405, an unknown path 404.
  */
 export async function openServer(settings: ServerSettings): Promise<Server> {
   let listener: RequestListener = (_request, response) =>
@@ -101,7 +97,7 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
     },
     async close(withinMs) {
       const gone = new Promise<void>((resolve) => void server.close(() => resolve()))
-      // From here on an answer ends its connection.
+      // From here on a reply ends its connection.
       await app?.close()
       server.closeIdleConnections()
       const cut = cutAfter(server, withinMs)
@@ -120,23 +116,23 @@ const listen = (server: HttpServer, { host, port }: ServerSettings): Promise<voi
     })
   })
 
-/** Fastify behind a server that listens already. */
+/** Fastify behind a server that already listens. */
 function fastifyFor(server: HttpServer, take: (listener: RequestListener) => void): FastifyInstance {
   const app = Fastify({
-    // As long as a URL can be: an id that is too long is the room's to refuse.
+    // As long as a URL can be: refusing an id that is too long is the room's business.
     routerOptions: { maxParamLength: maxHeaderBytes },
     serverFactory: (listener) => {
       take(listener)
       return server
     },
-    // Until the close is over a request on a kept connection is answered like any other, and that
-    // connection then ends.
+    // Until the close is complete, a request on a kept connection is answered like any other, and
+    // that connection then ends.
     return503OnClosing: false,
     frameworkErrors: (_error, _request, reply: unknown) => notFound(reply as FastifyReply),
   })
   for (const method of METHODS) if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method)
   app.removeAllContentTypeParsers()
-  // Bodies are read by the routes that want them.
+  // Bodies are read by the routes that need them.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.setNotFoundHandler((_request, reply) => notFound(reply))
   return app
@@ -161,16 +157,16 @@ function register(
   }
   for (const route of routes) {
     const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body): Promise<unknown> => {
-      // What is left of the body then is not waited for.
+      // The rest of the body is then not awaited.
       if (!body.bytes) {
         await discard(request.raw, discardBytes, AbortSignal.timeout(discardMs))
         void reply.header('connection', 'close')
       }
       try {
-        const { status, type, headers, body: said } = await route.handle(incoming(request, body, trustedProxies))
+        const { status, type, headers, body: replyBody } = await route.handle(incoming(request, body, trustedProxies))
         void reply.code(status).type(type)
         if (headers) void reply.headers(headers)
-        return reply.send(said)
+        return reply.send(replyBody)
       } finally {
         body.release()
       }
@@ -214,7 +210,9 @@ const incoming = (request: FastifyRequest, { bytes, overloaded }: Body, trusted:
   overloaded,
 })
 
-/** Cuts the connections that are still there after `withinMs`; answers how to call that off. */
+/**
+ * Cuts the connections that are still open after `withinMs`; returns a function that cancels this.
+ */
 function cutAfter(server: HttpServer, withinMs: number): () => void {
   const signal = AbortSignal.timeout(withinMs)
   const cut = () => server.closeAllConnections()
