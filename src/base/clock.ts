@@ -4,9 +4,9 @@ import { setMaxListeners } from 'node:events'
 export type Cancel = () => void
 
 /**
- * Time as an argument. Everything that waits or dates something takes a clock, so that a test or
- * the simulation can move it. `now` is wall time and may jump; `monotonic` never goes back and is
- * only for measuring spans inside one process.
+ * Time as an argument. Everything that waits or records a time takes a clock, so that a test or the
+ * simulation can move it. `now` is wall time and may jump; `monotonic` never goes back and is only
+ * for measuring spans inside one process.
  */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
@@ -20,9 +20,7 @@ export interface Clock {
   after(delayMs: number, fn: () => void): Cancel
 }
 
-/**
- * `setTimeout` fires at once for anything beyond 2^31 - 1 ms (24.8 days), so longer waits are cut.
- */
+/** `setTimeout` fires immediately beyond 2^31 - 1 ms (24.8 days), so longer waits are split. */
 const longestTimerMs = 2_147_483_647
 
 export const systemClock: Clock = {
@@ -39,14 +37,14 @@ export const systemClock: Clock = {
   },
 }
 
-/** Runs `fn` in the next turn of the event loop, once what has arrived meanwhile was looked at. */
+/** Runs `fn` in the next turn of the event loop, after the events that arrived meanwhile. */
 export const nextTurn = (fn: () => void): void => void setImmediate(fn)
 
 /** Resolves after `delayMs`, or as soon as `signal` aborts; it never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
-  // As many as wait may listen; the warning about it is meant for leaks, and each listener here
-  // goes with its wait.
+  // Any number may listen. The warning is meant for leaks, and each listener here is removed with
+  // its wait.
   if (signal) setMaxListeners(0, signal)
   return new Promise((resolve) => {
     const done = () => {

@@ -7,8 +7,8 @@ export const hmacSha256 = (key: Secret<Buffer>, data: string | Buffer): Buffer =
   createHmac('sha256', key.reveal()).update(data).digest()
 
 /**
- * Compares without leaking where the first difference is. Texts of different length differ at once;
- * lengths are not secret here.
+ * Compares without leaking the position of the first difference. Texts of different length differ
+ * immediately; lengths are not secret here.
  */
 export function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a, 'utf8')

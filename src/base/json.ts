@@ -1,13 +1,13 @@
 /**
- * JSON from strangers. A text is scanned before JSON.parse sees it, for what JSON.parse accepts
- * without a word and for what would block the event loop.
+ * JSON from untrusted senders. A text is scanned before JSON.parse sees it, for content that
+ * JSON.parse accepts silently and for content that would block the event loop.
  */
 import { atOnce, type InPieces } from './turn.ts'
 
 export interface JsonLimits {
   /** UTF-16 units of the text. */
   length: number
-  /** Objects and lists within each other. */
+  /** Nesting of objects and lists. */
   depth: number
   /** Values, and the names of members. */
   nodes: number
@@ -16,9 +16,7 @@ export interface JsonLimits {
 export type Parsed =
   | { is: 'object'; fields: Readonly<Record<string, unknown>> }
   | { is: 'refused'; why: 'not an object' | 'too long' | 'too deep' | 'of too many parts' }
-  /**
-   * Readable but not to be used: a name is there twice, or means something to JavaScript itself.
-   */
+  /** Readable but unusable: a name appears twice, or has a meaning in JavaScript itself. */
   | { is: 'doubtful'; fields: Readonly<Record<string, unknown>>; repeated: readonly string[]; prototypes: readonly string[] }
 
 /** Names that reach the prototype of a carelessly merged object; no message has them. */
@@ -27,7 +25,7 @@ const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', '
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Reads an object. JSON.parse cannot be split into pieces, so `limits` bounds what it gets. */
+/** Reads an object. JSON.parse cannot be split into pieces, so `limits` bounds its input. */
 export function* objectReader(text: string, limits: JsonLimits): InPieces<Parsed> {
   if (text.length > limits.length) return { is: 'refused', why: 'too long' }
   yield ['bytes', text.length]
@@ -46,7 +44,7 @@ export function* objectReader(text: string, limits: JsonLimits): InPieces<Parsed
   return { is: 'doubtful', fields: value, repeated: [...repeated], prototypes: [...prototypes] }
 }
 
-/** The same without giving way. */
+/** The same in one go. */
 export const parseObject = (text: string, limits: JsonLimits): Parsed => atOnce(objectReader(text, limits))
 
 interface Scanned {
@@ -64,7 +62,7 @@ interface Scanned {
 function scan(text: string, { depth, nodes }: JsonLimits): Scanned | 'too deep' | 'of too many parts' | 'not an object' {
   const repeated = new Set<string>()
   const prototypes = new Set<string>()
-  /** The names of each open object; of a list nothing. */
+  /** The names of each open object; undefined for a list. */
   const open: (Set<string> | undefined)[] = []
   let count = 0
   for (let at = 0; at < text.length; at++) {
@@ -117,7 +115,7 @@ const endsScalar = (c: number): boolean =>
   c === brace ||
   c === bracket
 
-/** A name may be spelled with escapes. Undefined when they are no escapes. */
+/** A name may be spelled with escapes. Undefined if they are not valid. */
 function nameIn(quoted: string): string | undefined {
   if (!quoted.includes('\\')) return quoted.slice(1, -1)
   try {
@@ -127,7 +125,7 @@ function nameIn(quoted: string): string | undefined {
   }
 }
 
-/** Below zero when there is none. */
+/** Negative if there is none. */
 function closingQuote(text: string, opening: number): number {
   for (let at = opening + 1; at < text.length; at++) {
     const c = text.charCodeAt(at)

@@ -1,15 +1,15 @@
 import { checkDigitHolds } from './luhn.ts'
 import { pino, type DestinationStream, type Logger } from 'pino'
 
-/** Structured log: one JSON object a line. Pass fields first, then a sentence. */
+/** Structured log: one JSON object per line. Pass fields first, then a sentence. */
 export type Log = Logger
 
 /**
  * Anything that looks like a card number in a log line is cut to its first six and last four
- * digits. This is the second net: the first is that card data travels as `Secret` and prints as
- * `***`. Percent and JSON escapes are passed over, since their digits are not the number's; groups
- * of four with spaces or dashes count. UUIDs stay whole: one in four hundred has digits that would
- * pass for a card, and an operator looks for it.
+ * digits. This is the second safeguard: the first is that card data travels as `Secret` and prints
+ * as `***`. Percent and JSON escapes are skipped, because their digits are not part of a number;
+ * groups of four with spaces or dashes count. UUIDs stay whole: one in four hundred has digits that
+ * would pass for a card, and operators search for them.
  */
 export const maskCardNumbers = (text: string): string =>
   text.replace(/%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\d+(?:[ -]\d{4,7}(?!\d))*/g, (found, at: number) => {
@@ -30,7 +30,9 @@ function isOfUuid(text: string, from: number, to: number): boolean {
   )
 }
 
-/** First six and last four digits; below 13 digits the last four, since ten would give it away. */
+/**
+ * First six and last four digits; below 13 digits only the last four, because ten would reveal it.
+ */
 export function mask(pan: string): string {
   const shown = pan.length < 13 ? '' : pan.slice(0, 6)
   return shown + '*'.repeat(Math.max(0, pan.length - shown.length - 4)) + pan.slice(-4)
@@ -46,5 +48,5 @@ export function openLog(settings: LogSettings): Log {
   return pino({ level: settings.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
 }
 
-/** Turns anything thrown into one line for a log field. */
+/** Turns any thrown value into one line for a log field. */
 export const reasonOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))

@@ -1,13 +1,13 @@
 /**
- * A matrix of checks: a row a check, a column an operation, in the order of refusals. The compiler
- * proves that a row stands after those that find what it needs.
+ * A matrix of checks: one row per check, one column per operation, in the order of refusals. The
+ * compiler proves that a row comes after those that find what it needs.
  */
 
-/** What a check may answer: a refusal, what it found out, or nothing. */
+/** The result of a check: a refusal, its findings, or nothing. */
 type Checked = { refused: string } | object | undefined
 export type Check = (request: never, ports: never) => Checked | Promise<Checked>
 
-/** A row: what must hold, and the operations that are asked for it. */
+/** A row: the promise of a check, and the operations that it applies to. */
 export interface Row<C extends Check = Check, Column extends string = string> {
   promise: string
   holds: C
@@ -26,7 +26,7 @@ export type Marked<Marks extends string, Columns extends readonly string[]> = Ma
     : never
 
 /**
- * The same when the program runs. Throws on a row that does not fit: nobody would make its check.
+ * The same at run time. Throws on a row that does not fit, whose check would otherwise never run.
  */
 export function marked<const Marks extends string, const Columns extends readonly string[]>(
   promise: string,
@@ -43,7 +43,7 @@ export function marked<const Marks extends string, const Columns extends readonl
 
 type Found<C extends Check> = Extract<Exclude<Awaited<ReturnType<C>>, { refused: string }>, object>
 
-/** What is known of a request of one column once its rows hold. */
+/** What is known of a request of one column once its rows have passed. */
 export type After<Rows extends readonly Row[], Column extends string, Known> = Rows extends readonly [
   Row<infer C, infer Of>,
   ...infer Rest extends readonly Row[],
@@ -57,14 +57,14 @@ export type After<Rows extends readonly Row[], Column extends string, Known> = R
 
 type AllOf<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void ? All : never
 
-/** What these functions work with, all together: each declares its own ports. */
+/** The ports of all these functions together: each declares its own. */
 export type PortsOf<Each extends Check> = AllOf<
   Each extends (request: never, ports: infer Ports) => unknown ? (unknown extends Ports ? never : Ports) : never
 >
 
 /**
- * Makes the checks one after the other: the first refusal, or the request with all that they found.
- * Only a check that asks somebody is waited for.
+ * Runs the checks one after the other: returns the first refusal, or the request with all findings.
+ * Awaits only the checks that are asynchronous.
  */
 export async function passChecks<Refused extends { refused: string }>(
   checks: readonly Check[],

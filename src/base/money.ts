@@ -15,7 +15,7 @@ const byNumeric = new Map<string, Currency>([...byCode.values()].map((c) => [c.n
 /** The currency with this upper-case three-letter code, if ISO 4217 has it. */
 export const currencyOf = (code: string): Currency | undefined => byCode.get(code)
 
-/** The currency of an accepted payment, which ISO 4217 has; throws when it has not. */
+/** The currency of an accepted payment, which must be in ISO 4217; throws otherwise. */
 export function knownCurrency(code: string): Currency {
   const currency = byCode.get(code)
   if (!currency) throw new Error(`${code} is no currency of ISO 4217`)
@@ -27,7 +27,7 @@ export const currencyOfNumeric = (numeric: string): Currency | undefined => byNu
 /**
  * (docs/choices.md, "Amounts".) Reads a decimal text such as "10.5" as a whole number of units of
  * 10^-exponent, by shifting digits, never through a float. Zeros beyond the exponent are allowed
- * (JPY "100.00"), other digits beyond it are not; undefined is a refusal.
+ * (JPY "100.00"), other digits are not; undefined is a refusal.
  */
 export function decimalToMinor(text: string, exponent: number): bigint | undefined {
   const match = /^([0-9]+)(?:\.([0-9]+))?$/.exec(text)
@@ -37,7 +37,7 @@ export function decimalToMinor(text: string, exponent: number): bigint | undefin
   return BigInt(match[1]! + fraction.slice(0, exponent).padEnd(exponent, '0'))
 }
 
-/** Spells minor units with exactly the currency's decimals: 1050n of USD is "10.50". */
+/** Writes minor units with exactly the currency's decimals: 1050n of USD is "10.50". */
 export function minorToDecimal(minor: bigint, exponent: number): string {
   const digits = minor.toString().padStart(exponent + 1, '0')
   return exponent === 0 ? digits : `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`

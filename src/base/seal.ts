@@ -6,8 +6,8 @@ const ivBytes = 12
 const tagBytes = 16
 
 /**
- * AES-256-GCM: IV, tag, ciphertext. `context` names the place the value belongs to; opened anywhere
- * else it is refused.
+ * AES-256-GCM: IV, tag, ciphertext. `context` names the place that the value belongs to; it cannot
+ * be opened anywhere else.
  */
 export function seal(key: Secret<Buffer>, plain: Buffer, context: string, random: Random): Buffer {
   const iv = random.bytes(ivBytes)
@@ -17,7 +17,7 @@ export function seal(key: Secret<Buffer>, plain: Buffer, context: string, random
   return Buffer.concat([iv, cipher.getAuthTag(), body])
 }
 
-/** Throws when the value was changed, moved to another context, or sealed under another key. */
+/** Throws if the value was changed, moved to another context, or sealed with another key. */
 export function unseal(key: Secret<Buffer>, sealed: Buffer, context: string): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key.reveal(), sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
   decipher.setAAD(Buffer.from(context, 'utf8'))

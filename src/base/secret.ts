@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
 
 /**
- * Holds a value that must not be printed. Every usual way of turning it into text gives `***`; only
- * `reveal` gives the value, so that a search for `.reveal()` lists every place that sees a secret.
+ * Holds a value that must not be printed. Every usual conversion to text gives `***`; only `reveal`
+ * returns the value, so that a search for `.reveal()` lists every place that sees a secret.
  */
 export class Secret<T> {
   readonly #value: T

@@ -2,8 +2,8 @@ import { inspect } from 'node:util'
 import { maskCardNumbers, type Log } from './log.ts'
 
 /**
- * An exception that nobody caught is a defect: it is written down whole, in the log and on the
- * terminal, and the process ends. What it had in hand is found by the next one, as after any crash.
+ * An uncaught exception is a defect: it is written in full to the log and the terminal, and the
+ * process ends. The next process finds its unfinished work, as after any crash.
  */
 export function endOnDefect(log: Log): void {
   const end = (what: string) => (thrown: unknown) => {
@@ -16,7 +16,10 @@ export function endOnDefect(log: Log): void {
   process.on('unhandledRejection', end('a rejection nobody handled'))
 }
 
-/** Resolves with the first signal that asks this process to stop; a second Ctrl-C ends it now. */
+/**
+ * Resolves with the first signal that asks this process to stop; a second Ctrl-C ends it
+ * immediately.
+ */
 export function untilSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

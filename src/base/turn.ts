@@ -1,7 +1,7 @@
 /**
- * Reading what strangers send takes time, and meanwhile nobody else is served. So it is done in
- * pieces: a reader announces each piece before it does it, and one turn of the event loop takes
- * only so much of them, whoever they are for.
+ * Reading untrusted input takes time, during which no other request is served. So it is done in
+ * pieces: a reader announces each piece before it does it, and one turn of the event loop accepts a
+ * limited amount of them, whichever requests they belong to.
  */
 
 /**
@@ -12,17 +12,15 @@ export type Unit = 'bytes' | 'pairs' | 'nodes' | 'signatures'
 
 export const units: readonly Unit[] = ['bytes', 'pairs', 'nodes', 'signatures']
 
-/**
- * The most that one turn takes; docs/reliability.md, "What one turn may take". No piece is larger.
- */
+/** The budget of one turn; docs/reliability.md, "What one turn may take". No piece is larger. */
 export const turnBudget: Readonly<Record<Unit, number>> = { bytes: 65_536, pairs: 1_100, nodes: 4_000, signatures: 8 }
 
 export type Piece = readonly [unit: Unit, count: number]
 
-/** Work in pieces: it yields each one right before it does it. */
+/** Work in pieces: it yields each piece right before doing it. */
 export type InPieces<T> = Generator<Piece, T, void>
 
-/** Does all of it without giving way: for what is known to be short, or not from a stranger. */
+/** Does all of it in one go: for input that is known to be short, or not from a stranger. */
 export function atOnce<T>(work: InPieces<T>): T {
   for (;;) {
     const { done, value } = work.next()
@@ -32,10 +30,11 @@ export function atOnce<T>(work: InPieces<T>): T {
 
 export interface Turns {
   /**
-   * Does the work, and gives way to others wherever the next piece would be too much for this turn.
+   * Does the work, and lets others run whenever the next piece would exceed the budget of this
+   * turn.
    */
   run<T>(work: InPieces<T>): Promise<T>
-  /** What was done since the start: all of it, and the most within one turn. */
+  /** The amounts since start-up: in total, and the most within one turn. */
   counts(): Readonly<Record<Unit, { total: number; most: number }>>
 }
 
@@ -46,7 +45,7 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
   const most = none()
   let end: Promise<void> | undefined
 
-  /** One for all that wait, who go on in the order in which they came. */
+  /** One promise for all that wait; they continue in the order in which they came. */
   const endOfTurn = (): Promise<void> =>
     (end ??= new Promise((resolve) =>
       afterTurn(() => {
