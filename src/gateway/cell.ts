@@ -18,14 +18,14 @@ const anything = statement<object>('select 1')
 
 export interface CellParts {
   pool: Pool
-  /** Of the same database: the heart beats on a connection of its own. */
+  /** Of the same database: the heart beats on its own connection. */
   databaseUrl: string
-  /** The database of the registry, from which ids come; the same one where there is one cell. */
+  /** The database of the registry, which issues ids; the same one if there is only one cell. */
   registry: Pool
   keys: KeyRing
 }
 
-/** The stores of a cell in PostgreSQL, which has to be migrated. */
+/** The stores of a cell in PostgreSQL, which must be migrated. */
 export async function openCell({ pool, databaseUrl, registry, keys }: CellParts, ground: Ground): Promise<CellStores> {
   const { clock, random, log } = ground
   await declareTransitions(pool, legalTransitions())

@@ -22,8 +22,8 @@ import type { GatewayGauges, Meters } from './watch.ts'
 
 const limits = { maxWaiting: 4_000, maxOfMerchant: 1_500 }
 /**
- * How long a stop waits for requests of merchants' servers, for the acquirers' answers, and for
- * callbacks.
+ * How long a stop waits for running requests to merchants' servers, for the acquirers' answers, and
+ * for callbacks.
  */
 const drain = { invoicesMs: 1_500, stepsMs: 6_000, deliveriesMs: 1_000 }
 
@@ -31,27 +31,27 @@ export interface GatewayParts extends Foundations {
   meters: Pick<Meters, 'answered' | 'repeated'>
 }
 
-/** All that the operations and pages work with: each of their files declares what it takes. */
+/** All ports of the operations and pages: each of their files declares what it takes. */
 export type Ports = GatewayApi & MobileApi & Parameters<typeof randomSumRoutes>[1]
 
 /** A gateway over one cell. Several can be open in one process, each over a cell of its own. */
 export interface Gateway {
   processId: bigint
-  /** Its routes. A process that serves several gateways picks one by the request. */
+  /** Its routes. A process that serves several gateways selects one by the request. */
   routes: readonly Route[]
-  /** Takes the results of challenges that directory servers post. */
+  /** Receives the results of challenges that directory servers post. */
   results: Results
   ports: Ports
   /** Its lease, for work that one process does for all. */
   lease: Lease
-  /** Why it cannot take work; empty if it can. */
+  /** Why it cannot accept work; empty if it can. */
   unready(): Promise<string[]>
   gauges: GatewayGauges
-  /** Resolves when its lease is lost and it must go. */
+  /** Resolves when its lease is lost and it must stop. */
   lost: Promise<void>
   /**
-   * Takes no new work, waits a while for what is under way, and gives up its lease. Leaves stores
-   * and transports open.
+   * Accepts no new work, waits a while for running work, and gives up its lease. Leaves stores and
+   * transports open.
    */
   stop(): Promise<void>
 }
@@ -121,7 +121,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
 
 type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & { orders: Reader }
 
-/** The ports but for those of the work on invoices, which stands on them. */
+/** All ports except those of the invoice worker, which is built on them. */
 function sharedPorts(
   { ground, stores, transports, settings, meters }: GatewayParts,
   rooms: Rooms,

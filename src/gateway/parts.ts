@@ -1,5 +1,5 @@
 /**
- * What a gateway stands on: PostgreSQL and sockets in a process that serves, a model and a
+ * The foundations of a gateway: PostgreSQL and sockets in a process that serves, a model and a
  * simulated network in the simulation. Nothing else differs.
  */
 import type { Connectors } from '../acquirer/connectors.ts'
@@ -49,7 +49,7 @@ export interface Stores {
  * of one process share it.
  */
 export interface RegistryStores {
-  /** The configuration as it is now. */
+  /** The current configuration. */
   current: () => Registry
   keys: KeyRing
   /**
@@ -59,11 +59,11 @@ export interface RegistryStores {
   ids: (name: IdName, block?: number) => Ids
   /** The entry of a card number in the BIN table. */
   issuerOf: (pan: string) => Issuer | undefined
-  /** The card ranges of the directory servers as they are now. */
+  /** The current card ranges of the directory servers. */
   ranges: () => LoadedRanges
 }
 
-/** The orders of some merchants, and all that belongs to them. */
+/** The orders of some merchants, and everything that belongs to them. */
 export interface CellStores {
   orders: OrderStore
   deliveries: DeliveryStore
@@ -74,13 +74,13 @@ export interface CellStores {
   useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number, now: number) => Promise<boolean>
   heartbeat: HeartbeatStore
   heart: HeartStart
-  /** The memory that the process shares with its heart; without it the heartbeat opens its own. */
+  /** The memory that the process shares with its heart; if absent, the heartbeat opens its own. */
   pulse?: Pulse
-  /** Processes that have been silent for as long as a dead one is. */
+  /** Processes that have been silent long enough to be dead. */
   silent: () => Promise<bigint[]>
-  /** Work of removal and preparation that is due from time to time. */
+  /** Periodic work of removal and preparation. */
   upkeep: readonly Periodic[]
-  /** Rejects when the database does not answer. */
+  /** Rejects if the database does not answer. */
   answers: () => Promise<unknown>
 }
 
@@ -91,7 +91,7 @@ export interface CellStores {
 export interface Transports {
   /** The lines to the acquirers, by gate. */
   gates: Pick<Connectors, 'connector'>
-  /** The way to merchants' servers. */
+  /** Calls to merchants' servers. */
   outgoing: Outgoing
   directories: Directories
 }
@@ -104,24 +104,23 @@ export interface Directories {
 
 export interface GatewaySettings {
   /**
-   * A place that only this process has, such as its host and port. An older row with the same place
-   * belongs to a dead predecessor.
+   * A place that only this process can use, such as its host and port. An older row with the same
+   * place belongs to a dead predecessor.
    */
   instance: string
   /** Path before every operation, such as `/gateway`. */
   basePath: string
   /** Every origin under which merchants reach this gateway; browsers are sent to the first. */
   publicUrls: readonly [string, ...string[]]
-  /** Where merchants' servers may be called; an endpoint may allow plain http on top. */
+  /** Where merchants' servers may be called; an endpoint may additionally allow plain http. */
   callbackPolicy: TargetPolicy
   /**
-   * How directory servers know this gateway, and which ones there are. Without it no card can be
-   * authenticated.
+   * The directory servers, and how they know this gateway. If absent, no card can be authenticated.
    */
   threeDSecure?: ThreeDSecureFacts
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean
-  /** For a rejected checksum, the log shows the text that it should have been made of. */
+  /** Whether the log shows the text from which a rejected checksum should have been made. */
   explains: boolean
   tuning: Tuning
 }
@@ -130,6 +129,6 @@ export interface ThreeDSecureFacts {
   server: Omit<ServerIdentity, 'pages'>
   /** Names of the directory servers of 2.x. */
   directories: readonly string[]
-  /** Those of 1.0.2. */
+  /** The directory servers of 1.0.2. */
   legacy: readonly LegacyDirectory[]
 }

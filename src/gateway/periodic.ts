@@ -7,7 +7,7 @@ export interface Periodic {
   run: () => Promise<void>
 }
 
-/** Work that every process does for itself and that is harmless to do twice. */
+/** Work that every process does for itself and that is safe to do twice. */
 export function startPeriodic(clock: Clock, log: Log, all: readonly Periodic[]): () => void {
   const cancels = new Map<string, Cancel>()
   const plan = (one: Periodic) =>

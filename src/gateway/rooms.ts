@@ -24,7 +24,7 @@ import { enrolmentBy } from '../three-d-secure/enrolment.ts'
 import { hostedUrls, usableUrl, type HostedUrls } from '../three-d-secure/forms.ts'
 import type { GatewaySettings, Ground, Stores, ThreeDSecureFacts, Transports } from './parts.ts'
 
-/** What a gateway stands on. */
+/** The foundations of a gateway. */
 export interface Foundations {
   ground: Ground
   stores: Stores
@@ -32,7 +32,10 @@ export interface Foundations {
   settings: GatewaySettings
 }
 
-/** Where a planted bug of the simulation gets between two rooms. Only the simulation passes any. */
+/**
+ * Where a planted bug of the simulation is inserted between two rooms. Only the simulation passes
+ * any.
+ */
 export interface Between {
   heartbeat?: (heartbeat: Heartbeat) => Heartbeat
   performers?: (performers: Record<OutsideStep, Performer>) => Record<OutsideStep, Performer>
@@ -45,19 +48,19 @@ const noServer: Pick<ThreeDSecureFacts, 'server' | 'legacy'> = {
   legacy: [],
 }
 
-/** What follows from the settings alone. */
+/** Values derived from the settings alone. */
 export interface Ways {
   /** Root of the gateway's own pages, such as https://pay.example/gateway. */
   publicUrl: string
   /** The gateway's own pages of an authentication. */
   pages: (token: string) => HostedUrls
-  /** Whether a browser may be sent to a URL that a merchant or an issuer names. */
+  /** Whether a browser may be sent to a URL from a merchant or an issuer. */
   usable: (url: string) => boolean
   /** Where messages about orders of an endpoint may go. */
   policyOf: (endpoint: Endpoint | undefined) => TargetPolicy
   planner: AuthenticationPlanner
   pareqParts: (order: Order) => ReturnType<typeof pareqPartsOf>
-  /** Roots of the network that a directory server of 1.0.2 stands for. */
+  /** Root certificates of a network, by its directory server of 1.0.2. */
   paresRoots: (directory: string) => readonly string[]
 }
 
@@ -111,11 +114,11 @@ export async function openLease({ ground, stores, settings }: Foundations, hand:
 
 export interface Messages {
   sender: Sender
-  /** A message about an order that the caller has. */
+  /** A message about an order that is already loaded. */
   rendered: (delivery: Delivery, order: Order) => Promise<Rendered | undefined>
 }
 
-/** Callbacks and card mappings, and who sends them. */
+/** Callbacks and card mappings, and their sender. */
 export function openMessages({ ground, stores, transports, settings }: Foundations, over: Ways & Lease & Cards): Messages {
   const { clock, random, log } = ground
   const { registry, cell } = stores

@@ -28,7 +28,7 @@ export interface GatewayOptions {
   databaseUrl: string
   kek: Secret<Buffer>
   host: string
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   port: number
   /** Where merchants' servers may be called. */
   callbackPolicy: TargetPolicy
@@ -36,24 +36,24 @@ export interface GatewayOptions {
   random: Random
   log: Log
   /**
-   * The addresses of this gateway, such as https://pay.example. Browsers are sent to the first.
-   * Without any it is the loopback address.
+   * The addresses of this gateway, such as https://pay.example. Browsers are sent to the first. By
+   * default the loopback address.
    */
   publicUrls?: readonly [string, ...string[]]
-  /** Proxies in front of it, whose X-Forwarded-For is believed. */
+  /** Proxies in front of it, whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly Network[]
-  /** Without it no card can be authenticated. */
+  /** If absent, no card can be authenticated. */
   threeDSecure?: ThreeDSecureOptions
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean
-  /** For a rejected checksum, the log shows the text that it should have been made of. */
+  /** Whether the log shows the text from which a rejected checksum should have been made. */
   explains: boolean
   tuning: Tuning
   /** Further pages, which may need the base URL. */
   routes?: (baseUrl: string) => Route[]
   /**
-   * Runs once the base URL is known, before the configuration is read: for servers that must know
-   * the base URL, and whose own address belongs in the configuration.
+   * Runs once the base URL is known, before the configuration is read: for servers that need the
+   * base URL, and whose own address belongs in the configuration.
    */
   beforeServing?: (baseUrl: string) => Promise<void>
 }
@@ -61,7 +61,7 @@ export interface GatewayOptions {
 /** A process that serves. */
 export interface GatewayProcess {
   port: number
-  /** Resolves when the process lost its lease and must go. */
+  /** Resolves when the process has lost its lease and must stop. */
   lost: Promise<void>
   /** Takes at most ten seconds. */
   stop(): Promise<void>
@@ -69,15 +69,14 @@ export interface GatewayProcess {
 
 export const basePath = '/gateway'
 /**
- * The most bytes that all bodies being read may have together. A request beyond that is refused for
- * load.
+ * The total size of all bodies being read, in bytes. Further requests are refused because of load.
  */
 const maxBodiesBytes = 64 * 1024 * 1024
 const maxConnections = 5_000
-/** How long a stop waits for requests under way. */
+/** How long a stop waits for running requests. */
 const drainMs = 1_500
 
-/** What is open, the newest first. It is closed at the end, or when a start fails. */
+/** Everything that is open, the newest first. It is closed at the end, or if a start fails. */
 interface Closing {
   add(close: () => unknown): void
   close(): Promise<void>
@@ -94,8 +93,8 @@ function openClosing(): Closing {
 }
 
 /**
- * Opens what a gateway stands on, over one PostgreSQL and real sockets, and serves. The database
- * must be migrated. If something fails, what was opened is closed again.
+ * Opens the foundations of a gateway, over one PostgreSQL and real sockets, and serves. The
+ * database must be migrated. If something fails, everything opened is closed again.
  */
 export async function startGateway(o: GatewayOptions): Promise<GatewayProcess> {
   const closing = openClosing()
@@ -114,8 +113,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const keys = await openKeyRing(pool, o.kek, clock, random)
   const cell = await openCell({ pool, databaseUrl: o.databaseUrl, registry: pool, keys }, ground)
 
-  // The server listens first, because others must know its address. It answers 503 until it has
-  // routes.
+  // The server listens first, because others need its address. It answers 503 until it has routes.
   const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
   const server = await openServer({ host: o.host, port: o.port, maxBodiesBytes, maxConnections, ...proxies, random, log })
   closing.add(() => server.close(drainMs))

@@ -12,21 +12,21 @@ import { openInbound, type Results } from '../three-d-secure/inbound.ts'
 import { watchRanges } from '../three-d-secure/store-ranges.ts'
 import type { Directories, Ground, ThreeDSecureFacts } from './parts.ts'
 
-/** What an installation needs to be a 3DS Server; docs/operating.md. */
+/** The settings that make an installation a 3DS Server; docs/operating.md. */
 export interface ThreeDSecureOptions {
   directories: readonly (DirectorySettings & {
     /** The common name of the certificate with which it posts results. */
     commonName: string
   })[]
-  /** Given by EMVCo at certification. */
+  /** Assigned by EMVCo at certification. */
   refNumber: string
   operatorId?: string
-  /** The port of its own that directory servers post results to, by mutual TLS. */
+  /** The separate port to which directory servers post results, by mutual TLS. */
   results: {
     host: string
     port: number
     /**
-     * Its address for directory servers, `https://results.example/3ds/results`; without it the
+     * Its address for directory servers, `https://results.example/3ds/results`; by default the
      * loopback address.
      */
     url?: string
@@ -35,13 +35,13 @@ export interface ThreeDSecureOptions {
     /** Authority of the directory servers. */
     ca: string
   }
-  /** Those of 1.0.2, where an installation still speaks it. */
+  /** The directory servers of 1.0.2, if the installation still speaks it. */
   legacy: readonly LegacyDirectory[]
   /** Where directory servers may be. */
   policy: TargetPolicy
   /**
-   * Asks for card ranges at the start, however recently they were loaded: the simulated ones change
-   * their addresses.
+   * Requests card ranges at start-up, however recently they were loaded: the simulated directory
+   * servers change their addresses.
    */
   refreshAtStart: boolean
 }
@@ -54,11 +54,11 @@ export interface ThreeDSServer {
   facts: ThreeDSecureFacts
   directories: Directories
   ranges: () => LoadedRanges
-  /** Keeps the card ranges fresh under this lease, and takes results from now on. */
+  /** Keeps the card ranges fresh under this lease, and accepts results from now on. */
   begin(lease: Pick<RefreshParts, 'heartbeat' | 'judge'>, results: Results): Promise<void>
   /**
-   * Takes no more results. A directory server then sends them to another process, or again to this
-   * one.
+   * Stops accepting results. A directory server then sends them to another process, or again to
+   * this one.
    */
   refuse(): Promise<void>
   stop(): Promise<void>
@@ -131,7 +131,7 @@ const freshSince = statement<{ n: bigint }>(
 const refreshWithinMs = 5_000
 
 /**
- * Waits a while for the card ranges that were just asked for. A start does not fail without them.
+ * Waits a while for the card ranges that were just requested. A start does not fail without them.
  */
 async function refreshed(pool: Pool, directories: readonly string[], clock: Clock): Promise<void> {
   const began = clock.now()

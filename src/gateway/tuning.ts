@@ -1,10 +1,13 @@
-/** For the bench, which also measures what batching and the hand-over in memory are worth. */
+/**
+ * Settings for the bench, which also measures the effect of batching and of the hand-over in
+ * memory.
+ */
 export interface Tuning {
-  /** Changes of orders that share a commit at most. */
+  /** At most this many changes of orders share a commit. */
   maxBatch: number
   /** Orders in memory at once. */
   maxHeld: number
-  /** Off: every step is a row that is swept, in a transaction of its own. */
+  /** Off: every step is a row that a sweep finds, in its own transaction. */
   handOver: boolean
   lanes: number
   sweepMs: number

@@ -10,32 +10,32 @@ export interface GatewayGauges {
   orders: () => { batches: number; items: number; held: number }
   waiting: () => number
   deliveries: () => { delivered: number; failed: number; inHand: number }
-  /** Parked for an operator since the start. */
+  /** Parked for an operator since start-up. */
   parked: () => { transactions: number; invoices: number }
   holding: () => boolean
   leases: () => LeaseCounts
 }
 
-/** What all gateways of a process share. */
+/** The facts that all gateways of a process share. */
 export interface SharedGauges {
   pools: () => { kept: number; ending: number }
   gates: () => Iterable<{ gate: string; up: boolean; open: number }>
-  /** The version of the configuration that this process follows. */
+  /** The version of the configuration that this process uses. */
   configuration: () => bigint
   /** The directory servers, and whether their card ranges are in memory. */
   directories: () => Iterable<{ directory: string; loaded: boolean }>
   turns: Turns['counts']
 }
 
-/** The counters that are counted up as things happen. */
+/** The counters, incremented as events happen. */
 export interface Meters {
-  /** Where they are kept. */
+  /** The registry that holds them. */
   registry: Registry
   /** Counts an answered request of the gateway API. */
   answered: (operation: string, outcome: string) => void
-  /** Counts an answer of an acquirer that belongs to no request. */
+  /** Counts an answer of an acquirer that matches no request. */
   stray: (gate: string, kind: Stray['kind']) => void
-  /** Counts a request that was answered with what an earlier one had made. */
+  /** Counts a request that was answered with the result of an earlier one. */
   repeated: (operation: string) => void
 }
 
@@ -68,7 +68,7 @@ export function openMeters(): Meters {
   }
 }
 
-/** A gateway as it is watched. */
+/** A gateway as seen by the metrics. */
 export type Watched = { gauges: GatewayGauges; unready: () => Promise<string[]> }
 
 /** Values of one gauge, each with its labels. */
@@ -76,7 +76,7 @@ type Values = readonly (readonly [labels: Record<string, string>, value: number]
 
 type Read = (gateways: readonly GatewayGauges[], shared: SharedGauges) => Values
 
-/** Labels stand in the rows: at the start there may be no gate to read them from. */
+/** The rows name the labels: at start-up there may be no gate to read them from. */
 // oxfmt-ignore
 const gauges: readonly [name: string, help: string, labels: readonly string[], read: Read][] = [
   ['tollgate_batches_total', 'Batches that shared a commit', ['batch'],
@@ -128,9 +128,9 @@ const sum = (all: readonly GatewayGauges[], read: (one: GatewayGauges) => number
   all.reduce((total, one) => total + read(one), 0)
 
 /**
- * `/health`: the process serves. `/ready`: it can take work, or else 503 with the reasons.
+ * `/health`: the process serves. `/ready`: it can accept work, or else 503 with the reasons.
  * `/metrics`: Prometheus text, summed over the gateways of the process. All three are for the
- * operator: a proxy in front of the gateway passes only `/gateway` on.
+ * operator: a proxy in front of the gateway forwards only `/gateway`.
  */
 export function watchRoutes({ registry }: Meters, gateways: readonly Watched[], shared: SharedGauges): Route[] {
   const all = gateways.map((one) => one.gauges)
