@@ -4,23 +4,23 @@ import type { Secret } from '../base/secret.ts'
 import { amountInMinorUnits, callbackFormula, pathId, type Way } from '../spec/gateway/control.ts'
 import type { EndpointSettings } from './merchant.ts'
 
-/** A way to spell the values of a control string; most calls accept them as sent and trimmed. */
+/** One way to spell the values of a control string; most calls accept them as sent and trimmed. */
 export type Parts = readonly string[]
 
-/** An amount as it stands in a control string. */
+/** An amount as spelled in a control string. */
 export interface SignedSum {
   minor: string
   currency: string
 }
 
 /**
- * Minor units by the exponent of the currency; where the endpoint has it so, a hundred to the unit
- * whatever the currency.
+ * Minor units by the exponent of the currency; or, if the endpoint is configured so, a hundred to
+ * the unit for every currency.
  */
 export const signedMinor = (text: string, minor: bigint, units: EndpointSettings['controlMinorUnits'] | undefined): string =>
   String(units === 'hundredths' ? (decimalToMinor(text, 2) ?? minor) : minor)
 
-/** The values that a way of signing puts together. */
+/** The values of one way of signing, in order. */
 export const partsOf = ({ parts }: Way, id: string, sum: SignedSum | undefined, take: (name: string) => string): Parts =>
   parts.map((part) => {
     if (part === pathId) return id
@@ -29,23 +29,25 @@ export const partsOf = ({ parts }: Way, id: string, sum: SignedSum | undefined, 
   })
 
 /**
- * docs/choices.md, "Checksums": lower-case hexadecimal SHA-1 over the parts in order, the control
- * key last, nothing between.
+ * docs/choices.md, "Checksums": lower-case hexadecimal SHA-1 over the parts in order, followed by
+ * the control key, without separators.
  */
 export const controlOf = (parts: Parts, key: Secret<string>): string => sha1Hex(parts.join('') + key.reveal())
 
-/** Of a callback, and of the cardholder's return. */
-export const callbackControl = (said: Readonly<Record<(typeof callbackFormula)[number], string>>, key: Secret<string>): string =>
+/** The control of a callback, and of the cardholder's return. */
+export const callbackControl = (
+  fields: Readonly<Record<(typeof callbackFormula)[number], string>>,
+  key: Secret<string>,
+): string =>
   controlOf(
-    callbackFormula.map((name) => said[name]),
+    callbackFormula.map((name) => fields[name]),
     key,
   )
 
 /**
- * Whether `control` is the checksum of any of the spellings under any of the keys, without regard
- * to case. Every combination is computed and compared in constant time, so that the time says
- * nothing. Without a key (unknown login, foreign endpoint) the same work is done and the answer is
- * no.
+ * Whether `control` is the checksum of any of the spellings with any of the keys, ignoring case.
+ * Every combination is computed and compared in constant time, so that the time reveals nothing.
+ * Without a key (unknown login, foreign endpoint) the same work is done and the result is false.
  */
 export function controlHolds(
   control: string,
@@ -55,7 +57,7 @@ export function controlHolds(
 ): boolean {
   const sent = control.toLowerCase()
   let holds = false
-  // Always as many keys as a merchant in rotation has.
+  // Always as many keys as a merchant has during a rotation.
   for (let i = 0; i < Math.max(2, keys.length); i++)
     for (const parts of spellings) holds = (sameText(sent, controlOf(parts, keys[i] ?? decoy)) && i < keys.length) || holds
   return holds

@@ -1,18 +1,18 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * What a list may be of. Cards by their card-hash-id; a country is that of the address, a card
- * country that of the issuer by the BIN table.
+ * The kinds of lists. Cards are listed by their card-hash-id; `country` is that of the address,
+ * `card-country` that of the issuer by the BIN table.
  */
 export type Listed = 'card' | 'bin' | 'email' | 'ip' | 'phone' | 'country' | 'card-country' | 'purpose'
 
-/** What a velocity limit counts by. */
+/** The value by which a velocity limit counts. */
 export type Counted = 'card' | 'email' | 'ip'
 
 /**
- * What a rule looks at. `black`, `white` and `loyalty` fire on what is listed; a white one takes
- * the payment through whatever else fires. Amounts are minor units of `currency`; in another
- * currency such a rule is silent.
+ * The condition of a rule. `black`, `white` and `loyalty` fire on listed values; a white rule
+ * accepts the payment whatever else fires. Amounts are minor units of `currency`; a payment in
+ * another currency does not trigger such a rule.
  */
 export type RuleFacts =
   | { is: 'black' | 'white' | 'loyalty'; of: Listed }
@@ -20,34 +20,37 @@ export type RuleFacts =
   | { is: 'volume'; per: Counted; limitMinor: string; currency: string; windowMs: number; counts: Exclude<Counting, 'refused'> }
   | { is: 'amount'; leastMinor?: string; mostMinor?: string; currency: string }
   | { is: 'country mismatch' }
-  /** Minutes of the day in a time zone of IANA; over midnight where `from` is the later one. */
+  /**
+   * Minutes of the day in an IANA time zone; the span crosses midnight if `from` is later than
+   * `to`.
+   */
   | { is: 'time of day'; from: number; to: number; zone: string }
 
 /**
- * Which payments use a limit up: each attempt, whatever became of it; those that were not refused;
- * those that were.
+ * Which payments use a limit up: every attempt, whatever its outcome; those that were not refused;
+ * or those that were.
  */
 export type Counting = 'all' | 'unrefused' | 'refused'
 
 export interface FilterRule {
   filterNo: number
-  /** Absent: of all endpoints of the merchant. */
+  /** Absent: for all endpoints of the merchant. */
   endpointId?: bigint
   name: string
   /** error-code of an order that it refuses, 3000 to 3999. */
   code: string
   score: number
   facts: RuleFacts
-  /** What is listed, as it is compared; empty for rules without a list. */
+  /** The listed values, in comparable form; empty for rules without a list. */
   entries: ReadonlySet<string>
 }
 
-/** A score from here on refuses. */
+/** A score of this or more is refused. */
 export const refusingScore = 100
 
 /**
- * How a value is compared; undefined when it cannot be one. Card numbers do not come here: they are
- * listed by their hash.
+ * The comparable form of a value; undefined if it is not valid. Card numbers are not handled here:
+ * they are listed by their hash.
  */
 export function comparable(of: Listed, text: string): string | undefined {
   const value = text.trim()
@@ -70,7 +73,7 @@ export function comparable(of: Listed, text: string): string | undefined {
   }
 }
 
-/** `10.0.0.0/8`, `2001:db8::/32`; an address is a network of its own. */
+/** `10.0.0.0/8`, `2001:db8::/32`; a single address is a network too. */
 function networkText(value: string): string | undefined {
   const [address = '', bits, ...more] = value.split('/')
   if (!ipaddr.isValid(address) || more.length > 0) return undefined
@@ -93,13 +96,13 @@ function networksOf(text: string): string[] {
   return Array.from({ length: most + 1 }, (_, i) => maskedTo(address, most - i))
 }
 
-/** Digits alone, so that spaces, brackets and a plus make no other number. */
+/** Only the digits, so that spaces, brackets and a plus do not make a different number. */
 function phoneDigits(value: string): string | undefined {
   const digits = value.replace(/[^0-9]/g, '').replace(/^00/, '')
   return digits.length >= 5 ? digits : undefined
 }
 
-/** What of a payment is looked up in a list of this kind: any of them fires the rule. */
+/** The values of a payment to look up in a list of this kind: any of them fires the rule. */
 export function lookedUp(of: Listed, facts: PaymentFacts): string[] {
   const { pan, email, ip, phones, country, cardHash, cardCountry, purpose } = facts
   switch (of) {
@@ -122,7 +125,7 @@ export function lookedUp(of: Listed, facts: PaymentFacts): string[] {
   }
 }
 
-/** What filters know of a payment. */
+/** The facts of a payment for filters. */
 export interface PaymentFacts {
   /** In memory only, for lists of BINs. */
   pan?: string
@@ -133,7 +136,7 @@ export interface PaymentFacts {
   /** ISO 3166-1 alpha-2: of the address, and of the issuer. */
   country?: string
   cardCountry?: string
-  /** What is paid for, as the merchant says: an account, a wallet, a phone number. */
+  /** The purpose of the payment as the merchant states it: an account, a wallet, a phone number. */
   purpose?: string
   /** The most that may be charged. */
   amountMinor: bigint

@@ -8,9 +8,9 @@ export interface Merchant {
   login: string
   name: string
   enabled: boolean
-  /** The control key, and for a while after a rotation the one before it. */
+  /** The control key, and for a while after a rotation also the previous one. */
   controlKeys: readonly Secret<string>[]
-  /** What its OAuth signatures are judged by: those registered and not retired, oldest first. */
+  /** The keys that verify its OAuth signatures: those registered and not retired, oldest first. */
   publicKeys: readonly KeyObject[]
 }
 
@@ -35,10 +35,10 @@ export interface GateRow {
   cardAcceptorName: string
   acquirerId: string
   mcc: string
-  /** Country of the merchant at this acquirer, ISO 3166-1 numeric; US where it was never said. */
+  /** Country of the merchant at this acquirer, ISO 3166-1 numeric; US if not set. */
   countryNumeric?: string
   descriptor: string
-  /** How long an answer is waited for, from the moment a message was sent. */
+  /** How long to wait for an answer after a message was sent. */
   answerTimeoutMs: number
   partialCapture: boolean
   partialReversal: boolean
@@ -46,19 +46,20 @@ export interface GateRow {
   /** Open authorisations beyond this are refused with code 20. */
   maxOpen: number
   /**
-   * What a recurrent payment is where its request does not say: MERCHANT and REGULAR without these.
+   * The defaults of a recurrent payment whose request does not state them; MERCHANT and REGULAR if
+   * not set.
    */
   recurrentInitiator?: RecurrentInitiator
   recurrentScenario?: RecurrentScenario
   /**
-   * What a transfer costs: minor units of its currency, and hundredths of a per cent of its amount;
-   * nothing where it was never said.
+   * The commission of a transfer: minor units of its currency, and hundredths of a per cent of its
+   * amount; none if not set.
    */
   commissionFixedMinor?: number
   commissionBasisPoints?: number
 }
 
-/** What follows where an authentication leaves liability with the merchant. */
+/** What happens if an authentication leaves liability with the merchant. */
 export type AuthenticationChoice = 'authorise' | 'decline'
 
 export interface AuthenticationPolicy {
@@ -74,38 +75,37 @@ export interface AuthenticationPolicy {
 
 export interface EndpointSettings {
   threeDSecure: boolean
-  /** Where it differs from the safe one, which charges nothing without a proof of the issuer. */
+  /** Differences from the safe policy, which charges nothing without the issuer's proof. */
   authenticationPolicy?: Partial<AuthenticationPolicy>
-  /** `threeDSRequestorChallengeInd` of this endpoint's requests; 01, no preference, without it. */
+  /** `threeDSRequestorChallengeInd` of this endpoint's requests; by default 01, no preference. */
   challengeIndicator?: string
-  /** Told every outcome of this endpoint's orders, besides the URLs of the request. */
+  /** Notified of every outcome of this endpoint's orders, besides the URLs of the request. */
   callbackUrl?: string
   /** Base URL of the merchant's server, which the mobile API calls. */
   merchantServerUrl?: string
-  /** Of the mobile API: the consumer of a transfer chooses a gate by its commission. */
+  /** For the mobile API: the consumer of a transfer chooses a gate by its commission. */
   consumerDefinedRate?: boolean
   /**
-   * Of the mobile API: a cardholder whom 3-D Secure does not ask names a small sum that was held.
+   * For the mobile API: a cardholder whom 3-D Secure does not authenticate confirms a small sum
+   * that was held.
    */
   randomSum?: boolean
   /** Further mandatory fields: names of the gateway API, dotted paths of the mobile API. */
   mandatoryFields: string[]
-  /** Fields that may be left out although the table makes them mandatory under a condition. */
+  /** Fields that may be omitted although the table makes them mandatory under a condition. */
   optionalFields?: string[]
-  /** Shown on the cardholder's statement; without it the gate's descriptor is. */
+  /** Shown on the cardholder's statement; by default the gate's descriptor. */
   descriptor?: string
   /** Operations switched off. */
   disabledOperations: Operation[]
-  /**
-   * How amounts are spelled in control strings: by the currency's exponent, or ×100 whatever it is.
-   */
+  /** How amounts are spelled in control strings: by the currency's exponent, or always ×100. */
   controlMinorUnits: 'iso4217' | 'hundredths'
   plainHttpCallbacks: boolean
-  /** `enumerate_amounts` may have amounts above the one that the checksum covers. */
+  /** `enumerate_amounts` may contain amounts above the one that the checksum covers. */
   amountsAboveSigned?: boolean
   /**
-   * For so long after its approval an equal capture, return or void is a repeat, 0 for not at all;
-   * ten minutes where it was never said.
+   * For how long after its approval an equal capture, return or void is a repeat. 0 disables
+   * repeats; ten minutes if not set.
    */
   repeatWindowMs?: number
 }
@@ -128,7 +128,7 @@ export interface EndpointGroup {
   endpointIds: readonly bigint[]
 }
 
-/** What an id in a path names: one endpoint, or a group whose member is chosen by currency. */
+/** What an id in a path refers to: one endpoint, or a group whose member is chosen by currency. */
 export interface Entry {
   pathId: bigint
   merchant: Merchant
@@ -136,19 +136,22 @@ export interface Entry {
   endpoints: readonly Endpoint[]
 }
 
-/** Merchants, endpoints, groups and gates as they stood at one moment; a change makes a new one. */
+/** Merchants, endpoints, groups and gates as of one moment; a change creates a new one. */
 export interface Registry {
   version: bigint
-  /** From then on it is outdated without a change: a rotated control key is no longer accepted. */
+  /** When it becomes outdated without a change: a rotated control key is no longer accepted. */
   staleAt: number
   merchantByLogin(login: string): Merchant | undefined
   merchant(merchantId: bigint): Merchant | undefined
   endpoint(endpointId: bigint): Endpoint | undefined
   gate(gateId: bigint): Gate | undefined
   gates(): Iterable<Gate>
-  /** How many merchants pay by this gate, as far as they and their endpoints are switched on. */
+  /**
+   * How many merchants use this gate, counting only those switched on, with an endpoint switched
+   * on.
+   */
   merchantsAt(gateId: bigint): number
-  /** Those of the merchant and of the endpoint alone, by number. */
+  /** The filters of the merchant and of the endpoint itself, by number. */
   filters(endpointId: bigint): readonly FilterRule[]
   /** By the id of a single path; with `group` by the id of a group path. */
   entry(pathId: bigint, group: boolean): Entry | undefined
@@ -219,13 +222,13 @@ export function registryOf(rows: RegistryRows): Registry {
   }
 }
 
-/** The number that a path names an endpoint or group by; undefined when the text is none. */
+/** The number in a path that identifies an endpoint or group; undefined if the text is not one. */
 export const idIn = (text: string): bigint | undefined => (/^[1-9][0-9]{0,17}$/.test(text) ? BigInt(text) : undefined)
 
-/** The member of an entry that takes this currency; the first one that is switched on. */
+/** The first member of an entry that is switched on and takes this currency. */
 export const memberFor = (entry: Entry, currency: string): Endpoint | undefined =>
   entry.endpoints.find((e) => e.currency === currency && e.enabled) ?? entry.endpoints.find((e) => e.currency === currency)
 
-/** By either name, where an operation has two. */
+/** By either name, if an operation has two. */
 export const isSwitchedOff = ({ settings }: Endpoint, operation: Operation): boolean =>
   settings.disabledOperations.some((off) => switchedAs(off) === switchedAs(operation))

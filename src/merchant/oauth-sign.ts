@@ -2,7 +2,7 @@ import { sign, type KeyObject } from 'node:crypto'
 import { baseStrings, percentEncoded } from './oauth.ts'
 
 export interface ToSign {
-  /** Of the whole operation, as merchants reach it. */
+  /** The URL of the whole operation, as merchants reach it. */
   url: string
   login: string
   nonce: string
@@ -10,7 +10,9 @@ export interface ToSign {
   bodyPairs: readonly (readonly [name: string, value: string])[]
 }
 
-/** What a merchant signs, and the parameters that go into the header with the signature. */
+/**
+ * The text that a merchant signs, and the parameters that go into the header with the signature.
+ */
 export function baseStringOf({ url, login, nonce, timestampSeconds, bodyPairs }: ToSign) {
   const signed = [
     ['oauth_consumer_key', login],
@@ -23,7 +25,7 @@ export function baseStringOf({ url, login, nonce, timestampSeconds, bodyPairs }:
   return { baseString: baseStrings({ urls: [url], params, bodyPairs })[0]!, signed }
 }
 
-/** Signs a request of v4 as RFC 5849 has it; docs/choices.md, "OAuth". */
+/** Signs a request of v4 as specified in RFC 5849; docs/choices.md, "OAuth". */
 export function signOauth(request: ToSign, key: KeyObject): { baseString: string; authorization: string } {
   const { baseString, signed } = baseStringOf(request)
   const signature = sign('sha256', Buffer.from(baseString), key).toString('base64')

@@ -1,5 +1,5 @@
 /**
- * OAuth 1.0a (RFC 5849) as the gateway API has it: one merchant, no token, RSA-SHA256, the
+ * OAuth 1.0a (RFC 5849) as the gateway API uses it: one merchant, no token, RSA-SHA256, the
  * parameters in the Authorization header.
  */
 import { createHash, createPublicKey, createVerify, constants, type KeyObject } from 'node:crypto'
@@ -7,7 +7,7 @@ import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
 
 type Pair = readonly [name: string, value: string]
 
-/** What a header said. Nothing of it is proved before the signature holds. */
+/** The content of a header. Nothing of it is proved before the signature is verified. */
 export interface Authorization {
   /** `oauth_consumer_key`. */
   login: string
@@ -15,15 +15,13 @@ export interface Authorization {
   timestampSeconds: number
   /** In base64. */
   signature: string
-  /**
-   * All parameters of the header that are signed: everything but `realm` and the signature itself.
-   */
+  /** All signed parameters of the header: everything but `realm` and the signature itself. */
   signed: readonly Pair[]
 }
 
 export type ReadAuthorization = { is: 'read'; params: Authorization } | { is: 'refused'; why: string }
 
-/** As many as no client sends, and few enough to be read at once. */
+/** More than any client sends, and few enough to be read at once. */
 const maxParams = 32
 
 /** Reads an `Authorization` header (RFC 5849, 3.5.1). RFC 7235 allows values without quotes. */
@@ -39,12 +37,12 @@ const refused = (why: string) => ({ is: 'refused', why }) as const
 
 /**
  * A name with a quoted value (backslashes only in `realm`, which is not encoded), or with a bare
- * one; what follows is a comma or the end.
+ * one, followed by a comma or the end.
  */
 const param = /[ \t]*([A-Za-z0-9._~%-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;\\]*))[ \t]*(?:,|$)/y
 const printable = /^[\x20-\x7e\t]*$/
 
-/** A text is the complaint. */
+/** A text is the error message. */
 function paramsOf(header: string, from: number): Map<string, string> | string {
   if (!printable.test(header)) return 'the header has characters that are not printable ASCII'
   const params = new Map<string, string>()
@@ -70,8 +68,8 @@ function paramsOf(header: string, from: number): Map<string, string> | string {
 }
 
 /**
- * Strict: a percent sign without two hexadecimal digits, bytes that are not UTF-8 and quoting by
- * backslash are refused. A plus is a plus.
+ * Strict: a percent sign without two hexadecimal digits, bytes that are not UTF-8 and backslash
+ * quoting are refused. A plus is a plus.
  */
 function decode(text: string): string | undefined {
   if (text.includes('\\')) return undefined
@@ -82,7 +80,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Others are signed and mean nothing here, such as the empty `oauth_token` of some clients. */
+/** Other parameters are signed but ignored, such as the empty `oauth_token` of some clients. */
 function judged(params: ReadonlyMap<string, string>): ReadAuthorization {
   for (const name of ['consumer_key', 'nonce', 'signature', 'signature_method', 'timestamp'])
     if (!params.get(`oauth_${name}`)) return refused(`oauth_${name} is missing`)
@@ -96,8 +94,7 @@ function judged(params: ReadonlyMap<string, string>): ReadAuthorization {
   if (method !== 'RSA-SHA256') return refused('oauth_signature_method is not RSA-SHA256')
   if ((params.get('oauth_version') ?? '1.0') !== '1.0') return refused('oauth_version is not 1.0')
   if (!/^[1-9][0-9]{0,11}$/.test(timestamp)) return refused('oauth_timestamp is not a whole number of seconds')
-  // It is stored, so it is short, and what no one can mistake in a log: printable ASCII without the
-  // space.
+  // It is stored, so it must be short and unambiguous in a log: printable ASCII without the space.
   if (!/^[\x21-\x7e]{1,64}$/.test(nonce)) return refused('oauth_nonce is not one to 64 printable characters without spaces')
   const signed = [...params].filter(([name]) => name !== 'oauth_signature')
   return { is: 'read', params: { login, nonce, timestampSeconds: Number(timestamp), signature, signed } }
@@ -115,14 +112,14 @@ export interface SignedRequest {
    */
   urls: readonly string[]
   params: Authorization
-  /** As they were sent: untrimmed, those given twice twice. */
+  /** As sent: untrimmed, duplicates kept. */
   bodyPairs: readonly Pair[]
 }
 
 /**
- * The texts a merchant may have signed. Clients sign the base string of RFC 5849, 3.4.1
- * (`POST&<url>&<parameters>`); the contract speaks of the normalised parameters alone. No text is
- * of both kinds: every pair of parameters has an equals sign, and `POST` has none.
+ * The texts that a merchant may have signed. Clients sign the base string of RFC 5849, 3.4.1
+ * (`POST&<url>&<parameters>`); the contract mentions only the normalised parameters. No text is of
+ * both kinds: every pair of parameters has an equals sign, and `POST` has none.
  */
 export function* baseStringMaker({ urls, params, bodyPairs }: SignedRequest): InPieces<string[]> {
   const encodedPairs: Pair[] = []
@@ -137,7 +134,7 @@ export function* baseStringMaker({ urls, params, bodyPairs }: SignedRequest): In
   return [...[...addresses].map((url) => `POST&${percentEncoded(url)}&${encoded}`), normalised]
 }
 
-/** The same without giving way. */
+/** The same in one go. */
 export const baseStrings = (request: SignedRequest): string[] => atOnce(baseStringMaker(request))
 
 /** Lower-case scheme and host, no default port, no query (RFC 5849, 3.4.1.2). */
@@ -147,8 +144,8 @@ function normalisedUrl(text: string): string {
 }
 
 /**
- * RFC 5849, 3.6: all but unreserved characters. encodeURIComponent leaves five more as they are;
- * one by one they take a tenth of the time that a function called for each takes.
+ * RFC 5849, 3.6: all but unreserved characters. encodeURIComponent leaves five more unencoded;
+ * replacing those one by one takes a tenth of the time of a callback for each.
  */
 export const percentEncoded = (text: string): string =>
   encodeURIComponent(text)
@@ -158,7 +155,7 @@ export const percentEncoded = (text: string): string =>
     .replaceAll(')', '%29')
     .replaceAll('*', '%2A')
 
-/** The same in pieces. None ends within a character of two units. */
+/** The same in pieces. No piece ends within a surrogate pair. */
 function* encoder(text: string): InPieces<string> {
   let encoded = ''
   for (let from = 0; from < text.length;) {
@@ -175,16 +172,16 @@ function* encoder(text: string): InPieces<string> {
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * Whether `signature` is one of RSASSA-PKCS1-v1_5 with SHA-256 over any of the texts under any of
- * the keys. Every combination is tried, with a decoy for keys that are not there, so that the time
- * does not say whether there is such a merchant. *Rejected:* opening the signature once a key and
- * comparing hashes, which is quicker and leaves the padding to code of our own.
+ * Whether `signature` is an RSASSA-PKCS1-v1_5 signature with SHA-256 over any of the texts by any
+ * of the keys. Every combination is tried, with a decoy for missing keys, so that the time does not
+ * reveal whether the merchant exists. *Rejected:* opening the signature once per key and comparing
+ * hashes, which is faster but leaves the padding to our own code.
  */
 export function* signatureVerifier(texts: readonly string[], signature: string, keys: readonly KeyObject[]): InPieces<boolean> {
   const bytes = signatureBytes(signature)
   if (!bytes) return false
   let holds = false
-  // As many keys as a merchant that changes its key has.
+  // As many keys as a merchant has while it changes its key.
   for (let i = 0; i < Math.max(2, keys.length); i++) {
     const own = keys[i] !== undefined && publicKeyComplaint(keys[i]!) === undefined
     const key = { key: own ? keys[i]! : decoy, padding: constants.RSA_PKCS1_PADDING }
@@ -202,24 +199,24 @@ export function* signatureVerifier(texts: readonly string[], signature: string, 
   return holds
 }
 
-/** Undefined when no key that is let in makes such a signature. */
+/** Undefined if no accepted key makes such a signature. */
 export function signatureBytes(signature: string): Buffer | undefined {
   const bytes = Buffer.from(signature, 'base64')
   const fits = bytes.length >= leastBits / 8 && bytes.length <= mostBits / 8 && bytes.toString('base64') === signature
   return fits ? bytes : undefined
 }
 
-/** The same without giving way. */
+/** The same in one go. */
 export const signatureHolds = (texts: readonly string[], signature: string, keys: readonly KeyObject[]): boolean =>
   atOnce(signatureVerifier(texts, signature, keys))
 
 const leastBits = 2048
-/** More bits, or a longer exponent, cost more time a request than they are worth in safety. */
+/** A larger key or exponent would cost more time per request than it adds in security. */
 const mostBits = 8192
 const leastExponent = 65_537n
 const mostExponent = 2n ** 32n
 
-/** What keeps a public key from being used here; undefined when nothing does. */
+/** Why a public key cannot be used here; undefined if it can. */
 export function publicKeyComplaint(key: KeyObject): string | undefined {
   if (key.asymmetricKeyType !== 'rsa') return `it is a key for ${key.asymmetricKeyType}, and RSA-SHA256 needs one for RSA`
   const { modulusLength: bits = 0, publicExponent: exponent = 0n } = key.asymmetricKeyDetails ?? {}
@@ -230,9 +227,7 @@ export function publicKeyComplaint(key: KeyObject): string | undefined {
   return undefined
 }
 
-/**
- * A modulus that nobody knows the factors of. What would hold under it counts for nothing anyway.
- */
+/** A modulus whose factors nobody knows. A signature that it verifies would not count anyway. */
 const decoy = decoyKey()
 
 function decoyKey(): KeyObject {

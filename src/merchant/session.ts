@@ -4,7 +4,7 @@ import type { Secret } from '../base/secret.ts'
 
 /** Signatures of the mobile API: HMAC-SHA1 over the joined parts, under the control key as hex. */
 
-/** Undefined where the control key is no 32 hexadecimal digits: the mobile API cannot use it. */
+/** Undefined if the control key is not 32 hexadecimal digits: the mobile API cannot use it. */
 export function sessionSignature(parts: readonly string[], controlKey: Secret<string>): string | undefined {
   const digits = controlKey.reveal().replaceAll('-', '')
   if (!/^[0-9a-fA-F]{32}$/.test(digits)) return undefined
@@ -12,11 +12,11 @@ export function sessionSignature(parts: readonly string[], controlKey: Secret<st
 }
 
 /**
- * Whether a signature is of these parts, by any of the keys; upper and lower case are the same, and
- * the time says nothing.
+ * Whether a signature covers these parts, by any of the keys; ignores case, and takes the same time
+ * whatever the result.
  */
 export const signatureHolds = (given: string, parts: readonly string[], controlKeys: readonly Secret<string>[]): boolean =>
-  // Letters beyond ASCII whose upper case is hexadecimal are none of a signature.
+  // Non-ASCII letters whose upper case is a hexadecimal digit are not allowed in a signature.
   /^[0-9a-fA-F]{40}$/.test(given) &&
   controlKeys
     .map((key) => sessionSignature(parts, key))
@@ -31,7 +31,7 @@ interface Signed {
   invoiceId: string
 }
 
-/** What the merchant signed when the transaction was initiated; an amount where there is one. */
+/** What the merchant signed when the transaction was initiated, with the amount if there is one. */
 export const performParts = (s: Signed & { amountCentis?: string; currency: string }): string[] => [
   s.accessToken,
   s.serialNumber,
@@ -42,7 +42,7 @@ export const performParts = (s: Signed & { amountCentis?: string; currency: stri
   s.currency,
 ]
 
-/** What the merchant signs in its answer to check; with the cards that it named. */
+/** What the merchant signs in its answer to check, with the cards that it named. */
 export const checkParts = (
   s: Omit<Signed, 'accessToken'> & { serverCardId?: string; destinationServerCardId?: string },
 ): string[] => [

@@ -4,7 +4,7 @@ const use = statement<object>(`
   insert into nonce (merchant_id, nonce, expires_at) values ($1, $2, $3)
   on conflict (merchant_id, nonce) do nothing returning merchant_id`)
 
-/** What another process removes at this moment is left to it. */
+/** Skips nonces that another process is removing at this moment. */
 const forget = statement<{ nonce: string }>(`
   delete from nonce where (merchant_id, nonce) in
     (select merchant_id, nonce from nonce where expires_at <= $1 order by expires_at limit $2 for update skip locked)
@@ -34,7 +34,7 @@ export async function useNonce(
   return made.length === 1
 }
 
-/** Removes the nonces whose time is over; harmless to do twice, and in several processes. */
+/** Removes expired nonces. Safe to run twice, and in several processes. */
 export async function forgetNonces(pool: Pool, now: number): Promise<void> {
   let forgotten: object[]
   do forgotten = await pool.run(forget, [timestamp(now), batch])

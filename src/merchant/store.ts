@@ -59,9 +59,9 @@ const filterEntries = statement<{ merchant_id: bigint; filter_no: number; value:
 )
 
 /**
- * Reads all of it, as it was at one moment: an endpoint whose merchant is missing, or a rule whose
- * list is, must not be served. It is small (rows an operator wrote) and read only when the version
- * rose.
+ * Reads everything as of one moment: an endpoint whose merchant is missing, or a rule whose list is
+ * missing, must not be served. It is small (rows written by operators) and read only when the
+ * version has risen.
  */
 export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
   const [[at], m, k, e, g, t, f, listed] = await snapshot(pool, (runner) =>
@@ -137,7 +137,10 @@ export interface LiveRegistry {
   stop(): void
 }
 
-/** Reads a registry when its version, asked every second, rose. A failure keeps the old one. */
+/**
+ * Checks the version every second and reloads the registry if it has risen. A failure keeps the old
+ * one.
+ */
 export async function watchRegistry(
   pool: Pool,
   keys: KeyRing,
@@ -195,14 +198,12 @@ const addPublicKey = statement<object>(
   `insert into merchant_key (merchant_id, key_no, name, public_key, created_at) values ($1, $2, $3, $4, $5)`,
 )
 const retireKey = statement<object>(`update merchant_key set retired_at = $3 where merchant_id = $1 and key_no = $2`)
-/** The key in use becomes the one before it. */
+/** The current key becomes the previous one. */
 const rotateKey = statement<object>(`
   update merchant set control_key_sealed = $2, previous_key_sealed = control_key_sealed, previous_key_until = $3
   where merchant_id = $1`)
 
-/**
- * Tells every process to read the configuration again; belongs in the transaction of the change.
- */
+/** Makes every process reload the configuration; call it in the transaction of the change. */
 export const touchConfig = (runner: Runner): Promise<object[]> => runner.run(bump)
 
 export interface NewMerchant {
@@ -223,7 +224,7 @@ export async function insertMerchant(
   await runner.run(addMerchant, [merchant.merchantId, merchant.login, merchant.name, bytea(sealed), timestamp(now)])
 }
 
-/** Gives a merchant a new control key; the one in use is accepted beside it until `keepUntil`. */
+/** Gives a merchant a new control key; the old one is also accepted until `keepUntil`. */
 export async function replaceControlKey(
   runner: Runner,
   merchant: Pick<NewMerchant, 'merchantId' | 'controlKey'>,
@@ -247,7 +248,9 @@ export async function insertPublicKey(runner: Runner, key: NewPublicKey, now: nu
   await runner.run(addPublicKey, [key.merchantId, key.keyNo, key.name, key.pem, timestamp(now)])
 }
 
-/** Its signatures hold no longer; it stays where it is, so that it is not taken again. */
+/**
+ * Its signatures are no longer accepted; it stays stored, so that it cannot be registered again.
+ */
 export async function retirePublicKey(runner: Runner, merchantId: bigint, keyNo: number, now: number): Promise<void> {
   await runner.run(retireKey, [merchantId, keyNo, timestamp(now)])
 }
@@ -269,7 +272,9 @@ export async function insertEndpoint(runner: Runner, e: Endpoint, now: number): 
   ])
 }
 
-/** Writes what may change of an endpoint: everything but its merchant and its currency. */
+/**
+ * Writes the fields of an endpoint that may change: everything but its merchant and its currency.
+ */
 export async function updateEndpoint(runner: Runner, e: Endpoint): Promise<void> {
   await runner.run(setEndpoint, [e.endpointId, e.name, e.enabled, e.gateIds, JSON.stringify(e.settings)])
 }
