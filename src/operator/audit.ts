@@ -1,4 +1,4 @@
-/** What an entry of the audit trail shows. */
+/** The display of audit trail entries. */
 import { isoTime } from './moments.ts'
 import type { AuditEntry } from './store-audit.ts'
 
@@ -11,20 +11,20 @@ export const auditJson = (e: AuditEntry) => ({
   details: e.details,
 })
 
-/** Of a change only what changed. */
+/** For a change, only the fields that changed. */
 export function auditDetails({ details }: AuditEntry): string {
   const { before, after } = details as { before?: Record<string, unknown>; after?: Record<string, unknown> }
   if (before === undefined || after === undefined) return pairs(details as Record<string, unknown>)
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .filter((name) => said(before[name]) !== said(after[name]))
-    .map((name) => `${name}: ${said(before[name])} → ${said(after[name])}`)
+    .filter((name) => textOf(before[name]) !== textOf(after[name]))
+    .map((name) => `${name}: ${textOf(before[name])} → ${textOf(after[name])}`)
     .join(', ')
 }
 
 const pairs = (details: Record<string, unknown>) =>
   Object.entries(details)
-    .map(([name, value]) => `${name}: ${said(value)}`)
+    .map(([name, value]) => `${name}: ${textOf(value)}`)
     .join(', ')
 
-const said = (value: unknown): string =>
+const textOf = (value: unknown): string =>
   value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)

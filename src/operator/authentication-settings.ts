@@ -1,12 +1,12 @@
 /**
- * What an operator may set of 3-D Secure at an endpoint: what its requests ask of issuers, and what
- * it does where the card networks leave that to the merchant.
+ * The 3-D Secure settings of an endpoint: what its requests ask of issuers, and what it does if the
+ * card networks leave that to the merchant.
  */
 import type { AuthenticationPolicy, EndpointSettings } from '../merchant/merchant.ts'
 import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
 import { safePolicy } from '../three-d-secure/interpret.ts'
 
-/** Total, so that a new choice cannot be forgotten here; in the order in which they are shown. */
+/** Complete by its type, so that a new choice cannot be forgotten here; in the order of display. */
 const names: Readonly<Record<keyof AuthenticationPolicy, string>> = {
   attempted: 'attempted',
   unavailable: 'unavailable',
@@ -15,7 +15,9 @@ const names: Readonly<Record<keyof AuthenticationPolicy, string>> = {
 }
 export const authenticationEnds = Object.entries(names).map(([key, name]) => ({ key: key as keyof AuthenticationPolicy, name }))
 
-/** Keeps only what differs from the safe policy: the others follow that one when it changes. */
+/**
+ * Keeps only differences from the safe policy: the other choices follow the policy when it changes.
+ */
 export const departures = (policy: Partial<AuthenticationPolicy>): Partial<AuthenticationPolicy> =>
   Object.fromEntries(
     authenticationEnds.flatMap(({ key }) => {
@@ -29,7 +31,7 @@ export const policyOf = ({ authenticationPolicy }: EndpointSettings): Authentica
   ...authenticationPolicy,
 })
 
-/** All choices in one line, the safe ones marked where nothing was chosen. */
+/** All choices in one line; the safe ones are marked if nothing was chosen. */
 export function policyText(settings: EndpointSettings): string {
   const policy = policyOf(settings)
   const usual = settings.authenticationPolicy === undefined ? ' (safe)' : ''
@@ -57,7 +59,7 @@ export function indicatorText({ challengeIndicator }: EndpointSettings): string 
   return code === undefined ? 'none (no preference)' : `${code} (${indicators[code]})`
 }
 
-/** One line a code, for the help. */
+/** One line per code, for the help. */
 export const indicatorList = (): string =>
   Object.entries(indicators)
     .map(([code, means]) => `  ${code}  ${means}`)

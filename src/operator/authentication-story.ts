@@ -1,6 +1,6 @@
 /**
  * 3-D Secure of an order in words. The proof for the acquirer, the addresses of its pages and the
- * cardholder's browser are never told.
+ * cardholder's browser are never shown.
  */
 import type { Transaction } from '../order/order.ts'
 import type { Authentication, TransStatus } from '../three-d-secure/authentication.ts'
@@ -15,7 +15,7 @@ const statuses: Readonly<Record<TransStatus, string>> = {
   C: 'challenge required',
 }
 
-/** `transStatusReason`. From 80 on they are the directory server's own. */
+/** `transStatusReason`. From 80 on they belong to the directory server. */
 const reasons: Readonly<Record<string, string>> = {
   '01': 'card authentication failed',
   '02': 'unknown device',
@@ -62,14 +62,14 @@ const methods: Readonly<Record<string, string>> = {
   U: 'the issuer has no method',
 }
 
-/** A code with its meaning, where there is one. */
+/** A code with its meaning, if it has one. */
 const meant = (codes: Readonly<Record<string, string>>, code: string): string =>
   Object.hasOwn(codes, code) ? `${code}, ${codes[code]}` : code
 
 const wordsOf = (...parts: (string | undefined)[]): string => parts.filter((part) => part !== undefined).join('; ')
 
-/** What an issuer said: `authenticated (Y); ECI 05`. Undefined when it said nothing. */
-function saidBy(about: { status?: string; reason?: string; cancel?: string; eci?: string }): string | undefined {
+/** The issuer's result: `authenticated (Y); ECI 05`. Undefined if there is none. */
+function answerText(about: { status?: string; reason?: string; cancel?: string; eci?: string }): string | undefined {
   if (about.status === undefined) return undefined
   const status = Object.hasOwn(statuses, about.status) ? statuses[about.status as TransStatus] : 'an unknown status'
   return wordsOf(
@@ -80,14 +80,16 @@ function saidBy(about: { status?: string; reason?: string; cancel?: string; eci?
   )
 }
 
-/** One line for the head of an order: how it stands or ended. Undefined without 3-D Secure. */
+/**
+ * One line for the head of an order: the current state or the end. Undefined without 3-D Secure.
+ */
 export function authenticationText({ authentication: a, result }: Transaction): string | undefined {
   if (a === undefined && result.verified === undefined) return undefined
-  const said = a && saidBy({ ...namedAsFacts(a), ...(result.eci === undefined ? {} : { eci: result.eci }) })
-  const byNetwork = said === undefined && result.eci !== undefined ? `ECI ${result.eci}` : undefined
+  const answer = a && answerText({ ...namedAsFacts(a), ...(result.eci === undefined ? {} : { eci: result.eci }) })
+  const byNetwork = answer === undefined && result.eci !== undefined ? `ECI ${result.eci}` : undefined
   return wordsOf(
     a === undefined ? 'not performed' : `${a.version} by ${a.directory}${a.round > 1 ? ', the second one' : ''}`,
-    said ?? byNetwork,
+    answer ?? byNetwork,
     a?.legacy === undefined ? undefined : `XID ${a.legacy.xid}`,
     result.verified === undefined ? undefined : `verified-3d-status ${result.verified}`,
   )
@@ -100,15 +102,15 @@ const namedAsFacts = ({ status, statusReason, challengeCancel, eci }: Authentica
   ...(eci === undefined ? {} : { eci }),
 })
 
-interface Told {
+interface Sentence {
   says: string
   went?: 'well' | 'badly'
 }
 
 type Fact = (name: string) => string | undefined
 
-/** What each event of 3-D Secure tells; the others tell nothing here. */
-const tellers: Readonly<Record<string, (fact: Fact, transaction: Transaction) => Told>> = {
+/** The text for each event of 3-D Secure; other events have none here. */
+const sentences: Readonly<Record<string, (fact: Fact, transaction: Transaction) => Sentence>> = {
   'authentication begun': (fact) => ({
     says: `3-D Secure ${fact('version')} begins, threeDSServerTransID ${fact('three_ds_server_trans_id')}`,
   }),
@@ -116,7 +118,7 @@ const tellers: Readonly<Record<string, (fact: Fact, transaction: Transaction) =>
     says: `3-D Secure ${fact('version')} begins: the directory server is asked whether the card is enrolled`,
   }),
   'payer authentication required': (fact) => ({
-    says: wordsOf('the card is enrolled; the issuer authenticates by the browser', saidBy(learned(fact))),
+    says: wordsOf('the card is enrolled; the issuer authenticates by the browser', answerText(learned(fact))),
   }),
   'authentication waived': (_fact, t) => ({
     says:
@@ -125,21 +127,24 @@ const tellers: Readonly<Record<string, (fact: Fact, transaction: Transaction) =>
   }),
   'method begun': () => ({ says: 'the cardholder is on the hosted page; the issuer is asked in 10 s at the latest' }),
   'method uploaded': (fact) => ({ says: `${methods[fact('comp_ind') ?? ''] ?? 'the method is over'}; the issuer is asked` }),
-  'challenge required': (fact) => ({ says: wordsOf(saidBy(learned(fact)), idsIn(fact)) }),
+  'challenge required': (fact) => ({ says: wordsOf(answerText(learned(fact)), idsIn(fact)) }),
   'challenge returned': () => ({ says: 'the browser is back from the challenge; the issuer tells how it went' }),
   authenticated: (fact) => {
-    const said = saidBy(learned(fact))
+    const answer = answerText(learned(fact))
     const proven = fact('status') === 'Y' || fact('status') === 'A'
     return {
       ...(proven ? { went: 'well' as const } : {}),
       says: wordsOf(
-        said ?? 'nothing is proven by the issuer',
+        answer ?? 'nothing is proven by the issuer',
         proven ? undefined : 'the endpoint authorises all the same',
         idsIn(fact),
       ),
     }
   },
-  'not authenticated': (fact, t) => ({ went: 'badly', says: wordsOf(saidBy(learned(fact)), refusalOf(fact, t), idsIn(fact)) }),
+  'not authenticated': (fact, t) => ({
+    went: 'badly',
+    says: wordsOf(answerText(learned(fact)), refusalOf(fact, t), idsIn(fact)),
+  }),
   'result missing': (fact, t) => ({ went: 'badly', says: wordsOf(refusalOf(fact, t)) }),
   'authentication demanded': (fact) => ({
     says:
@@ -158,7 +163,7 @@ function learned(fact: Fact) {
   }
 }
 
-/** The code the merchant reads, with its text where it is still the transaction's. */
+/** The code that the merchant receives, with its text if it is still the transaction's. */
 function refusalOf(fact: Fact, { result }: Transaction): string | undefined {
   const code = fact('error_code')
   if (code === undefined || code === '') return undefined
@@ -172,16 +177,16 @@ function idsIn(fact: Fact): string | undefined {
 }
 
 /**
- * An event of 3-D Secure in words, by its facts and the transaction as it is now. Undefined for the
- * events of others.
+ * An event of 3-D Secure in words, from its facts and the current transaction. Undefined for other
+ * events.
  */
-export function authenticationTold(event: string, facts: object, transaction: Transaction): Told | undefined {
+export function authenticationTold(event: string, facts: object, transaction: Transaction): Sentence | undefined {
   const all: Readonly<Record<string, unknown>> = { ...facts }
   const fact = (name: string) => (typeof all[name] === 'string' ? all[name] : undefined)
-  return Object.hasOwn(tellers, event) ? tellers[event]!(fact, transaction) : undefined
+  return Object.hasOwn(sentences, event) ? sentences[event]!(fact, transaction) : undefined
 }
 
-/** What programs may read of an authentication. */
+/** The fields of an authentication that programs may read. */
 export const authenticationJson = ({ authentication: a }: Transaction) =>
   a === undefined
     ? null

@@ -5,7 +5,7 @@ import { exampleKey } from '../reference/example.ts'
 /** Control keys are issued as upper-case UUIDs, which serve the gateway API and the mobile API. */
 export const newControlKey = (random: Random): Secret<string> => secret(uuid(random).toUpperCase())
 
-/** Whether the mobile API can use it, which takes a control key for 16 bytes in hexadecimal. */
+/** Whether the mobile API can use the key, which it reads as 16 bytes in hexadecimal. */
 export const servesMobile = (key: Secret<string>): boolean => /^[0-9a-f]{32}$/i.test(bare(key.reveal()))
 
 const bare = (key: string): string => key.replaceAll('-', '').toUpperCase()
@@ -18,13 +18,12 @@ const leastLength = 22
  */
 const leastDifferent = 8
 /**
- * The estimate counts guesses in powers of ten, at most one a character. Random keys come to 0.89
- * and more a character, keys that are made of words, names, dates and keyboard rows to 0.82 and
- * less.
+ * The estimate counts guesses in powers of ten, at most one per character. Random keys reach 0.89
+ * or more per character; keys made of words, names, dates and keyboard rows reach 0.82 or less.
  */
 const randomFromGuesses = 0.85
 
-/** Keys that anybody can read in documents of gateways of this family, this one's among them. */
+/** Keys published in the documents of gateways with this protocol, including this one's. */
 const published: ReadonlySet<string> = new Set(
   [
     exampleKey,
@@ -36,13 +35,13 @@ const published: ReadonlySet<string> = new Set(
   ].map(bare),
 )
 
-/** Where nothing is for real, the keys of the documents may be used. */
+/** In the sandbox, the keys of the documents may be used. */
 export type KeyUse = 'sandbox' | 'production'
 
 /**
- * Judges a key given by hand; undefined when it is good. Whoever gets a callback or a returning
- * cardholder can try guesses at the key by the million a second, so it must be random: a UUID or 32
- * hex digits, or a longer text that the estimate rates as random.
+ * Checks a manually chosen key; undefined if it is good. Anybody who receives a callback or a
+ * returning cardholder can try millions of guesses a second, so the key must be random: a UUID or
+ * 32 hex digits, or a longer text that the estimate rates as random.
  */
 export async function keyComplaint(key: Secret<string>, use: KeyUse): Promise<string | undefined> {
   const text = key.reveal()
@@ -65,7 +64,7 @@ const isUuidOrHex = (text: string): boolean => /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[
 
 let estimator: ReturnType<typeof openEstimator> | undefined
 
-/** The word lists are loaded here, and once, since few commands need them. */
+/** The word lists are loaded here, once, because few commands need them. */
 async function openEstimator() {
   const [{ ZxcvbnFactory }, common, english] = await Promise.all([
     import('@zxcvbn-ts/core'),

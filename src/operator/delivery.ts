@@ -1,8 +1,8 @@
-/** What a message to a merchant shows. */
+/** The display of messages to merchants. */
 import { isoTime } from './moments.ts'
 import type { DeliveryLine, DeliveryState } from './store-deliveries.ts'
 
-/** In one word, as it is searched by. */
+/** In one word, as used in searches. */
 export const deliveryStateText = (state: DeliveryState) => (state === 'given up' ? 'given-up' : state)
 
 export const deliveryJson = (d: DeliveryLine) => ({

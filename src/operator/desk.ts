@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Pool } from '../storage/pool.ts'
 
-/** Where an operator works: the database, and who it is that changes something. */
+/** An operator's workplace: the database, and who makes the changes. */
 export interface Desk {
   pool: Pool
   clock: Clock

@@ -1,4 +1,4 @@
-/** What the doctor makes of what it finds, as data: good or not, with the facts. */
+/** The doctor's conclusions as data: good or not, with the facts. */
 import type { DirectoryFact, DirectoryFacts, LeaseFact, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
 
 export type Health = 'ok' | 'warning' | 'problem'
@@ -38,7 +38,7 @@ type Found =
   | { finds: 'no directory server'; endpointIds: readonly bigint[] }
   | { finds: 'card ranges'; state: RangesState; directory: DirectoryFact }
 
-/** `abandoned`: no gateway asks for them any more. `stale`: the last try failed or is long ago. */
+/** `abandoned`: no gateway requests them any more. `stale`: the last try failed or is long ago. */
 export type RangesState = 'fresh' | 'stale' | 'abandoned' | 'never loaded' | 'left out'
 
 /** A merchant whose control key would be refused today, and why. */
@@ -99,8 +99,8 @@ export const controlKeyFinding = (weak: readonly WeakKey[]): Finding =>
 const recentMs = 86_400_000
 
 /**
- * Processes that fell silent, and for a day what the others lived through: lapses of their leases,
- * and orders they took over.
+ * Processes that fell silent, and for a day what the others went through: lapses of their leases,
+ * and orders that they took over.
  */
 function leaseFindings({ alive, silent }: WorkFacts, now: number): Finding[] {
   const findings: Finding[] = silent.length === 0 ? [] : [{ is: 'warning', finds: 'gateways silent', silent }]
@@ -129,11 +129,13 @@ function partitionFinding({ partitions, nextOrderId }: WorkFacts): Finding {
   return { is: 'ok', finds: 'partitions', left: soonest - nextOrderId }
 }
 
-/** Card ranges are asked for daily; they are this old when the gateway was down or nobody asks. */
+/**
+ * Card ranges are requested daily; they get this old only if the gateway was down or nobody asks.
+ */
 const longestRefreshMs = 26 * 3_600_000
 const nobodyAsksMs = 600_000
 
-/** Empty where nobody wants 3-D Secure and no gateway was ever given a directory server. */
+/** Empty if nobody wants 3-D Secure and no gateway was ever given a directory server. */
 export function directoryFindings(f: DirectoryFacts, now: number): Finding[] {
   if (f.directories.length === 0 && f.secureEndpoints.length > 0)
     return [{ is: 'warning', finds: 'no directory server', endpointIds: f.secureEndpoints }]

@@ -1,4 +1,4 @@
-/** What an endpoint and a group of endpoints show. */
+/** The display of an endpoint and of a group of endpoints. */
 import type { AuthenticationPolicy } from '../merchant/merchant.ts'
 import { usualRepeatWindowMs } from '../order/amounts.ts'
 import { indicatorText, policyOf, policyText } from './authentication-settings.ts'
@@ -6,7 +6,7 @@ import { onOff, type Fact } from './facts.ts'
 import { isoTime, spanText } from './moments.ts'
 import type { EndpointEntry, GroupEntry } from './store-config.ts'
 
-/** What 3-D Secure would do is of interest where it runs, and where somebody set it. */
+/** The 3-D Secure settings are shown if it runs, or if somebody set them. */
 const shows3ds = ({ settings }: EndpointEntry, name: 'challengeIndicator' | 'authenticationPolicy'): boolean =>
   settings.threeDSecure || settings[name] !== undefined
 

@@ -1,4 +1,4 @@
-/** A filter as an operator writes it, and what it does. */
+/** A filter as an operator writes it, and its description. */
 import { currencyOf, decimalToMinor, minorToDecimal, type Currency } from '../base/money.ts'
 import { comparable, type Counted, type Counting, type FilterRule, type Listed, type RuleFacts } from '../merchant/filter.ts'
 import { clockText } from '../risk/screening.ts'
@@ -26,7 +26,7 @@ export interface FilterWish {
   zone?: string
 }
 
-/** Code and score that a rule of this kind has unless it is said; docs/errors.md has the codes. */
+/** The default code and score of a rule of this kind; docs/errors.md has the codes. */
 // oxfmt-ignore
 export const usualOf: Readonly<Record<RuleKind, { code: string; score: number }>> = {
   black:              { code: '3001', score: 100 },
@@ -42,7 +42,7 @@ export const usualOf: Readonly<Record<RuleKind, { code: string; score: number }>
 const leastWindowMs = 60_000
 const mostWindowMs = 366 * 86_400_000
 
-/** Fields that a kind of rule has; others are refused, so that none is taken for something else. */
+/** The fields of each kind of rule. Others are refused, so that none is misunderstood. */
 const knows: Readonly<Record<RuleKind, readonly (keyof FilterWish)[]>> = {
   black: ['of'],
   white: ['of'],
@@ -151,7 +151,7 @@ const minorOf = (text: string, { exponent }: Currency): string | undefined => {
   return minor === undefined ? undefined : String(minor)
 }
 
-/** Values for a list, each as it will be compared. A misfit is the first that cannot be one. */
+/** The values of a list in comparable form. A misfit is the first invalid value. */
 export function readEntries(of: Listed, texts: readonly string[]): Set<string> | Misfit {
   const read = new Set<string>()
   for (const text of texts) {
@@ -173,7 +173,7 @@ const mustBe: Readonly<Record<Listed, string>> = {
   purpose: 'a purpose of 1 to 128 characters on one line',
 }
 
-/** One line that says what a rule does. */
+/** A one-line description of a rule. */
 export function ruleText({ facts }: Pick<FilterRule, 'facts'>, entries: number): string {
   switch (facts.is) {
     case 'black':

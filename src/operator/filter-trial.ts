@@ -11,7 +11,7 @@ import { readCounts } from '../risk/store-counts.ts'
 import type { Desk } from './desk.ts'
 import { endpointOf } from './store-config.ts'
 
-/** A payment that nobody made. */
+/** A hypothetical payment. */
 export interface TrialPayment {
   endpointId: bigint
   card: Secret<string>
@@ -26,8 +26,8 @@ export interface TrialPayment {
 }
 
 /**
- * What the filters of an endpoint would say of a payment now. Limits are read as they stand, and
- * nothing is counted.
+ * What the filters of an endpoint would decide about a payment now. Limits are read without a lock,
+ * and nothing is counted.
  */
 export async function tryFilters(
   desk: Desk,

@@ -1,4 +1,4 @@
-/** What a filter shows, and one that fired. */
+/** The display of filters, and of filters that fired. */
 import type { Fired } from '../risk/screening.ts'
 import type { Fact } from './facts.ts'
 import { ruleText } from './filter-settings.ts'

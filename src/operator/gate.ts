@@ -1,4 +1,4 @@
-/** What an operator may set of a gate, the values that fit, and what a gate shows. */
+/** The settings of a gate, their valid values, and the display of a gate. */
 import countries from 'i18n-iso-countries/index.js'
 import type { GateRow } from '../merchant/merchant.ts'
 import { onOff, type Fact } from './facts.ts'
@@ -6,7 +6,7 @@ import { isoTime, spanText } from './moments.ts'
 import { unfit, type Misfit } from './refused.ts'
 import type { GateEntry } from './store-config.ts'
 
-/** What a new gate has unless it is said; the rest only its acquirer can tell. */
+/** The defaults of a new gate; only its acquirer knows the rest. */
 export const usualGate = {
   answerTimeoutMs: 30_000,
   partialCapture: true,
@@ -15,16 +15,16 @@ export const usualGate = {
   maxOpen: 2_000,
 }
 
-/** A country of ISO 3166-1 by its two letters, as its three digits; undefined is a refusal. */
+/** The numeric code of a country of ISO 3166-1 from its two letters; undefined is a refusal. */
 export const readCountry = (text: string): string | undefined => countries.alpha2ToNumeric(text.toUpperCase())
 
-/** A gate without a country was made before there was one to say. */
+/** Gates created before the setting existed have no country. */
 function countryText({ countryNumeric }: GateRow): string {
   if (countryNumeric === undefined) return 'US (840), since none was said'
   return `${countries.numericToAlpha2(countryNumeric) ?? 'unknown'} (${countryNumeric})`
 }
 
-/** What a text has to look like; lengths are those of docs/iso8583.md. */
+/** The patterns of texts; the lengths are those of docs/iso8583.md. */
 // oxfmt-ignore
 const texts = [
   ['host',             /^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or an address'],
@@ -36,7 +36,7 @@ const texts = [
   ['descriptor',       /^.{1,64}$/u,               'one to 64 characters'],
 ] as const
 
-/** Between which a whole number has to be, and how that is said. */
+/** The ranges of whole numbers, and their wording. */
 // oxfmt-ignore
 const numbers = [
   ['port',                  1,     65_535,        'from 1 to 65535'],
@@ -46,7 +46,7 @@ const numbers = [
   ['maxOpen',               1,     100_000,       'from 1 to 100000'],
 ] as const
 
-/** The first value that its messages have no room for, or that cannot be. */
+/** The first value that is invalid or does not fit the gate's messages. */
 export function gateMisfit(gate: GateRow): Misfit | undefined {
   const text = texts.find(([field, form]) => !form.test(gate[field]))
   if (text) return unfit(text[0], text[2])

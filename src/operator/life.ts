@@ -2,10 +2,10 @@ import type { Order } from '../order/order.ts'
 import { authenticationTold } from './authentication-story.ts'
 import { spanText } from './moments.ts'
 
-/** What the tables tell of an order besides the order itself. */
+/** Facts about an order that are stored outside of it. */
 export interface Life {
   events: readonly { transactionNo: number; event: string; from: string; to: string; facts: object; at: number }[]
-  /** Requests that made no transaction: those that came again, and uploads of 3-D Secure. */
+  /** Requests that created no transaction: repeats, and uploads of 3-D Secure. */
   repeats: readonly { serialNumber: string; operation: string; transactionNo: number; at: number }[]
   deliveries: readonly LifeDelivery[]
 }
@@ -24,13 +24,13 @@ export interface LifeDelivery {
 export interface Moment {
   at: number
   what: 'request' | 'owed' | '3ds' | 'state' | 'sent' | 'answer' | 'message'
-  /** How it went, where that can be said: for colour. */
+  /** The result, if there is one: for colour. */
   went?: 'well' | 'badly'
   says: string
 }
 
 /**
- * The life of an order as one story, oldest first; what has the same time stays in the order of
+ * The life of an order as one story, oldest first; entries of the same time are in the order of
  * cause and effect.
  */
 export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) => string): Moment[] {
@@ -68,21 +68,21 @@ const requests = (order: Order, life: Life): Moment[] => [
 const authentications = (order: Order, life: Life): Moment[] =>
   life.events.flatMap(({ transactionNo, event, facts, at }) => {
     const transaction = order.transactions.find((t) => t.no === transactionNo)
-    const told = transaction && authenticationTold(event, facts, transaction)
-    return told ? [{ at, what: '3ds' as const, ...told }] : []
+    const sentence = transaction && authenticationTold(event, facts, transaction)
+    return sentence ? [{ at, what: '3ds' as const, ...sentence }] : []
   })
 
 /**
- * Steps of bookkeeping that follow from the one before at the same instant are told as one line;
- * where a state stays what it is, the event is named.
+ * Consecutive steps at the same instant are combined into one line. If a step keeps the state, its
+ * event is named.
  */
 function states(order: Order, life: Life): Moment[] {
   const several = order.transactions.length > 1
-  const told: Moment[] = []
+  const moments: Moment[] = []
   let chain: { transactionNo: number; at: number; names: string[]; to: string } | undefined
   const close = () => {
     if (chain)
-      told.push({
+      moments.push({
         at: chain.at,
         what: 'state',
         ...goodOrBad(chain.to),
@@ -91,7 +91,7 @@ function states(order: Order, life: Life): Moment[] {
     chain = undefined
   }
   for (const e of life.events) {
-    // They have lines of their own.
+    // These have their own lines.
     if (e.event === 'method begun' || e.event === 'challenge returned') continue
     const why = reasonOf(e.facts)
     const to = why === undefined ? e.to : `${e.to} (${why})`
@@ -105,7 +105,7 @@ function states(order: Order, life: Life): Moment[] {
     chain = { transactionNo: e.transactionNo, at: e.at, names, to: e.to }
   }
   close()
-  return told
+  return moments
 }
 
 const reasonOf = (facts: object): string | undefined => ('why' in facts && typeof facts.why === 'string' ? facts.why : undefined)

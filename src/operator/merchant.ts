@@ -1,4 +1,4 @@
-/** What a merchant and its public keys show. */
+/** The display of a merchant and its public keys. */
 import { onOff, type Fact } from './facts.ts'
 import { agoText, isoTime, timeText } from './moments.ts'
 import type { MerchantEntry } from './store-config.ts'

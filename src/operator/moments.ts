@@ -10,8 +10,8 @@ export function readSpan(text: string): number | undefined {
 }
 
 /**
- * A date or time of ISO 8601, UTC unless it says otherwise, or a span that is counted back from now
- * (`2h`). Milliseconds since 1970; undefined is a refusal.
+ * A date or time of ISO 8601, by default in UTC, or a span before now (`2h`). Milliseconds since
+ * 1970; undefined is a refusal.
  */
 export function readMoment(text: string, now: number): number | undefined {
   const span = readSpan(text)
@@ -19,11 +19,11 @@ export function readMoment(text: string, now: number): number | undefined {
   const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text)
   if (!match) return undefined
   const at = Date.parse(`${match[1]}T${match[2] ?? '00:00'}${match[3] ?? 'Z'}`)
-  // Date.parse takes the 30th of February for the 1st of March.
+  // Date.parse reads the 30th of February as the 1st of March.
   return Number.isNaN(at) || (match[3] === undefined && new Date(at).toISOString().slice(0, 10) !== match[1]) ? undefined : at
 }
 
-/** `12 ms`, `3 s`, `5 min`, `2 h`, `3 d`: the largest unit that it fills. */
+/** `12 ms`, `3 s`, `5 min`, `2 h`, `3 d`: in the largest unit that fits. */
 export function spanText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toString()} s`
@@ -46,5 +46,5 @@ export const timeText = (at: number): string => new Date(at).toISOString().slice
 
 export const isoTime = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString())
 
-/** One or many. */
+/** Singular or plural. */
 export const counted = (count: number | bigint, what: string): string => `${count} ${what}${BigInt(count) === 1n ? '' : 's'}`

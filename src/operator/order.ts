@@ -1,4 +1,4 @@
-/** What an order shows: in a list, and with all of its life. */
+/** The display of an order: in a list, and with its whole life. */
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import { refusingScore } from '../merchant/filter.ts'
 import { head, statusOf, statusOfState, type Order, type Transaction } from '../order/order.ts'
@@ -11,7 +11,7 @@ import { agoText, isoTime, spanText, timeText } from './moments.ts'
 import { listEndpoints, listGates, listMerchants } from './store-config.ts'
 import type { LivingOrder, OrderLine } from './store-orders.ts'
 
-/** An order and its life with the names of what it refers to. */
+/** An order and its life with the names of everything it refers to. */
 export interface Story {
   order: Order
   life: Life
@@ -60,7 +60,7 @@ export function orderFacts({ order, login, merchantName, endpointName }: Story, 
   ]
 }
 
-/** Absent where the endpoint had none when the order was made. */
+/** Absent if the endpoint had no filters when the order was made. */
 function screeningText({ screening }: Order): string | undefined {
   if (!screening) return undefined
   const { score, fired, refusal } = screening
@@ -70,12 +70,12 @@ function screeningText({ screening }: Order): string | undefined {
 
 const maskOf = ({ card }: Order) => `${card.bin}******${card.lastFour}`
 
-/** Where a transaction stands and what it does next. */
+/** The state of a transaction and its next step. */
 export function transactionText({ currency }: Order, t: Transaction, now: number): string {
   const stands = `${decimalOf({ amountMinor: t.amountMinor, currency })} ${currency}, ${t.state}`
   if (t.alarm !== undefined) return `${stands}, parked`
   if (t.step === undefined) return stands
-  // In nobody's hand: the time is that of giving up.
+  // No process works on it: the time is when the gateway gives up.
   if (t.step.startsWith('await ')) return `${stands}; given up ${agoText(t.dueAt ?? now, now)} unless something is heard`
   const when = t.lease === undefined ? agoText(t.dueAt ?? now, now) : `in the hand of process ${t.lease}`
   return `${stands}; next: ${t.step}, ${when}${t.tries > 0 ? `, after ${t.tries} that failed` : ''}`

@@ -9,8 +9,8 @@ const privateWarning =
 const makers = 'BEGIN PUBLIC KEY, BEGIN RSA PUBLIC KEY or BEGIN CERTIFICATE'
 
 /**
- * Reads a merchant's public key out of PEM: SubjectPublicKeyInfo, PKCS#1, or a certificate, of
- * which nothing but the key is looked at. A text is the complaint.
+ * Reads a merchant's public key from PEM: SubjectPublicKeyInfo, PKCS#1, or a certificate, of which
+ * only the key is used. A text is the error message.
  */
 export function readPublicKey(text: string): KeyObject | string {
   if (/PRIVATE KEY/i.test(text)) return privateWarning
@@ -29,12 +29,12 @@ export function readPublicKey(text: string): KeyObject | string {
   return complaint === undefined ? key : `The key cannot be used: ${complaint}.`
 }
 
-/** One text for one key, however it was given. */
+/** One text per key, in whatever form it was given. */
 export const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString()
 
 /**
- * SHA-256 of the SubjectPublicKeyInfo in DER: `openssl pkey -pubin -in public.pem -outform der |
- * openssl dgst -sha256` says the same.
+ * SHA-256 of the SubjectPublicKeyInfo in DER, the same as `openssl pkey -pubin -in public.pem
+ * -outform der | openssl dgst -sha256`.
  */
 export const fingerprintOf = (key: KeyObject): string =>
   createHash('sha256')

@@ -1,4 +1,4 @@
-/** A value that does not fit its field; `must` goes on after "it must be". */
+/** A value that does not fit its field; `must` continues "it must be". */
 export interface Unfit {
   what: 'unfit'
   field: string
@@ -6,12 +6,12 @@ export interface Unfit {
 }
 
 /**
- * A wish that is wrong by itself, whatever the installation holds: a value that does not fit, or
- * one that is missing.
+ * A wish that is wrong by itself, whatever the installation contains: a value that does not fit, or
+ * a missing one.
  */
 export type Misfit =
   | Unfit
-  /** `or` is a field that would do as well, `means` what the field says. */
+  /** `or` is a field that would be accepted instead, `means` is the meaning of the field. */
   | { what: 'missing'; field: string; or?: string; means?: string }
   /** A filter of this kind has no such field. */
   | { what: 'foreign'; field: string; kind: string }
@@ -22,7 +22,8 @@ export type Misfit =
   | { what: 'unusable BIN table'; why: string }
 
 /**
- * Why a wish cannot be met, as data: whoever shows it finds the words, and says what to do instead.
+ * Why a wish cannot be met, as data: the display chooses the words, and explains what to do
+ * instead.
  */
 export type Refusal =
   | Misfit
@@ -30,11 +31,11 @@ export type Refusal =
   | { what: 'unknown of merchant'; thing: 'endpoint' | 'filter' | 'key'; login: string; name: string }
   | { what: 'taken'; thing: 'merchant' | 'gate'; name: string }
   | { what: 'taken of merchant'; thing: 'group' | 'endpoint'; login: string; name: string; id?: bigint }
-  /** An endpoint of the mobile API, whose merchant has a control key of another form. */
+  /** An endpoint of the mobile API whose merchant has a control key of another form. */
   | { what: 'key unfit for mobile'; login: string }
   /** A new control key for a merchant with an endpoint of the mobile API. */
   | { what: 'key unfit for endpoint'; endpointId: bigint }
-  /** None was named, and there is not exactly one. */
+  /** No gate was named, and there is not exactly one. */
   | { what: 'gate to choose'; gates: readonly { gateId: bigint; name: string }[] }
   | { what: 'no list'; login: string; filterNo: number; does: string }
   | { what: 'list full'; most: number }
@@ -45,7 +46,7 @@ export type Refusal =
   | { what: 'invoice not parked'; invoiceId: string }
   | { what: 'invoice of several'; invoiceId: string; logins: readonly string[] }
 
-/** `… of page`: where a list was to go on from. */
+/** `… of page`: where a list should have continued. */
 export type UnknownThing =
   | 'merchant'
   | 'endpoint'
@@ -65,7 +66,7 @@ export class Refused extends Error {
   }
 }
 
-/** Total, so that a new misfit cannot be forgotten here. */
+/** Complete by its type, so that a new misfit cannot be forgotten here. */
 const misfits: Readonly<Record<Misfit['what'], true>> = {
   unfit: true,
   missing: true,

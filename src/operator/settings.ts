@@ -1,4 +1,4 @@
-/** What an operator may set of endpoints, and the values that fit. */
+/** The settings of endpoints, and their valid values. */
 import { judgeTarget, type TargetPolicy } from '../http/address.ts'
 import type { AuthenticationPolicy, EndpointSettings } from '../merchant/merchant.ts'
 import { usualRepeatWindowMs } from '../order/amounts.ts'
@@ -19,8 +19,8 @@ export const usualEndpoint: EndpointSettings = {
 }
 
 /**
- * Changes of an endpoint's settings; what is absent stays, null takes a URL or the challenge
- * indicator away.
+ * Changes of an endpoint's settings; absent fields keep their value, null removes a URL or the
+ * challenge indicator.
  */
 export interface EndpointWish {
   threeDSecure?: boolean
@@ -93,8 +93,8 @@ const changed = (before: string | undefined, wish: string | null | undefined): s
   wish === undefined ? before : (wish ?? undefined)
 
 /**
- * The URLs of an endpoint are judged together with what it allows; which addresses they lead to is
- * judged at each call.
+ * The URLs of an endpoint are checked together with the targets that it allows; the addresses they
+ * resolve to are checked at each call.
  */
 export function endpointMisfit(settings: EndpointSettings, installation: TargetPolicy): Misfit | undefined {
   const policy = { ...installation, plainHttp: installation.plainHttp || settings.plainHttpCallbacks }
@@ -110,9 +110,7 @@ export function endpointMisfit(settings: EndpointSettings, installation: TargetP
   return undefined
 }
 
-/**
- * Every field that a payment may leave out: of the gateway API by name, of the mobile API by path.
- */
+/** Every field that a payment may omit: by name for the gateway API, by path for the mobile API. */
 export const choosableFields: ReadonlySet<string> = new Set(
   [saleRequest, rebillRequest, transferRequest, verificationRequest].flatMap((table: NeedTable) =>
     Object.entries(table).flatMap(([name, { need }]) => (need === 'optional' ? [name] : [])),
@@ -120,21 +118,17 @@ export const choosableFields: ReadonlySet<string> = new Set(
 )
 type NeedTable = Readonly<Record<string, { need: unknown }>>
 
-/** Whether an endpoint may ask for a field of this name. */
+/** Whether an endpoint may require a field of this name. */
 export const isPaymentField = (name: string): boolean => Object.hasOwn(saleRequest, name) || choosableFields.has(name)
 
-/**
- * Fields whose condition an endpoint may lift. The others are what 3-D Secure cannot do without.
- */
+/** Fields whose condition an endpoint may lift. 3-D Secure cannot do without the others. */
 export const liftableFields = ['state']
 
-/** As a cardholder's statement can carry it. */
+/** Text that fits a cardholder's statement. */
 export const descriptorMisfit = (text: string): Unfit | undefined =>
   /^[^\p{Cc}]{1,64}$/u.test(text) ? undefined : unfit('descriptor', 'one to 64 characters on one line')
 
-/**
- * A merchant signs with it, so it is kept plain; status requests have room for twenty characters.
- */
+/** Merchants sign with it, so it is kept plain; status requests have room for twenty characters. */
 export const loginMisfit = (login: string): Unfit | undefined =>
   /^[\x21-\x7e]{1,20}$/.test(login) ? undefined : unfit('login', 'one to twenty printable ASCII characters and no spaces')
 

@@ -4,9 +4,9 @@ import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts
 import { transaction } from '../storage/transaction.ts'
 import type { Desk } from './desk.ts'
 
-/** What was done, to what. `details` never has a secret. */
+/** The action and its subject. `details` never contains a secret. */
 export interface Note {
-  /** For example `merchant add`: the command's own words. */
+  /** For example `merchant add`: the words of the command. */
   action: string
   /** For example `merchant shop` or `order 1000001`. */
   subject: string
@@ -22,15 +22,15 @@ export interface AuditEntry extends Required<Note> {
 const add = statement<object>(`insert into audit (audit_id, at, who, action, subject, details) values ($1, $2, $3, $4, $5, $6)`)
 
 /**
- * By the key alone, which is in the order of time; `$1` and `$2` are the bounds of the page, newest
- * first.
+ * Sorted by the key, which is in the order of time; `$1` and `$2` are the bounds of the page,
+ * newest first.
  */
 const page = statement<{ audit_id: string; at: number; who: string; action: string; subject: string; details: object }>(`
   select audit_id, at, who, action, subject, details from audit
   where audit_id < $1 and audit_id >= $2 and ($3::text is null or strpos(action || ' ' || subject, $3) > 0)
   order by audit_id desc limit $4`)
 
-/** A UUID of version 7 (RFC 9562): 48 bits of milliseconds, then chance. */
+/** A UUID of version 7 (RFC 9562): 48 bits of milliseconds, the rest random. */
 export function timeOrderedId(at: number, random: Random): string {
   const bytes = random.bytes(16)
   bytes.writeUIntBE(at, 0, 6)
@@ -41,13 +41,13 @@ export function timeOrderedId(at: number, random: Random): string {
 
 const dashed = (hex: string) => [0, 8, 12, 16, 20].map((from, i) => hex.slice(from, [8, 12, 16, 20, 32][i])).join('-')
 
-/** The lowest id of a moment. */
+/** The lowest id at a given time. */
 const lowestId = (at: number) => dashed(at.toString(16).padStart(12, '0').padEnd(32, '0'))
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * One change of an operator: the body and its line in the audit trail are one transaction.
- * `config`: running gateways read merchants, endpoints and gates again within a second.
+ * One change by an operator: the change and its line in the audit trail are one transaction.
+ * `config`: running gateways reload merchants, endpoints and gates within a second.
  */
 export async function change<T>(
   desk: Desk,
@@ -72,11 +72,11 @@ export async function change<T>(
 }
 
 export interface AuditQuery {
-  /** Only entries whose action or subject has this in it. */
+  /** Only entries whose action or subject contains this. */
   about?: string
   from?: number
   to?: number
-  /** Goes on after this entry, towards older ones. */
+  /** Continues after this entry, towards older ones. */
   after?: string
   limit: number
 }

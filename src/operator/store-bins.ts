@@ -5,8 +5,8 @@ import { Refused } from './refused.ts'
 import { change } from './store-audit.ts'
 
 /**
- * Takes a CSV as the installation's BIN table, in the place of the one there was. Answers how many
- * ranges it has.
+ * Imports a CSV as the installation's BIN table, replacing the previous one. Returns the number of
+ * ranges.
  */
 export async function importBins(desk: Desk, csv: string): Promise<number> {
   const ranges = readBins(csv)

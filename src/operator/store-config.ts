@@ -1,4 +1,4 @@
-/** Merchants, endpoints, groups and gates as an operator looks at them: no key is opened. */
+/** Merchants, endpoints, groups and gates for operators: no key is opened. */
 import type { Endpoint, EndpointGroup, Gate, GateRow, EndpointSettings } from '../merchant/merchant.ts'
 import { statement, type Runner } from '../storage/pool.ts'
 import { Refused } from './refused.ts'
@@ -8,7 +8,7 @@ export interface MerchantEntry {
   login: string
   name: string
   enabled: boolean
-  /** Until then the control key before the last rotation is accepted too. */
+  /** Until then the previous control key is accepted too. */
   previousKeyUntil?: number
   createdAt: number
 }

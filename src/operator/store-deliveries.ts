@@ -21,7 +21,7 @@ export interface DeliveryLine extends DeliveryPlace {
   tries: number
   createdAt: number
   dueAt?: number
-  /** What the last try came to; absent before the first. */
+  /** The result of the last try; absent before the first. */
   last?: { at: number; httpStatus?: number; failure?: string }
 }
 
@@ -35,9 +35,9 @@ export interface DeliveryQuery {
 }
 
 /**
- * Conditions on `delivery d`. Due ones are found by their due time, given-up ones by their partial
- * index, those of an order by the primary key, and the rest by the blocks of their time; so the
- * text depends on what is asked for.
+ * Conditions on `delivery d`. Due messages are found by their due time, given-up ones by their
+ * partial index, those of an order by the primary key, and the rest by the blocks of their time; so
+ * the text of the query depends on its conditions.
  */
 function conditionsOf(query: PlacedQuery, put: (value: unknown) => string): string[] {
   return [
@@ -54,7 +54,7 @@ function conditionsOf(query: PlacedQuery, put: (value: unknown) => string): stri
   ]
 }
 
-/** With the merchant of its order: the primary key begins with the merchant. */
+/** Includes the merchant of its order: the primary key begins with the merchant. */
 type PlacedQuery = DeliveryQuery & { orderOf?: bigint }
 
 async function placed<Q extends DeliveryQuery>(pool: Pool, logins: Logins, query: Q): Promise<Q & PlacedQuery> {
@@ -77,7 +77,7 @@ interface LineRow {
   failure: string | null
 }
 
-/** Newest first. `after` goes on after that message. */
+/** Newest first. Continues after the message `after`. */
 export async function listDeliveries(
   pool: Pool,
   query: DeliveryQuery & { after?: DeliveryPlace; limit: number },
@@ -145,20 +145,20 @@ export async function countDeliveries(pool: Pool, query: DeliveryQuery): Promise
 
 export interface Resent {
   resent: number
-  /** Being sent at this moment, and so left alone. */
+  /** Being sent at this moment, and therefore skipped. */
   inHand: number
 }
 
 /**
- * Rows a transaction changes at most; a longer list is sent in several, each with its own line in
- * the audit trail.
+ * The most rows that a transaction changes; a longer list is sent in several, each with its own
+ * line in the audit trail.
  */
 const atOnce = 500
 
 /**
  * Makes messages due now, as if never tried. The record of earlier tries is kept: their numbers
- * move below zero, since those to come count from one again. What a process has in hand is left
- * alone: it is being sent.
+ * become negative, because later ones start from one again. Messages that a process is sending are
+ * skipped.
  */
 export async function resendDeliveries(desk: Desk, query: DeliveryQuery): Promise<Resent> {
   const total: Resent = { resent: 0, inHand: 0 }

@@ -8,11 +8,11 @@ import { deadAfterMs } from '../storage/store-heartbeat.ts'
 import type { Clock } from '../base/clock.ts'
 
 export interface ServerFacts {
-  /** As the server says it, such as 18.4; and 180004. */
+  /** As the server reports it, such as 18.4; and 180004. */
   version: string
   versionNumber: number
   roundTripMs: number
-  /** Time of the database less time of this machine, at the middle of the round trip. */
+  /** Time of the database minus time of this machine, at the middle of the round trip. */
   aheadMs: number
   fsync: boolean
   synchronousCommit: boolean
@@ -23,7 +23,7 @@ export interface MigrationFacts {
   missing: readonly string[]
   /** Applied there, not known here. */
   foreign: readonly string[]
-  /** Applied there from another text. */
+  /** Applied there from a different text. */
   changed: readonly string[]
 }
 
@@ -36,8 +36,8 @@ export interface WorkFacts {
   overdue: bigint
   overdueSince?: number
   /**
-   * Payments whose cardholder is being authenticated: their time limits are in the future, and
-   * nobody works on them.
+   * Payments whose cardholder is being authenticated: their time limits are in the future, and no
+   * process works on them.
    */
   awaiting: bigint
   parked: readonly bigint[]
@@ -55,21 +55,21 @@ export interface WorkFacts {
   gateless: readonly bigint[]
 }
 
-/** A process that beats, and what it lived through with its lease since it began. */
+/** A live process, and what happened to its lease since it began. */
 export interface LeaseFact {
   instance: string
   startedAt: number
   lapses: number
-  /** When the last lapse ended, and how many orders were in hand. */
+  /** When the last lapse ended, and how many orders were in memory. */
   lapsedAt?: number
   lapsedOrders: number
-  /** Orders it took over from silent processes, and when the last time. */
+  /** Orders that it took over from silent processes, and when it last did. */
   takenOver: number
   takenOverAt?: number
 }
 
 export interface DirectoryFacts {
-  /** Directory servers that a gateway was ever given, by name. */
+  /** All directory servers that any gateway was given, by name. */
   directories: readonly DirectoryFact[]
   /** Switched-on endpoints with 3-D Secure. */
   secureEndpoints: readonly bigint[]
@@ -81,9 +81,9 @@ export interface DirectoryFact {
   /** At least one full load was stored. */
   loaded: boolean
   refreshedAt?: number
-  /** When it is to be asked again; a gateway that has it in hand moves this on. */
+  /** When to ask again; a gateway that owns the duty moves this on. */
   dueAt?: number
-  /** Tries since it last went well, and how the last one ended. */
+  /** Tries since the last success, and how the last one ended. */
   tries: number
   error?: string
   /**
@@ -98,7 +98,7 @@ const server = statement<{ version: string; number: string; now: number; fsync: 
     current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`)
 
 export async function serverFacts(pool: Pool, clock: Clock): Promise<ServerFacts> {
-  // The first question also makes the connection, so the second is measured.
+  // The first query also opens the connection, so the second is measured.
   await pool.run(server)
   const [began, wall] = [clock.monotonic(), clock.now()]
   const [row] = await pool.run(server)
@@ -132,8 +132,8 @@ const wrapped = statement<{ purpose: string; version: bigint; wrapped: Buffer }>
 )
 
 /**
- * Whether the key-encryption key opens every key there is. Opening the ring would also make and
- * destroy hourly keys, and a doctor only looks.
+ * Whether the key-encryption key opens every existing key. Opening the ring would also create and
+ * destroy hourly keys, and the doctor must not change anything.
  */
 export async function keysOpen(pool: Pool, kek: Secret<Buffer>): Promise<boolean> {
   const keys = await pool.run(wrapped)
@@ -184,7 +184,7 @@ const heartbeats = statement<{
     (select count(distinct order_id) from transaction t
      where t.due_at is not null and t.lease = h.process_id and not h.alive) as orders
   from (select *, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat) h order by started_at`)
-/** By the index of what is due. A parked transaction is due in the far future or never. */
+/** Uses the index of due rows. A parked transaction is due in the far future or never. */
 const overdue = statement<{ n: bigint; since: number | null }>(`
   select count(*) as n, min(due_at) as since from transaction where due_at < now() - interval '30 seconds' and alarm is null`)
 const awaiting = statement<{ n: bigint }>(`
@@ -268,7 +268,7 @@ function endsOf(rows: readonly { name: string; bound: string | null }[]): { tabl
   return [...ends].map(([table, end]) => ({ table, end })).sort((a, b) => (a.table < b.table ? -1 : 1))
 }
 
-/** The duty is named as three-d-secure/store-ranges.ts names it. */
+/** The same name of the duty as in three-d-secure/store-ranges.ts. */
 const directories = statement<{
   directory: string
   ranges: bigint

@@ -19,10 +19,10 @@ import {
   type EndpointEntry,
 } from './store-config.ts'
 
-/** What judges an endpoint besides its own settings. */
+/** What an endpoint is checked against, besides its own settings. */
 export interface EndpointRules {
   policy: TargetPolicy
-  /** Asked only where a control key decides: whether the mobile API can use it. */
+  /** Needed only if a control key decides: whether the mobile API can use it. */
   registry: () => Promise<Registry>
 }
 
@@ -30,7 +30,7 @@ export interface NewEndpoint {
   login: string
   name: string
   currency: string
-  /** By id or name; none means the only gate there is. */
+  /** By id or name; empty means the only gate that exists. */
   gates: readonly string[]
   wish: EndpointWish
 }

@@ -9,7 +9,7 @@ import { endpointOf, listMerchants, merchantNamed } from './store-config.ts'
 export interface FilterEntry extends Omit<FilterRule, 'entries'> {
   merchantId: bigint
   login: string
-  /** How many values are on its list. */
+  /** The number of values in its list. */
   entries: number
   createdAt: number
   removedAt?: number
@@ -44,10 +44,10 @@ const addValues = statement<object>(`
 const removeValues = statement<object>(
   `delete from filter_entry where merchant_id = $1 and filter_no = $2 and value = any ($3::text[]) returning value`,
 )
-/** Two operators at once: the second waits, and counts on from there. */
+/** If two operators add filters at once, the second waits and takes the next number. */
 const lockMerchant = statement<object>(`select from merchant where merchant_id = $1 for update`)
 
-/** All of a list is in the memory of each gateway. */
+/** Each gateway keeps all lists in memory. */
 const mostEntries = 100_000
 
 export async function listFilters(runner: Runner, login?: string): Promise<FilterEntry[]> {
@@ -74,7 +74,7 @@ export async function filterNumbered(runner: Runner, login: string, filterNo: nu
   return found
 }
 
-/** What is on a list, in its order; of a long one the beginning. */
+/** The values of a list, in order; of a long list only the beginning. */
 export async function entriesOf(runner: Runner, filter: FilterEntry, most: number): Promise<string[]> {
   return (await runner.run(values, [filter.merchantId, filter.filterNo, most])).map((r) => r.value)
 }
@@ -107,7 +107,7 @@ export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEnt
   })
 }
 
-/** Answers how many were new on the list, and how many were taken off it. */
+/** Returns how many were added to the list, and how many were removed. */
 export async function changeEntries(
   desk: Desk,
   login: string,
@@ -134,7 +134,7 @@ async function insertEntries(runner: Runner, filter: FilterEntry, entries: Reado
   return (await runner.run(addValues, [filter.merchantId, filter.filterNo, [...entries], timestamp(now)])).length
 }
 
-/** It judges no further order; what it decided stays told. */
+/** It judges no further orders; its earlier decisions remain visible. */
 export async function removeFilter(desk: Desk, login: string, filterNo: number): Promise<FilterEntry> {
   return change(desk, 'config', async (runner) => {
     const filter = await standing(runner, login, filterNo)

@@ -10,7 +10,7 @@ export interface ParkedInvoice {
   login: string
   invoiceId: string
   kind: string
-  /** The step that failed belongs to this state. */
+  /** The state whose step failed. */
   state: string
   tries: number
   alarm: string
@@ -55,7 +55,7 @@ export async function parkedInvoices(pool: Pool, merchantId: bigint | undefined,
   return rows.map((row) => invoiceOf(row, logins))
 }
 
-/** Takes a parked invoice up again: due now, as if never tried. */
+/** Resumes a parked invoice: due now, as if never tried. */
 export async function resumeInvoice(desk: Desk, invoiceId: string, merchantId: bigint | undefined): Promise<ParkedInvoice> {
   const logins = await loginsIn(desk.pool)
   return change(desk, 'orders', async (runner) => {

@@ -22,8 +22,8 @@ export async function loginsIn(registry: Runner): Promise<Logins> {
 }
 
 /**
- * An order by its id alone. The primary key begins with the merchant, so it is looked up for each
- * merchant.
+ * Finds an order by its id alone. The primary key begins with the merchant, so the order is looked
+ * up for each merchant.
  */
 const order = statement<{ merchant_id: bigint; created_at: number }>(`
   select o.merchant_id, o.created_at

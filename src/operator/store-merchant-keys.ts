@@ -1,4 +1,4 @@
-/** The public keys of merchants: what is listed, added and retired. */
+/** The public keys of merchants: listing, adding and retiring them. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { insertPublicKey, retirePublicKey } from '../merchant/store.ts'
 import { statement, type Runner } from '../storage/pool.ts'
@@ -25,10 +25,10 @@ const ofMerchant = statement<{
   retired_at: number | null
 }>(`select key_no, name, public_key, created_at, retired_at from merchant_key where merchant_id = $1 order by key_no`)
 
-/** Two changes of one merchant's keys go one after the other, so that no number is taken twice. */
+/** Two changes of one merchant's keys run one after the other, so that no number is used twice. */
 const hold = statement<object>(`select merchant_id from merchant where merchant_id = $1 for update`)
 
-/** Retired ones too. */
+/** Including retired ones. */
 export async function listMerchantKeys(runner: Runner, merchantId: bigint): Promise<MerchantKey[]> {
   return (await runner.run(ofMerchant, [merchantId])).map((row) => ({
     keyNo: row.key_no,
@@ -44,7 +44,7 @@ const factsOf = (key: KeyObject) => ({
   fingerprint: fingerprintOf(key),
 })
 
-/** Signatures by it hold within a second. */
+/** Signatures with it are accepted within a second. */
 export async function addMerchantKey(desk: Desk, login: string, key: KeyObject, name?: string): Promise<MerchantKey> {
   return change(desk, 'config', async (runner) => {
     const { merchantId } = await merchantNamed(runner, login)
@@ -61,7 +61,7 @@ export async function addMerchantKey(desk: Desk, login: string, key: KeyObject, 
   })
 }
 
-/** Answers the key and how many are left. */
+/** Returns the key and how many are left. */
 export async function retireMerchantKey(
   desk: Desk,
   login: string,

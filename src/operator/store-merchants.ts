@@ -27,7 +27,7 @@ export async function addMerchant(desk: Desk, keys: KeyRing, wish: MerchantWish)
   })
 }
 
-/** The new key counts within a second, the old one for `keepMs` more. Answers until when. */
+/** The new key is accepted within a second, the old one for `keepMs` more. Returns until when. */
 export async function rotateKey(
   desk: Desk,
   keys: KeyRing,

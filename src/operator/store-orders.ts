@@ -20,7 +20,7 @@ export interface OrderLine extends Place {
   card: ShownCard
   createdAt: number
   finalAt?: number
-  /** A transaction of it was parked for an operator. */
+  /** One of its transactions was parked for an operator. */
   parked: boolean
 }
 
@@ -29,7 +29,7 @@ export interface OrderQuery {
   clientOrderid?: string
   cardHashId?: string
   status?: readonly string[]
-  /** A decimal amount; without a currency in any that can spell it. */
+  /** A decimal amount; without a currency, in every currency that can express it. */
   amount?: string
   currency?: string
   from?: number
@@ -54,9 +54,9 @@ interface LineRow {
 }
 
 /**
- * Newest first, by time and then by id: a walk back along the index by time, narrowed by what is
- * asked for. The text depends on it, so that the planner sees an index for it; values are
- * parameters always.
+ * Newest first, by time and then by id: walks back along the index by time, filtered by the
+ * conditions. The text of the query depends on the conditions, so that the planner can use an index
+ * for them; values are always parameters.
  */
 export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLine[]> {
   const logins = await loginsIn(pool)
@@ -107,8 +107,8 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
 }
 
 /**
- * Statuses that seldom occur have a partial index, which the planner takes only when the text shows
- * that no other is asked for.
+ * Rare statuses have a partial index, which the planner uses only if the text shows that no other
+ * status is wanted.
  */
 function statusCondition(statuses: readonly string[], put: (value: unknown) => string): string {
   const unusual = new Set(['unknown', 'error', 'filtered'])
@@ -118,8 +118,8 @@ function statusCondition(statuses: readonly string[], put: (value: unknown) => s
 
 /**
  * An amount is minor units of its currency: 10 is 1000 in dollars and 10 in yen. There is no index
- * by amount, so every row walked over is compared; one list of currencies for each of the few
- * numbers it can be takes 4 s for 300,000 orders as pairs, and 0.2 s like this.
+ * by amount, so every row that is walked over is compared. For 300,000 orders, comparing pairs
+ * takes 4 s, and one list of currencies for each of the few possible numbers takes 0.2 s.
  */
 function amountCondition(amount: string, currency: string | undefined, put: (value: unknown) => string): string {
   const spellings = new Map<bigint, string[]>()
@@ -172,7 +172,7 @@ export interface LivingOrder {
   life: Life
 }
 
-/** Everything that is known of an order. */
+/** Everything that is stored about an order. */
 export async function orderWithLife(pool: Pool, orderId: bigint): Promise<LivingOrder> {
   const found = await orderById(pool, await loginsIn(pool), orderId)
   const place = found && { merchantId: found.merchantId, orderId }
@@ -223,7 +223,7 @@ export async function orderWithLife(pool: Pool, orderId: bigint): Promise<Living
   }
 }
 
-/** A process that still has the order in memory must not write over what is done here. */
+/** A process that still has the order in memory must not overwrite this change. */
 const raiseVersion = statement<object>(`update orders set version = version + 1 where merchant_id = $1 and order_id = $2`)
 const unpark = statement<{ transaction_no: number; step: string | null }>(`
   update transaction set alarm = null, tries = 0, lease = null, due_at = case when step is null then null else $3::timestamptz end
@@ -238,7 +238,7 @@ export interface Resumed {
   alarm: string
 }
 
-/** Takes the parked transactions of an order up again: due now, as if never tried. */
+/** Resumes the parked transactions of an order: due now, as if never tried. */
 export async function resumeOrder(desk: Desk, orderId: bigint): Promise<Resumed[]> {
   const found = await orderById(desk.pool, await loginsIn(desk.pool), orderId)
   if (!found) throw new Refused({ what: 'unknown', thing: 'order to resume', name: String(orderId) })
