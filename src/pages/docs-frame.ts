@@ -11,7 +11,10 @@ const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true">
   <path d="M9 8v17M9 12l15-3.500v4L9 16z" fill="#fff" stroke="#fff" stroke-width="2" stroke-linejoin="round" />
 </svg>`
 
-/** Surrounds every page of the reference. Its forms go to itself alone, and it runs no script. */
+/**
+ * The frame of every page of the reference. Its forms post only to this site, and it runs no
+ * script.
+ */
 export function docsPage(random: Random, status: number, title: string, content: Markup): Answer {
   const page = pageAnswer(random, {
     status,
@@ -28,7 +31,7 @@ export function docsPage(random: Random, status: number, title: string, content:
       </header>
       ${content}`,
   })
-  // With no-referrer browsers post their own forms as from nowhere, and then they could not be told
-  // from a stranger's.
+  // With no-referrer, browsers omit the origin of their own form posts, which then look like a
+  // stranger's.
   return { ...page, headers: { ...page.headers, 'referrer-policy': 'same-origin' } }
 }

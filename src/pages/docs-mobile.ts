@@ -1,6 +1,5 @@
 /**
- * The mobile API in the sandbox's reference: what goes either way in each operation, and what is
- * signed of it.
+ * The mobile API in the sandbox's reference: what is sent in each direction, and what is signed.
  */
 import { html, type Markup } from '../http/page.ts'
 import { sentence } from '../reference/markdown.ts'

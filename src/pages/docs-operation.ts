@@ -1,4 +1,4 @@
-/** One operation in the sandbox's reference: what it takes, and a form to try it. */
+/** One operation in the sandbox's reference: its fields, and a form to try it. */
 import { mask } from '../base/log.ts'
 import { html, type Markup } from '../http/page.ts'
 import { chapters, sentence } from '../reference/markdown.ts'
@@ -14,17 +14,17 @@ import type { Need, Signature, Sent } from './docs-try.ts'
 
 export interface OperationPage {
   operation: Operation
-  /** Paths that may be taken, such as `101` or `group/104`, with their names. */
+  /** Possible paths, such as `101` or `group/104`, with their names. */
   paths: readonly (readonly [path: string, name: string])[]
   path: string
-  /** As the form shows them. */
+  /** As shown in the form. */
   values: Pairs
   json: boolean
   signature: Signature
   sent?: Sent
   /** Why there is no reply. */
   trouble?: string
-  /** What has to be there before this can be tried, and is not yet. */
+  /** What must exist before this can be tried, and does not yet. */
   need?: Need | undefined
 }
 
@@ -144,15 +144,15 @@ function signaturePanel({ operation, signature, need }: OperationPage): Markup {
   </section>`
 }
 
-/** As people may see them: of the card no more than a receipt has. */
+/** The displayable form of a value: of the card no more than a receipt shows. */
 function shown(table: Table, name: string, value: string): string {
   const guard = table[name]?.guard
   if (guard === 'secret') return '***'
   return guard === 'card' ? (value.length > 8 ? mask(value) : '***') : value
 }
 
-const option = (value: string, says: string, isChosen: boolean): Markup =>
-  html`<option value="${value}" ${isChosen ? html`selected` : ''}>${says}</option>`
+const option = (value: string, label: string, isChosen: boolean): Markup =>
+  html`<option value="${value}" ${isChosen ? html`selected` : ''}>${label}</option>`
 
 const cut = (value: string): string => (value.length > 400 ? `${value.slice(0, 400)} …` : value)
 

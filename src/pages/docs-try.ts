@@ -1,4 +1,4 @@
-/** Signing and sending a request from the sandbox's reference, as its merchant. */
+/** Signs and sends a request from the sandbox's reference, as its merchant. */
 import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 import { signOauth } from '../merchant/oauth-sign.ts'
@@ -7,7 +7,7 @@ import type { Pairs } from '../spec/field.ts'
 import { readForm, writeForm } from '../spec/form.ts'
 import { operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
 
-/** What an operation is about and has to be there first. */
+/** What an operation refers to, which must exist first. */
 export type Need = 'payment' | 'preauth' | 'card reference' | 'method' | 'challenge' | 'payer'
 
 export const needOf: Partial<Record<Operation, Need>> = {
@@ -27,16 +27,16 @@ export const needOf: Partial<Record<Operation, Need>> = {
   'upload-pares-result': 'payer',
 }
 
-/** Who tries: the merchant of the sandbox. */
+/** The account that tries: the merchant of the sandbox. */
 export interface Account {
   login: string
   controlKey: Secret<string>
   oauthKey: KeyObject
-  /** With its path, on loopback. */
+  /** Including its path, on loopback. */
   baseUrl: string
 }
 
-/** The loopback, as the command line gives it. */
+/** Posts to the loopback; provided by the caller. */
 export type Post = (url: string, body: string, headers: Record<string, string>) => Promise<Posted>
 
 export interface Posted {
@@ -70,13 +70,13 @@ export function signatureOf(attempt: Attempt, account: Account, nonce: string, n
 export interface Sent extends Posted {
   url: string
   pairs: Pairs
-  /** Decoded; empty where it is no reply. */
+  /** Decoded; empty if it is not a reply. */
   reply: Pairs
-  /** What can be asked of it, by operation. */
+  /** Possible next operations, with their addresses. */
   next: readonly (readonly [operation: Operation, href: string])[]
 }
 
-/** What cannot be signed is sent without: the gateway says best what it misses. */
+/** An incomplete request is sent unsigned: the gateway's refusal names what is missing. */
 export async function sendAttempt(
   attempt: Attempt,
   account: Account,
@@ -101,11 +101,11 @@ function replyOf({ type, body }: Posted): Pairs {
   return body.startsWith('<') ? [] : (readForm(Buffer.from(body)) ?? [])
 }
 
-/** Where one goes from a reply, with the ids that it gave. */
+/** The possible next operations after a reply, with the ids in it. */
 function nextOf({ operation, path }: Attempt, reply: Pairs): Sent['next'] {
-  const said = new Map(reply)
-  const [order, name, card] = [said.get('gateway-order-id'), said.get('merchant-order-id'), said.get('card-ref-id')]
-  const endpoint = said.get('end-point-id') ?? path
+  const fields = new Map(reply)
+  const [order, name, card] = [fields.get('gateway-order-id'), fields.get('merchant-order-id'), fields.get('card-ref-id')]
+  const endpoint = fields.get('end-point-id') ?? path
   const to = (wanted: Operation, values: Record<string, string>) =>
     [wanted, `/docs/${wanted}?${new URLSearchParams({ _path: endpoint, ...values }).toString()}`] as const
   if (card !== undefined)

@@ -1,4 +1,4 @@
-/** The reference as pages of the sandbox, where each operation can be tried. */
+/** The reference as pages of the sandbox, on which each operation can be tried. */
 import { reasonOf } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { html } from '../http/page.ts'
@@ -23,13 +23,13 @@ export interface DocsParts {
   /** Paths of the merchant with their names, the usual one first. */
   paths: readonly (readonly [path: string, name: string])[]
   post: Post
-  /** Makes what an operation needs, and answers the fields that name it. */
+  /** Creates what an operation needs, and returns the fields that name it. */
   prepare: (need: Need) => Promise<Record<string, string>>
   random: Random
   now: () => number
 }
 
-/** Names of this machine; any other could be a stranger's that was pointed here. */
+/** Names of this machine. Any other name may belong to a stranger and resolve to this machine. */
 const hostNames = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]+)?$/i
 
 const nothing = html`<h1>There is no such page</h1>
@@ -77,8 +77,8 @@ export function docsRoutes(parts: DocsParts): Route[] {
 }
 
 /**
- * A browser says where a form was; another site's is refused. Whoever is no browser could call the
- * gateway just as well.
+ * Browsers send the origin of a form; other sites' forms are refused. A client that is not a
+ * browser could call the gateway directly anyway.
  */
 function isOwn({ headers }: Incoming): boolean {
   const { origin, host } = headers
@@ -132,14 +132,14 @@ const groupOf = (kind: string, name: string) =>
         })}
     </ul>`
 
-/** The page before anything is sent; what the address names is filled in. */
+/** The page before anything is sent, with fields filled in from the address. */
 function shown(parts: DocsParts, operation: Operation, query: URLSearchParams): Answer {
   const examples = workingValues(parts, operation)
   const values = fieldsOf(operation, (name) => query.get(name) ?? examples.get(name))
   return page(parts, { operation, path: pathOf(parts, query.get('_path'), operation), values, json: false })
 }
 
-/** Examples, under a name that is new, and without ids of what is not there. */
+/** Example values, with a new order name, and without ids of things that do not exist. */
 function workingValues({ account, random, now }: DocsParts, operation: Operation): Map<string, string> {
   const values = new Map(exampleRequest(operation))
   if (values.has('login')) values.set('login', account.login)
@@ -157,24 +157,26 @@ const fieldsOf = (operation: Operation, value: (name: string) => string | null |
     .filter((name) => name !== 'control')
     .map((name) => [name, value(name) ?? value(operationRow(operation).request[name]?.alias ?? '') ?? ''] as const)
 
-/** One of the merchant's; what runs 3-D Secure is for those who hand over something of it. */
+/**
+ * One of the merchant's paths; paths with 3-D Secure only for operations that upload its results.
+ */
 const pathOf = ({ paths }: DocsParts, wanted: string | null | undefined, operation: Operation): string => {
   const usual = operationRow(operation).kind === 'upload' ? paths.find(([, name]) => name === 'secure') : paths[0]
   return paths.find(([path]) => path === wanted)?.[0] ?? usual?.[0] ?? paths[0]![0]
 }
 
-type Told = Omit<OperationPage, 'paths' | 'signature' | 'need'>
+type Trial = Omit<OperationPage, 'paths' | 'signature' | 'need'>
 
 const sentPairs = (values: Pairs): Pairs => values.filter(([, value]) => value.trim() !== '')
 
-function page(parts: DocsParts, told: Told, signature = signed(parts, told)): Answer {
-  const isNamed = told.values.some(([name, value]) => (name === 'orderid' || name === 'cardrefid') && value !== '')
-  const need = isNamed ? undefined : needOf[told.operation]
-  const content = operationContent({ ...told, paths: parts.paths, signature, need })
-  return docsPage(parts.random, told.trouble === undefined ? 200 : 502, told.operation, content)
+function page(parts: DocsParts, trial: Trial, signature = signed(parts, trial)): Answer {
+  const isNamed = trial.values.some(([name, value]) => (name === 'orderid' || name === 'cardrefid') && value !== '')
+  const need = isNamed ? undefined : needOf[trial.operation]
+  const content = operationContent({ ...trial, paths: parts.paths, signature, need })
+  return docsPage(parts.random, trial.trouble === undefined ? 200 : 502, trial.operation, content)
 }
 
-const signed = ({ account, random, now }: DocsParts, { operation, path, values }: Told) =>
+const signed = ({ account, random, now }: DocsParts, { operation, path, values }: Trial) =>
   signatureOf({ operation, path, pairs: sentPairs(values) }, account, random.bytes(12).toString('hex'), now())
 
 async function tried(parts: DocsParts, operation: Operation, request: Incoming): Promise<Answer> {
@@ -187,15 +189,17 @@ async function tried(parts: DocsParts, operation: Operation, request: Incoming):
     return typeof made === 'string' ? troubled(parts, operation, form, made) : shown(parts, operation, new URLSearchParams(made))
   }
   const values = fieldsOf(operation, (name) => given.get(name))
-  const told = { operation, path: pathOf(parts, given.get('_path'), operation), values, json: given.get('_json') === 'yes' }
-  const signature = signed(parts, told)
-  if (given.get('_do') === 'sign') return page(parts, told, signature)
-  const attempt = { operation, path: told.path, pairs: sentPairs(values) }
-  const sent = await sendAttempt(attempt, parts.account, signature, told.json, parts.post).catch(reasonOf)
-  return page(parts, typeof sent === 'string' ? { ...told, trouble: sent } : { ...told, sent }, signature)
+  const trial = { operation, path: pathOf(parts, given.get('_path'), operation), values, json: given.get('_json') === 'yes' }
+  const signature = signed(parts, trial)
+  if (given.get('_do') === 'sign') return page(parts, trial, signature)
+  const attempt = { operation, path: trial.path, pairs: sentPairs(values) }
+  const sent = await sendAttempt(attempt, parts.account, signature, trial.json, parts.post).catch(reasonOf)
+  return page(parts, typeof sent === 'string' ? { ...trial, trouble: sent } : { ...trial, sent }, signature)
 }
 
-/** What was made failed, which says more about the sandbox than about the request. */
+/**
+ * Creating the needed order failed, which is a problem of the sandbox rather than of the request.
+ */
 function troubled(parts: DocsParts, operation: Operation, form: Pairs, trouble: string): Answer {
   const given = new Map(form)
   const values = fieldsOf(operation, (name) => given.get(name))

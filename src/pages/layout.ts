@@ -7,22 +7,22 @@ export interface Page {
   status: number
   title: string
   content: Markup
-  /** On top of the style that all pages share. */
+  /** In addition to the style that all pages share. */
   style?: string
   script?: string
-  /** Without script the page asks again by itself, at this address. */
+  /** Without script the page reloads by itself, from this address. */
   refresh?: { seconds: number; to: string }
-  /** Its script asks the gateway, and nobody else. */
+  /** Its script calls the gateway, and nobody else. */
   asks?: true
-  /** Where its forms may go; nowhere unless said. */
+  /** Where its forms may post; nowhere by default. */
   formAction?: readonly string[]
-  /** What its frames may show; nothing unless said. */
+  /** What its frames may show; nothing by default. */
   frameSrc?: readonly string[]
-  /** It is shown inside a frame, of whatever origin. Every other page refuses to be framed. */
+  /** It is shown inside a frame of any origin. Every other page refuses to be framed. */
   framed?: true
 }
 
-/** A page of the gateway's own: it loads nothing, and only its own style and script run. */
+/** A page of the gateway: it loads nothing, and only its own style and script run. */
 export function pageAnswer(random: Random, page: Page): Answer {
   const nonce = random.bytes(16).toString('base64')
   return {
@@ -58,7 +58,7 @@ export function pageAnswer(random: Random, page: Page): Answer {
 const refreshing = ({ seconds, to }: NonNullable<Page['refresh']>): Markup =>
   html`<noscript><meta http-equiv="refresh" content="${seconds};url=${to}" /></noscript>`
 
-/** An address with a token in it is told to nobody and kept nowhere. */
+/** An address that contains a token must not be sent to other sites or cached. */
 export const quietHeaders = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
@@ -72,7 +72,8 @@ function contentPolicy({ script, asks, formAction = ["'none'"], frameSrc, framed
     script !== undefined && `script-src 'nonce-${nonce}'`,
     asks && "connect-src 'self'",
     frameSrc && `frame-src ${frameSrc.join(' ')}`,
-    // Left out, not `*`, which would keep the pages inside an app (file: and the like) out.
+    // Omitted instead of `*`, which would block the pages inside an app (file: and similar
+    // schemes).
     !framed && "frame-ancestors 'none'",
     "base-uri 'none'",
     `form-action ${formAction.join(' ')}`,

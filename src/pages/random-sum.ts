@@ -18,14 +18,14 @@ export const sumPageUrl = (publicUrl: string, token: string): string => `${publi
 type SumPage = SumParts & { random: Random; turns: Turns }
 
 /**
- * The page where a cardholder names the sum that was held on the card. What is shown follows from
- * the invoice at each GET, so a reload, a second tab and the way back all land right.
+ * The page on which a cardholder confirms the sum that was held on the card. Each GET shows the
+ * current state of the invoice, so a reload, a second tab and the back button all work.
  */
 export function randomSumRoutes(base: string, parts: SumPage): Route[] {
   const path = `${base}/${folder}/:token`
   return [
     { method: 'GET', path, handle: (request) => show(base, parts, request) },
-    { method: 'GET', path: `${path}/state`, handle: (request) => tell(parts, request) },
+    { method: 'GET', path: `${path}/state`, handle: (request) => showState(parts, request) },
     { method: 'POST', path, handle: (request) => take(base, parts, request) },
   ]
 }
@@ -41,8 +41,8 @@ async function show(base: string, parts: SumPage, request: Incoming): Promise<An
   return pageAnswer(parts.random, page)
 }
 
-/** For the script of a page that is open: what the page would be now, in a word. */
-async function tell(parts: SumPage, request: Incoming): Promise<Answer> {
+/** For the script of an open page: one word for what the page would show now. */
+async function showState(parts: SumPage, request: Incoming): Promise<Answer> {
   const { view } = await locate(parts, request)
   return {
     status: view ? 200 : 404,
@@ -52,7 +52,7 @@ async function tell(parts: SumPage, request: Incoming): Promise<Answer> {
   }
 }
 
-/** After a post the browser is sent on, so that a reload repeats nothing. */
+/** After a post the browser is redirected, so that a reload repeats nothing. */
 async function take(base: string, parts: SumPage, request: Incoming): Promise<Answer> {
   const { token, view } = await locate(parts, request)
   if (!view) return pageAnswer(parts.random, missingPage)
@@ -70,7 +70,7 @@ async function take(base: string, parts: SumPage, request: Incoming): Promise<An
   }
 }
 
-/** In the address of a page whose last post was no sum. */
+/** In the address of a page whose last post was not a sum. */
 const unreadable = 'unreadable'
 
 function pageOf(view: SumView, path: string, query: string, now: number): Page {

@@ -17,8 +17,8 @@ export interface ReceiptParts {
 }
 
 /**
- * The receipt of an approved payment: public, but nobody can guess its address, and no more of the
- * card than its last four digits.
+ * The receipt of an approved payment: public, but its address cannot be guessed, and it shows only
+ * the last four digits of the card.
  */
 export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
   const handle = async ({ params }: { params: Readonly<Record<string, string>> }) => {

@@ -2,17 +2,17 @@ import type { Incoming } from '../http/server.ts'
 import type { BrowserData } from '../three-d-secure/authentication.ts'
 
 /**
- * Depths that AReq knows, deepest first; a browser that reports another (30, 36) is sent as the
- * next lower one.
+ * Depths that AReq allows, deepest first. If a browser reports another one (30, 36), the next lower
+ * value is sent.
  */
 const colorDepths = [48, 32, 24, 16, 15, 8, 4, 1]
 const longestHeader = 2_048
 const longestLanguage = 8
 
 /**
- * What the cardholder's browser says of itself: by the form of the method page, and by the headers
- * it sends with it. Without script there are only the headers. Undefined when the form holds what
- * no browser says.
+ * What the cardholder's browser reports: in the form of the method page, and in the headers of that
+ * request. Without script there are only the headers. Undefined if the form has values that no
+ * browser sends.
  */
 export function readBrowser(
   field: (name: string) => string | undefined,
@@ -41,7 +41,7 @@ export function readBrowser(
   }
 }
 
-/** What any request of a browser says of it. */
+/** What the headers of any request of a browser reveal. */
 export const browserOfHeaders = (headers: Incoming['headers'], ip: string | undefined) => ({
   acceptHeader: acceptOf(headers),
   userAgent: printable(headers['user-agent']) ?? 'unknown',
@@ -56,13 +56,15 @@ const matching = (text: string | undefined, shape: RegExp) => (text !== undefine
 const depthOf = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : String(colorDepths.find((depth) => depth <= Number(text)) ?? 1)
 
-/** A header as AReq may carry it: printable ASCII, the excess cut off. */
+/** A header in the form that AReq allows: printable ASCII, truncated. */
 function printable(header: string | string[] | undefined): string | undefined {
   const text = Array.isArray(header) ? header.join(', ') : header
   return text ? text.slice(0, longestHeader).replace(/[^\x20-\x7e]/g, '?') : undefined
 }
 
-/** AReq takes eight characters: as many whole subtags as fit, since `zh-Hans-` is no language. */
+/**
+ * AReq takes eight characters: as many whole subtags as fit, because `zh-Hans-` is not a language.
+ */
 function languageTag(tag: string | undefined): string | undefined {
   if (tag === undefined || !/^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$/.test(tag)) return undefined
   if (tag.length <= longestLanguage) return tag

@@ -7,9 +7,9 @@ import { issuers, type ChallengeOrder } from './three-d-secure-pages.ts'
 import { challengeReturnedScript, challengeScript } from './three-d-secure-script.ts'
 
 /**
- * The windows that an issuer prepares its page for, largest first; challengeWindowSize 05 is the
- * whole window. 02 and 01 are left out: where only they fit, on phones, a whole window is the
- * better one.
+ * The window sizes that an issuer prepares its page for, largest first; challengeWindowSize 05 is
+ * the whole window. 02 and 01 are left out: if only they fit, as on phones, a whole window is
+ * better.
  */
 const windows = [
   ['03', 500, 600],
@@ -17,8 +17,8 @@ const windows = [
 ] as const
 
 /**
- * The issuer asks the cardholder: in a frame where the window has room for one, else, or without
- * script, in its place.
+ * The issuer asks the cardholder: in a frame if the window has room for one; otherwise, or without
+ * script, in place of this page.
  */
 export function challengePage(order: ChallengeOrder, token: string, loopbackHttp: boolean): Page {
   const { threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, version } = order
@@ -64,18 +64,19 @@ export function challengePage(order: ChallengeOrder, token: string, loopbackHttp
 }
 
 /**
- * The end of a challenge inside a frame. Ours closes when it is told. A shop's own frame, which is
- * told nothing, has the way out of it: the payment's own page refuses to be framed.
+ * The end of a challenge inside a frame. Our own frame is notified and closes. A shop's own frame
+ * is not notified; it offers a link that leaves the frame, because the payment's own page refuses
+ * to be framed.
  */
-export const challengeReturnedPage = (pagePath: string, told: { token: string; origin: string } | undefined): Page => ({
-  status: told ? 200 : 400,
-  title: told ? 'Back from your bank' : 'Payment',
+export const challengeReturnedPage = (pagePath: string, target: { token: string; origin: string } | undefined): Page => ({
+  status: target ? 200 : 400,
+  title: target ? 'Back from your bank' : 'Payment',
   style,
   framed: true,
-  ...(told && { script: challengeReturnedScript }),
+  ...(target && { script: challengeReturnedScript }),
   content: html`${
-      told
-        ? html`<p id="challenge-returned" data-token="${told.token}" data-origin="${told.origin}">Your bank has answered.</p>`
+      target
+        ? html`<p id="challenge-returned" data-token="${target.token}" data-origin="${target.origin}">Your bank has answered.</p>`
         : html`<p>What your bank sent could not be read. Your payment is where it was.</p>`
     }
     <p><a class="button" href="${pagePath}" target="_top">Continue</a></p>`,

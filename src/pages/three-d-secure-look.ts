@@ -1,14 +1,14 @@
 import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 
-/** What the pages of 3-D Secure have in common. */
+/** Common parts of the 3-D Secure pages. */
 
-/** What every page of an order shows before anything is confirmed. */
+/** What every page of an order shows before a confirmation. */
 export interface Shown {
   merchantName: string
   amountText: string
   currency: string
-  /** Text of the issuer for the cardholder; shown as it is. */
+  /** The issuer's text for the cardholder, shown unchanged. */
   cardholderInfo?: string
 }
 
@@ -22,7 +22,7 @@ export const amount = ({ amountText, currency }: Shown): Markup =>
 export const doing = (what: string): Markup =>
   html`<p role="status" class="doing"><span class="spinner" aria-hidden="true"></span><span>${what}</span></p>`
 
-/** What only a script keeps going is not promised where none runs. */
+/** Content that depends on a script is hidden if no script runs. */
 export const scripted = (content: Markup): Markup => html`<div class="scripted">${content}</div>`
 
 export const bankSays = ({ cardholderInfo }: Shown): Markup | undefined =>

@@ -1,5 +1,5 @@
 /**
- * What the pages of 3-D Secure show of an order, and what they do to it: the same as a merchant's
+ * What the pages of 3-D Secure show of an order, and their effect on it: the same as a merchant's
  * uploads.
  */
 import { callbackPairs } from '../gateway-api/callback.ts'
@@ -113,16 +113,16 @@ function pageOrderOf(
 }
 
 /**
- * docs/choices.md, "Return of the cardholder". An outcome that is not known, or not yet, is
- * `processing` to the shop, which asks for it.
+ * docs/choices.md, "Return of the cardholder". An unknown or missing outcome is reported as
+ * `processing` to the shop, which then asks for it.
  */
 function returnOf(order: Order, transaction: Transaction, merchant: Merchant, status: Status): Return | undefined {
   const url = returnUrlOf(order, status)
   if (url === undefined) return undefined
   const ids = { status, orderid: String(order.orderId), client_orderid: order.clientOrderid }
   const control = callbackControl(ids, merchant.controlKeys[0]!)
-  const said: Record<string, string> = { status, control }
-  return { url, pairs: callbackPairs(order, transaction, merchant).map(([name, value]) => [name, said[name] ?? value]) }
+  const replaced: Record<string, string> = { status, control }
+  return { url, pairs: callbackPairs(order, transaction, merchant).map(([name, value]) => [name, replaced[name] ?? value]) }
 }
 
 function returnUrlOf({ request }: Order, status: Status): string | undefined {

@@ -7,19 +7,18 @@ import { amount, bankSays, doing, heading, scripted, style, type Shown } from '.
 import { methodReturnedScript, methodScript, returnScript, submitScript, workingScript } from './three-d-secure-script.ts'
 
 /**
- * The issuer's method is to run, or where it has none, only what the browser says of itself is
- * wanted.
+ * The issuer's method has to run; or, if there is none, only the browser's own report is needed.
  */
 export interface MethodOrder extends Shown {
   is: 'method'
   threeDSServerTransId: string
   methodUrl?: string
   /**
-   * When the gateway goes on without the method, where it has begun and the browser is known; the
-   * page waits no longer.
+   * When the gateway continues without the method, if the method has begun and the browser is
+   * known; the page waits no longer than this.
    */
   methodUntil?: number
-  /** The sale says of the browser what the headers of a request do not. */
+  /** The sale contains the browser facts that the headers of a request lack. */
   saleDescribes?: true
 }
 
@@ -31,42 +30,42 @@ export interface ChallengeOrder extends Shown {
   version: Version
 }
 
-/** The issuer of a card of 1.0.2 asks the cardholder, on a page of its own. */
+/** The issuer of a 1.0.2 card asks the cardholder, on its own page. */
 export interface PayerOrder extends Shown {
   is: 'payer'
   acsUrl: string
   fields: readonly (readonly [string, string])[]
 }
 
-/** Nothing to show but that something is under way. */
+/** Shows only that something is in progress. */
 export interface WorkingOrder extends Shown {
   is: 'working'
-  /** Where the cardholder goes when it takes too long. */
+  /** Where the cardholder is sent if it takes too long. */
   later?: Return
 }
 
-/** The way back to the shop, with what the browser posts there. */
+/** The way back to the shop, with the fields that the browser posts to it. */
 export interface Return {
   url: string
   pairs: readonly (readonly [string, string])[]
 }
 
 /**
- * The cardholder goes back, whatever came out, with the same pairs that the merchant's callback
- * has.
+ * The cardholder returns to the shop, whatever the outcome, with the same pairs as in the
+ * merchant's callback.
  */
 export interface OverOrder extends Shown {
   is: 'over'
   status: Status
-  /** Absent: the merchant named no URL, and the page is the end. */
+  /** Absent: the merchant named no URL, and this page is the last. */
   back?: Return
 }
 
 export type PageOrder = MethodOrder | ChallengeOrder | PayerOrder | WorkingOrder | OverOrder
 
 /**
- * Where the issuers are is not known beforehand, and browsers hold `form-action` against the
- * redirects after a post as well.
+ * The addresses of issuers are not known beforehand, and browsers apply `form-action` also to
+ * redirects after a post.
  */
 export const issuers = (loopbackHttp: boolean): string[] => [
   "'self'",
@@ -74,23 +73,23 @@ export const issuers = (loopbackHttp: boolean): string[] => [
   ...(loopbackHttp ? ['http://127.0.0.1:*', 'http://localhost:*', 'http://*.localhost:*'] : []),
 ]
 
-/** Long enough to read what the bank says, before the page goes on by itself. */
+/** Long enough to read the bank's text before the page continues by itself. */
 const readMs = 10_000
 
 export interface MethodView {
   order: MethodOrder
   token: string
-  /** Of the form with what the browser says. */
+  /** The path of the form with the browser's report. */
   browserPath: string
   /** Absent: there is no method to run. */
   method?: { url: string; notificationUrl: string }
   waitMs: number
   /**
-   * Where the page reports that it begins, and the Accept header that its own request had; absent:
-   * the gateway knows all it needs.
+   * Where the page reports its start, and the Accept header that its own request had; absent: the
+   * gateway already has everything.
    */
   begun?: { path: string; accept: string }
-  /** A page that a merchant printed ran the method: whether it came back. */
+  /** A page printed by a merchant ran the method: whether its notification came back. */
   returned?: boolean
   loopbackHttp: boolean
 }
@@ -143,7 +142,7 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
   }
 }
 
-/** Issuers of 1.0.2 know no sizes of windows, so theirs is the whole one. */
+/** Issuers of 1.0.2 have no window sizes, so they get the whole window. */
 export const payerPage = (order: PayerOrder, loopbackHttp: boolean): Page => ({
   status: 200,
   title: 'Confirm the payment with your bank',
@@ -154,7 +153,7 @@ export const payerPage = (order: PayerOrder, loopbackHttp: boolean): Page => ({
   ${postForm({ action: order.acsUrl, fields: order.fields, inside: html`<button>Continue to your bank</button>` })}`,
 })
 
-/** `since` is when this browser began to wait; the address has it from then on. */
+/** `since` is when this browser began to wait; from then on it is part of the address. */
 export const workingPage = (order: WorkingOrder, since: number): Page => ({
   status: 200,
   title: `Payment to ${order.merchantName}`,
@@ -191,7 +190,7 @@ export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
     title: outcome,
     style,
     script: returnScript,
-    // A shop on plain http, which is judged when the order is made, may send its customer on to
+    // A shop on plain http, which is checked when the order is made, may redirect its customer to
     // another host of its own.
     formAction: [...issuers(loopbackHttp), ...(/^http:/i.test(back.url) ? ['http:'] : [])],
     content: html`${content}
@@ -208,7 +207,7 @@ export const missingPage: Page = {
     <p>Please check the address, or go back to the shop and try again.</p>`,
 }
 
-/** Something that no page of ours sent, or no room for it now; the payment is where it was. */
+/** A post that none of our pages sent, or no room for it now; the payment is unchanged. */
 export const problemPage = (status: 400 | 503, pagePath: string): Page => ({
   status,
   title: 'Payment',
@@ -219,8 +218,8 @@ export const problemPage = (status: 400 | 503, pagePath: string): Page => ({
 })
 
 /**
- * The end of the method, inside its frame. `returned` absent: what came does not belong to this
- * payment, so nobody is told.
+ * The end of the method, inside its frame. `returned` absent: the post does not belong to this
+ * payment, so nobody is notified.
  */
 export const methodReturnedPage = (returned?: { token: string }): Page => ({
   status: returned ? 200 : 400,
@@ -232,7 +231,7 @@ export const methodReturnedPage = (returned?: { token: string }): Page => ({
     : html`<p>This does not belong to a payment.</p>`,
 })
 
-/** Stands in for the method of an issuer that has none: it only reports back. */
+/** Replaces the method of an issuer that has none: it only reports back. */
 export const collectorPage = (notificationUrl: string, threeDSMethodData: string, loopbackHttp: boolean): Page => ({
   status: 200,
   title: 'Check of the browser',

@@ -1,7 +1,7 @@
 import { asset } from '../http/asset.ts'
 
 /**
- * The scripts of the payment pages. Several need what `payment.js` has, so it stands before them.
+ * The scripts of the payment pages. Several need the functions of `payment.js`, so it comes first.
  */
 const shared = asset(new URL('./payment.js', import.meta.url))
 

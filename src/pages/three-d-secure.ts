@@ -26,38 +26,38 @@ import {
 } from './three-d-secure-pages.ts'
 
 export interface ThreeDSecureParts {
-  /** Path of the service, as `/gateway`. */
+  /** Path of the service, such as `/gateway`. */
   base: string
   /** The origin under which browsers reach it. */
   publicUrl: string
-  /** Issuers and shops may be on plain http on this machine: the sandbox. */
+  /** Issuers and shops may use plain http on this machine: the sandbox. */
   loopbackHttp: boolean
   random: Random
   now: () => number
   turns: Turns
   find: (token: string) => Promise<PageOrder | undefined>
   /**
-   * The page begins the method, and this is known of its browser so far. Answers until when the
-   * gateway waits, once it knows enough to go on by itself.
+   * The page begins the method, with the browser facts known so far. Returns how long the gateway
+   * waits, once it knows enough to continue by itself.
    */
   methodBegun: (token: string, seen: Partial<BrowserData>) => Promise<number | undefined>
   browserCollected: (token: string, collected: { compInd: CompInd; browser: BrowserData }) => Promise<void>
   /**
-   * The text of `cres`, or of the error that came in its place, still encoded. It may come late and
-   * more than once; answers whether it is of this payment.
+   * The text of `cres`, or of the error that came instead, still encoded. It may come late and more
+   * than once; returns whether it belongs to this payment.
    */
   challengeReturned: (token: string, cres: string) => Promise<boolean>
   /** The answer of an issuer of 1.0.2. It may come late and more than once. */
   paresReturned: (token: string, answer: { paRes: string; md: string }) => Promise<void>
-  /** Address of the client, as far as it is known. */
+  /** The client's address, if known. */
   ipOf: (request: Incoming) => string | undefined
 }
 
-/** How long the cardholder waits for the outcome, before the shop has to do it alone. */
+/** How long the cardholder waits for the outcome before returning to the shop without it. */
 const waitMs = 60_000
 /**
- * A notification is some 500 characters, a CRes of ours at most 4,096; an error has two texts of
- * 2,048 inside.
+ * A notification has about 500 characters, our CRes at most 4,096; an error contains two texts of
+ * 2,048.
  */
 const methodLimits = { length: 4_096, depth: 16, nodes: 1_000 }
 const longestChallengeResult = 12_288
@@ -65,14 +65,14 @@ const longestNotificationUrl = 256
 const longestPares = 10_240
 
 /**
- * The pages that take a cardholder through 3-D Secure. What is shown follows from the order at each
- * GET, so a reload, a second tab and the way back all land right.
+ * The pages that take a cardholder through 3-D Secure. Each GET shows the current state of the
+ * order, so a reload, a second tab and the back button all work.
  */
 export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
   const root = `${parts.base}/3ds`
   return [
     { method: 'GET', path: `${root}/:token`, handle: (request) => show(parts, request) },
-    { method: 'GET', path: `${root}/:token/state`, handle: (request) => tell(parts, request) },
+    { method: 'GET', path: `${root}/:token/state`, handle: (request) => showState(parts, request) },
     { method: 'POST', path: `${root}/:token/begun`, handle: (request) => takeBegun(parts, request) },
     { method: 'POST', path: `${root}/:token/browser`, handle: (request) => takeBrowser(parts, request) },
     { method: 'POST', path: `${root}/:token/method`, handle: (request) => takeMethodReturn(parts, request) },
@@ -88,8 +88,8 @@ async function show(parts: ThreeDSecureParts, request: Incoming): Promise<Answer
   return pageAnswer(parts.random, order ? pageOf(parts, token, order, sinceOf(parts, request)) : missingPage)
 }
 
-/** For the script of a page that is open: what the page would be now, in a word. */
-async function tell(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+/** For the script of an open page: one word for what the page would show now. */
+async function showState(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { order } = await locate(parts, request)
   const is = order?.is === 'working' && isLong(order, sinceOf(parts, request), parts) ? 'over' : (order?.is ?? 'missing')
   return { status: order ? 200 : 404, type: 'text/plain;charset=utf-8', headers: quietHeaders, body: is }
@@ -114,8 +114,8 @@ function pageOf(parts: ThreeDSecureParts, token: string, order: Exclude<PageOrde
 }
 
 /**
- * Since when this browser waits, as its address says. Whoever changes it comes back to the shop a
- * little earlier, or later.
+ * When this browser began to wait, from its address. A cardholder who changes it merely returns to
+ * the shop a little earlier, or later.
  */
 function sinceOf({ now }: ThreeDSecureParts, { query }: Incoming): number {
   const text = new URLSearchParams(query).get('since') ?? ''
@@ -182,9 +182,9 @@ async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise
 }
 
 /**
- * Inside the hidden frame. What does not name this authentication is not passed on: the page around
- * it waits out its time. Once the payment is further on no method counts, and the page around it
- * goes on as well.
+ * Inside the hidden frame. A post that does not name this authentication is dropped, and the page
+ * around the frame waits until its time is over. If the payment has moved on, the method no longer
+ * counts, and the page around the frame continues too.
  */
 async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
@@ -195,10 +195,10 @@ async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Pr
 }
 
 /**
- * The browser is back; what that means is told by the issuer itself, elsewhere. Under which name an
- * error comes is not agreed. What cannot be a result of this payment ends on a page to read: sent
- * on at once, the cardholder might go round and round between here and the issuer. A browser too
- * old to say that it is in a frame goes on inside, where nothing shows; the page around it looks by
+ * The browser is back; the issuer itself reports the result, elsewhere. The field name of an error
+ * is not standardised. A post that cannot be a result of this payment ends on a page to read: if it
+ * were redirected at once, the cardholder might loop between here and the issuer. A browser too old
+ * to report that it is in a frame continues inside it, invisibly; the page around it checks by
  * itself.
  */
 async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
@@ -210,15 +210,14 @@ async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming):
   const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
   const own = usable && (await parts.challengeReturned(token, result))
   if (/^i?frame$/.test(String(request.headers['sec-fetch-dest']))) {
-    const told = own ? { token, origin: new URL(parts.publicUrl).origin } : undefined
-    return pageAnswer(parts.random, challengeReturnedPage(pagePath, told))
+    const target = own ? { token, origin: new URL(parts.publicUrl).origin } : undefined
+    return pageAnswer(parts.random, challengeReturnedPage(pagePath, target))
   }
   return own ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
 }
 
 /**
- * The browser is back from an issuer of 1.0.2, with its signed answer; what that proves is judged
- * where the order is.
+ * The browser is back from an issuer of 1.0.2, with its signed answer, which the order room checks.
  */
 async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)
@@ -233,8 +232,8 @@ async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<A
 }
 
 /**
- * The collector: for whoever runs it in a frame, it answers as an issuer's method would. It knows
- * no orders and keeps nothing.
+ * The collector: run in a frame, it answers as an issuer's method would. It knows no orders and
+ * stores nothing.
  */
 async function collect(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { random, loopbackHttp } = parts
@@ -254,7 +253,7 @@ async function locate(parts: ThreeDSecureParts, { params }: Incoming): Promise<{
   return { token, order: /^[\w-]{22}$/.test(token) ? await parts.find(token) : undefined }
 }
 
-/** The fields of a posted form, empty ones counted as absent; undefined when it is none. */
+/** The fields of a posted form, empty ones counted as absent; undefined if it is not a form. */
 async function fieldsOf(
   { turns }: ThreeDSecureParts,
   { body }: Incoming,
@@ -268,7 +267,7 @@ interface MethodData {
   threeDSMethodNotificationURL?: string
 }
 
-/** The two texts of threeDSMethodData, as far as it holds them. */
+/** The two texts of threeDSMethodData, if present. */
 async function readMethodData(parts: ThreeDSecureParts, request: Incoming): Promise<MethodData | undefined> {
   const param = (await fieldsOf(parts, request))?.('threeDSMethodData')
   const text = param === undefined || param.length > methodLimits.length ? undefined : decodeParam(param)
