@@ -5,7 +5,7 @@ import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
-/** What `serve` needs from the environment; everything missing or weak is reported at once. */
+/** The configuration of `serve`; all missing or weak values are reported at once. */
 export interface ServeConfig {
   databaseUrl: string
   kek: Secret<Buffer>
@@ -67,7 +67,7 @@ export function sandboxConfig(env: Environment): SandboxConfig {
   return { host: env.HOST ?? '127.0.0.1', port, ...(trustedProxies && { trustedProxies }), tuning: tuningOf(env) }
 }
 
-/** The bench turns these to show what batching and the hand-over in memory are worth. */
+/** The bench changes these to measure the effect of batching and of the hand-over in memory. */
 const tuningOf = (env: Environment): Tuning => ({
   ...usualTuning,
   ...(env.TOLLGATE_MAX_BATCH ? { maxBatch: Number(env.TOLLGATE_MAX_BATCH) } : {}),
@@ -76,8 +76,8 @@ const tuningOf = (env: Environment): Tuning => ({
 })
 
 /**
- * Origins, by comma or blank: scheme, host and perhaps a port. The pages of 3-D Secure have at most
- * 128 characters for a URL, most of which are theirs.
+ * Origins, separated by commas or blanks: scheme, host and optionally a port. The pages of 3-D
+ * Secure have at most 128 characters for a URL, most of which are needed for the path.
  */
 function readPublicUrls(text: string | undefined, complaints: string[]): ServeConfig['publicUrls'] {
   const urls = (text ?? '').split(/[\s,]+/).filter((url) => url !== '')
@@ -92,14 +92,14 @@ function readPublicUrls(text: string | undefined, complaints: string[]): ServeCo
   return first === undefined || bad.length > 0 ? undefined : [first, ...others]
 }
 
-/** Addresses and networks, by comma or blank. */
+/** Addresses and networks, separated by commas or blanks. */
 function readTrustedProxies(text: string | undefined, complaints: string[]): Network[] | undefined {
   const { networks, bad } = readNetworks(text ?? '')
   for (const { text: one, why } of bad) complaints.push(`TRUSTED_PROXIES is ${JSON.stringify(one)}: ${why}`)
   return networks.length === 0 || bad.length > 0 ? undefined : networks
 }
 
-/** 8080 unless said otherwise; 0 takes a free one. */
+/** 8080 by default; 0 picks a free one. */
 function readPort(text: string | undefined, complaints: string[]): number {
   if (text === undefined || text === '') return 8080
   if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)

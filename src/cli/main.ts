@@ -6,6 +6,6 @@ const { env, stdout, stderr } = process
 const shell = { env, stdin: () => process.stdin, stdout, stderr, clock: systemClock, random: systemRandom }
 void runTollgate(process.argv.slice(2), shell).then((code) => {
   process.exitCode = code
-  // A gateway that could not start may leave something open. Output is written first.
+  // A gateway that failed to start may leave something open. The output is written first.
   if (code !== 0) stdout.write('', () => process.exit())
 })

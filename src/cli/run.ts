@@ -46,8 +46,8 @@ const commands = [
 ]
 
 /**
- * Runs one command and resolves with its exit code: 0 when done, 1 when not, 2 on wrong usage.
- * It never rejects.
+ * Runs one command and resolves with its exit code: 0 for success, 1 for failure, 2 for wrong
+ * usage. It never rejects.
  */
 export async function runTollgate(args: readonly string[], shell: Shell): Promise<number> {
   const terminal = openTerminal(shell)
@@ -66,7 +66,7 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
   }
 }
 
-/** The parser printed help or a complaint, and no command runs. */
+/** The parser printed help or an error message, and no command runs. */
 class ParserEnd extends Error {
   readonly code: 0 | 2
   constructor(exitCode: number) {

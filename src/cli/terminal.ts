@@ -6,7 +6,7 @@ import { jsonText } from './commands/present.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the command line takes from the process that it runs in. */
+/** What the command line uses of its process. */
 export interface Shell {
   readonly env: Environment
   /** Opened by the commands that read it. */
@@ -18,8 +18,8 @@ export interface Shell {
 }
 
 /**
- * The shell as commands use it. They read and write nowhere else, so that a test runs hundreds of
- * them in its own process.
+ * The shell as commands use it. They read and write nowhere else, so that a test can run hundreds
+ * of them in its own process.
  */
 export interface Terminal extends Shell {
   /** A line on standard output. */
@@ -27,16 +27,16 @@ export interface Terminal extends Shell {
   printJson(value: object): void
   /** A line on standard error. */
   complain(text: string): void
-  /** All of standard input, without space around. */
+  /** All of standard input, trimmed. */
   readInput(): Promise<string>
-  /** What a command that ran to its end exits with. */
+  /** The exit code of a command that ran to its end. */
   exitCode: number
 }
 
 export function openTerminal(shell: Shell): Terminal {
   const { env, stdin, stdout, stderr } = shell
   const lines = new Console({ stdout, stderr })
-  // Colour only where a person looks at it (https://no-color.org).
+  // Colour only if a person is looking (https://no-color.org).
   const coloured = stdout.isTTY && !env.NO_COLOR && env.TERM !== 'dumb'
   return {
     ...shell,
@@ -62,8 +62,8 @@ export function openTerminal(shell: Shell): Terminal {
 }
 
 /**
- * A reader may go away, as in `tollgate order find | head`, which is no failure. A log that cannot
- * be written is one: `serve` prints nothing, and it ends.
+ * A reader may go away, as in `tollgate order find | head`; that is not a failure. A log that
+ * cannot be written is one: `serve` prints nothing, and ends.
  */
 const forgive = (stream: NodeJS.WritableStream) => stream.off('error', ignore).on('error', ignore)
 const ignore = () => undefined

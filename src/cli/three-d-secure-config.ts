@@ -9,8 +9,8 @@ import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 const policy: TargetPolicy = { plainHttp: false, loopbackAnyPort: false }
 
 /**
- * Reads the file that makes an installation a 3DS Server (docs/operating.md). Files in it are
- * relative to it. Every complaint goes into the list; if there is one, nothing is returned.
+ * Reads the file that makes an installation a 3DS Server (docs/operating.md). Paths in it are
+ * relative to the file. Every error is added to the list; if there is one, nothing is returned.
  */
 export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecureOptions | undefined {
   let whole: unknown
@@ -21,17 +21,17 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
     return undefined
   }
   const before = complaints.length
-  const options = optionsOf(partOf(whole, '', { folder: dirname(file), say: (what) => complaints.push(`${file}: ${what}`) }))
+  const options = optionsOf(partOf(whole, '', { folder: dirname(file), report: (what) => complaints.push(`${file}: ${what}`) }))
   return complaints.length > before ? undefined : options
 }
 
 function optionsOf(root: Part): ThreeDSecureOptions {
-  const { say } = root.source
+  const { report } = root.source
   const results = partOf(root.value['results'], 'results.', root.source)
   const servers = root.value['directory_servers']
-  if (!Array.isArray(servers) || servers.length === 0) say('directory_servers: at least one')
+  if (!Array.isArray(servers) || servers.length === 0) report('directory_servers: at least one')
   const older = root.value['directory_servers_1_0_2'] ?? []
-  if (!Array.isArray(older)) say('directory_servers_1_0_2: a list')
+  if (!Array.isArray(older)) report('directory_servers_1_0_2: a list')
   const options: ThreeDSecureOptions = {
     refNumber: root.text('server_ref_number'),
     ...(root.value['server_operator_id'] === undefined ? {} : { operatorId: root.text('server_operator_id') }),
@@ -55,7 +55,7 @@ function optionsOf(root: Part): ThreeDSecureOptions {
   for (const name of ['name', 'commonName'] as const) {
     const names = options.directories.map((directory) => directory[name])
     const doubled = names.find((one, i) => names.indexOf(one) !== i)
-    if (doubled !== undefined) say(`directory_servers: ${JSON.stringify(doubled)} is there twice`)
+    if (doubled !== undefined) report(`directory_servers: ${JSON.stringify(doubled)} is there twice`)
   }
   return options
 }
@@ -74,7 +74,7 @@ function directoryOf(server: Part): ThreeDSecureOptions['directories'][number] {
 
 function legacyDirectoryOf(server: Part): ThreeDSecureOptions['legacy'][number] {
   const networks = server.value['networks']
-  if (!Array.isArray(networks) || networks.length === 0) server.source.say(`${server.path}networks: such as ["VISA"]`)
+  if (!Array.isArray(networks) || networks.length === 0) server.source.report(`${server.path}networks: such as ["VISA"]`)
   return {
     name: server.text('name'),
     networks: Array.isArray(networks) ? networks.map(String) : [],
@@ -90,10 +90,10 @@ const tlsOf = (server: Part) => ({
   key: server.key('key'),
 })
 
-/** Where a configuration was read, and who hears what is wrong with it. */
+/** Where a configuration was read, and where its errors are reported. */
 interface Source {
   folder: string
-  say: (what: string) => void
+  report: (what: string) => void
 }
 
 /**
@@ -112,14 +112,14 @@ interface Part {
 }
 
 function partOf(value: unknown, path: string, source: Source): Part {
-  const { folder, say } = source
+  const { folder, report } = source
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isObject) say(`${path === '' ? 'the file' : path.slice(0, -1)} is not an object`)
+  if (!isObject) report(`${path === '' ? 'the file' : path.slice(0, -1)} is not an object`)
   const members = (isObject ? value : {}) as Record<string, unknown>
   const text = (name: string): string => {
     const member = members[name]
     if (typeof member === 'string' && member !== '') return member
-    if (isObject) say(`${path}${name}: a text is missing`)
+    if (isObject) report(`${path}${name}: a text is missing`)
     return ''
   }
   const pem = (name: string, check: (pem: string) => unknown): string => {
@@ -130,7 +130,7 @@ function partOf(value: unknown, path: string, source: Source): Part {
       check(content)
       return content
     } catch (error) {
-      say(`${path}${name}: ${reasonOf(error)}`)
+      report(`${path}${name}: ${reasonOf(error)}`)
       return ''
     }
   }
@@ -141,13 +141,13 @@ function partOf(value: unknown, path: string, source: Source): Part {
     text,
     https(name) {
       const url = text(name)
-      if (url !== '' && !(URL.canParse(url) && new URL(url).protocol === 'https:')) say(`${path}${name}: not an https URL`)
+      if (url !== '' && !(URL.canParse(url) && new URL(url).protocol === 'https:')) report(`${path}${name}: not an https URL`)
       return url
     },
     port(name) {
       const member = members[name]
       if (typeof member === 'number' && Number.isInteger(member) && member >= 1 && member <= 65_535) return member
-      if (isObject) say(`${path}${name}: not a port from 1 to 65535`)
+      if (isObject) report(`${path}${name}: not a port from 1 to 65535`)
       return 0
     },
     certificate: (name) => pem(name, (content) => new X509Certificate(content)),

@@ -5,7 +5,7 @@ import { findInstallation } from './installation.ts'
 
 const patienceMs = 5_000
 
-/** Asks the admin port of the running sandbox's acquirer. */
+/** Calls the admin port of the running sandbox's acquirer. */
 export async function askAcquirer(
   { env }: Terminal,
   method: 'GET' | 'POST' | 'DELETE',
@@ -23,8 +23,8 @@ export async function askAcquirer(
     const why = reasonOf(error.cause ?? error)
     throw new Failure(`The simulated acquirer of ${sandbox.directory} does not answer (${why}). Is the sandbox running?`)
   })
-  const said: unknown = await reply.json()
-  if (reply.ok) return said
-  const why = typeof said === 'object' && said !== null && 'error' in said ? String(said.error) : `status ${reply.status}`
+  const answer: unknown = await reply.json()
+  if (reply.ok) return answer
+  const why = typeof answer === 'object' && answer !== null && 'error' in answer ? String(answer.error) : `status ${reply.status}`
   throw reply.status === 404 ? new Failure(`${why} See: npx tollgate acquirer fault list`) : new WrongUsage(why)
 }

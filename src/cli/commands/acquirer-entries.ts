@@ -6,7 +6,7 @@ import { askAcquirer } from './acquirer-admin.ts'
 import { aNumber, jsonOption, judged } from './options.ts'
 import { table, type Colour } from './present.ts'
 
-/** An entry of the simulated acquirer's books, as far as it is shown. */
+/** An entry of the simulated acquirer's books; only the fields that are shown. */
 interface Entry {
   receivedAt: string
   kind: string

@@ -7,7 +7,7 @@ import { WrongUsage } from './failure.ts'
 import { aNumber, aSpan, fitting, jsonOption, oneOf } from './options.ts'
 import { facts, table } from './present.ts'
 
-/** What the simulated acquirer answers; its admin port documents itself. */
+/** The reply of the simulated acquirer, whose admin port documents itself. */
 interface Fault {
   id: number
   match: Record<string, string | number>

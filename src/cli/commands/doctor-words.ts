@@ -1,11 +1,11 @@
-/** The findings of the doctor in words, each with what to do about it. */
+/** The findings of the doctor in words, each with advice. */
 import type { Finding, Health, RangesState } from '../../operator/doctor.ts'
 import { agoText, counted, spanText } from '../../operator/moments.ts'
 import type { DirectoryFact } from '../../operator/store-doctor.ts'
 
 export interface WordedFinding {
   is: Health
-  /** What was looked at, in a word or two. */
+  /** What was examined, in a word or two. */
   what: string
   says: string
   /** What to do about it. */
@@ -146,7 +146,7 @@ interface RangesText {
   /** What is loaded, and how old it is. */
   loaded: string
   isLoaded: boolean
-  /** How the last try failed; empty when it went well. */
+  /** How the last try failed; empty if it succeeded. */
   failed: string
   again: string
 }

@@ -43,13 +43,13 @@ Examples
 
 async function examine(terminal: Terminal, options: { json?: true }): Promise<void> {
   const findings: WordedFinding[] = []
-  const tell = (...found: WordedFinding[]) => {
+  const report = (...found: WordedFinding[]) => {
     findings.push(...found)
     if (!options.json) for (const finding of found) terminal.print(lineOf(finding))
   }
   const { env, stderr, clock } = terminal
   const installation = findInstallation(env)
-  tell(...sandboxFindings(installation))
+  report(...sandboxFindings(installation))
   const pool = openPool({
     url: installation.databaseUrl,
     connections: 10,
@@ -57,7 +57,7 @@ async function examine(terminal: Terminal, options: { json?: true }): Promise<vo
     log: openLog({ level: 'fatal', destination: stderr }),
   })
   try {
-    await look(pool, clock, installation, tell)
+    await look(pool, clock, installation, report)
   } finally {
     await pool.close().catch(() => {})
   }
@@ -78,35 +78,34 @@ async function examine(terminal: Terminal, options: { json?: true }): Promise<vo
 }
 
 /**
- * In the order in which one thing rests on another: what cannot be looked at without the one before
- * is left out.
+ * In order of dependency: if one thing cannot be examined, those that depend on it are left out.
  */
 async function look(
   pool: Pool,
   clock: Clock,
   installation: Installation,
-  tell: (...found: WordedFinding[]) => void,
+  report: (...found: WordedFinding[]) => void,
 ): Promise<void> {
   const worded = (findings: readonly Finding[]) => findings.map((finding) => inFindingWords(finding, clock.now()))
   try {
-    tell(...worded(serverFindings(await serverFacts(pool, clock))))
+    report(...worded(serverFindings(await serverFacts(pool, clock))))
   } catch (error) {
-    const said = inWords(error)
-    return tell(problem('database', reasonOf(said), 'start it, or correct DATABASE_URL'))
+    const failure = inWords(error)
+    return report(problem('database', reasonOf(failure), 'start it, or correct DATABASE_URL'))
   }
   const migrated = migrationFinding(await migrationFacts(pool))
-  tell(...worded([migrated]))
+  report(...worded([migrated]))
   if (migrated.is === 'problem') return
   const facts = await workFacts(pool)
   const keys = await keyFinding(pool, installation, facts.keys)
-  tell(
+  report(
     keys,
     ...(keys.is === 'ok' ? worded([await controlKeys(pool, installation)]) : []),
     ...worded(workFindings(facts, clock.now())),
   )
-  tell(...worded(directoryFindings(await directoryFacts(pool), clock.now())))
+  report(...worded(directoryFindings(await directoryFacts(pool), clock.now())))
   const gates = (await listGates(pool)).filter((gate) => gate.enabled)
-  tell(...(gates.length > 0 ? await Promise.all(gates.map((gate) => gateFinding(gate, clock))) : [noGate]))
+  report(...(gates.length > 0 ? await Promise.all(gates.map((gate) => gateFinding(gate, clock))) : [noGate]))
 }
 
 const noGate = warning('gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help')
@@ -130,7 +129,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Another user's process is alive all the same.
+    // The process exists but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

@@ -1,4 +1,4 @@
-/** Settings of an endpoint as they are written at the command line. A text is the complaint. */
+/** Settings of an endpoint as written on the command line. A text is the error message. */
 import type { AuthenticationPolicy } from '../../merchant/merchant.ts'
 import { authenticationEnds } from '../../operator/authentication-settings.ts'
 import { readSpan } from '../../operator/moments.ts'
@@ -7,7 +7,7 @@ import { heldForMs } from '../../order/idempotency.ts'
 import { isOperation, operationNames, switchedAs, type Operation } from '../../spec/gateway/operations.ts'
 import { safePolicy } from '../../three-d-secure/interpret.ts'
 
-/** `attempted=decline,unavailable=authorise`, or `safe` for all that is usual. */
+/** `attempted=decline,unavailable=authorise`, or `safe` for the defaults. */
 export function readAuthenticationPolicy(text: string): Partial<AuthenticationPolicy> | string {
   if (text === 'safe') return safePolicy
   const read: Partial<AuthenticationPolicy> = {}

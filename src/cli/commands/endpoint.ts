@@ -101,7 +101,7 @@ const settable = (command: Command): Command =>
     )
     .option(...jsonOption)
 
-/** After the options, which have no room for it. */
+/** Shown after the options, which have no room for it. */
 const threeDSecureHelp = `
 Challenge indicators (an issuer need not follow them; 2.1.0 knows 01 to 04)
 ${indicatorList()}

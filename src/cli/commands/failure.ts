@@ -1,5 +1,5 @@
-/** What a command could not do: why, and what to do instead. The command line ends with 1. */
+/** Why a command failed, and what to do instead. The command line exits with 1. */
 export class Failure extends Error {}
 
-/** What was asked for cannot be read as a wish: the command line ends with 2. */
+/** The arguments cannot be understood: the command line exits with 2. */
 export class WrongUsage extends Failure {}

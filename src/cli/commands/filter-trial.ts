@@ -73,7 +73,7 @@ async function test(terminal: Terminal, options: TrialOptions): Promise<void> {
     const amountMinor = decimalToMinor(options.amount, knownCurrency(currency).exponent)
     if (amountMinor === undefined) throw new WrongUsage(`--amount ${options.amount} is no amount of ${currency}.`)
     const { endpoint: endpointId, email, ip, phone, country, purpose, at = terminal.clock.now() } = options
-    const said = await tryFilters(office, await office.keys(), {
+    const result = await tryFilters(office, await office.keys(), {
       endpointId,
       card: given,
       email,
@@ -86,20 +86,20 @@ async function test(terminal: Terminal, options: TrialOptions): Promise<void> {
     })
     if (options.json)
       return terminal.printJson({
-        filtered: said.refusal !== undefined,
-        score: said.score,
-        error_code: said.refusal?.code ?? null,
-        error_message: said.refusal?.message ?? null,
-        rules: said.rules.length,
-        fired: said.fired.map(firedJson),
+        filtered: result.refusal !== undefined,
+        score: result.score,
+        error_code: result.refusal?.code ?? null,
+        error_message: result.refusal?.message ?? null,
+        rules: result.rules.length,
+        fired: result.fired.map(firedJson),
       })
-    const verdict = said.refusal
-      ? paint(`It would be filtered: ${said.refusal.code} ${said.refusal.message}.`, 'red')
+    const verdict = result.refusal
+      ? paint(`It would be filtered: ${result.refusal.code} ${result.refusal.message}.`, 'red')
       : paint('It would pass.', 'green')
     terminal.print(
-      `${verdict} Score ${said.score} of ${refusingScore}, ${said.fired.length} of ${said.rules.length} filters fired.`,
+      `${verdict} Score ${result.score} of ${refusingScore}, ${result.fired.length} of ${result.rules.length} filters fired.`,
     )
-    if (said.fired.length > 0) terminal.print(`\n${firedTable(said.fired)}`)
+    if (result.fired.length > 0) terminal.print(`\n${firedTable(result.fired)}`)
   })
 }
 

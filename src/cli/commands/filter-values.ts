@@ -12,7 +12,7 @@ import type { Office } from './installation.ts'
 import { fileText, someIds, someTexts } from './options.ts'
 import { failureOf } from './refusals.ts'
 
-/** What goes onto a list, or off it. */
+/** Values to add to a list, or to remove from it. */
 export interface Values {
   value?: string[]
   file?: string
@@ -32,8 +32,8 @@ export function noValues(given: Values, kind: string): Set<string> {
 }
 
 /**
- * Values as they are compared. Numbers of cards come by a file only, since what is typed is seen in
- * lists of processes and kept by shells.
+ * Values in comparable form. Card numbers are only accepted from a file, because typed arguments
+ * appear in process lists and shell histories.
  */
 export async function valuesOf(
   terminal: Terminal,
@@ -56,7 +56,7 @@ async function cardHashes(office: Office, login: string, lines: readonly string[
   const keys = await office.keys()
   return lines.map((line, i) => {
     const digits = line.replace(/[ -]/g, '')
-    // The line is not repeated: it may be nearly a card number.
+    // The line is not repeated: it may be almost a card number.
     if (!/^[0-9]{9,19}$/.test(digits)) throw new WrongUsage(`Line ${i + 1} of the file is not the number of a card.`)
     return hashIdOfNumber(secret(digits), merchantId, keys)
   })

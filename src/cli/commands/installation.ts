@@ -13,18 +13,18 @@ import type { Environment, Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { failureOf } from './refusals.ts'
 
-/** The running sandbox as its sandbox.json tells. */
+/** The running sandbox, from its sandbox.json. */
 export interface SandboxFacts {
   directory: string
   pid: number
   baseUrl: string
   acquirerAdminUrl: string
-  /** Of its own merchant. */
+  /** The login of its own merchant. */
   login: string
   oauthPrivateKeyFile: string
 }
 
-/** What the commands work on, found through the environment. */
+/** The installation that the commands work on, found through the environment. */
 export interface Installation {
   databaseUrl: string
   kek: () => Secret<Buffer>
@@ -34,8 +34,8 @@ export interface Installation {
 
 /**
  * Finds the installation: the sandbox of TOLLGATE_DIR if that is set, else the database of
- * DATABASE_URL, else the sandbox of ./.tollgate. What was named outright goes before what merely
- * lies there; two that contradict each other are refused.
+ * DATABASE_URL, else the sandbox of ./.tollgate. Explicit settings take precedence over a directory
+ * that merely exists; two contradictory settings are refused.
  */
 export function findInstallation(env: Environment): Installation {
   const named = env.TOLLGATE_DIR ? readSandbox(resolve(env.TOLLGATE_DIR)) : undefined
@@ -100,14 +100,16 @@ const isSandboxFile = (read: unknown): read is SandboxFile =>
   read !== null &&
   ['database_url', 'pid', 'base_url', 'simulators', 'merchant'].every((name) => name in read)
 
-/** A desk at an installation, with its keys at hand for the few commands that need them. */
+/** A desk at an installation, with its keys available to the few commands that need them. */
 export interface Office extends Desk {
   installation: Installation
-  /** Opens the keys of the installation; refuses a key-encryption key that is not theirs. */
+  /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
   keys: () => Promise<KeyRing>
 }
 
-/** Runs a command at the installation of the environment, with errors of the database in words. */
+/**
+ * Runs a command at the installation of the environment; errors of the database are put into words.
+ */
 export async function atOffice(terminal: Terminal, work: (office: Office) => Promise<void>): Promise<void> {
   const { env, stderr, clock, random } = terminal
   const installation = findInstallation(env)
@@ -138,12 +140,12 @@ function osUser(): string {
   try {
     return userInfo().username
   } catch {
-    // A user id without a name, as containers have.
+    // A user id without a name, as in containers.
     return `uid ${process.getuid?.() ?? 'unknown'}`
   }
 }
 
-/** What was refused, and what an operator can do about the usual failures of a database. */
+/** What was refused, and what an operator can do about the usual database failures. */
 export function inWords(error: unknown): unknown {
   if (error instanceof Refused) return failureOf(error.refusal)
   if (error instanceof Failure || !(error instanceof Error)) return error

@@ -23,7 +23,7 @@ interface Options {
   json?: true
 }
 
-/** Whose server it is: what it signs with, and which endpoints it may name. */
+/** The account of the server's merchant: its key, and the endpoints that it may name. */
 interface Account {
   key: Secret<string>
   knowsEndpoint?: (endpointId: string) => boolean
@@ -62,7 +62,7 @@ async function check(terminal: Terminal, base: string, options: Options): Promis
   const { key, knowsEndpoint } = options.file === undefined ? await ofInstallation(terminal, options.login) : inFile(options.file)
   if (!servesMobile(key))
     throw new Failure('The control key is not 32 hexadecimal digits, dashes not counted: the mobile API takes no other.')
-  // It takes a tenth of a second to load, which the other commands are spared.
+  // It takes a tenth of a second to load, which the other commands need not spend.
   const { openOutgoing } = await import('../../http/outgoing.ts')
   const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock: terminal.clock })
   const { currency, accessToken, device, endpoint } = options
@@ -111,7 +111,7 @@ const summary = (all: number, wrong: number): string =>
     : `${wrong} of ${counted(all, 'promise')} not kept.${all === 1 ? withoutToken : ''}`
 const withoutToken = ' Without an access token nothing more can be tried: --access-token gives one.'
 
-/** Without a slash at the end. */
+/** Without a trailing slash. */
 function aBase(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol) || /[?#]/.test(text))
     throw new InvalidArgumentError('It is not a base URL, such as https://shop.example/mobile.')

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { programFile } from '../../sandbox/programs.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Runs the reference merchant server, a program of its own that the gateway does not contain. */
+/** Runs the reference merchant server, a separate program that the gateway does not contain. */
 export function addMerchantServerCommand(program: Command, terminal: Terminal): void {
   program
     .command('merchant-server')

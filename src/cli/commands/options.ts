@@ -1,4 +1,4 @@
-/** Readers of arguments and options. What does not fit is refused by name. */
+/** Readers of arguments and options. Invalid values are refused by name. */
 import { InvalidArgumentError } from 'commander'
 import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
@@ -60,7 +60,7 @@ export const aNumber =
     return number
   }
 
-/** A reader out of one that answers a complaint for what does not fit. */
+/** A reader from a function that returns an error message for an invalid value. */
 export const fitting =
   <T>(read: (text: string) => T | string) =>
   (text: string): T => {
@@ -69,7 +69,7 @@ export const fitting =
     return value
   }
 
-/** A text that a judge finds no fault with. */
+/** A text that passes a check. */
 export const judged =
   (judge: (text: string) => Unfit | undefined) =>
   (text: string): string => {
@@ -88,7 +88,7 @@ export const oneOf =
 
 export const aLimit = aNumber(1, 1_000)
 
-/** What a file holds; `-` is standard input. One that cannot be read is refused with its option. */
+/** The content of a file; `-` is standard input. An unreadable file is refused with its option. */
 export async function fileText(
   terminal: Terminal,
   file: string,

@@ -103,9 +103,9 @@ function readStatuses(text: string): string[] | string {
 
 async function show(terminal: Terminal, orderId: bigint, options: { json?: true }): Promise<void> {
   await atOffice(terminal, async ({ pool, clock }) => {
-    const told = await orderStory(pool, await orderWithLife(pool, orderId))
-    if (options.json) terminal.printJson(orderJson(told))
-    else terminal.print(storyText(told, clock.now()))
+    const story = await orderStory(pool, await orderWithLife(pool, orderId))
+    if (options.json) terminal.printJson(orderJson(story))
+    else terminal.print(storyText(story, clock.now()))
   })
 }
 

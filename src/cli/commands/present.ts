@@ -7,7 +7,7 @@ export const paint = (text: string, colour: Colour | undefined): string =>
   colour === undefined ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`
 
 /**
- * What merchants and customers sent must not move the cursor or turn the writing direction of a
+ * Text from merchants and customers must not move the cursor or change the writing direction of a
  * terminal.
  */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
@@ -15,12 +15,12 @@ export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p
 export interface Column<Row> {
   title: string
   of: (row: Row) => string
-  /** Numbers to the right, amounts on their decimal point. */
+  /** Numbers to the right, amounts aligned on their decimal point. */
   align?: 'right' | 'point'
   colour?: (row: Row) => Colour | undefined
 }
 
-/** Rows under headings; the last column is as long as it likes. */
+/** Rows under headings; the last column is not limited in width. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const cells = columns.map((column) =>
     alignPoints(
@@ -58,19 +58,19 @@ function alignPoints<Row>(column: Column<Row>, cells: string[]): string[] {
   return cells.map((cell) => cell + ' '.repeat(behind - decimals(cell)))
 }
 
-/** Characters from the decimal point on; without one, none. */
+/** The number of characters from the decimal point on; zero without one. */
 const decimals = (cell: string) => (cell.includes('.') ? cell.length - cell.indexOf('.') : 0)
 
-/** In code points, which is what most terminals give a column each. */
+/** In code points, to each of which most terminals give one column. */
 const length = (text: string) => Array.from(text).length
 
-/** Names and what they are, one below the other. */
+/** Names and values, one pair per line. */
 export function facts(
   pairs: readonly (readonly [name: string, value: string | undefined, colour?: Colour | 'status' | undefined])[],
 ): string {
-  const told = pairs.filter(([, value]) => value !== undefined)
-  const width = Math.max(0, ...told.map(([name]) => length(name)))
-  return told
+  const shown = pairs.filter(([, value]) => value !== undefined)
+  const width = Math.max(0, ...shown.map(([name]) => length(name)))
+  return shown
     .map(([name, value, colour]) => {
       const shown = paint(printable(value!), colour === 'status' ? statusColour(value!) : colour)
       return `  ${paint(name.padEnd(width), 'dim')}  ${shown}`
@@ -85,8 +85,8 @@ export const statusColour = (status: string): Colour | undefined => {
 }
 
 /**
- * For a machine: field names as given, times as ISO 8601, 64-bit numbers as text once they are
- * beyond what JSON keeps exact.
+ * For a machine: field names unchanged, times as ISO 8601, 64-bit numbers as text if JSON cannot
+ * hold them exactly.
  */
 export const jsonText = (value: object): string =>
   JSON.stringify(

@@ -7,7 +7,7 @@ export const failureOf = (refusal: Refusal): Failure => {
   return isMisfit(refusal) ? new WrongUsage(text) : new Failure(text)
 }
 
-/** Options are called after the fields they set, but for these. */
+/** Options have the names of the fields they set, except for these. */
 const named: Readonly<Record<string, string>> = {
   answerTimeoutMs: '--answer-timeout',
   commissionFixedMinor: '--commission-fixed',

@@ -20,7 +20,7 @@ Examples
     )
     .action(async () => {
       const config = sandboxConfig(terminal.env)
-      // Loaded by this command alone: the others answer twice as fast without the gateway.
+      // Only this command loads it: without the gateway the others answer twice as fast.
       const { runSandbox } = await import('../../sandbox/run.ts')
       terminal.exitCode = await runSandbox(terminal.env, config)
     })

@@ -25,13 +25,13 @@ Environment
     .action(serve.bind(undefined, terminal))
 }
 
-/** Serves until a signal. The process is this gateway's: its signals and its defects end it. */
+/** Serves until a signal. The process belongs to this gateway: signals and defects end it. */
 async function serve(terminal: Terminal): Promise<void> {
   const { env, stdout, clock, random } = terminal
   const config = serveConfig(env)
   const log = openLog({ level: config.logLevel, destination: stdout })
   endOnDefect(log)
-  // Loaded by this command alone: the others answer twice as fast without the gateway.
+  // Only this command loads it: without the gateway the others answer twice as fast.
   const { startGateway } = await import('../../gateway/start.ts')
   const gateway = await startGateway({
     ...config,

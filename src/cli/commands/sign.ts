@@ -25,10 +25,10 @@ interface Options {
   json?: true
 }
 
-/** What is to be signed, read and found to be of the operation. */
+/** The request to sign, read and found to belong to the operation. */
 interface Request {
   operation: Operation
-  /** Of the path: an id, or `group/` and one. */
+  /** From the path: an id, or `group/` and one. */
   endpoint: string | undefined
   pairs: [name: string, value: string][]
 }
@@ -106,7 +106,7 @@ interface Key {
   units?: EndpointSettings['controlMinorUnits'] | undefined
 }
 
-/** From one place alone: two that disagree would give a control nobody can explain. */
+/** From one source only: two that disagree would give a control that nobody can explain. */
 async function keyFor(terminal: Terminal, request: Request, { login, keyStdin }: Options): Promise<Key> {
   const variable = terminal.env[keyVariable]
   const named = [login && '--login', keyStdin && '--key-stdin', variable && keyVariable].filter(Boolean)
@@ -121,8 +121,8 @@ async function keyFor(terminal: Terminal, request: Request, { login, keyStdin }:
 }
 
 async function keyOfInstallation(terminal: Terminal, { endpoint, pairs }: Request, named: string | undefined): Promise<Key> {
-  const said = (name: string) => pairs.find(([field]) => field === name)?.[1]
-  const login = named ?? said('login') ?? findInstallation(terminal.env).sandbox?.login
+  const valueOf = (name: string) => pairs.find(([field]) => field === name)?.[1]
+  const login = named ?? valueOf('login') ?? findInstallation(terminal.env).sandbox?.login
   if (login === undefined)
     throw new WrongUsage(`Whose control key? Name the merchant by --login, or give the key as ${keyVariable}.`)
   let found: Key | undefined
@@ -133,7 +133,7 @@ async function keyOfInstallation(terminal: Terminal, { endpoint, pairs }: Reques
     const entry = endpoint === undefined ? undefined : entryOf(registry, endpoint)
     if (endpoint !== undefined && entry?.merchant !== merchant)
       throw new Failure(`Merchant ${login} has no ${endpoint.startsWith('group/') ? '' : 'endpoint '}${endpoint}.`)
-    const member = entry && (memberFor(entry, said('currency') ?? '') ?? entry.endpoints[0])
+    const member = entry && (memberFor(entry, valueOf('currency') ?? '') ?? entry.endpoints[0])
     found = { key: merchant.controlKeys[0]!, login, units: member?.settings.controlMinorUnits }
   })
   return found!
@@ -142,7 +142,7 @@ async function keyOfInstallation(terminal: Terminal, { endpoint, pairs }: Reques
 const entryOf = (registry: Registry, endpoint: string) => {
   const isGroup = endpoint.startsWith('group/')
   const id = BigInt(endpoint.replace('group/', ''))
-  // Uploads name a group by the same path, and a control has the bare id.
+  // Uploads name a group by the same path, and a control contains the bare id.
   return registry.entry(id, isGroup) ?? registry.entry(id, true)
 }
 

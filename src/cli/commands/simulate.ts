@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Terminal } from '../terminal.ts'
 
-/** Replays one seed of the simulation, a program of its own that the gateway does not contain. */
+/** Replays one seed of the simulation, a separate program that the gateway does not contain. */
 export function addSimulateCommand(program: Command, terminal: Terminal): void {
   program
     .command('simulate')
