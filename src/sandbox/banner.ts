@@ -6,9 +6,9 @@ export interface SandboxFile {
   merchant: { login: string; control_key: string; oauth_private_key_file: string }
   endpoints: Record<string, number>
   endpoint_groups: Record<string, number>
-  /** Where callbacks go, and what the mobile API calls. */
+  /** The target of callbacks, and of calls of the mobile API. */
   merchant_server_url: string
-  /** By address, for programs; the banner has a name for browsers. */
+  /** By address, for programs; the banner shows a name for browsers. */
   shop_url: string
   simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
   database_url: string
@@ -16,7 +16,7 @@ export interface SandboxFile {
 
 export const step = (text: string): void => console.log(`- ${text} …`)
 
-/** What a newcomer reads first: where things are, and a payment to paste. */
+/** What a newcomer reads first: the addresses, and a payment to paste. */
 export function banner(file: SandboxFile, directory: string, now: number): string {
   const { login, control_key: controlKey } = file.merchant
   const key = secret(controlKey)
@@ -79,9 +79,9 @@ Ctrl-C stops everything and keeps the data.
 }
 
 /**
- * Under a name of its own the shop is a site apart from gateway and issuer, as it is in life, and
- * what browsers do between sites shows. They take every name below localhost for this machine
- * without asking anybody; other programs may not.
+ * Under its own host name the shop is a separate site from gateway and issuer, as in reality, so
+ * the rules of browsers between sites apply. Browsers resolve every name below localhost to this
+ * machine without a look-up; other programs may not.
  */
 function forBrowsers(shopUrl: string): string {
   const url = new URL(shopUrl)

@@ -3,13 +3,13 @@ import { loadBins, replaceBins } from '../card/store-bins.ts'
 import type { Pool } from '../storage/pool.ts'
 import { transaction } from '../storage/transaction.ts'
 
-/** Countries of the simulated issuers by the sixth digit, as the simulated acquirer tells them. */
+/** Countries of the simulated issuers by the sixth digit, as in the simulated acquirer. */
 // oxfmt-ignore
 const countries = [
   ['GB', 'GBR'], ['US', 'USA'], ['DE', 'DEU'], ['FR', 'FRA'], ['NL', 'NLD'],
   ['CA', 'CAN'], ['BR', 'BRA'], ['JP', 'JPN'], ['AU', 'AUS'], ['SG', 'SGP'],
 ] as const
-/** What the test cards begin with; the numbers are invented, and so are their banks. */
+/** The prefixes of the test cards; the numbers and their banks are invented. */
 const beginnings = ['40000', '41111', '42424', '45555', '51051', '52000', '54545', '55555', '22230', '37828', '60111', '62000']
 
 const ranges: BinRange[] = beginnings.flatMap((beginning) =>

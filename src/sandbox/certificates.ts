@@ -1,6 +1,6 @@
 /**
- * The throw-away authority of the sandbox: made at the first start, used between this machine's own
- * programs and trusted by nobody else.
+ * The throw-away authority of the sandbox: created at the first start, used between this machine's
+ * own programs and trusted by nobody else.
  */
 import 'reflect-metadata'
 import {
@@ -22,7 +22,7 @@ import { join } from 'node:path'
 import type { Random } from '../base/random.ts'
 
 interface Party {
-  /** Name of the files, and the common name the others know it by. */
+  /** Name of the files, and the common name by which the others know it. */
   file: string
   commonName: string
   uses: readonly string[]
@@ -32,8 +32,8 @@ const server = ExtendedKeyUsage.serverAuth
 const client = ExtendedKeyUsage.clientAuth
 
 /**
- * Who speaks to whom by mutual TLS. `stranger` is of the same authority and may do nothing: for
- * tests of the refusals.
+ * The parties of mutual TLS. `stranger` has the same authority but no permissions, to test the
+ * refusals.
  */
 const parties: readonly Party[] = [
   { file: 'gateway', commonName: '3ds-server', uses: [client] },
@@ -43,18 +43,18 @@ const parties: readonly Party[] = [
   { file: 'stranger', commonName: 'stranger', uses: [client] },
 ]
 
-/** EMVCo asks for 2048 bits or P-256; the latter takes no time to make. */
+/** EMVCo requires 2048 bits or P-256; the latter takes no time to create. */
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const yearMs = 365 * 86_400_000
 
 /**
- * Makes `<directory>/ds-ca.pem`, a certificate and key for each party, and `cavv.key` for the
- * issuer's proofs; leaves what is there alone. Built aside and moved into place whole, so that a
- * start that is killed leaves no half authority.
+ * Creates `<directory>/ds-ca.pem`, a certificate and key for each party, and `cavv.key` for the
+ * issuer's proofs; keeps existing files. Built aside and moved into place whole, so that a killed
+ * start leaves no half authority.
  */
 export async function makeCertificates(directory: string, random: Random, now: number): Promise<void> {
   if (existsSync(join(directory, 'pares-mastercard.key'))) return
-  // Of an older version, which made fewer: nobody else trusts it, so it is made anew.
+  // Created by an older version, with fewer files: nobody else trusts it, so it is replaced.
   rmSync(directory, { recursive: true, force: true })
   const aside = `${directory}.new`
   rmSync(aside, { recursive: true, force: true })
@@ -94,13 +94,13 @@ export async function makeCertificates(directory: string, random: Random, now: n
   renameSync(aside, directory)
 }
 
-/** Networks that still have issuers of 3-D Secure 1.0.2 here, each with a root of its own. */
+/** Networks that still have issuers of 3-D Secure 1.0.2 here, each with its own root. */
 const paresNetworks = ['visa', 'mastercard'] as const
 const rsa = { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }
 
 /**
- * Root, intermediate and leaf as real issuers have them: `pares-<network>-root.pem`, the chain from
- * the leaf on in `pares-<network>.pem`, and the leaf's key.
+ * Root, intermediate and leaf as with real issuers: `pares-<network>-root.pem`, the chain from the
+ * leaf on in `pares-<network>.pem`, and the leaf's key.
  */
 async function makeParesChain(
   directory: string,
@@ -164,7 +164,7 @@ async function extensionsOf(party: Party, keys: Crypto.CryptoKeyPair, authority:
 
 const makeKeys = (): Promise<Crypto.CryptoKeyPair> => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
 
-/** Positive, as RFC 5280 wants it. */
+/** Positive, as RFC 5280 requires. */
 function serialOf(random: Random): string {
   const bytes = random.bytes(16)
   bytes[0] = (bytes[0]! & 0x7f) | 0x40

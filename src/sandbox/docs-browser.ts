@@ -1,16 +1,16 @@
-/** A cardholder at the pages of the simulated issuer, who knows the password. */
+/** The password of a cardholder for the pages of the simulated issuer. */
 const password = 'hint'
 const withinMs = 20_000
-/** The issuer posts back there; nobody is asked. */
+/** Where the issuer would post back; it is never called. */
 const termUrl = 'https://shop.example/3ds/pares'
 
-/** What the issuer gives the browser for the merchant, at the end of a challenge. */
+/** What the issuer gives the browser for the merchant at the end of a challenge. */
 export async function passChallenge(acsUrl: string, creq: string): Promise<string> {
   const { cres } = await pass(acsUrl, { creq }, 'cres')
   return cres!
 }
 
-/** Likewise of 1.0.2. */
+/** The same for 1.0.2. */
 export async function passPayerPage(
   acsUrl: string,
   fields: { PaReq: string; MD: string },
@@ -28,7 +28,7 @@ async function pass(url: string, fields: Record<string, string>, wanted: string)
   throw new Error(`the simulated issuer at ${url} gave no ${wanted}`)
 }
 
-/** Posts a form, and reads the first one of the page that comes back. */
+/** Posts a form, and reads the first form of the page that comes back. */
 async function submit(url: string, fields: Record<string, string>) {
   const reply = await fetch(url, { method: 'POST', body: new URLSearchParams(fields), signal: AbortSignal.timeout(withinMs) })
   const page = await reply.text()

@@ -1,4 +1,4 @@
-/** The reference of the sandbox: its merchant tries things; orders are made where one is needed. */
+/** The sandbox's reference: tries operations as its merchant, and creates orders they need. */
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { sleep, systemClock } from '../base/clock.ts'
@@ -47,15 +47,16 @@ const post: Post = async (url, body, headers) => {
   return { status: reply.status, type: reply.headers.get('content-type') ?? '', body: await reply.text() }
 }
 
-/** The sandbox's merchant and a cardholder of it, as far as operations need them. */
+/** The sandbox's merchant and its cardholder, as far as operations need them. */
 function shopperOf(account: Account, world: SandboxWorld, acsUrl: string) {
   const call = async (operation: Operation, path: string, given: Record<string, string>): Promise<Record<string, string>> => {
     const attempt = { operation, path, pairs: Object.entries(given) }
     const signature = signatureOf(attempt, account, '', systemClock.now())
     const { reply, body } = await sendAttempt(attempt, account, signature, false, post)
-    const said = Object.fromEntries(reply)
-    if (said['error-code'] !== undefined || reply.length === 0) throw new Error(`${operation} was answered ${body.slice(0, 500)}`)
-    return said
+    const answer = Object.fromEntries(reply)
+    if (answer['error-code'] !== undefined || reply.length === 0)
+      throw new Error(`${operation} was answered ${body.slice(0, 500)}`)
+    return answer
   }
 
   const pay = async (operation: 'sale' | 'preauth', path: string, more: Record<string, string> = {}) => {
@@ -66,13 +67,13 @@ function shopperOf(account: Account, world: SandboxWorld, acsUrl: string) {
   }
   type Paid = Awaited<ReturnType<typeof pay>>
 
-  /** Asks until the order is where it is wanted. */
-  const until = async ({ path, ...ids }: Paid, wanted: (said: Record<string, string>) => boolean) => {
+  /** Polls until the order reaches the wanted state. */
+  const until = async ({ path, ...ids }: Paid, wanted: (answer: Record<string, string>) => boolean) => {
     const end = systemClock.now() + withinMs
     for (;;) {
-      const said = await call('status', path, { login: account.login, ...ids })
-      if (wanted(said)) return said
-      if (systemClock.now() > end) throw new Error(`order ${ids.orderid} is ${said['order-stage']}, and stays so`)
+      const answer = await call('status', path, { login: account.login, ...ids })
+      if (wanted(answer)) return answer
+      if (systemClock.now() > end) throw new Error(`order ${ids.orderid} is ${answer['order-stage']}, and stays so`)
       await sleep(systemClock, 50)
     }
   }
@@ -87,19 +88,19 @@ function shopperOf(account: Account, world: SandboxWorld, acsUrl: string) {
   const waiting = async (scenario: string, step: string) => {
     const back = { redirect_url: 'https://shop.example/back', credit_card_number: await cardOf(acsUrl, scenario) }
     const paid = await pay('sale', String(world.endpoints.secure), back)
-    const said = await until(paid, (one) => one['tds-status'] === step)
-    return { paid, said, ids: { 'client-order-id': paid.client_orderid, orderid: paid.orderid } }
+    const answer = await until(paid, (one) => one['tds-status'] === step)
+    return { paid, answer, ids: { 'client-order-id': paid.client_orderid, orderid: paid.orderid } }
   }
   return { call, until, approved, waiting }
 }
 
 /**
- * Makes what an operation needs, as a merchant and its cardholder would, and answers the fields
+ * Creates what an operation needs, as a merchant and its cardholder would, and returns the fields
  * that name it.
  */
 function preparing(account: Account, world: SandboxWorld, acsUrl: string): (need: Need) => Promise<Record<string, string>> {
   const { call, until, approved, waiting } = shopperOf(account, world, acsUrl)
-  const transIdOf = (said: Record<string, string>) => said['tds-method-url-frame-3ds-server-trans-id'] ?? ''
+  const transIdOf = (answer: Record<string, string>) => answer['tds-method-url-frame-3ds-server-trans-id'] ?? ''
 
   const makers: Readonly<Record<Need, () => Promise<Record<string, string>>>> = {
     async payment() {
@@ -116,22 +117,22 @@ function preparing(account: Account, world: SandboxWorld, acsUrl: string): (need
       return { _path: path, cardrefid }
     },
     async method() {
-      const { paid, said, ids } = await waiting('challenge', 'MethodUrlFrame')
-      return { _path: paid.path, ...ids, threeDSServerTransID: transIdOf(said) }
+      const { paid, answer, ids } = await waiting('challenge', 'MethodUrlFrame')
+      return { _path: paid.path, ...ids, threeDSServerTransID: transIdOf(answer) }
     },
     async challenge() {
-      const { paid, said, ids } = await waiting('challenge', 'MethodUrlFrame')
+      const { paid, answer, ids } = await waiting('challenge', 'MethodUrlFrame')
       const upload = Object.fromEntries(exampleRequest('upload-method-url-result'))
-      const own = { ...upload, login: account.login, ...ids, threeDSServerTransID: transIdOf(said) }
+      const own = { ...upload, login: account.login, ...ids, threeDSServerTransID: transIdOf(answer) }
       await call('upload-method-url-result', paid.path, own)
       const asked = await until(paid, (one) => one['tds-status'] === 'CReqForm')
       const cres = await passChallenge(asked['tds-creq-form-acs-url'] ?? '', asked['tds-creq-form-creq'] ?? '')
       return { _path: paid.path, ...ids, cres }
     },
     async payer() {
-      const { paid, said, ids } = await waiting('1.0.2', 'PaReqForm')
-      const fields = { PaReq: said['tds-pareq-form-pareq'] ?? '', MD: said['tds-pareq-form-md'] ?? '' }
-      const { paRes, md } = await passPayerPage(said['tds-pareq-form-acs-url'] ?? '', fields)
+      const { paid, answer, ids } = await waiting('1.0.2', 'PaReqForm')
+      const fields = { PaReq: answer['tds-pareq-form-pareq'] ?? '', MD: answer['tds-pareq-form-md'] ?? '' }
+      const { paRes, md } = await passPayerPage(answer['tds-pareq-form-acs-url'] ?? '', fields)
       return { _path: paid.path, ...ids, paRes, md }
     },
   }

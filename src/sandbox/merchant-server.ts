@@ -9,15 +9,16 @@ interface Around {
 }
 
 /**
- * The sandbox's merchant: takes callbacks, answers the mobile API on the sandbox's own database,
- * and has a shop. Its configuration goes by the environment: the control key is in no further file.
+ * The sandbox's merchant: receives callbacks, answers the mobile API on the sandbox's own database,
+ * and has a shop. Its configuration is passed in the environment, so that the control key is in no
+ * further file.
  */
 export function startMerchantServer(world: SandboxWorld, around: Around & { directory: string }): Promise<Program> {
   const configuration = JSON.stringify(merchantConfiguration(world, around))
   return startProgram('merchant', ['--port', '0'], around.directory, { MERCHANT_SERVER_CONFIG: configuration })
 }
 
-/** What `simulators/merchant` reads. */
+/** The configuration that `simulators/merchant` reads. */
 export function merchantConfiguration(
   { login, controlKey, endpoints }: SandboxWorld,
   { databaseUrl, baseUrl, simulators }: Around,

@@ -1,6 +1,6 @@
 /**
- * The key pair by which the sandbox's own merchant signs v4 calls: made at the first start, kept in
- * a file that only its user can read.
+ * The key pair with which the sandbox's own merchant signs v4 calls: created at the first start,
+ * stored in a file that only its user can read.
  */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'

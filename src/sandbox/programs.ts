@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** A simulator that runs as a process of its own. */
+/** A simulator that runs as a separate process. */
 export interface Program {
   name: string
-  /** The one line it printed when it served. */
+  /** The one line that it printed when it was ready. */
   ready: Readonly<Record<string, unknown>>
-  /** Resolves when it ends, asked or not. */
+  /** Resolves when it ends, whether stopped or not. */
   ended: Promise<string>
   stop: () => Promise<void>
 }
@@ -17,12 +17,12 @@ export interface Program {
 const startWithinMs = 15_000
 const stopWithinMs = 3_000
 
-/** Of a simulator, which is started by its name, since nothing here imports one. */
+/** The file of a simulator, which is started by its name, because nothing here imports one. */
 export const programFile = (name: string): string =>
   fileURLToPath(new URL(`../../simulators/${name}/program.js`, import.meta.url))
 
 /**
- * Starts `simulators/<name>/program` and waits for its ready line. Its log goes to
+ * Starts `simulators/<name>/program` and waits for its ready line. Its log is
  * <directory>/log/<name>.log; it ends when this process does.
  */
 export async function startProgram(
@@ -34,7 +34,7 @@ export async function startProgram(
   const logFile = join(directory, 'log', `${name}.log`)
   const log = openSync(logFile, 'a', 0o600)
   const child = spawn(process.execPath, [programFile(name), '--die-with-parent', ...args], {
-    // A session of its own: Ctrl-C in the terminal reaches the sandbox alone, which stops everybody
+    // A separate session: Ctrl-C in the terminal reaches only the sandbox, which stops everything
     // in order.
     detached: true,
     stdio: ['pipe', 'pipe', log],
@@ -44,7 +44,7 @@ export async function startProgram(
   const ended = new Promise<string>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`)))
   const line = new Promise<string>((resolve) => createInterface(child.stdout!).once('line', resolve))
   const late = AbortSignal.timeout(startWithinMs)
-  const said = await Promise.race([
+  const readyLine = await Promise.race([
     line,
     ended.then((how) => Promise.reject(new Error(`The ${name} program did not start (${how}); see ${logFile}`))),
     new Promise<never>((_, reject) =>
@@ -55,7 +55,7 @@ export async function startProgram(
   ])
   return {
     name,
-    ready: JSON.parse(said),
+    ready: JSON.parse(readyLine),
     ended,
     async stop() {
       child.kill('SIGTERM')

@@ -21,21 +21,21 @@ import { pointMobile, settleWorld } from './world.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the gateway of a sandbox listens; the rest the sandbox knows by itself. */
+/** Where the gateway of a sandbox listens; the sandbox sets everything else. */
 export type SandboxConfig = Pick<GatewayOptions, 'host' | 'port' | 'trustedProxies' | 'tuning'>
 
-/** A sandbox that is being started: where it lives, and what to stop again, in reverse order. */
+/** A sandbox that is being started: its directory, and what to stop again, in reverse order. */
 interface Run {
   directory: string
   env: Environment
   log: Log
   stops: { what: string; stop: () => Promise<void> }[]
-  /** Whether a signal came meanwhile. */
+  /** Whether a signal arrived meanwhile. */
   interrupted: () => boolean
 }
 
 /**
- * Runs database, simulators and gateway until a signal. Resolves with the exit code when all of it
+ * Runs database, simulators and gateway until a signal. Resolves with the exit code once everything
  * has stopped.
  */
 export async function runSandbox(env: Environment, config: SandboxConfig): Promise<number> {
@@ -60,8 +60,8 @@ export async function runSandbox(env: Environment, config: SandboxConfig): Promi
 }
 
 /**
- * Starts the parts in order. Answers what ends the sandbox besides a signal; undefined when a
- * signal came during the start.
+ * Starts the parts in order. Returns the other events that end the sandbox besides a signal;
+ * undefined if a signal arrived during the start.
  */
 async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[] | undefined> {
   const databaseUrl = await startDatabase(run)
@@ -108,8 +108,8 @@ async function startCardWorld({ directory, env, log, stops }: Run, pool: Pool, k
 type CardWorld = Awaited<ReturnType<typeof startCardWorld>>
 
 /**
- * The gateway, and before it takes requests the merchant's server, which must know its address and
- * is part of its configuration.
+ * The gateway. Before it accepts requests it needs the merchant's server, which must know the
+ * gateway's address and is part of its configuration.
  */
 async function serve(
   { directory, log, stops }: Run,
@@ -165,7 +165,7 @@ async function serve(
   return { gateway, merchant, file }
 }
 
-/** For programs; it is there while the sandbox runs. */
+/** For programs; it exists while the sandbox runs. */
 function writeSandboxFile({ directory, stops }: Run, file: SandboxFile): void {
   const sandboxFile = join(directory, 'sandbox.json')
   writeFileSync(`${sandboxFile}.new`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
@@ -176,7 +176,7 @@ function writeSandboxFile({ directory, stops }: Run, file: SandboxFile): void {
 const endOf = (program: Program): Promise<string> =>
   program.ended.then((how) => `The ${program.name} program ended by itself (${how}); its log says why.`)
 
-/** The key-encryption key: made once, kept in a file of its own, never in the database. */
+/** The key-encryption key: created once, stored in its own file, never in the database. */
 function masterKey(directory: string): Secret<Buffer> {
   const folder = join(directory, 'keys')
   const file = join(folder, 'master.key')

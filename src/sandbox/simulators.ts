@@ -7,9 +7,8 @@ import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 type Stops = { what: string; stop: () => Promise<void> }[]
 
 /**
- * The rest of the card world, each a program of its own. The issuer is under another host name than
- * the gateway: browsers take ports of one host for one site, and faults across sites would not
- * show.
+ * The rest of the card world, each a separate program. The issuer has another host name than the
+ * gateway: browsers treat all ports of one host as one site, which would hide cross-site faults.
  */
 export async function startSimulators(
   directory: string,
@@ -22,7 +21,7 @@ export async function startSimulators(
     stops.push({ what, stop: program.stop })
     return program
   }
-  // The tests do not wait the half minute that a cardholder may take.
+  // Tests do not wait for the half minute that a cardholder may take.
   const scale = env.TOLLGATE_TIME_SCALE ? ['--time-scale', env.TOLLGATE_TIME_SCALE] : []
   const acquirerStarted = start('acquirer', 'acquirer', [
     `--ledger=${join(directory, 'acquirer-ledger.jsonl')}`,

@@ -23,7 +23,7 @@ import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing, type KeyRing } from '../storage/store-keys.ts'
 import { transaction } from '../storage/transaction.ts'
 
-/** Who and what the sandbox has: ids as numbers, as they go into sandbox.json. */
+/** The sandbox's merchant, gate and endpoints: ids as numbers, as written to sandbox.json. */
 export interface SandboxWorld {
   login: string
   controlKey: Secret<string>
@@ -33,15 +33,15 @@ export interface SandboxWorld {
 
 const login = 'sandbox'
 const gateName = 'sandbox acquirer'
-/** Two ways to the same acquirer, between which the consumer of a transfer chooses. */
+/** Two gates to the same acquirer, between which the consumer of a transfer chooses. */
 const feeGates = [
   { name: 'economy', settings: { terminalId: 'TOLLGT02', commissionFixedMinor: 50, commissionBasisPoints: 100 } },
   { name: 'express', settings: { terminalId: 'TOLLGT03', commissionFixedMinor: 200, commissionBasisPoints: 150 } },
 ] as const
 
 /**
- * A merchant, a gate to the simulated acquirer, endpoints and a group: made at the first start,
- * found at the next ones, the gate pointed to where the acquirer listens now.
+ * A merchant, a gate to the simulated acquirer, endpoints and a group: created at the first start,
+ * found at later ones. The gate is pointed to where the acquirer listens now.
  */
 export async function settleWorld(
   pool: Pool,
@@ -110,7 +110,7 @@ async function makeMerchant(pool: Pool, keys: KeyRing, settings: GateRow, now: n
   })
 }
 
-/** Makes those that are missing. */
+/** Creates the missing ones. */
 async function makeFeeGates(pool: Pool, registry: Registry, usualGate: GateRow, now: number): Promise<void> {
   const there = new Set([...registry.gates()].map((gate) => gate.name))
   const ids = openIds(pool, 'gate', 1)
@@ -123,7 +123,7 @@ async function makeFeeGates(pool: Pool, registry: Registry, usualGate: GateRow, 
   })
 }
 
-/** One that was retired stays so. */
+/** A retired key stays retired. */
 async function registerKey(pool: Pool, merchantId: bigint, key: KeyObject, now: number): Promise<void> {
   const known = await listMerchantKeys(pool, merchantId)
   const fingerprint = fingerprintOf(key)
@@ -155,7 +155,7 @@ const groups = [
   { name: 'multi_secure', members: ['secure', 'euro'] },
 ] as const
 
-/** Makes what is missing, so that a sandbox of an older version gains what the newer one has. */
+/** Creates the missing ones, so that a sandbox of an older version gains those of the newer one. */
 async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promise<void> {
   const { merchantId } = registry.merchantByLogin(login)!
   const idsOf = (called: readonly string[]) => [...registry.gates()].filter((g) => called.includes(g.name)).map((g) => g.gateId)
@@ -180,7 +180,7 @@ async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promi
   })
 }
 
-/** The merchant's server listens somewhere else at each start. */
+/** The merchant's server listens at another address at each start. */
 export async function pointMobile(pool: Pool, endpointIds: readonly number[], merchantServerUrl: string): Promise<void> {
   await transaction(pool, async (runner) => {
     for (const id of endpointIds) {
