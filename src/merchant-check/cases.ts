@@ -19,9 +19,9 @@ export interface CheckOptions {
   call: Caller
   key: Secret<string>
   currency: string
-  /** Whether an endpoint id may be answered; undefined where any may. */
+  /** Whether an endpoint id may be returned; undefined if any may. */
   knowsEndpoint: ((endpointId: string) => boolean) | undefined
-  /** Instead of asking the server for one. */
+  /** If set, no token is requested from the server. */
   accessToken: string | undefined
   serialNumber: string
   random: Random
@@ -30,7 +30,7 @@ export interface CheckOptions {
 export interface Finding {
   call: string
   promise: string
-  /** Absent where the promise is kept. */
+  /** Absent if the promise is kept. */
   complaint?: string
 }
 
@@ -43,12 +43,12 @@ const initiatePaths: Record<Kind, string> = {
   transfer: '/transfer/initiate-transfer',
 }
 const noJson = '{"session":'
-/** A hundred units: every currency has them. */
+/** A hundred units: an amount that every currency has. */
 const amountCentis = 10_000
 
 /**
- * Plays app and gateway against a merchant's server, each call right, repeated, and wrong in every
- * way. Ends early where nothing can follow.
+ * Plays app and gateway against a merchant's server: each call correct, repeated, and wrong in
+ * every way. Ends early if nothing can follow.
  */
 export async function checkMerchant(options: CheckOptions): Promise<Finding[]> {
   const findings: Finding[] = []
@@ -73,7 +73,7 @@ export async function checkMerchant(options: CheckOptions): Promise<Finding[]> {
   return findings
 }
 
-/** By GET, else by POST: a merchant may have either, or a log-in that is neither. */
+/** By GET, else by POST: a merchant may offer either, or a different log-in. */
 async function askForToken({ call }: CheckOptions, note: Note): Promise<string | undefined> {
   const byGet = await call('GET', '/auth/request-access-token')
   const answer = good(byGet, isToken) === undefined ? byGet : await call('POST', '/auth/request-access-token', {})
@@ -163,7 +163,7 @@ async function checkCheck(options: CheckOptions, one: Begun, other: Begun, note:
   await no('refuses another session.token for the same invoice', ask(options, one, { token: other.token }))
 }
 
-const tell = ({ call }: CheckOptions, one: Begun, session: object = {}, card: object = cardOf(one.kind)) => {
+const notify = ({ call }: CheckOptions, one: Begun, session: object = {}, card: object = cardOf(one.kind)) => {
   const { accessToken, serialNumber, token } = one
   return call('POST', `/${one.kind}/notification`, {
     consumer: { device: { serialNumber } },
@@ -173,8 +173,8 @@ const tell = ({ call }: CheckOptions, one: Begun, session: object = {}, card: ob
 }
 
 /**
- * The longest ids there are, which no gateway has given: the consumer must not come to pay with
- * somebody's card.
+ * The longest possible ids, which no gateway has issued: the check must never pay with somebody's
+ * card.
  */
 function cardOf(kind: Kind): object {
   const reference = { serverCardId: '9'.repeat(20), uniqueReferenceCardId: Number.MAX_SAFE_INTEGER }
@@ -182,25 +182,25 @@ function cardOf(kind: Kind): object {
 }
 
 async function checkNotificationTooEarly(options: CheckOptions, one: Begun, note: Note): Promise<void> {
-  note('refuses a session.token that no check had', refused(await tell(options, one), 'whatever'))
+  note('refuses a session.token that no check had', refused(await notify(options, one), 'whatever'))
 }
 
 async function checkNotification(options: CheckOptions, one: Begun, other: Begun, note: Note): Promise<void> {
   const { call, key } = options
   const no = async (promise: string, refusal: Promise<Answer>) => note(promise, refused(await refusal, 'whatever'))
-  await no('refuses another access token', tell(options, one, { accessToken: 'f'.repeat(64) }))
+  await no('refuses another access token', notify(options, one, { accessToken: 'f'.repeat(64) }))
   await no('refuses a body that is no JSON', call('POST', `/${one.kind}/notification`, noJson))
   if (one.kind !== 'verification') {
     await ask(options, other)
     note(
       'takes a payment without a card',
-      good(await tell(options, other, {}, {}), (json) => isNoted(json, key, other)),
+      good(await notify(options, other, {}, {}), (json) => isNoted(json, key, other)),
     )
   }
-  const answer = await tell(options, one)
+  const answer = await notify(options, one)
   const complaint = good(answer, (json) => isNoted(json, key, one))
   note('answers invoice, nonce, token and a right checkSignature', complaint)
-  if (complaint === undefined) note('answers the same again', sameAs(answer, await tell(options, one)))
+  if (complaint === undefined) note('answers the same again', sameAs(answer, await notify(options, one)))
 }
 
 const sameAs = (before: Answer, again: Answer): Complaint =>

@@ -1,7 +1,7 @@
 import type { Secret } from '../base/secret.ts'
 import { at, signatureOf, textAt, type Answer, type Json, type Kind } from './wire.ts'
 
-/** What an answer should be; each judge says what is wrong with it, or nothing. */
+/** The error in an answer; each judge returns one, or nothing if the answer is right. */
 export type Complaint = string | undefined
 
 export interface Begun {
@@ -12,11 +12,11 @@ export interface Begun {
   invoiceId: string
   nonce: string
   signature: string
-  /** Of the transaction, as the gateway would choose it. */
+  /** The token of the transaction, as the gateway would choose it. */
   token: string
 }
 
-/** The first complaint of several. */
+/** The first of several complaints. */
 const first = (...complaints: Complaint[]): Complaint => complaints.find((one) => one !== undefined)
 
 export function good(answer: Answer, judge: (json: Json) => Complaint): Complaint {
@@ -37,12 +37,12 @@ const textOf = (json: Json, path: string, least: number, most: number): Complain
 }
 
 const equal = (json: Json, path: string, wanted: string): Complaint =>
-  at(json, path) === wanted ? undefined : `${path} is ${said(at(json, path))}, not ${wanted}`
+  at(json, path) === wanted ? undefined : `${path} is ${spelled(at(json, path))}, not ${wanted}`
 
-const said = (value: unknown): string => (value === undefined ? 'missing' : JSON.stringify(value))
+const spelled = (value: unknown): string => (value === undefined ? 'missing' : JSON.stringify(value))
 
 const signed = (json: Json, path: string, wanted: string): Complaint =>
-  textAt(json, path).toUpperCase() === wanted ? undefined : `${path} is ${said(at(json, path))}, not ${wanted}`
+  textAt(json, path).toUpperCase() === wanted ? undefined : `${path} is ${spelled(at(json, path))}, not ${wanted}`
 
 export const isToken = (json: Json): Complaint => textOf(json, 'session.accessToken', 32, 128)
 
@@ -51,7 +51,7 @@ export const isInitiated = (json: Json): Complaint =>
     textOf(json, 'endpointId', 1, 20),
     /^[A-Za-z0-9._-]{1,128}$/.test(textAt(json, 'invoiceId'))
       ? undefined
-      : `invoiceId is ${said(at(json, 'invoiceId'))}, not 1 to 128 letters, digits, dots, dashes or underscores`,
+      : `invoiceId is ${spelled(at(json, 'invoiceId'))}, not 1 to 128 letters, digits, dots, dashes or underscores`,
     textOf(json, 'session.nonce', 32, 128),
     textOf(json, 'session.signature', 32, 128),
   )
@@ -88,7 +88,7 @@ export const isCheck = (json: Json, key: Secret<string>, one: Begun, currency: s
 const isRandomSum = (sum: unknown): Complaint =>
   sum === undefined || sum === 0 || (typeof sum === 'number' && Number.isInteger(sum) && sum >= 100 && sum <= 999)
     ? undefined
-    : `transaction.randomSumCentis is ${said(sum)}, neither 0 nor a whole number from 100 to 999`
+    : `transaction.randomSumCentis is ${spelled(sum)}, neither 0 nor a whole number from 100 to 999`
 
 export const isNoted = (json: Json, key: Secret<string>, one: Begun): Complaint =>
   first(isOf(json, one), signed(json, 'session.checkSignature', signatureOf(key, one.nonce, one.endpointId, one.invoiceId)))
@@ -96,7 +96,7 @@ export const isNoted = (json: Json, key: Secret<string>, one: Begun): Complaint 
 /** `whatever`: the server cannot know which invoice is meant. */
 export type Names = { invoiceId: string } | 'no invoice' | 'whatever'
 
-/** A refusal by its status and the body that goes with it. */
+/** A refusal: its status, and the body that belongs to it. */
 export function refused(answer: Answer, names: Names): Complaint {
   if (answer.is === 'failed') return answer.why
   const { status, json } = answer
@@ -105,7 +105,7 @@ export function refused(answer: Answer, names: Names): Complaint {
   if (json === undefined) return `HTTP ${status} without an error body`
   const cause = at(json, 'error.cause')
   return first(
-    cause === 'INVALID_REQUEST' || cause === 'FILTERED' ? undefined : `error.cause is ${said(cause)}, not INVALID_REQUEST`,
+    cause === 'INVALID_REQUEST' || cause === 'FILTERED' ? undefined : `error.cause is ${spelled(cause)}, not INVALID_REQUEST`,
     textOf(json, 'error.code', 1, 128),
     textOf(json, 'error.message', 1, 1_024),
     names === 'no invoice' && at(json, 'invoiceId') !== undefined ? 'invoiceId is there, which the app is not told' : undefined,

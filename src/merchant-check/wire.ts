@@ -3,17 +3,17 @@ import { isObject } from '../base/json.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Outgoing } from '../http/outgoing.ts'
 
-/** The calls of the merchant check: what is sent and signed, and what came back. */
+/** The calls of the merchant check: what is sent and signed, and what is returned. */
 
 export type Kind = 'verification' | 'sale' | 'transfer'
 
-/** An answer of the merchant's server; `json` is absent where the body was none. */
+/** An answer of the merchant's server; `json` is absent if the body was not JSON. */
 export type Answer = { is: 'answered'; status: number; json: Json | undefined } | { is: 'failed'; why: string }
 export type Json = Readonly<Record<string, unknown>>
 
 export type Caller = (method: 'GET' | 'POST', path: string, body?: string | object) => Promise<Answer>
 
-/** As long as the gateway waits for one try. */
+/** The same limit as the gateway's for one try. */
 const timeoutMs = 10_000
 
 export const callerOf =
@@ -52,12 +52,12 @@ export const textAt = (json: Json | undefined, path: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-/** The values one after the other, under the control key as the 16 bytes that it spells. */
+/** The values joined, signed with the control key as 16 bytes. */
 export const signatureOf = (key: Secret<string>, ...values: string[]): string =>
   createHmac('sha1', Buffer.from(key.reveal().replaceAll('-', ''), 'hex'))
     .update(values.join(''), 'utf8')
     .digest('hex')
     .toUpperCase()
 
-/** A signature that is wrong in its last digit alone. */
+/** A signature in which only the last digit is wrong. */
 export const spoiled = (signature: string): string => signature.slice(0, -1) + (signature.endsWith('0') ? '1' : '0')
