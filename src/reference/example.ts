@@ -1,4 +1,4 @@
-/** The worked example of each operation: request, signed parts, and what goes over the wire. */
+/** The worked example of each operation: request, signed parts, and the bytes on the wire. */
 import { secret } from '../base/secret.ts'
 import { authorizationOf, baseStringOf } from '../merchant/oauth-sign.ts'
 import { writeForm } from '../spec/form.ts'
@@ -6,11 +6,11 @@ import { exampleOf, exampleRequest } from '../spec/gateway/examples.ts'
 import { operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { signingOf, type Signing } from './signing.ts'
 
-/** Opens nothing. It is for checking one's formula against the controls of the examples. */
+/** Opens nothing. Use it to check a formula against the controls of the examples. */
 export const exampleKey = '01234567-89AB-CDEF-0123-456789ABCDEF'
 const exampleId = '101'
 export const exampleBaseUrl = 'http://127.0.0.1:8080/gateway'
-/** Of a merchant's server of the mobile API. */
+/** The merchant's server of the mobile API in the examples. */
 export const exampleMerchantUrl = 'https://shop.example/mobile'
 
 export interface Example {

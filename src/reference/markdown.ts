@@ -7,7 +7,7 @@ import { checkRows, laterRefusals, refusalText } from './refusal-rows.ts'
 import { replyRows, requestRows } from './rows.ts'
 import { hiddenKey } from './signing.ts'
 
-/** Where prose about an operation is, below docs/. */
+/** The document with prose about an operation, below docs/. */
 export const chapters: Readonly<
   Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>
 > = {
@@ -41,7 +41,7 @@ export const code = (text: string): string => `\`${text}\``
 
 export const block = (...lines: string[]): string => ['```', ...lines, '```'].join('\n')
 
-/** Sentences begin with a capital and end with a stop. */
+/** Sentences begin with a capital and end with a full stop. */
 export const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`
 
 export function operationPage(operation: Operation): string {
@@ -76,13 +76,13 @@ export function operationPage(operation: Operation): string {
   ].join('\n\n')}\n`
 }
 
-/** What an `Idempotency-Key` does, as the rest of a sentence about it. */
+/** The effect of an `Idempotency-Key`, as the rest of a sentence about it. */
 export const keyMeaning =
   'names the request: for 24 hours the same request under it (all fields but control and cvv2) is answered with the ' +
   'first one, whatever became of it. Any other request of the merchant under it, of whatever operation that moves ' +
   'money, is refused with code 11'
 
-/** What moves money can be named by the client. */
+/** Clients can name requests that move money. */
 export const hasIdempotencyKey = (operation: Operation): boolean =>
   ['payment', 'rebill', 'follow'].includes(operationRow(operation).kind)
 
@@ -119,7 +119,7 @@ const formulaLines = (formula: Formula): string[] =>
     return also + condition + code(inWords(parts)) + (ofTheOrder ? ' with amount and currency of the order' : '')
   })
 
-/** A form of one line is broken before `&`, for reading. */
+/** A one-line form is broken before `&` for readability. */
 function wrapped(body: string): string[] {
   const lines: string[] = []
   for (const pair of body.split('&')) {

@@ -19,7 +19,7 @@ export const mobileFiles = (): [name: string, text: string][] => [
 
 const fileOf = (operation: MobileOperation): string => `mobile-${operation}.md`
 
-/** Of which address the path is a part. */
+/** The base address of the path. */
 export const rootOf = ({ side }: MobileOperationRow): string =>
   side === 'service' ? '<base URL>' : "<address of the merchant's server>"
 

@@ -78,7 +78,7 @@ const shared = new Map<MobileTable, string>([
   [notificationAnswer, 'notification-answer'],
 ])
 
-/** One table has one schema, whoever uses it. */
+/** Each table has one schema, whoever uses it. */
 function openSchemas() {
   const schemas: Record<string, Json> = {}
   const of = (table: MobileTable, wanted: string, choices: readonly Choice[] = []): Json => {
@@ -164,8 +164,8 @@ interface Branch {
 const branch = (): Branch => ({ members: new Map(), required: new Set() })
 
 /**
- * The object that has each row at its path. What a row needs is required all the way up, but for
- * what stands to choice.
+ * The object that has each row at its path. If a row is required, so are all objects above it,
+ * except those that can be chosen.
  */
 function objectSchema(table: MobileTable, choices: readonly Choice[] = []): Json {
   const root = branch()

@@ -1,4 +1,4 @@
-/** The rows of the mobile API as a reader sees them, and the worked example of each operation. */
+/** The rows of the mobile API for readers, and the worked example of each operation. */
 import { secret } from '../base/secret.ts'
 import { sessionSignature } from '../merchant/session.ts'
 import type { Choice, ChosenNeed } from '../spec/mobile/field.ts'
@@ -29,7 +29,7 @@ export const mobileRows = (table: MobileTable): MobileRow[] =>
     means,
   }))
 
-/** What must be there of several, in words. */
+/** Which of several members are required, in words. */
 export function choiceText({ at, has, of }: Choice, code: (path: string) => string): string {
   const ways = of.map((names) => names.map((name) => code(`${at}.${name}`)).join(' and '))
   return has === 'exactly one' ? `Exactly one of ${ways.join(' and ')}.` : `At least ${ways.join(', or ')}.`
@@ -72,7 +72,7 @@ function signed({ at, parts }: SignedText): SignedExample {
 
 type Branch = { [name: string]: unknown }
 
-/** Values by path as the object that has them there. */
+/** Values by path as a nested object. */
 function nested(values: Iterable<readonly [path: string, value: unknown]>): object {
   const whole: Branch = {}
   for (const [path, value] of values) {

@@ -73,7 +73,7 @@ const securitySchemes = {
   },
 }
 
-/** Tables by what they are called; one table has one schema, whoever uses it. */
+/** Tables by name; each table has one schema. */
 function openSchemas() {
   const names = new Map<object, string>()
   const schemas: Record<string, Json> = { refusal: replySchema(refusalFields) }
@@ -121,7 +121,7 @@ function replySchema(table: ReplyTable): Json {
   return { type: 'object', properties: Object.fromEntries(properties), required: ['type', 'serial-number'] }
 }
 
-/** Pairs in one text, which is a form of this schema. */
+/** Pairs in one text, which is a form with this schema. */
 const textOf = (schema: Json): Json => ({ type: 'string', contentMediaType: form, contentSchema: schema })
 
 const http = (status: number): string =>

@@ -1,18 +1,16 @@
-/** What an operation refuses, in the order in which it does. */
+/** The refusals of an operation, in order. */
 import { matrix } from '../gateway-api/matrix.ts'
 import { operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { refusals, type RefusalName } from '../spec/refusals.ts'
 
-/**
- * Checks of an operation in order: what must hold, and the codes of the refusal when it does not.
- */
+/** Checks of an operation in order: the promise of each, and the codes of its refusal. */
 export const checkRows = (operation: Operation): { promise: string; codes: string }[] =>
   matrix.filter(({ of }) => of.has(operation)).map(({ promise, codes }) => ({ promise, codes }))
 
-/** What may be refused once all checks hold. */
+/** Possible refusals once all checks have passed. */
 export const laterRefusals = (operation: Operation): RefusalName[] => [...operationRow(operation).refuses, 'internal error']
 
-/** The text of a refusal with what varies in angle brackets. */
+/** The text of a refusal with its variable parts in angle brackets. */
 export function refusalText(name: RefusalName): string {
   const varying: Partial<Record<RefusalName, string>> = {
     'field is required': '<name>',

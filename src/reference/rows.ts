@@ -1,4 +1,4 @@
-/** The contract's rows as a reader sees them. */
+/** The rows of the contract for readers. */
 import type { Field, Kind, Table } from '../spec/field.ts'
 import type { ReplyTable } from '../spec/gateway/reply.ts'
 

@@ -1,4 +1,4 @@
-/** How a request is signed: the parts with their values, and the control made of them. */
+/** How a request is signed: the parts with their values, and the resulting control. */
 import type { Secret } from '../base/secret.ts'
 import { controlOf, partsOf, signedMinor, type SignedSum } from '../merchant/control.ts'
 import type { EndpointSettings } from '../merchant/merchant.ts'
@@ -7,12 +7,12 @@ import { operationRow, type Operation } from '../spec/gateway/operations.ts'
 import type { Table } from '../spec/field.ts'
 import { readAmount, readCurrency } from '../spec/kinds.ts'
 
-/** Stands where the key would. */
+/** Printed in place of the key. */
 export const hiddenKey = '‹control key›'
 
 export interface Signing {
   parts: readonly { name: string; value: string }[]
-  /** Without the key, which ends it. */
+  /** Without the key, which comes last. */
   text: string
   control: string
 }
@@ -22,7 +22,7 @@ export interface Complaint {
 }
 
 export interface SigningRequest {
-  /** Of the path, as it stands there. */
+  /** The id in the path, as written there. */
   id: string | undefined
   pairs: readonly (readonly [name: string, value: string])[]
   units?: EndpointSettings['controlMinorUnits']
