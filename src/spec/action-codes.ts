@@ -1,6 +1,6 @@
 /**
- * Action codes of field 39, ISO 8583:1993, with the text a merchant reads as `error-message` when
- * the reply brings none of its own. 165 is ours, outside the codes ISO assigns.
+ * Action codes of field 39, ISO 8583:1993, with the text that a merchant receives as
+ * `error-message` if the reply contains none. 165 is ours, outside the codes that ISO assigns.
  */
 // oxfmt-ignore
 export const actionCodes: ReadonlyMap<string, string> = new Map([

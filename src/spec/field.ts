@@ -1,7 +1,6 @@
 /**
- * The machinery of the contract tables: a kind reads one value, a row says what the field means and
- * how it is guarded, and `readFields` turns a form into typed values or the one refusal that comes
- * first.
+ * The machinery of the contract tables: a kind reads one value, a row defines the meaning and the
+ * guard of a field, and `readFields` turns a form into typed values or the first refusal.
  */
 import { refuse, type Refusal } from './refusals.ts'
 
@@ -16,7 +15,7 @@ export interface Unfit {
 }
 
 /**
- * Reads one text. What it returns is what the code works with; `unfit` completes the sentence
+ * Reads one text. Returns the value that the code works with; `unfit` completes the sentence
  * "Parameter x is invalid: …".
  */
 export interface Kind<T> {
@@ -29,12 +28,12 @@ export interface Kind<T> {
 }
 
 /**
- * The longest text, in UTF-16 units, that is read for a field of at most max characters: a
- * character may take two units, and there may be blanks around it.
+ * The longest text, in UTF-16 units, that is read for a field of at most `max` characters: a
+ * character may take two units, and blanks may surround it.
  */
 export const longestSpelling = (max: number): number => 2 * max + 1_024
 
-/** A value that cannot be judged, because it depends on a neighbour that is refused on its own. */
+/** A value that cannot be judged, because it depends on a neighbour that is itself refused. */
 export const undecided = Symbol('undecided')
 
 export const unfit = (why: string): Unfit => ({ unfit: why })
@@ -58,9 +57,9 @@ export interface Field<T = unknown> {
   need: 'mandatory' | 'optional' | Condition
   guard: Guard
   means: string
-  /** Another spelling that integrators use; both at once must agree. */
+  /** Another spelling that integrators use; if both are sent they must agree. */
   alias?: string
-  /** Taken as it is, spaces included. */
+  /** Read unchanged, including spaces. */
   untrimmed?: true
 }
 
@@ -74,12 +73,14 @@ export type Values<T extends Table> = {
   [K in keyof T as T[K]['need'] extends 'mandatory' ? K : never]: ValueOf<T[K]>
 } & { [K in keyof T as T[K]['need'] extends 'mandatory' ? never : K]?: ValueOf<T[K]> }
 
-/** A form as it came: every pair in order, names and values decoded. */
+/** A form as received: every pair in order, names and values decoded. */
 export type Pairs = readonly (readonly [name: string, value: string])[]
 
 export interface Read<T extends Table> {
   values: Values<T>
-  /** The values as sent, before trimming, by the table's spelling: checksums accept either. */
+  /**
+   * The values as sent, before trimming, by the table's spelling: checksums cover either spelling.
+   */
   raw: Readonly<Record<string, string>>
 }
 
@@ -87,7 +88,7 @@ export interface Read<T extends Table> {
  * Reads a form by a table; docs/choices.md, "Fields". Refusals in this order: the first missing
  * field in the order of the table (code 1), then the first field that does not fit, a field sent
  * twice, or two spellings that differ (code 3). `required` adds mandatory fields by name, `lifted`
- * names those whose condition does not count here.
+ * names fields whose condition does not apply here.
  */
 export function readFields<T extends Table>(
   fields: T,
@@ -103,7 +104,7 @@ export function readFields<T extends Table>(
     const first = given.get(name)
     const second = field.alias === undefined ? undefined : given.get(field.alias)
     const sent = [...(first ?? []), ...(second ?? [])]
-    // It is not even trimmed, and no checksum is made of it.
+    // It is not even trimmed, and no checksum covers it.
     if (sent.some((text) => text.length > longestSpelling(field.is.max))) {
       clash.set(name, `it is longer than ${field.is.max} characters`)
       trimmed.set(name, '')

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
 import type { Pairs } from './field.ts'
 
-/** More than any operation has fields, and few enough to be read in one turn. */
+/** More than the fields of any operation, and few enough to be read in one turn. */
 const maxPairs = 1_000
 
 const ampersand = 0x26
@@ -14,11 +14,11 @@ const byteOrderMark = Buffer.from('\ufeff')
 
 /**
  * Reads an `application/x-www-form-urlencoded` body in pieces; docs/choices.md, "Wire". Undefined,
- * a refusal, when it cannot be decoded for certain: a broken percent sequence or bytes that are not
+ * a refusal, if it cannot be decoded unambiguously: a broken percent sequence or bytes that are not
  * UTF-8. (URLSearchParams would guess.)
  */
 export function* formReader(body: Buffer): InPieces<Pairs | undefined> {
-  // 2 MiB take the processor half a millisecond. What is percent-encoded is checked once it is
+  // 2 MiB take the processor half a millisecond. Percent-encoded text is checked once it is
   // decoded.
   if (!isUtf8(body)) return undefined
   const pairs: [string, string][] = []
@@ -55,13 +55,13 @@ export function* formReader(body: Buffer): InPieces<Pairs | undefined> {
   return count > maxPairs ? undefined : pairs
 }
 
-/** The same without giving way. */
+/** The same in one go. */
 export const readForm = (body: Buffer): Pairs | undefined => atOnce(formReader(body))
 
 const startOf = (body: Buffer): number =>
   body.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0
 
-/** As many whole pairs as fit one turn, or the one that does not. */
+/** As many whole pairs as fit one turn, or a single pair that does not fit. */
 function nextRun(body: Buffer, at: number): [run: Buffer, isLong: boolean] {
   if (body.length - at <= turnBudget.bytes) return [body.subarray(at), false]
   const last = body.lastIndexOf(ampersand, at + turnBudget.bytes)
@@ -88,8 +88,8 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * Undefined when it cannot be decoded for certain. `encoded` is UTF-8, but for what its percent
- * sequences stand for.
+ * Undefined if it cannot be decoded unambiguously. `encoded` is UTF-8, except for the bytes of its
+ * percent sequences.
  */
 function* longText(encoded: Buffer): InPieces<string | undefined> {
   const pieces: Buffer[] = []
@@ -113,7 +113,7 @@ function* longText(encoded: Buffer): InPieces<string | undefined> {
   return text
 }
 
-/** Cuts neither a percent sequence nor a character; either has at most four bytes. */
+/** Splits neither a percent sequence nor a character; both have at most four bytes. */
 function endOfPiece(bytes: Buffer, from: number): number {
   let to = Math.min(from + turnBudget.bytes, bytes.length)
   if (to === bytes.length) return to
@@ -139,7 +139,7 @@ function decoded(encoded: Buffer): Buffer | undefined {
   return bytes.subarray(0, length)
 }
 
-/** The value of a hexadecimal digit in ASCII; below zero for anything else. */
+/** The value of a hexadecimal digit in ASCII; negative for anything else. */
 function digitOf(byte: number | undefined): number {
   if (byte === undefined) return -1
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30

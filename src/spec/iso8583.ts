@@ -2,13 +2,13 @@ import type { Secret } from '../base/secret.ts'
 
 /**
  * The messages of the acquirer line as rows: ISO 8583:1993 in the dialect of docs/iso8583.md.
- * Packing, reading, the types of a message and its masked description all come from these tables; a
- * field or tag without a row cannot be sent and is not understood.
+ * Packing, reading, the types of a message and its masked description are all derived from these
+ * tables; a field or tag without a row can be neither sent nor read.
  */
 
 /**
  * `n` digits; `an` letters and digits; `ans` printable ASCII. Without `prefix` the length is fixed,
- * else decimal with that many digits before it.
+ * otherwise that many digits before the value are its decimal length.
  */
 export interface Format {
   kind: 'n' | 'an' | 'ans'
@@ -17,9 +17,9 @@ export interface Format {
 }
 
 /**
- * `open` may be printed. `card` prints its first six and last four digits. `secret` prints stars,
- * one a digit where the length is fixed, else three, so that the length does not show. The last two
- * travel as `Secret`.
+ * `open` may be printed. `card` prints its first six and last four digits. `secret` prints stars:
+ * one per digit if the length is fixed, else three, to hide the length. The last two are passed as
+ * `Secret`.
  */
 export type Guard = 'open' | 'card' | 'secret'
 
@@ -28,7 +28,7 @@ export interface Row {
   guard: Guard
   means: string
   /**
-   * Elements of a tag (two characters), a length (three digits) and a value, one after the other.
+   * A sequence of elements, each with a tag (two characters), a length (three digits) and a value.
    */
   tags?: Record<string, TagRow>
 }
@@ -41,7 +41,7 @@ export interface TagRow {
 const fixed = (kind: Format['kind'], length: number): Format => ({ kind, length, prefix: 0 })
 const upTo = (kind: Format['kind'], length: number): Format => ({ kind, length, prefix: length > 99 ? 3 : 2 })
 
-/** Elements of field 48, which requests carry. */
+/** Elements of field 48, in requests. */
 // oxfmt-ignore
 const requestTags = {
   OI: { guard: 'open',   means: 'order id of the gateway' },
@@ -56,7 +56,7 @@ const requestTags = {
   NR: { guard: 'open',   means: 'network reference of the first payment of a series' },
 } as const satisfies Record<string, TagRow>
 
-/** Elements of field 62, which replies carry. */
+/** Elements of field 62, in replies. */
 // oxfmt-ignore
 const replyTags = {
   TX: { guard: 'open',   means: "processor's transaction id" },
@@ -74,7 +74,7 @@ const replyTags = {
   MM: { guard: 'open',   means: 'extended reason of a decline' },
 } as const satisfies Record<string, TagRow>
 
-/** No row stands above 64, so a message that is packed never has a secondary bitmap. */
+/** No row is above 64, so a packed message never has a secondary bitmap. */
 // oxfmt-ignore
 export const isoFields = {
   2:  { is: upTo('n', 19),    guard: 'card',   means: 'primary account number' },
@@ -108,7 +108,7 @@ type Tagged<T extends Record<string, TagRow>> = { [K in keyof T]?: Guarded<T[K]>
 type Value<R extends Row> = R extends { tags: infer T extends Record<string, TagRow> } ? Tagged<T> : Guarded<R>
 
 export type FieldNumber = keyof typeof isoFields
-/** Values by field number, as on the wire but for prefixes and padding. `undefined`: absent. */
+/** Values by field number, as on the wire without prefixes and padding. `undefined`: absent. */
 export type Fields = { [N in FieldNumber]?: Value<(typeof isoFields)[N]> | undefined }
 
 export interface Message {
@@ -118,8 +118,8 @@ export interface Message {
 }
 
 /**
- * The four digits of a type are version, class, function and origin. A reply has the next function
- * and the origin without the mark of a repeat: 1200 and 1201 are answered by 1210.
+ * The four digits of a type are version, class, function and origin. A reply has the next function,
+ * and the origin without the repeat mark: 1200 and 1201 are answered by 1210.
  */
 export const replyTypeOf = (type: string): string => `${type.slice(0, 2)}${Number(type[2]) + 1}${Number(type[3]) & ~1}`
 

@@ -1,5 +1,6 @@
 /**
- * The kinds of fields the gateway API has. Each says what fits; lengths count Unicode code points.
+ * The kinds of fields in the gateway API. Each defines which values fit; lengths count Unicode code
+ * points.
  */
 import ipaddr from 'ipaddr.js'
 import countries from 'i18n-iso-countries/index.js'
@@ -15,10 +16,10 @@ export const text = (max: number, min?: number): Kind<string> => ({
   read: (t) => t,
 })
 
-/** A checksum: whatever does not match is refused as such, of whatever shape it is. */
+/** A checksum: any value that does not match is refused the same way, whatever its form. */
 export const checksum: Kind<string> = { ...text(Infinity), name: 'checksum' }
 
-/** 64k of the specification. */
+/** The "64k" of the specification. */
 export const long: Kind<string> = text(65_536)
 
 export const secretDigits = (min: number, max: number): Kind<Secret<string>> => ({
@@ -35,7 +36,7 @@ export const flag: Kind<boolean> = {
 }
 
 export interface Amount {
-  /** As the merchant spelled it; replies and callbacks spell it the same way. */
+  /** As the merchant spelled it; replies and callbacks repeat this spelling. */
   text: string
   /** In minor units. */
   minor: bigint
@@ -61,7 +62,7 @@ export const amount = (max: number): Kind<Amount> => ({
   },
 })
 
-/** A list of amounts, none twice. */
+/** A list of amounts without duplicates. */
 export const amounts = (max: number): Kind<Amount[]> => ({
   name: 'amounts',
   max,
@@ -83,7 +84,7 @@ export const readCurrency = (t: string): Currency | Unfit => currencyOf(t) ?? un
 
 export const currency: Kind<Currency> = { name: 'currency', min: 3, max: 3, read: readCurrency }
 
-/** Codes that ISO 3166 has no longer, or not yet: kept because integrators send them. */
+/** Codes that ISO 3166 no longer has, or not yet: accepted because integrators send them. */
 const elderCountries = new Set(['AN', 'XK', 'EU', 'AP', 'A1', 'A2'])
 
 export const country: Kind<string> = {
@@ -156,7 +157,7 @@ export const year: Kind<number> = {
         : unfit('it is not a year of two or four digits'),
 }
 
-/** Date of birth, in whatever order the merchant writes it; some leave the century out. */
+/** Date of birth, in any order of its parts; some merchants omit the century. */
 export const birthday: Kind<string> = {
   name: 'digits',
   min: 6,
@@ -173,14 +174,14 @@ export const matching = (max: number, pattern: RegExp, name: string, why: string
   read: (t) => (pattern.test(t) ? t : unfit(why)),
 })
 
-/** One of these words, as they are written. */
+/** One of these words, as written. */
 export const oneOf = <const Word extends string>(max: number, words: readonly Word[], name: string, why: string): Kind<Word> => ({
   name,
   max,
   read: (t) => words.find((word) => word === t) ?? unfit(why),
 })
 
-/** An id the gateway gave out: digits that fit a bigint column. */
+/** An id that the gateway issued: digits that fit a bigint column. */
 export const givenId = (max: number): Kind<bigint> => ({
   name: 'id',
   max,

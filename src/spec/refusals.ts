@@ -1,7 +1,7 @@
 /**
- * Every way the gateway API refuses a request, in order of precedence: when several are true, the
- * first is answered. The order of this list is the order of the checks in gateway-api/matrix and of
- * the table in docs/errors.md. Source: docs/choices.md, "Refusals".
+ * Every refusal of the gateway API, in order of precedence: if several apply, the first is
+ * answered. The order of this list is the order of the checks in gateway-api/matrix and of the
+ * table in docs/errors.md. Source: docs/choices.md, "Refusals".
  */
 // oxfmt-ignore
 export const refusals = {
@@ -24,11 +24,11 @@ export const refusals = {
 
 export type RefusalName = keyof typeof refusals
 
-/** One refusal, ready to be answered. `detail` goes into the text of those that name a field. */
+/** One refusal, ready to be answered. `detail` is inserted into texts that name a field. */
 export interface Refusal {
   refused: RefusalName
   detail: string
-  /** For the log of a sandbox: what a refused checksum should have been made of. */
+  /** For the log of a sandbox: the text from which a refused checksum should have been made. */
   expected?: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * The words of the contract: statuses, order stages and the names that transactions carry on the
- * wire. Source: docs/choices.md, "States".
+ * The words of the contract: statuses, order stages and the names of transactions on the wire.
+ * Source: docs/choices.md, "States".
  */
 
 /** Final: approved, declined, error, filtered. `unknown` still waits for the acquirer's answer. */
@@ -17,17 +17,18 @@ export const statusMeans: Readonly<Record<Status, string>> = {
   filtered: 'refused by risk rules; not charged',
 }
 
-/** What an order was made for; each has one transaction of that kind at its head. */
+/** The purposes of an order; its first transaction has the same kind. */
 export type OrderKind = 'sale' | 'preauth' | 'account-verification' | 'transfer'
 
 /**
- * What a merchant may ask of an approved order; `cancel` is the return of what was not captured.
+ * The follow-ups of an approved order that a merchant may request; `cancel` is the return of an
+ * amount that was not captured.
  */
 export type FollowKind = 'capture' | 'return' | 'cancel' | 'void'
 
 /**
- * A request on an order, or an obligation the gateway owes by itself: `credit` pays a transfer out
- * once its debit is approved.
+ * A request on an order, or an obligation of the gateway itself: `credit` pays a transfer out once
+ * its debit is approved.
  */
 export type TransactionKind = OrderKind | FollowKind | 'credit' | 'reversal'
 

@@ -1,13 +1,13 @@
 import type { ReplyField } from './reply.ts'
 
 interface CallbackField extends ReplyField {
-  /** It is there without a value too. */
+  /** Present even without a value. */
   always?: true
 }
 
 /**
  * Parameters of a callback and of the cardholder's return (docs/choices.md, "Callbacks"), in the
- * order they are written.
+ * order in which they are written.
  */
 // oxfmt-ignore
 export const callbackParams = {

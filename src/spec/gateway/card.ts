@@ -2,7 +2,7 @@ import { table, unfit, type Kind } from '../field.ts'
 import { checksum, givenId, text } from '../kinds.ts'
 import type { ReplyTable } from './reply.ts'
 
-/** Digits; one beyond what the gateway gives out is simply nobody's. */
+/** Digits; a number larger than any issued id is simply unknown. */
 export const cardReferenceId: Kind<bigint> = {
   name: 'id',
   max: 20,
@@ -23,7 +23,7 @@ export const createCardRefRequest = table({
   control: { is: checksum, need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 })
 
-/** Request of `create-card-ref`, version v4: the Authorization header proves who asks. */
+/** Request of `create-card-ref`, version v4: the Authorization header identifies the merchant. */
 export const createCardRefV4Request = table(firstPayment)
 
 /** Request of `get-card-info`. */
@@ -51,7 +51,8 @@ const refusal = {
 } as const satisfies ReplyTable
 
 /**
- * Reply of `create-card-ref` v2, in the order it is written. A field without a value is left out.
+ * Reply of `create-card-ref` v2, in the order in which it is written. A field without a value is
+ * left out.
  */
 // oxfmt-ignore
 export const createCardRefReply = {

@@ -2,19 +2,19 @@
 export const pathId = 'endpoint or group id'
 export const amountInMinorUnits = 'amount in minor units'
 
-/** Ends every string that is signed. */
+/** The last part of every signed string. */
 const controlKey = 'control key'
 
-/** One way to sign a request, the control key after its parts. */
+/** One way to sign a request; the control key follows its parts. */
 export interface Way {
   parts: readonly string[]
-  /** Without it the way serves always. */
+  /** If absent, the way always applies. */
   when?: 'an amount is sent' | 'no amount is sent'
-  /** Amount and currency are the order's own, which some clients sign without sending them. */
+  /** Amount and currency come from the order; some clients sign them without sending them. */
   ofTheOrder?: true
 }
 
-/** The ways a request may be signed, the usual one first. */
+/** The ways in which a request may be signed, the usual one first. */
 export type Formula = readonly Way[]
 
 const order = ['login', 'client_orderid', 'orderid'] as const
@@ -25,7 +25,7 @@ const sum = [amountInMinorUnits, 'currency'] as const
 export const formulas = {
   payment:        [{ parts: [pathId, 'client_orderid', amountInMinorUnits, 'email'] }],
   verification:   [{ parts: [pathId, 'client_orderid', 'email'] }],
-  // The table of the contract leaves the id of the path out, its numbered rule puts it first.
+  // The contract's table omits the id of the path, but its numbered rule puts it first.
   rebill:         [{ parts: rebill }, { parts: [pathId, ...rebill] }],
   'part of order': [
     { parts: [...order, ...sum], when: 'an amount is sent' },
@@ -37,10 +37,10 @@ export const formulas = {
   upload:         [{ parts: ['login', 'client-order-id', 'orderid'] }],
 } as const satisfies Record<string, Formula>
 
-/** Of callbacks and of the cardholder's return. */
+/** For callbacks and the cardholder's return. */
 export const callbackFormula = ['status', 'orderid', 'client_orderid'] as const
 
-/** The ways that serve a request with or without an amount. */
+/** The ways that apply to a request with or without an amount. */
 export const waysFor = (formula: Formula, amountIsSent: boolean): Formula =>
   formula.filter(({ when }) => when === undefined || (when === 'an amount is sent') === amountIsSent)
 

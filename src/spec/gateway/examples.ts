@@ -1,6 +1,6 @@
 /**
- * A value for each field, for documentation and for trying things out: they fit, and the simulated
- * world approves them. Test cards only.
+ * A value for each field, for documentation and for trials: they are valid, and the simulated world
+ * approves them. Test cards only.
  */
 import { operationRow, type Operation } from './operations.ts'
 
@@ -37,7 +37,7 @@ const values: Readonly<Record<string, string>> = {
   md: 'c29tZSBvcmRlcg',
 }
 
-/** Optional fields that an example has all the same. */
+/** Optional fields that an example includes nevertheless. */
 const besides: Partial<Record<Operation, readonly string[]>> = {
   capture: ['amount', 'currency'],
   return: ['amount', 'currency'],
@@ -48,7 +48,7 @@ const besides: Partial<Record<Operation, readonly string[]>> = {
 
 export const exampleOf = (field: string): string | undefined => values[field]
 
-/** A good example of a request, in the order of its table. Its control is computed. */
+/** A valid example of a request, in the order of its table. Its control is computed. */
 export const exampleRequest = (operation: Operation): [name: string, value: string][] =>
   Object.entries(operationRow(operation).request)
     .filter(([name, { need }]) => name !== 'control' && (need === 'mandatory' || besides[operation]?.includes(name)))

@@ -1,13 +1,13 @@
 import { table, when, type Values } from '../field.ts'
 import { amount, checksum, currency, givenId, text } from '../kinds.ts'
 
-/** What a merchant must know who sends one of them again. */
+/** What a merchant who repeats one of them must know. */
 export const repeatNote =
   'One that is equal in order, amount, currency and comment to one that is open, or that was approved within the ' +
   "endpoint's repeat window (ten minutes unless it is set otherwise), is answered with that one and moves nothing: " +
   'to move the same sum twice, send another comment, or an `Idempotency-Key` of its own with each.'
 
-/** The same of a void, which has no amount and takes a payment back as a whole. */
+/** The same for a void, which has no amount and cancels a payment as a whole. */
 export const voidNote =
   "One that is equal in order and comment to one that is open, or that was approved within the endpoint's repeat " +
   'window (ten minutes unless it is set otherwise), is answered with that one. While one is open or approved, any ' +

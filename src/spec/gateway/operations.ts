@@ -12,16 +12,18 @@ import { statusReply, statusRequest, statusV4Request } from './status.ts'
 import { uploadCresRequest, uploadMethodRequest, uploadParesRequest } from './upload.ts'
 
 interface OperationRow {
-  /** Below the base URL; the id of an endpoint follows, or `group/` and that of a group. */
+  /**
+   * Below the base URL; followed by the id of an endpoint, or by `group/` and the id of a group.
+   */
   path: string
   kind: 'payment' | 'rebill' | 'follow' | 'reference' | 'status' | 'upload'
   request: Table
   signed: Formula | 'OAuth'
   reply: ReplyTable
   means: string
-  /** What its first paragraph must not leave out. */
+  /** A note that belongs in its first paragraph. */
   note?: string
-  /** What it refuses once all its checks hold. */
+  /** Refusals that are possible once all its checks have passed. */
   refuses: readonly RefusalName[]
 }
 
@@ -63,7 +65,7 @@ const otherNames: Partial<Record<Operation, Operation>> = {
   'status-v4': 'status',
 }
 
-/** The name under which an operation that has two is switched on and off. */
+/** For an operation with two names, the one under which it is switched on and off. */
 export const switchedAs = (operation: Operation): Operation => otherNames[operation] ?? operation
 
 export const isOperation = (name: string): name is Operation => Object.hasOwn(operations, name)

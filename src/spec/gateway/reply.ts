@@ -1,4 +1,4 @@
-/** What the replies of several operations share. */
+/** Fields that the replies of several operations share. */
 export interface ReplyField {
   means: string
   guard: 'open' | 'personal' | 'card'
@@ -16,7 +16,7 @@ export const asyncReply = {
   'end-point-id':      { guard: 'open', means: 'endpoint that serves the order' },
 } as const satisfies ReplyTable
 
-/** Whatever is refused, by any operation. */
+/** Every refusal, by any operation. */
 // oxfmt-ignore
 export const refusalFields = {
   type:                { guard: 'open', means: 'validation-error; error where the service failed or is too busy' },

@@ -28,7 +28,9 @@ const scripted = when(
 )
 const pixels = matching(6, /^[0-9]{1,6}$/, 'digits', 'it is not a whole number')
 
-/** Request of `sale` (docs/choices.md, "Sale"), in the order in which missing fields are named. */
+/**
+ * Request of `sale` (docs/choices.md, "Sale"), in the order in which missing fields are reported.
+ */
 // oxfmt-ignore
 export const saleRequest = table({
   client_orderid:       { is: text(128),          need: 'mandatory', guard: 'open',     means: "the merchant's order identifier", alias: 'client-order-id' },
@@ -80,8 +82,8 @@ export type SaleRequest = Values<typeof saleRequest>
 const { amount: _amount, ...withoutAmount } = saleRequest
 
 /**
- * Request of `account-verification`: a sale's, of nothing. The currency is the endpoint's; through
- * a group it chooses the member.
+ * Request of `account-verification`: like a sale, without an amount. The currency is the
+ * endpoint's; in a group it selects the member.
  */
 export const verificationRequest = table({ ...withoutAmount, currency: { ...saleRequest.currency, need: 'optional' } })
 

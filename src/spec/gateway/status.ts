@@ -18,7 +18,7 @@ export type StatusRequest = Values<typeof statusRequest>
 
 const { login: _login, control: _control, ...unsigned } = statusRequest
 
-/** Request of `status` v4: who asks is in the Authorization header. */
+/** Request of `status` v4: the Authorization header identifies the merchant. */
 export const statusV4Request = table(unsigned)
 
 /** Reply of `status`, in order, without empty fields (docs/choices.md, "Status"). */

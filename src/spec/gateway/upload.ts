@@ -12,7 +12,7 @@ const common = {
   control:           { is: checksum,     need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 } as const
 
-/** `upload-method-url-result` (docs/three-d-secure.md). Absent browser fields are the sale's. */
+/** `upload-method-url-result` (docs/three-d-secure.md). The sale's values replace absent ones. */
 // oxfmt-ignore
 export const uploadMethodRequest = table({
   ...common,

@@ -2,7 +2,7 @@ import { integer, matching, text } from './field.ts'
 import { saleRequest, statusRequest } from './requests.ts'
 import { listOfRows, oneOf, type SentTable } from './sent.ts'
 
-/** What the service answers an app. Source: docs/choices.md, "Mobile API". */
+/** The service's answers to an app. Source: docs/choices.md, "Mobile API". */
 
 const states = ['PROCESSING', 'REDIRECT_REQUEST', 'APPROVED', 'DECLINED'] as const
 const currency = saleRequest['transaction.currency']!.is
@@ -19,10 +19,10 @@ const names = {
   'session.token': { is: statusRequest['session.token']!.is, need: 'mandatory', means: 'of the transaction; status and complete transfer ask for it' },
 } as const satisfies SentTable
 
-/** Of perform and of complete transfer. */
+/** Answer of perform and of complete transfer. */
 export const performAnswer: SentTable = names
 
-/** Of verification status; and what every status has. */
+/** Answer of verification status; also the fields that every status has. */
 // oxfmt-ignore
 export const verificationStatusAnswer: SentTable = {
   ...names,
@@ -35,7 +35,7 @@ export const verificationStatusAnswer: SentTable = {
   'randomSumAuthStatus': { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED'),                need: 'optional', means: 'whether the consumer knew the sum that was held' },
 }
 
-/** Of sale status. */
+/** Answer of sale status. */
 // oxfmt-ignore
 export const saleStatusAnswer: SentTable = {
   ...verificationStatusAnswer,
@@ -49,7 +49,7 @@ export const saleStatusAnswer: SentTable = {
 
 const fees = listOfRows({ assignedId: text(1, 128), commissionCentis: centis, currency })
 
-/** Of transfer status. */
+/** Answer of transfer status. */
 // oxfmt-ignore
 export const transferStatusAnswer: SentTable = {
   ...saleStatusAnswer,
@@ -57,7 +57,7 @@ export const transferStatusAnswer: SentTable = {
   'transferFeeList': { is: fees, need: 'when state is TRANSFER_FEE_REQUEST', means: 'the fees to choose from; complete transfer names one by its assignedId' },
 }
 
-/** Whatever either side refuses. */
+/** Every refusal, by either side. */
 // oxfmt-ignore
 export const refusalBody: SentTable = {
   'error.cause':   { is: text(1, 40),  need: 'mandatory', means: 'why, as a word' },

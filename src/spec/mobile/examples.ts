@@ -53,8 +53,8 @@ const values: Readonly<Record<string, unknown>> = {
 }
 
 /**
- * What an example leaves out although there is a value, by the beginning of its path: it pays with
- * a card, and is about one that pays.
+ * Paths that an example omits although they have a value, by prefix: the example pays with a card,
+ * and is about a card that pays.
  */
 const withoutCards = ['sourceOfFunds.reference']
 
@@ -72,7 +72,7 @@ export const exampleRequestValues = (operation: MobileOperation): ExampleValues 
 
 export const exampleAnswerValues = (operation: MobileOperation): ExampleValues => chosen(mobileRow(operation).answer, [])
 
-/** Signatures are computed by whoever has a key. */
+/** Signatures are computed by the holder of a key. */
 const chosen = (table: MobileTable, left: readonly string[]): ExampleValues =>
   new Map(
     Object.keys(table)

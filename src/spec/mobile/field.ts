@@ -1,24 +1,24 @@
 /**
- * The machinery of the mobile API's tables: a row says what a JSON value at a path must be;
- * `readJson` turns a body into values by path, or the one complaint that comes first.
+ * The machinery of the mobile API's tables: a row defines what a JSON value at a path must be;
+ * `readJson` turns a body into values by path, or the first complaint.
  */
 import { isObject } from '../../base/json.ts'
 
 export interface JsonKind {
-  /** What it must be, to complete "<path> must be …". */
+  /** The requirement, to complete "<path> must be …". */
   must: string
-  /** The same as JSON Schema, as far as that can say it. */
+  /** The same as JSON Schema, as far as that can express it. */
   schema: Readonly<Record<string, unknown>>
   fits: (value: unknown) => boolean
 }
 
-/** Mandatory where the request has the object at this path, of which there is a choice. */
+/** Mandatory if the request contains the object at this path, which is one of several choices. */
 export type ChosenNeed = `${'sourceOfFunds' | 'destinationOfFunds'}.${'card' | 'reference'}`
 export type JsonNeed = 'mandatory' | 'optional' | ChosenNeed
 
 /**
- * Members of which the object at a path has exactly one, or any: then at least all of one list. It
- * does not count where another choice leaves the object out.
+ * Members of which the object at a path has exactly one; or any number, with at least all members
+ * of one list. It does not apply if another choice leaves the object out.
  */
 export interface Choice {
   at: string
@@ -38,8 +38,8 @@ export type JsonTable = Readonly<Record<string, JsonField>>
 const between = (least: number, most: number) => (least === most ? `${least}` : `${least} to ${most}`)
 
 /**
- * No control characters, which mean nothing in any of these fields, and no half of a surrogate
- * pair. Neither a NUL nor such a half can be stored.
+ * No control characters, which have no meaning in these fields, and no half of a surrogate pair.
+ * Neither a NUL nor such a half can be stored.
  */
 export const isPlainText = (given: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(given)
 
@@ -47,7 +47,7 @@ export const text = (least: number, most: number): JsonKind => ({
   must: `a string of ${between(least, most)} characters`,
   schema: { type: 'string', minLength: least, maxLength: most },
   fits: (value) => {
-    // A character is two units at most: what is far too long is not counted.
+    // A character has at most two units: texts that are far too long need not be counted.
     if (typeof value !== 'string' || value.length > 2 * most) return false
     const length = Array.from(value).length
     return length >= least && length <= most && isPlainText(value)
@@ -66,7 +66,7 @@ export const integer = (least: number, most: number): JsonKind => ({
   fits: (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
 })
 
-/** Zero for nothing: some programs cannot leave a number out. */
+/** Zero means absent: some programs cannot omit a number. */
 export const zeroOr = (kind: JsonKind): JsonKind => ({
   must: `0 or ${kind.must}`,
   schema: { anyOf: [{ const: 0 }, kind.schema] },
@@ -85,7 +85,7 @@ export const listOf = (one: JsonKind, most: number): JsonKind => ({
   fits: (value) => Array.isArray(value) && value.length <= most && value.every((item) => one.fits(item)),
 })
 
-/** What was read, by path. What a table types as one thing and is read as another throws. */
+/** The values by path. Reading a value as another type than its table's throws. */
 export interface JsonValues {
   has(path: string): boolean
   /** The text of a mandatory field. */
@@ -126,8 +126,8 @@ function valuesOf(read: ReadonlyMap<string, unknown>): JsonValues {
 }
 
 /**
- * Values by path; null and empty text count as absent. A text is the complaint. `required`: paths
- * that are mandatory besides those of the table.
+ * Values by path; null and empty text count as absent. A text is the error message. `required`:
+ * paths that are mandatory besides those of the table.
  */
 export function readJson(
   fields: JsonTable,
@@ -151,7 +151,10 @@ export function readJson(
   return missing === undefined ? valuesOf(values) : `${missing} may not be empty`
 }
 
-/** The objects that a request has of those of which it has exactly one; a text is the complaint. */
+/**
+ * The choices that a request made, of objects of which it has exactly one; a text is the error
+ * message.
+ */
 function chosenOf(body: unknown, choices: readonly Choice[]): ReadonlySet<string> | string {
   const chosen = new Set<string>()
   for (const { at, has, of } of choices) {
@@ -165,7 +168,7 @@ function chosenOf(body: unknown, choices: readonly Choice[]): ReadonlySet<string
   return chosen
 }
 
-/** The first member that is missing where an object has at least all of one list. */
+/** The first missing member, if an object must have at least all of one list. */
 function missingOf(
   choices: readonly Choice[],
   chosen: ReadonlySet<string>,
@@ -180,7 +183,7 @@ function missingOf(
   return undefined
 }
 
-/** Paths of the objects that fields are in. */
+/** Paths of the objects that contain fields. */
 const parentsOf = (fields: JsonTable): Set<string> =>
   new Set(
     Object.keys(fields).flatMap((path) => {
@@ -189,7 +192,7 @@ const parentsOf = (fields: JsonTable): Set<string> =>
     }),
   )
 
-/** As of a field, empty text counts as absent. */
+/** As for a field, empty text counts as absent. */
 const isObjectOrEmpty = (value: unknown): boolean => value === '' || isObject(value)
 
 /** The value at a dotted path; only own members count. */

@@ -1,5 +1,5 @@
 /**
- * The kinds of mobile transactions: all in which they differ for the service. Their paths are in
+ * The kinds of mobile transactions, with all their differences for the service. Their paths are in
  * the table of operations.
  */
 import type { OrderKind } from '../words.ts'
@@ -9,20 +9,22 @@ import { saleRequest, transferRequest, verificationRequest } from './requests.ts
 export interface MobileKindRow {
   request: JsonTable
   choices: readonly Choice[]
-  /** Where the request has the card that is verified, or pays. */
+  /** The path of the card that is verified or charged. */
   card: string
   order: OrderKind
   /** The operation of the gateway API with which an endpoint switches it off. */
   switchedAs: 'account-verification' | 'sale'
-  /** Money leaves the card. */
+  /** Whether money leaves the card. */
   debits: boolean
-  /** Money goes to a second card, for a fee. */
+  /** Whether money is sent to a second card, for a fee. */
   credits: boolean
-  /** Stands in the order where the app gives none. */
+  /** The description of the order if the app sends none. */
   description: string
-  /** Where the card mapping notification has the reference of a card: in the card, or beside it. */
+  /**
+   * Where the card mapping notification puts the reference of a card: in the card, or beside it.
+   */
   mapping: 'in the card' | 'beside the card'
-  /** Words of the page that asks for a random sum. */
+  /** Texts of the page that asks for a random sum. */
   page: { title: string; approved: string; declined: string }
 }
 

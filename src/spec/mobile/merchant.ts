@@ -3,8 +3,8 @@ import { checkReply, saleRequest, statusRequest } from './requests.ts'
 import { identifier, type SentField, type SentTable } from './sent.ts'
 
 /**
- * What a merchant's server is asked, by its app and by the service, and what it answers. Source:
- * docs/choices.md, "Mobile API".
+ * The requests that a merchant's server receives, from its app and from the service, and its
+ * answers. Source: docs/choices.md, "Mobile API".
  */
 
 const row = ({ is, means }: JsonField, need: SentField['need']): SentField => ({ is, need, means })
@@ -22,7 +22,7 @@ const firstDigits: JsonKind = {
   fits: (value) => (typeof value === 'string' || typeof value === 'number') && /^[0-9]{6}$/.test(String(value)),
 }
 
-/** The reference server believes whoever asks; a real one has its log-in here. */
+/** The reference server trusts every caller; a real one has its log-in here. */
 // oxfmt-ignore
 export const tokenRequest: SentTable = {
   'consumer': { is: text(1, 64),  need: 'optional', means: 'who asks; the reference server believes it' },

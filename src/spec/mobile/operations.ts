@@ -6,10 +6,10 @@ import { statusRequest } from './requests.ts'
 import { checkText, initiateText, notificationText, type SignedText } from './signatures.ts'
 import type { SentTable } from './sent.ts'
 
-/** Rows of any table, of requests and of answers. */
+/** Rows of any table of requests or answers. */
 export type MobileTable = Readonly<Record<string, Pick<JsonField, 'is' | 'means'> & { need: string }>>
 
-/** How the service refuses a request of an app; each operation says what it answers then. */
+/** How the service refuses a request of an app; each operation defines its answer. */
 export type RefusalName =
   | 'endpoint not served'
   | 'unfit'
@@ -21,7 +21,7 @@ export type RefusalName =
   | 'internal error'
 
 export interface MobileRefusal {
-  /** The service's own operations name their refusals. */
+  /** Only the service's own operations name their refusals. */
   name?: RefusalName
   cause: string
   http: number
@@ -31,11 +31,11 @@ export interface MobileRefusal {
 export type Deed = 'perform' | 'status' | 'complete'
 
 export interface MobileOperationRow {
-  /** Who answers. */
+  /** The side that answers. */
   side: 'service' | 'merchant'
   caller: 'app' | 'service'
   kind?: MobileKind
-  /** What the service does. */
+  /** The action of the service. */
   does?: Deed
   method: 'POST' | 'GET or POST'
   path: string
@@ -43,7 +43,7 @@ export interface MobileOperationRow {
   request: MobileTable
   choices?: readonly Choice[]
   answer: SentTable
-  /** A signature that the request carries, or the answer. */
+  /** A signature that the request or the answer carries. */
   carries?: SignedText
   answers?: SignedText
   refusals: readonly MobileRefusal[]
@@ -90,7 +90,7 @@ const completeRefusals: readonly MobileRefusal[] = [
   failed,
 ]
 
-/** A merchant's server refuses its app. */
+/** Refusals of a merchant's server to its app. */
 const appRefusals: readonly MobileRefusal[] = [
   { cause: 'FILTERED', http: 400, when: 'the merchant does not serve the consumer' },
   { cause: 'INVALID_REQUEST', http: 400, when: `${unfit}, or the access token is unknown, expired or another device's` },
@@ -98,7 +98,7 @@ const appRefusals: readonly MobileRefusal[] = [
   { cause: 'SERVER_UNAVAILABLE', http: 503, when: 'the server cannot answer now' },
 ]
 
-/** A merchant's server refuses the service, which does something about it. */
+/** Refusals of a merchant's server to the service, each with its effect. */
 const serviceRefusals = (no: string, again: string): readonly MobileRefusal[] => [
   { cause: 'FILTERED', http: 400, when: `the merchant does not serve the consumer; ${no}` },
   { cause: 'INVALID_REQUEST', http: 400, when: `it is not what the merchant's server began; ${no}` },
@@ -151,5 +151,5 @@ export const mobileOperationNames = Object.keys(operations) as MobileOperation[]
 export const isMobileOperation = (name: string): name is MobileOperation => Object.hasOwn(operations, name)
 export const mobileRow = (operation: MobileOperation): MobileOperationRow => operations[operation]
 
-/** Whose failures name the invoice: all but those that a merchant's server tells its app. */
+/** Whether failures name the invoice: all do, except those of a merchant's server to its app. */
 export const refusalNamesInvoice = ({ side, caller }: MobileOperationRow): boolean => side === 'service' || caller === 'service'

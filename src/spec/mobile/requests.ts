@@ -31,7 +31,7 @@ function isDate(value: unknown): boolean {
   return day !== undefined && !Number.isNaN(at) && new Date(at).toISOString().startsWith(iso)
 }
 
-/** `invoiceId` of a path. */
+/** Whether the text can be an `invoiceId` in a path. */
 export const isInvoiceId = (given: string): boolean => invoiceForm.test(given)
 
 /** Source: docs/choices.md, "Mobile API". */

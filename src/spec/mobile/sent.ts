@@ -2,7 +2,7 @@ import type { JsonField, JsonKind } from './field.ts'
 
 /**
  * Rows of messages that are sent, to an app or to a merchant's server. They are like those of
- * requests, but their need may be a condition in words.
+ * requests, but `need` may be a condition in words.
  */
 export interface SentField extends Pick<JsonField, 'is' | 'means'> {
   need: 'mandatory' | 'optional' | `when ${string}`
@@ -16,7 +16,7 @@ export const oneOf = (...words: readonly string[]): JsonKind => ({
   fits: (value) => typeof value === 'string' && words.includes(value),
 })
 
-/** An identifier that some send as a number. */
+/** An identifier that some clients send as a number. */
 export const identifier = (most: number): JsonKind => ({
   must: `a string of 1 to ${most} characters, or a whole number`,
   schema: { type: ['string', 'integer'], minLength: 1, maxLength: most, minimum: 0 },

@@ -1,16 +1,16 @@
 /**
- * What is signed with the control key in the mobile API: the values of these paths, nothing between
- * them. Source: docs/choices.md, "Mobile API".
+ * The texts that are signed with the control key in the mobile API: the values of these paths,
+ * without separators. Source: docs/choices.md, "Mobile API".
  */
 
 export interface SignedPart {
   path: string
-  /** Left out where there is none. */
+  /** Omitted if absent. */
   optional?: true
 }
 
 export interface SignedText {
-  /** Where the signature is carried. */
+  /** The field that carries the signature. */
   at: 'session.signature' | 'session.checkSignature'
   parts: readonly SignedPart[]
 }
@@ -31,19 +31,19 @@ const signedPayment: SignedText = {
   parts: [...begun, part('transaction.amountCentis'), part('transaction.currency')],
 }
 
-/** Made by the merchant's server when the app initiates, and verified by the service. */
+/** Signed by the merchant's server when the app initiates, and verified by the service. */
 export const initiateText = {
   verification: { at: 'session.signature', parts: [...begun, part('transaction.currency')] },
   sale: signedPayment,
   transfer: signedPayment,
 } as const satisfies Record<string, SignedText>
 
-/** Made by the merchant's server in its answer to check. */
+/** Signed by the merchant's server in its answer to check. */
 export const checkText = {
   verification: { at: 'session.checkSignature', parts: [device, nonce, endpoint, invoice] },
   sale: { at: 'session.checkSignature', parts: [device, nonce, endpoint, invoice, source] },
   transfer: { at: 'session.checkSignature', parts: [device, nonce, destination, endpoint, invoice, source] },
 } as const satisfies Record<string, SignedText>
 
-/** Made by the merchant's server in its answer to a card mapping notification. */
+/** Signed by the merchant's server in its answer to a card mapping notification. */
 export const notificationText: SignedText = { at: 'session.checkSignature', parts: [nonce, endpoint, invoice] }

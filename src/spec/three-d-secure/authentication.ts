@@ -47,7 +47,7 @@ const series = when('threeDSRequestorAuthenticationInd is 02 or 03', recurs)
 const inInstalments = when('threeDSRequestorAuthenticationInd is 03', (scene) =>
   isOneOf(scene, 'threeDSRequestorAuthenticationInd', '03'),
 )
-/** 2.1.0 cannot say that a browser runs no scripts. */
+/** 2.1.0 cannot express that a browser runs no scripts. */
 const scripted = byVersion(
   R,
   when('browserJavascriptEnabled is true', ({ value }) => value('browserJavascriptEnabled') === true),
@@ -65,9 +65,9 @@ const phone: Kind = object({
 })
 
 /**
- * As a 3DS Server sends it; the directory server adds fields of its own before the issuer gets it.
- * Account history, risk indicators, earlier authentications and decoupled authentication have no
- * rows: the gateway knows nothing of them and does not ask for it.
+ * As a 3DS Server sends it; the directory server adds fields before it reaches the issuer. Account
+ * history, risk indicators, earlier authentications and decoupled authentication have no rows: the
+ * gateway has no such data and does not ask for it.
  */
 // oxfmt-ignore
 export const areq: Layout = {
@@ -142,9 +142,7 @@ export const areq: Layout = {
   },
 }
 
-/**
- * Why a status is what it is: 01 authentication failed … 14 timed out … 26; 2.2.0 has five more.
- */
+/** The reason of a status: 01 authentication failed … 14 timed out … 26; 2.2.0 has five more. */
 const reasons = '01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21'
 export const statusReason: Kind = codes(`${reasons} 80-99`, `${reasons} 22 23 24 25 26 80-99`)
 export const authenticationType: Kind = codes('01 02 03 80-99', '01 02 03 04 80-99')
@@ -159,7 +157,7 @@ export const explained = when(
 )
 const challenged = when('transStatus is C', (scene) => isOneOf(scene, 'transStatus', 'C'))
 
-/** D, decoupled authentication, is never asked for and so never an answer. */
+/** D, decoupled authentication, is never requested and so never an answer. */
 // oxfmt-ignore
 export const ares: Layout = {
   fields: {

@@ -14,8 +14,8 @@ export const creq: Layout = {
 }
 
 /**
- * The last one, which is all a browser brings. Issuers add challengeCompletionInd, a field of the
- * app channel: without a row it is ignored.
+ * The last CRes, the only one that a browser carries. Issuers add challengeCompletionInd, a field
+ * of the app channel: it has no row and is ignored.
  */
 // oxfmt-ignore
 export const cres: Layout = {

@@ -1,6 +1,6 @@
 /**
- * What the tables of 3-D Secure messages are made of. Their values are JSON: texts, a few booleans,
- * objects and lists; and a row may read otherwise in another version of the protocol.
+ * The building blocks of the tables of 3-D Secure messages. Their values are JSON: texts, a few
+ * booleans, objects and lists. A row may differ between versions of the protocol.
  */
 import type { Guard } from '../field.ts'
 import { email as emailAddress, ipAddress } from '../kinds.ts'
@@ -11,19 +11,19 @@ export type Kind =
   | { is: 'text'; fits: (text: string, version: Version) => boolean }
   | { is: 'flag'; only?: true }
   | { is: 'object'; of: Layout }
-  /** `each`: an entry that does not fit is left out, and the others count. */
+  /** `each`: an entry that does not fit is left out, and the others are kept. */
   | { is: 'list'; of: Kind; max: number; each?: true }
-  /** Any object; its content is not this protocol's. */
+  /** Any object; its content is outside this protocol. */
   | { is: 'free' }
 
-/** What is known while a field is judged. */
+/** The context in which a field is judged. */
 export interface Scene {
   /** A text or boolean of the same object; blank ones and those of other versions are absent. */
   value(name: string): string | boolean | undefined
   asked: Asked
 }
 
-/** What the AReq of the transaction said, for messages that do not repeat it. */
+/** The values of the transaction's AReq, for messages that do not repeat them. */
 export interface Asked {
   challengeIndicator?: string
   /** 01 payment, 02 not a payment; 01 when absent. */
@@ -35,7 +35,7 @@ export interface Condition {
   holds: (scene: Scene) => boolean
 }
 
-/** `absent`: this version has no such field, so it is ignored when it comes and never sent. */
+/** `absent`: this version has no such field, so it is ignored if received and never sent. */
 export type Presence = 'required' | 'optional' | 'absent' | Condition
 
 export interface Row {
@@ -45,12 +45,12 @@ export interface Row {
   means: string
 }
 
-/** What no single row can say. A field that breaks it does not fit (203). */
+/** A rule across several rows. A field that breaks it does not fit (203). */
 export interface Rule {
   field: string
   must: string
   holds: (scene: Scene) => boolean
-  /** Compares an answer with its request, so only who sent the request can judge it. */
+  /** It compares an answer with its request, so only the sender of the request can check it. */
   judge?: 'requestor'
 }
 
@@ -65,7 +65,7 @@ export const when = (sentence: string, holds: Condition['holds']): Condition => 
 export const byVersion = (v210: Presence, v220: Presence): Record<Version, Presence> => ({ '2.1.0': v210, '2.2.0': v220 })
 export const since220 = (need: Presence): Record<Version, Presence> => byVersion('absent', need)
 
-/** Messages without a category of their own have that of their AReq. */
+/** Messages without their own category have that of their AReq. */
 export const isPayment = ({ value, asked }: Scene): boolean =>
   (value('messageCategory') ?? asked.messageCategory ?? '01') === '01'
 
@@ -76,7 +76,7 @@ export const payment: Condition = when('messageCategory is 01', isPayment)
 const fitting = (fits: (text: string, version: Version) => boolean): Kind => ({ is: 'text', fits })
 const matching = (pattern: RegExp): Kind => fitting((t) => pattern.test(t))
 
-/** Longer than `max` in any count needs no counting. */
+/** If it is longer than `max` in any count, no exact count is needed. */
 const isLong = (t: string, max: number, min: number): boolean => {
   if (t.length > 2 * max) return true
   const length = Array.from(t).length
@@ -84,8 +84,8 @@ const isLong = (t: string, max: number, min: number): boolean => {
 }
 
 /**
- * Control characters other than tab and line ends have no business in a text, and no database
- * column takes a NUL; nor has half a surrogate pair.
+ * Control characters other than tab and line ends have no place in a text, and no database column
+ * accepts a NUL or half a surrogate pair.
  */
 const unprintable = /[^\P{Cc}\t\n\r]|\p{Surrogate}/u
 
@@ -95,7 +95,7 @@ export const ascii = (max: number, min = 1): Kind =>
   fitting((t) => t.length >= min && t.length <= max && /^[\x20-\x7e]+$/.test(t))
 export const digits = (min: number, max = min): Kind => matching(new RegExp(`^[0-9]{${min},${max}}$`))
 
-/** Codes by a blank; `80-99` are private to a directory server. */
+/** Codes separated by blanks; `80-99` are private to a directory server. */
 const codeTest = (list: string): ((t: string) => boolean) => {
   const codes = new Set(list.split(' '))
   const hasPrivate = codes.delete('80-99')
@@ -118,8 +118,8 @@ export const onlyTrue: Kind = { is: 'flag', only: true }
 const urlPattern = /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i
 
 /**
- * Syntax and length. Whether plain http or this host may be used is for the caller to say; no other
- * scheme ever is, since it lands in pages.
+ * Syntax and length. The caller decides whether plain http or this host may be used. No other
+ * scheme is ever allowed, because the URL is inserted into pages.
  */
 export const url = (max: number): Kind => fitting((t) => t.length <= max && urlPattern.test(t) && URL.canParse(t))
 
@@ -154,7 +154,7 @@ export const messageVersion: Kind = codes('2.1.0', '2.2.0')
 
 export const object = (of: Layout): Kind => ({ is: 'object', of })
 export const list = (of: Kind, max: number): Kind => ({ is: 'list', of, max })
-/** Entries that have nothing to do with each other, as many as there are. */
+/** Unrelated entries, in any number. */
 export const entries = (of: Kind): Kind => ({ is: 'list', of, max: Infinity, each: true })
 
 // oxfmt-ignore
@@ -170,7 +170,7 @@ export const extensions: Kind = list(
   10,
 )
 
-/** Cardholder trust lists are of 2.2.0. */
+/** Cardholder trust lists were introduced by 2.2.0. */
 // oxfmt-ignore
 export const whiteList: Readonly<Record<'whiteListStatus' | 'whiteListStatusSource', Row>> = {
   whiteListStatus:       { is: codes('', 'Y N E P R U'),    need: since220(O), guard: 'open', means: 'whether the cardholder trusts this merchant' },

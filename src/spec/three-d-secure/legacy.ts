@@ -1,12 +1,12 @@
 /**
- * Messages of 3-D Secure 1.0.2. A row's name is the path of the element below the message, in the
- * order of the document type. Elements without a row are ignored, extensions excepted.
+ * Messages of 3-D Secure 1.0.2. The name of a row is the path of the element below the message, in
+ * the order of the document type. Elements without a row are ignored, except extensions.
  */
 
 export interface LegacyRow {
   fits: (text: string) => boolean
   need: 'required' | 'optional'
-  /** May be there several times; read as a list. */
+  /** May occur several times; read as a list. */
   many?: true
   means: string
 }
@@ -31,8 +31,8 @@ const text = (max: number) => matching(new RegExp(`^\\P{Cc}{1,${max}}$`, 'u'))
 /** 20 bytes in base64. */
 const bytes20 = matching(/^[A-Za-z0-9+/]{27}=$/)
 /**
- * Strictly spelled, since `new URL` repairs much and it lands in pages. Whether plain http may be
- * used is for the caller to say.
+ * Strict, because `new URL` repairs much and the URL is inserted into pages. The caller decides
+ * whether plain http may be used.
  */
 const url = (max: number) => (t: string) =>
   t.length <= max && /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i.test(t) && URL.canParse(t)

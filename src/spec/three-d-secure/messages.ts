@@ -1,6 +1,6 @@
 /**
- * The messages of EMV 3-D Secure as rows. Reading, writing, refusals and masking all come from
- * these tables; a field without a row is neither sent nor understood.
+ * The messages of EMV 3-D Secure as rows. Reading, writing, refusals and masking are all derived
+ * from these tables; a field without a row is neither sent nor read.
  */
 import { areq, ares } from './authentication.ts'
 import { creq, cres } from './challenge.ts'
@@ -9,8 +9,8 @@ import { preq, pres } from './ranges.ts'
 import { rreq, rres } from './results.ts'
 
 /**
- * Never answered by another. Ids are there as far as the message it is about had readable ones;
- * codes of later versions can be read.
+ * Never answered by another Erro. It contains the ids that were readable in the message it is
+ * about; codes of later versions can be read.
  */
 // oxfmt-ignore
 const erro: Layout = {

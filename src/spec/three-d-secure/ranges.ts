@@ -30,7 +30,7 @@ export const preq: Layout = {
   },
 }
 
-/** A range of shorter numbers covers all longer ones that begin with them. */
+/** A range of shorter numbers covers all longer numbers that begin with them. */
 const isInOrder = (start: unknown, end: unknown): boolean => String(start).padEnd(19, '0') <= String(end).padEnd(19, '9')
 
 // oxfmt-ignore

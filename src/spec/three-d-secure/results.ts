@@ -22,7 +22,7 @@ const isTimedOut = (scene: Scene): boolean => isOneOf(scene, 'transStatusReason'
 const decided = when('transStatus is Y or N', (scene) => isOneOf(scene, 'transStatus', 'Y N'))
 const timedOut = when('transStatusReason is 14', isTimedOut)
 
-/** C, D and I are no results of a challenge. */
+/** C, D and I are never the result of a challenge. */
 // oxfmt-ignore
 export const rreq: Layout = {
   fields: {
