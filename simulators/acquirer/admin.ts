@@ -18,7 +18,7 @@ interface Parts {
   log: Log
 }
 
-/** A request that cannot be followed; its message is for the one who asked. */
+/** A request that cannot be carried out; its message is for the caller. */
 class Refused extends Error {
   readonly statusCode: 400 | 409
 

@@ -22,7 +22,7 @@ import { readOriginal, readTags, type Message, type OriginalNames } from './wire
  *   RRN when field 56 is not there.
  */
 
-/** The reading side of the ledger. */
+/** The read-only side of the ledger. */
 export interface Books {
   find(names: Names): Entry | undefined
   findByRrn(terminal: string, rrn: string): Entry | undefined
@@ -72,12 +72,12 @@ const drawsOnOriginal = (kind: Kind): boolean => kind === 'capture' || kind === 
 
 const ofReversal = [...always, 4, 25, 32, 37, 41, 42, 48, 49, 56]
 
-/** The type as first sent: a repeat ends in 1 and is otherwise the same. */
+/** The type as first sent: a repeat ends in 1 and is otherwise equal. */
 export const firstType = (type: string): string => type.slice(0, 3) + (type[3] === '1' ? '0' : type.slice(3))
 
 export const isRepeat = (type: string): boolean => type[3] === '1'
 
-/** The type that answers this one; undefined for a message that is itself an answer. */
+/** The type of the answer; undefined for a message that is itself an answer. */
 export function replyType(type: string): string | undefined {
   const role = Number(type[2])
   return role % 2 === 0 ? type.slice(0, 2) + (role + 1) + firstType(type).slice(3) : undefined
@@ -91,7 +91,7 @@ export const namesOf = ({ fields }: Message): Names => ({
 
 const refuse = (actionCode: string, text: string): Refusal => ({ does: 'refuse', actionCode, text })
 
-/** Judges all but reversals and network messages. `now` is in milliseconds since 1970. */
+/** Judges everything but reversals and network messages. `now` is in milliseconds since 1970. */
 export function judge(request: Message, books: Books, now: number, cavvKey?: CavvKey): Verdict {
   const { fields } = request
   const row = kinds.find(({ type, processing }) => type === firstType(request.type) && processing === fields[3])
@@ -121,7 +121,7 @@ export function judgeReversal(request: Message, books: Books): ReversalVerdict {
   return { does: 'reverse', by, of, entry: entry && isMeant(entry, original, fields) ? entry : undefined }
 }
 
-/** The same booking with the code that a script wants. */
+/** The same booking with the code that a script prescribes. */
 export function declinedWith(entry: Entry, actionCode: string): Entry {
   const { approvalCode: _, ...rest } = entry
   return { ...rest, actionCode, state: 'declined', mute: false }
@@ -173,7 +173,7 @@ function decideByCard(kind: Kind, fields: Message['fields'], now: number, cavvKe
   return { ...decideByCvv2(tags.get('92'), challenged, BigInt(fields[4]!), fields[49]!), card }
 }
 
-/** The issuer's proof as it must be for this card, amount and currency, and no other. */
+/** The correct proof of the issuer for this card, amount and currency. */
 function proofOwed(key: CavvKey, fields: Message['fields'], tags: ReadonlyMap<string, string>): string {
   const proven = {
     acctNumber: fields[2]!,
@@ -215,7 +215,7 @@ function decideByCvv2(
   }
 }
 
-/** A card is good to the end of its month, UTC. */
+/** A card is valid to the end of its month, UTC. */
 function isExpired(expiry: string, now: number): boolean {
   return now >= Date.UTC(2000 + Number(expiry.slice(0, 2)), Number(expiry.slice(2)), 1)
 }
@@ -256,7 +256,7 @@ function draft(kind: Kind, request: Message, now: number, { actionCode, mute, ca
 }
 
 /**
- * Six letters and digits that follow from the message's names, so that a run with the same messages
+ * Six letters and digits derived from the message's names, so that a run with the same messages
  * gives the same codes.
  */
 function approvalCode({ fields }: Message): string {

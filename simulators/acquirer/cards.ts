@@ -65,8 +65,8 @@ export function loyaltyOf(maskedCard: string, wholeUnits: bigint): Record<'LB' |
 }
 
 /**
- * First six and last four digits; of a short number fewer in front, so that three digits are hidden
- * at the least.
+ * First six and last four digits; fewer leading digits of a short number, so that at least three
+ * digits are hidden.
  */
 export function maskCard(pan: string): string {
   const shown = Math.max(0, Math.min(6, pan.length - 7))

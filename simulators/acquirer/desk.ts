@@ -7,14 +7,14 @@ import type { Entry, Ledger, Names } from './ledger.ts'
 import { masked, replyFor, replyWith } from './reply.ts'
 import { encode, readTags, type Message } from './wire.ts'
 
-/** A connection as the desk sees it. Sending on a closed line does nothing. */
+/** A connection as the desk sees it. Sending on a closed line has no effect. */
 export interface Line {
   readonly id: number
   readonly isOpen: boolean
   /** Set by sign-on, cleared by sign-off; without it everything but network messages is refused. */
   signedOn: boolean
   send(frame: Buffer): void
-  /** Sends what is given and closes. */
+  /** Sends `last` and closes. */
   hangUp(last?: Buffer): void
 }
 
@@ -29,10 +29,11 @@ export interface LoggedMessage {
 const messagesKept = 1000
 
 /**
- * Takes messages from lines, keeps the ledger, follows the scripts, and answers in its own time.
+ * Receives messages from lines, keeps the ledger, follows the scripts, and sends the answers when
+ * they are due.
  */
 export class Desk {
-  /** Added to every answer. */
+  /** Delay added to every answer. */
   latencyMs = 0
   /** From the arrival of the first reversal of a CVV2 217 payment to its answer. */
   slowReversalMs: number
@@ -40,7 +41,7 @@ export class Desk {
   readonly byType = new Map<string, number>()
   readonly #ledger: Ledger
   readonly #faults: FaultScripts
-  /** Runs what it is given once the ledger's lines are safe: no answer overtakes its entry. */
+  /** Runs the function once the ledger's lines are safe: no answer is sent before its entry. */
   readonly #whenWritten: (fn: () => void) => void
   readonly #clock: Clock
   readonly #log: Log
@@ -222,7 +223,7 @@ export class Desk {
   }
 }
 
-/** An answer does not name the order; it has the STAN and the time of what it answers. */
+/** An answer does not name the order; it has the STAN and the time of its request. */
 function ofOrder(messages: LoggedMessage[], orderId: string): LoggedMessage[] {
   const namesOfOne = ({ fields }: LoggedMessage) => `${fields['11']} ${fields['12']}`
   const requests = messages.filter(({ fields }) => fields['48']?.split(' ').includes(`OI=${orderId}`))
@@ -230,12 +231,12 @@ function ofOrder(messages: LoggedMessage[], orderId: string): LoggedMessage[] {
   return messages.filter((one) => asked.has(namesOfOne(one)))
 }
 
-/** Whether the gateway gets an answer out of it that it can use. */
+/** Whether the gateway gets a usable answer. */
 function isUsable(effect: Effect | undefined): boolean {
   return effect === undefined || 'delay_ms' in effect || 'decline' in effect || 'duplicate' in effect
 }
 
-/** A frame of honest length with bytes that are no message: its first byte is no digit. */
+/** A frame of correct length whose bytes are not a message: its first byte is not a digit. */
 function garbage(seed: number): Buffer {
   const draw = seeded(seed)
   const frame = Buffer.from(Array.from({ length: 42 }, () => Math.floor(draw() * 256)))

@@ -1,7 +1,7 @@
 /**
- * Scripted misbehaviour: which messages are met, and what is done to them. A script says `match`
- * (every criterion given must fit) and `do` (exactly one effect). The first script that fits takes
- * the message; the others do not see it.
+ * Scripted misbehaviour: which messages are affected, and how. A script has `match` (every given
+ * criterion must fit) and `do` (exactly one effect). The first script that fits handles the
+ * message; the others do not see it.
  */
 
 export type Effect =
@@ -16,8 +16,8 @@ export type Effect =
   | { close: true }
 
 /**
- * `authorisation` is everything that is not a reversal: sales, preauthorisations, captures,
- * returns, credits, debits, and their repeats.
+ * `authorisation` is everything except reversals: sales, preauthorisations, captures, returns,
+ * credits, debits, and their repeats.
  */
 export type Aim = 'authorisation' | 'reversal' | 'any'
 
@@ -53,7 +53,7 @@ export class FaultScripts {
   #next = 1
   #scripts: { fault: Fault; draw: () => number }[] = []
 
-  /** Takes in a script as it came from outside; a text is the refusal. */
+  /** Adds a script from outside; a text is the refusal. */
   add(body: unknown): Fault | string {
     const read = readFault(body)
     if (typeof read === 'string') return read
@@ -67,7 +67,7 @@ export class FaultScripts {
     return this.#scripts.map(({ fault }) => fault)
   }
 
-  /** Returns how many were taken away. */
+  /** Returns how many were removed. */
   remove(id?: number): number {
     const before = this.#scripts.length
     this.#scripts = id === undefined ? [] : this.#scripts.filter(({ fault }) => fault.id !== id)

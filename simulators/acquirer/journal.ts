@@ -44,7 +44,7 @@ export class Journal {
     this.#start()
   }
 
-  /** Runs `fn` once everything appended so far is written; at once when nothing is pending. */
+  /** Runs `fn` once everything appended so far is written; immediately if nothing is pending. */
   whenWritten(fn: () => void): void {
     if (this.#failed) return
     if (this.#lines.length === 0 && !this.#busy) fn()
@@ -82,7 +82,7 @@ export class Journal {
   }
 }
 
-/** Replays every whole line and returns how many bytes they are. */
+/** Replays every complete line and returns their size in bytes. */
 function replayed(bytes: Buffer, path: string, replay: (line: string) => void): number {
   let start = 0
   for (let number = 1; ; number++) {

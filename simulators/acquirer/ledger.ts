@@ -1,13 +1,11 @@
 import { currencyOfNumeric } from '../../src/base/money.ts'
 
-/**
- * What the simulated acquirer did with each message that names money, and where each stands now.
- */
+/** What the simulated acquirer did with each message about money, and the current state of each. */
 
 export type Kind = 'sale' | 'preauth' | 'account-verification' | 'capture' | 'return' | 'credit' | 'debit'
 export type State = 'approved' | 'declined' | 'reversed'
 
-/** What tells one message of a terminal from all others: fields 41, 11 and 12. */
+/** Identifies one message of a terminal: fields 41, 11 and 12. */
 export interface Names {
   terminal: string
   stan: string
@@ -16,7 +14,7 @@ export interface Names {
 
 export interface Entry extends Names {
   rrn: string
-  /** Tag OI, empty when the message had none. */
+  /** Tag OI, empty if the message had none. */
   orderId: string
   kind: Kind
   /**
@@ -30,14 +28,14 @@ export interface Entry extends Names {
   actionCode: string
   approvalCode?: string
   state: State
-  /** Whether a usable answer was put on the line. */
+  /** Whether a usable answer was sent. */
   answered: boolean
   /** CVV2 217: never answered, not even a repeat, and its reversal only after the slow time. */
   mute: boolean
   /** Milliseconds since 1970. */
   receivedAt: number
   reversedAt?: number
-  /** Of a capture or a return: the message it draws on. */
+  /** For a capture or a return: the message it refers to. */
   original?: Names
 }
 
@@ -74,7 +72,7 @@ export class Ledger {
   readonly #byOrder = new Map<string, Entry[]>()
   readonly #byRrn = new Map<string, Entry>()
   readonly #drawnOn = new Map<string, Entry[]>()
-  /** Originals whose reversal was accepted before they came, by names. */
+  /** Originals, by names, whose reversal was accepted before they came. */
   readonly #forestalled = new Set<string>()
   readonly #reversals = new Set<string>()
   readonly #write: (line: string) => void
@@ -99,12 +97,15 @@ export class Ledger {
     return this.#reversals.has(keyOf(names))
   }
 
-  /** What may still be captured of a preauthorisation. */
+  /** The amount of a preauthorisation that may still be captured. */
   leftToCapture(preauth: Entry): bigint {
     return preauth.amountMinor - this.#drawn(preauth, 'capture')
   }
 
-  /** What may still be returned of a sale, debit, capture, or a preauthorisation's captures. */
+  /**
+   * The amount of a sale, debit, capture, or a preauthorisation's captures that may still be
+   * returned.
+   */
   leftToReturn(entry: Entry): bigint {
     if (entry.kind === 'preauth') return this.#drawn(entry, 'capture') - this.#returnedOfFamily(entry)
     const ownLeft = entry.amountMinor - this.#drawn(entry, 'return')
@@ -139,7 +140,7 @@ export class Ledger {
     this.#write(JSON.stringify(line))
   }
 
-  /** Takes in one line of the ledger file. Throws when it is not one. */
+  /** Replays one line of the ledger file. Throws if it is not one. */
   replay(text: string): void {
     const line: unknown = JSON.parse(text)
     if (!isLine(line)) throw new Error('a line of the ledger is of an unknown kind')
@@ -148,7 +149,7 @@ export class Ledger {
     else this.#applyReversal(line.reversed)
   }
 
-  /** Entries oldest first, at most `limit` of them, and how many there were to choose from. */
+  /** Entries oldest first, at most `limit` of them, and the total number of matches. */
   search(query: LedgerQuery): { total: number; entries: StoredEntry[] } {
     const all = query.orderId === undefined ? this.#entries : (this.#byOrder.get(query.orderId) ?? [])
     const { state, since } = query

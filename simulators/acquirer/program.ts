@@ -12,7 +12,7 @@ const usage = `usage: program.js --port N --admin-port N [--ledger FILE] [--cavv
   --die-with-parent      stops when standard input ends
 `
 
-/** Past this a stop is no longer waited for. */
+/** How long to wait for a stop. */
 const stopWithinMs = 900
 
 const log = openLog({ level: 'info', destination: process.stderr })

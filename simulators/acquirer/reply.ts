@@ -27,7 +27,7 @@ const texts: Record<string, string> = {
   '914': 'Original not found',
 }
 
-/** The answer with this action code; `text` replaces the usual words for the code. */
+/** The answer with this action code; `text` replaces the default text of the code. */
 export function replyWith(request: Message, actionCode: string, text?: string): Message {
   const fields: Message['fields'] = []
   for (const number of echoed) {
@@ -40,7 +40,7 @@ export function replyWith(request: Message, actionCode: string, text?: string): 
   return { type: replyType(request.type)!, fields }
 }
 
-/** The answer that this entry stands for, with all that only an acquirer knows. */
+/** The answer for this entry, with all data that only an acquirer has. */
 export function replyFor(request: Message, entry: Entry): Message {
   const reply = replyWith(request, entry.actionCode)
   reply.fields[7] = transmissionTime(entry.receivedAt)

@@ -4,14 +4,14 @@ import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Desk, Line } from './desk.ts'
 import { decode, FrameReader, Unreadable } from './wire.ts'
 
-/** A peer that reads nothing while answers pile up is cut off at this many bytes. */
+/** A peer that reads nothing is cut off when this many bytes of answers are waiting. */
 const mostUnreadBytes = 8 * 1024 * 1024
 
 const mostTries = 50
 const tryAgainMs = 100
 
 /**
- * The TCP side: accepts connections, cuts frames, hands messages to the desk, and gathers the
+ * The TCP side: accepts connections, splits frames, passes messages to the desk, and combines the
  * answers of one tick into one write.
  */
 export class LineServer {
@@ -64,13 +64,13 @@ export class LineServer {
     this.#server = server
   }
 
-  /** From here on new connections are refused by the operating system; open ones go on. */
+  /** From now on the operating system refuses new connections; open ones continue. */
   refuse(): void {
     this.#server?.close()
     this.#server = undefined
   }
 
-  /** Cuts all open connections off, answered or not; returns how many. */
+  /** Cuts all open connections, answered or not; returns how many. */
   closeConnections(): number {
     const count = this.#lines.size
     for (const line of this.#lines) line.cut()
@@ -113,7 +113,7 @@ export class LineServer {
   }
 }
 
-/** What the system says against it, if anything. */
+/** The system's error, if any. */
 function listening(server: Server, port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     server.once('error', resolve)

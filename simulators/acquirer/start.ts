@@ -10,17 +10,17 @@ import { LineServer } from './server.ts'
 
 export interface AcquirerOptions {
   log: Log
-  /** Where the gateway connects; 0 or nothing is a free port. */
+  /** Where the gateway connects; 0 or absent picks a free port. */
   port?: number
   host?: string
-  /** Always on loopback; 0 or nothing is a free port. */
+  /** Always on loopback; 0 or absent picks a free port. */
   adminPort?: number
-  /** Keeps the books over restarts. Without it they are in memory only. */
+  /** Keeps the books across restarts. If absent, they are in memory only. */
   ledgerFile?: string
-  /** How late the reversal of a CVV2 217 payment is answered: 30 s unless said otherwise. */
+  /** How late the reversal of a CVV2 217 payment is answered; 30 s by default. */
   slowReversalMs?: number
   clock?: Clock
-  /** The issuers' key; without it no proof of 3-D Secure is checked. */
+  /** The issuers' key; if absent, no proof of 3-D Secure is checked. */
   cavvKey?: CavvKey
   /**
    * Called once when the ledger file cannot be written any more; from then on nothing is answered.
@@ -36,8 +36,8 @@ export interface Acquirer {
 }
 
 /**
- * Starts the simulated acquirer inside this process. Rejects when a port is taken or the ledger
- * file cannot be read.
+ * Starts the simulated acquirer inside this process. Rejects if a port is taken or the ledger file
+ * cannot be read.
  */
 export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer> {
   const { log, ledgerFile } = options

@@ -1,7 +1,7 @@
 /**
- * The acquirer's own reading of docs/iso8583.md. It shares nothing with the gateway's codec on
- * purpose: a mistake made in both would cancel itself out, a mistake made in one is seen by the
- * other side.
+ * The acquirer's own implementation of docs/iso8583.md. It deliberately shares nothing with the
+ * gateway's codec: a mistake made in both would go unnoticed, but a mistake in one is noticed by
+ * the other side.
  */
 
 /**
@@ -13,7 +13,9 @@ export interface Message {
   fields: (string | undefined)[]
 }
 
-/** Bytes that are no frame or no message. What follows them on the connection is useless too. */
+/**
+ * Bytes that are not a frame or a message. Whatever follows them on the connection is useless too.
+ */
 export class Unreadable extends Error {}
 
 const longestMessage = 4096
@@ -62,8 +64,8 @@ const alphabets: Record<Alphabet, RegExp> = { n: /^[0-9]*$/, an: /^[0-9A-Za-z]*$
 const prefixDigits: Record<Layout, number> = { fixed: 0, LL: 2, LLL: 3 }
 
 /**
- * Reads one message, the frame's length already taken off. Throws `Unreadable` for anything the
- * dialect does not have.
+ * Reads one message, without the frame's length. Throws `Unreadable` for anything that the dialect
+ * does not have.
  */
 export function decode(body: Buffer): Message {
   const text = body.toString('latin1')
@@ -131,7 +133,7 @@ function laidOut(value: string, shape: Row): string {
 }
 
 /**
- * Cuts a stream of bytes into message bodies. A length of zero or above 4096 throws `Unreadable`.
+ * Splits a stream of bytes into message bodies. A length of zero or above 4096 throws `Unreadable`.
  */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0)
@@ -153,7 +155,7 @@ export class FrameReader {
 
 /**
  * Elements of fields 48 and 62: a tag of two characters, a length of three digits, the value.
- * Undefined: the text is not that.
+ * Undefined if the text has another form.
  */
 export function readTags(text: string): Map<string, string> | undefined {
   const tags = new Map<string, string>()
@@ -176,7 +178,7 @@ export function writeTags(tags: Record<string, string | undefined>): string {
   return text
 }
 
-/** Field 56: which message an advice, a capture or a return is about. */
+/** Field 56: the message that an advice, a capture or a return refers to. */
 export interface OriginalNames {
   type: string
   stan: string

@@ -35,7 +35,7 @@ export async function answerAReq(desk: Desk, text: string): Promise<Answer> {
   const errorCode = faults.takeText('areq_erro', met)
   if (errorCode !== undefined) return refuse(desk, unusable(errorCode, 'scripted', message))
   const dsUrl = desk.dsUrl ?? textOf(message, 'dsURL')
-  // Without an address of its own the ACS uses the one in the message, but only on this machine.
+  // If the ACS has no configured address it uses the one in the message, but only on this machine.
   if (desk.dsUrl === undefined && !mayCall(dsUrl, new Set())) return refuse(desk, unusable('303', 'dsURL', message))
   const verdict = verdictOn(desk, message, card)
   const acsTransID = uuid(desk.random)
@@ -95,7 +95,7 @@ function aresOf(desk: Desk, message: Message, acsTransID: string, status: Exclud
   }
 }
 
-/** Of a payment; a check of the card has no amount to prove. */
+/** Only for a payment; a check of the card has no amount to prove. */
 function proofFor({ cavvKey }: Desk, message: Message, status: 'Y' | 'A'): string | undefined {
   if (message['messageCategory'] !== '01') return undefined
   const proven = {

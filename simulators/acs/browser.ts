@@ -9,7 +9,7 @@ import { erroParting, partingOf } from './parting.ts'
 
 /** The routes for browsers: the challenge, and the list of test cards. */
 
-/** A little more than a cardholder has, so that the refresh finds the time over. */
+/** A little more than a cardholder has, so that the refresh finds the time expired. */
 export const refreshSeconds = 603
 const longestSessionData = 1024
 
@@ -24,7 +24,7 @@ export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: numbe
     }
     return leave(reply, one, partingOf(desk, one, view), nonce)
   }
-  const stranger = (reply: FastifyReply, status: number, says: string) => turnAway(desk, reply, status, says)
+  const stranger = (reply: FastifyReply, status: number, message: string) => turnAway(desk, reply, status, message)
   app.get('/challenge', (_request, reply) => stranger(reply, 400, 'This page opens from a shop, by POST with a creq.'))
   app.post('/challenge', async (request, reply) => {
     const form = formOf(request)
@@ -61,7 +61,7 @@ export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: numbe
   })
 }
 
-/** Logs a visit that is no message of the protocol. What the cardholder typed stays out. */
+/** Logs a visit that is not a message of the protocol, without the cardholder's input. */
 const noteBrowser = ({ journal }: Desk, { threeDSServerTransID, acsTransID }: Case, direction: Direction, fields: object): void =>
   journal.note(direction, 'browser', JSON.stringify({ ...fields, threeDSServerTransID, acsTransID }))
 
@@ -104,13 +104,13 @@ function leave(reply: FastifyReply, one: Case, parting: { field: string; value: 
  */
 export const anyFormAction = 'form-action http: https:'
 
-/** Says to the person in front of it why this goes no further. */
-export function turnAway({ random }: Desk, reply: FastifyReply, status: number, says: string): FastifyReply {
+/** Tells the cardholder why the payment cannot continue here. */
+export function turnAway({ random }: Desk, reply: FastifyReply, status: number, message: string): FastifyReply {
   const nonce = random.bytes(16).toString('base64')
-  return send(reply, status, strangerPage(says, nonce), policy(nonce, `form-action 'none'`, []))
+  return send(reply, status, strangerPage(message, nonce), policy(nonce, `form-action 'none'`, []))
 }
 
-/** Whoever frames it, and nobody else, may: X-Frame-Options knows no list and stays out. */
+/** Only the page that frames it may do so; X-Frame-Options has no list and is left out. */
 export function policy(nonce: string, formAction: string, framedBy: readonly string[]): string {
   const ancestors = framedBy.length === 0 ? `'none'` : framedBy.join(' ')
   const own = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; base-uri 'none'`

@@ -12,10 +12,10 @@ export interface Result {
   interactions: number
 }
 
-/** What the browser is to see. `undelivered`: the directory server did not get the result. */
+/** What the browser shows next. `undelivered`: the directory server did not get the result. */
 export type View =
   | { is: 'asking'; triesLeft: number; notice?: 'wrong' | 'empty' | 'sent again' | 'not sent again' }
-  | { is: 'over'; result: Result; told: 'delivered' | 'undelivered' }
+  | { is: 'over'; result: Result; delivery: 'delivered' | 'undelivered' }
 
 const firstRequestMs = 30_000
 const interactionMs = 600_000
@@ -34,18 +34,18 @@ const resends = 3
 export class Challenge {
   readonly #clock: Clock
   readonly #ending: Ending
-  readonly #tell: (result: Result) => Promise<'delivered' | 'undelivered'>
+  readonly #report: (result: Result) => Promise<'delivered' | 'undelivered'>
   #mode: 'expected' | 'asking' | 'ending' | 'over' = 'expected'
   #interactions = 0
   #resent = 0
   #cancelTimer: Cancel
   #ended: Promise<View> | undefined
 
-  /** `tell` sends the result; it is called once and never rejects. */
-  constructor(clock: Clock, ending: Ending, tell: (result: Result) => Promise<'delivered' | 'undelivered'>) {
+  /** `report` sends the result; it is called once and never rejects. */
+  constructor(clock: Clock, ending: Ending, report: (result: Result) => Promise<'delivered' | 'undelivered'>) {
     this.#clock = clock
     this.#ending = ending
-    this.#tell = tell
+    this.#report = report
     this.#cancelTimer = clock.after(firstRequestMs, () => void this.#end({ reason: '14', cancel: '05' }))
   }
 
@@ -53,7 +53,7 @@ export class Challenge {
     return this.#mode
   }
 
-  /** A CReq came: the first shows the page, the same again after a refresh goes on where it was. */
+  /** A CReq came: the first one shows the page, the same one after a refresh continues. */
   open(): Promise<View> {
     if (this.#mode === 'expected') {
       this.#mode = 'asking'
@@ -85,7 +85,7 @@ export class Challenge {
     return this.#mode === 'asking' ? this.#end({ reason: '01', cancel: '01' }) : this.view()
   }
 
-  /** Forgets it without telling anybody. */
+  /** Forgets it without reporting a result. */
   drop(): void {
     this.#cancelTimer()
   }
@@ -104,9 +104,9 @@ export class Challenge {
     this.#cancelTimer()
     this.#mode = 'ending'
     const result: Result = { passed: how.reason === undefined, ...how, interactions: this.#interactions }
-    this.#ended = this.#tell(result).then((told) => {
+    this.#ended = this.#report(result).then((delivery) => {
       this.#mode = 'over'
-      return { is: 'over', result, told }
+      return { is: 'over', result, delivery }
     })
     return this.#ended
   }

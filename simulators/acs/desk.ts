@@ -14,40 +14,41 @@ import type { AcsFaults } from './faults.ts'
 import type { Issuer } from './pares-faults.ts'
 import type { Ending } from './risk.ts'
 
-/** What the desks of the ACS share. */
+/** Shared parts of the ACS's desks. */
 
 /** Networks with issuers of 1.0.2. */
 export type LegacyNetwork = 'visa' | 'mastercard'
 
-/** An authentication whose answer was C. */
+/** An authentication that was answered with C. */
 export interface Case {
   threeDSServerTransID: string
   acsTransID: string
   dsTransID: string
   version: Version
   messageCategory: string
-  /** Where the result goes. */
+  /** Where the result is sent. */
   dsUrl: string
   card: Secret<string>
-  /** Proof of an authentication, for when it is passed; payments alone have one. */
+  /** Proof of the authentication, used if the challenge is passed; only payments have one. */
   cavv?: string
   ending: Ending
   notificationURL: string
-  /** Of the notification URL and of the merchant's site: who may show the page in a frame. */
+  /** The notification URL's and the merchant site's origins, which may show the page in a frame. */
   framedBy: readonly string[]
   shown: Shown
   challenge: Challenge
-  /** As the browser brought it along. */
+  /** As the browser sent it. */
   sessionData?: string
   /**
-   * What the browser takes to the notification URL; made once, so that a refresh sends the same.
+   * What the browser carries to the notification URL; created once, so that a refresh sends the
+   * same.
    */
   parting?: { field: string; value: string }
 }
 
 /** A payment of 1.0.2. */
 export interface LegacyCase {
-  /** Of what the browser brought: the same again goes on where it was. */
+  /** Hash of the browser's fields: the same fields again continue the case. */
   id: string
   pareq: Pareq
   card: Secret<string>
@@ -55,13 +56,13 @@ export interface LegacyCase {
   termUrl: string
   md: string
   shown: Shown
-  /** Absent where nobody is asked. */
+  /** Absent if nobody is asked. */
   challenge?: Challenge
-  /** What the browser takes to TermUrl; made once. */
+  /** What the browser carries to TermUrl; created once. */
   paRes?: string
 }
 
-/** What the page tells the cardholder about the payment. */
+/** What the page shows the cardholder about the payment. */
 export interface Shown {
   merchantName?: string
   /** With its currency, such as 10.50 EUR. */
@@ -80,26 +81,26 @@ export interface Desk {
   /** By their id. */
   legacyCases: Map<string, LegacyCase>
   issuers: Readonly<Record<LegacyNetwork, Issuer>>
-  /** The last good PARes of each network, to be replayed. */
+  /** The last valid PARes of each network, to be replayed. */
   earlierPares: Map<LegacyNetwork, string>
   /** Browsers that ran the method, by threeDSServerTransID. */
   prints: Map<string, string>
   outgoing: Outgoing
   credentials: Credentials
   cavvKey: CavvKey
-  /** Scaled, for what the protocol waits. */
+  /** Scaled, for the waits of the protocol. */
   clock: Clock
   /** Real, for scripted delays. */
   realClock: Clock
   random: Random
   log: Log
-  /** Where results go; without it, where the AReq says, if that is on this machine. */
+  /** Where results are sent; if absent, to the address in the AReq, if that is on this machine. */
   dsUrl: string | undefined
-  /** Where browsers find this program, without a slash at the end. */
+  /** Where browsers find this program, without a trailing slash. */
   browserUrl: () => string
 }
 
-/** Puts in, and forgets the oldest beyond the limit. */
+/** Adds an entry, and forgets the oldest beyond the limit. */
 export function keep<T>(map: Map<string, T>, key: string, value: T, forget?: (old: T) => void): void {
   map.set(key, value)
   const [oldest] = map

@@ -39,7 +39,7 @@ export function methodRoutes(app: FastifyInstance, desk: Desk): void {
     if (delayMs !== undefined) await sleep(realClock, delayMs)
     const back = encodeParam(JSON.stringify({ threeDSServerTransID: asked.id }))
     const nonce = random.bytes(16).toString('base64')
-    // Who shows the frame is not known here, and there is nothing in it to click.
+    // The framing site is not known here, and there is nothing in the frame to click.
     const own = `default-src 'none'; script-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'`
     const policy = `${own}; form-action http: https:`
     return reply

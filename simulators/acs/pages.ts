@@ -22,7 +22,7 @@ const mark = html`<svg viewBox="0 0 24 24" aria-hidden="true">
 interface Frame {
   nonce: string
   title: string
-  /** Beside the bank's name. */
+  /** Shown beside the bank's name. */
   aside?: string
   head?: Markup
   foot?: Markup
@@ -65,7 +65,9 @@ interface Question {
   shown: Shown
 }
 
-/** Asks for the one-time password. It needs no script; the refresh comes when the time is over. */
+/**
+ * Asks for the one-time password. It needs no script; the refresh happens when the time is over.
+ */
 export function challengePage(
   { id, path, shown }: Question,
   view: Extract<View, { is: 'asking' }>,
@@ -133,16 +135,16 @@ export function returnPage(action: string, fields: Record<string, string>, nonce
   )
 }
 
-/** For whoever comes with nothing this bank could go on with. */
-export const strangerPage = (says: string, nonce: string): string =>
+/** For a visitor whose request this bank cannot continue. */
+export const strangerPage = (message: string, nonce: string): string =>
   page(
     { nonce, title: 'Nothing to confirm' },
     html`<h1>There is nothing to confirm here</h1>
-      <p>${says}</p>
+      <p>${message}</p>
       <p class="quiet">Go back to the shop and try again from there.</p>`,
   )
 
-/** The method page, in a frame nobody sees. */
+/** The method page, in an invisible frame. */
 export function methodPage(id: string, notificationUrl: string, methodData: string, nonce: string): string {
   return html`<!doctype html>
     <html lang="en">

@@ -14,13 +14,13 @@ import { challengePage, returnPage } from './pages.ts'
 import { paresFor } from './pares.ts'
 
 /**
- * The page of 1.0.2. The browser brings PaReq, TermUrl and MD, and takes PaRes and MD to TermUrl.
+ * The page of 1.0.2. The browser carries PaReq, TermUrl and MD here, and PaRes and MD to TermUrl.
  */
 
 const path = '/pareq-page'
 const longestUrl = 2048
 const longestMd = 1024
-/** 1.0.2 does not tell who shows the page in a frame. */
+/** 1.0.2 does not reveal which site shows the page in a frame. */
 const anybody = ['http:', 'https:']
 
 export function pareqRoutes(app: FastifyInstance, desk: Desk, timeScale: number): void {
@@ -63,18 +63,18 @@ export function pareqRoutes(app: FastifyInstance, desk: Desk, timeScale: number)
   })
 }
 
-/** Logs a visit that is no message of the protocol. What the cardholder typed stays out. */
+/** Logs a visit that is not a message of the protocol, without the cardholder's input. */
 const noteBrowser = ({ journal }: Desk, { pareq }: LegacyCase, direction: Direction, fields: object): void =>
   journal.note(direction, 'browser', JSON.stringify({ ...fields, messageVersion: '1.0.2', messageId: pareq.messageId }))
 
-/** `passed` is undefined where nobody was asked. */
+/** `passed` is undefined if nobody was asked. */
 function statusOf(outcome: LegacyOutcome, passed: boolean | undefined): Pares['status'] {
   if (passed === undefined) return outcome === 'attempt' ? 'A' : 'N'
   if (!passed) return 'N'
   return outcome === 'unavailable' ? 'U' : 'Y'
 }
 
-/** The case that the browser brings, or has opened before; otherwise a text for the cardholder. */
+/** The case that the browser opens, or opened before; otherwise a text for the cardholder. */
 function openCase(desk: Desk, form: URLSearchParams): LegacyCase | string {
   const [param, termUrl, md] = [form.get('PaReq') ?? '', form.get('TermUrl') ?? '', form.get('MD')]
   const id = createHash('sha256')
@@ -86,11 +86,11 @@ function openCase(desk: Desk, form: URLSearchParams): LegacyCase | string {
   if (pareq === undefined || !fits(pareq)) return 'The PaReq cannot be read.'
   if (termUrl.length > longestUrl || !(judgeRedirectUrl(termUrl, { plainHttp: true }) instanceof URL))
     return 'The TermUrl is no address that you could be sent to.'
-  // There, even where the shop has no use for it.
+  // Mandatory, even if the shop does not use it.
   if (md === null || !/^[\x20-\x7e]*$/.test(md) || md.length > longestMd) return 'The MD is missing, or is not one.'
   const card = panOf(desk.cavvKey, pareq.acctID)
   if (card === undefined) return 'This bank does not know the card.'
-  // A card that the directory server was told to call enrolled does what most do.
+  // A card that a script made the directory server call enrolled behaves like most cards.
   const outcome = legacyOutcomeOf(card) ?? 'password'
   desk.journal.noteXml('in', 'browser', inflateParam(param)!, { TermUrl: termUrl, MD: md })
   const asks = outcome !== 'attempt' && outcome !== 'denied'
@@ -103,14 +103,14 @@ function openCase(desk: Desk, form: URLSearchParams): LegacyCase | string {
     termUrl,
     md,
     shown: shownOf(pareq, card),
-    // The browser takes the result along, so there is nobody to tell it.
+    // The browser carries the result, so it is not reported to anybody else.
     ...(asks ? { challenge: new Challenge(desk.clock, ending, () => Promise.resolve('delivered')) } : {}),
   }
   keep(desk.legacyCases, id, one, ({ challenge }) => challenge?.drop())
   return one
 }
 
-/** As much as is put on the page, or signed. */
+/** The fields that are shown on the page, or signed. */
 const fits = ({ xid, date, purchAmount, currency, exponent }: Pareq): boolean =>
   /^[A-Za-z0-9+/]{27}=$/.test(xid) &&
   /^[0-9]{8} [0-9]{2}:[0-9]{2}:[0-9]{2}$/.test(date) &&
@@ -118,7 +118,7 @@ const fits = ({ xid, date, purchAmount, currency, exponent }: Pareq): boolean =>
   /^[0-9]{3}$/.test(currency) &&
   /^[0-9]$/.test(exponent)
 
-/** The amount that is signed, not the one that the shop spelled for the cardholder. */
+/** The signed amount, not the one that the shop spelled for the cardholder. */
 function shownOf({ name, purchAmount, currency, exponent }: Pareq, card: string): Shown {
   const amount = minorToDecimal(BigInt(purchAmount), Number(exponent))
   return {

@@ -7,25 +7,25 @@ import { writePares, type Pares, type ParesSigner } from '../three-d-secure/lega
  * or ambiguous to read.
  */
 
-/** What an issuer signs with; its certificates go from its own to the root. */
+/** The key that an issuer signs with, and its certificates, from its own to the root. */
 export type Issuer = Pick<ParesSigner, 'key' | 'certificates'>
 
 interface Parts {
   pares: Pares
   /** The same with another status. */
   of: (status: Pares['status']) => Pares
-  /** As it should be. */
+  /** The valid one. */
   good: string
   issuer: Issuer
-  /** Of another network. */
+  /** An issuer of another network. */
   stranger: Issuer
-  /** An earlier good one of the network; empty when there was none. */
+  /** An earlier valid one of the network; empty if there was none. */
   earlier: string
 }
 
 const dsig = 'http://www.w3.org/2000/09/xmldsig#'
 const canonical = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
-/** What XML does not need and a decompressor has to write all the same. */
+/** Padding that XML ignores, but that a decompressor has to write. */
 const bombBytes = 2 * 1024 * 1024
 
 // oxfmt-ignore
@@ -51,7 +51,7 @@ export const paresFaults: Readonly<Record<string, (parts: Parts) => string>> = {
   'exclusive c14n':  ({ good, issuer }) => resignedInfo(good, canonical, 'http://www.w3.org/2001/10/xml-exc-c14n#', (info) => rsaOf(issuer, info)),
   'transform':       ({ good, issuer }) => resignedInfo(good, '<DigestMethod', `${transforms}<DigestMethod`, (info) => rsaOf(issuer, info)),
   'bomb':            ({ good }) => edited(good, (xml) => xml.replace('</Message>', `${' '.repeat(bombBytes)}</Message>`)),
-  // No more than issuers of the time did: this one is to be understood.
+  // No more than issuers of the time did: this one must be accepted.
   'leaf last':       ({ pares, issuer: { key, certificates } }) => writePares(pares, { key, certificates: certificates.toReversed(), hash: 'sha1' }),
 }
 
@@ -64,7 +64,7 @@ function resigned(pares: Pares, issuer: Issuer, changes: Partial<Pares['pareq']>
 const edited = (param: string, edit: (xml: string) => string): string =>
   deflateSync(edit(inflateSync(Buffer.from(param, 'base64')).toString())).toString('base64')
 
-/** The issuer said N and signed it; somebody else put a Y beside it. */
+/** The issuer signed an N; somebody else put a Y beside it. */
 function wrapped(of: Parts['of'], issuer: Issuer, wrap: (xml: string, forged: string) => string): string {
   const signer = { ...issuer, hash: 'sha1' } as const
   const unsigned = inflateSync(Buffer.from(writePares(of('Y'), { ...signer, fault: 'no signature' }), 'base64')).toString()
@@ -72,7 +72,7 @@ function wrapped(of: Parts['of'], issuer: Issuer, wrap: (xml: string, forged: st
   return edited(writePares(of('N'), signer), (xml) => wrap(xml, forged))
 }
 
-/** With something else in SignedInfo, and a value that fits it. */
+/** With a changed SignedInfo, and a value that fits it. */
 function resignedInfo(param: string, from: string, to: string, valueOf: (info: string) => string): string {
   return edited(param, (xml) => {
     const changed = xml.replace(/<SignedInfo>.*<\/SignedInfo>/s, (info) => info.replace(from, to))
@@ -83,7 +83,7 @@ function resignedInfo(param: string, from: string, to: string, valueOf: (info: s
 
 const rsaOf = ({ key }: Issuer, info: string): string => sign('sha1', Buffer.from(info), key).toString('base64')
 
-/** Under a key that everybody has: the issuer's public one. */
+/** With a key that everybody has: the issuer's public one. */
 function hmacOf({ certificates }: Issuer, info: string): string {
   const key = new X509Certificate(certificates[0] ?? '').publicKey.export({ type: 'spki', format: 'pem' })
   return createHmac('sha1', key).update(info).digest('base64')

@@ -7,7 +7,7 @@ import { inflateParam, writePares, type Pares } from '../three-d-secure/legacy.t
 import type { Desk, LegacyCase, LegacyNetwork } from './desk.ts'
 import { paresFaults, type Issuer } from './pares-faults.ts'
 
-/** PARes: what the issuer found out, signed with the key that the network gave it. */
+/** PARes: the issuer's result, signed with the key that the network issued. */
 
 export function readIssuers(directory: string): Record<LegacyNetwork, Issuer> {
   const read = (network: LegacyNetwork): Issuer => ({
@@ -18,7 +18,7 @@ export function readIssuers(directory: string): Record<LegacyNetwork, Issuer> {
   return { visa: read('visa'), mastercard: read('mastercard') }
 }
 
-/** The form field `PaRes`, or what a script wants in its place. */
+/** The form field `PaRes`, or what a script puts in its place. */
 export function paresFor(desk: Desk, one: LegacyCase, status: Pares['status']): string {
   const { issuers, earlierPares, faults, journal } = desk
   const network = networkOf(one.card.reveal()) === 'mastercard' ? 'mastercard' : 'visa'
@@ -26,7 +26,7 @@ export function paresFor(desk: Desk, one: LegacyCase, status: Pares['status']): 
   const pares = of(status)
   const good = writePares(pares, { ...issuers[network], hash: 'sha1' })
   const fault = faults.takeText('pares', { card: one.card.reveal() })
-  // Noted as the issuer means it; what a script makes of it is for the other side to find out.
+  // Logged as the issuer means it; the other side has to detect a script's changes.
   journal.noteXml('out', 'browser', inflateParam(good)!, fault === undefined ? {} : { fault })
   if (fault === undefined) {
     if (status === 'Y' || status === 'A') earlierPares.set(network, good)
@@ -40,7 +40,7 @@ function paresOf({ cavvKey, realClock, random }: Desk, { pareq, card }: LegacyCa
   const pan = card.reveal()
   const proven = {
     acctNumber: pan,
-    // What names the purchase to all parties, as dsTransID does in later versions.
+    // Identifies the purchase to all parties, as dsTransID does in later versions.
     dsTransID: pareq.xid,
     purchaseAmount: pareq.purchAmount,
     purchaseCurrency: pareq.currency,

@@ -3,21 +3,22 @@ import { encodeParam, erroAbout, unusable, writeMessage, type Message, type Unus
 import type { View } from './challenge.ts'
 import type { Case, Desk } from './desk.ts'
 
-/** What the browser takes to the notification URL: CRes, or Erro. */
+/** What the browser carries to the notification URL: CRes, or Erro. */
 
 type Over = Extract<View, { is: 'over' }>
 
-/** Made once for a challenge. Its scripts spoil the form of it, never what RReq said. */
-export function partingOf(desk: Desk, one: Case, { result, told }: Over): { field: string; value: string } {
-  one.parting ??= makeParting(desk, one, result.passed, told)
+/** Created once per challenge. Scripts change its form, never the content of RReq. */
+export function partingOf(desk: Desk, one: Case, { result, delivery }: Over): { field: string; value: string } {
+  one.parting ??= makeParting(desk, one, result.passed, delivery)
   return one.parting
 }
 
-function makeParting(desk: Desk, one: Case, passed: boolean, told: Over['told']): { field: string; value: string } {
+function makeParting(desk: Desk, one: Case, passed: boolean, delivery: Over['delivery']): { field: string; value: string } {
   const met = { card: one.card.reveal() }
   const field = desk.faults.takeText('erro_instead_of_cres', met)
   if (field !== undefined) return erroParting(desk, one, unusable('403', 'scripted', idsAndVersion(one)), field)
-  if (told === 'undelivered') return erroParting(desk, one, unusable('405', 'the result could not be told', idsAndVersion(one)))
+  if (delivery === 'undelivered')
+    return erroParting(desk, one, unusable('405', 'the result could not be told', idsAndVersion(one)))
   const foreign = desk.faults.take('cres_foreign_ids', met)
   const cres: Message = {
     messageType: 'CRes',
@@ -30,7 +31,7 @@ function makeParting(desk: Desk, one: Case, passed: boolean, told: Over['told'])
   return { field: 'cres', value: spelled(desk, met, cres) }
 }
 
-/** An Erro in the form field of its own name, unless a script says otherwise. */
+/** An Erro in the form field of that name, unless a script changes the name. */
 export function erroParting(desk: Desk, one: Case, why: Unusable, field = 'erro'): { field: string; value: string } {
   const text = writeMessage(erroAbout({ ...why, about: { ...why.about, ...idsAndVersion(one) } }, 'A'))
   desk.journal.note('out', 'browser', text)
@@ -49,7 +50,7 @@ function spelled({ faults }: Desk, met: { card: string }, cres: Message): string
   const text = writeMessage(cres)
   if (faults.take('cres_wrapped', met)) return encodeParam(text).replaceAll(/.{64}/g, '$&\r\n')
   if (!faults.take('cres_padded', met)) return encodeParam(text)
-  // A space after the object, where without it there would be nothing to pad.
+  // Adds a blank after the object if there would otherwise be nothing to pad.
   const padded = Buffer.byteLength(text) % 3 === 0 ? `${text} ` : text
   const value = encodeParam(padded)
   return value.padEnd(Math.ceil(value.length / 4) * 4, '=')

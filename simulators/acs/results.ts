@@ -4,13 +4,13 @@ import { readMessage, writeMessage, type Message, textOf } from '../three-d-secu
 import type { Result } from './challenge.ts'
 import type { Case, Desk } from './desk.ts'
 
-/** RReq and RRes: tells the directory server how a challenge ended. */
+/** RReq and RRes: reports the end of a challenge to the directory server. */
 
 const peer = 'directory-server'
 const timeoutMs = 10_000
-/** Waits before the second and the third try; a fourth is not made. */
+/** Waits before the second and the third try; there is no fourth. */
 const pausesMs = [2_000, 4_000]
-/** Codes of an Erro after which the same message may fare better. */
+/** Codes of an Erro after which the same message may succeed. */
 const passing = new Set(['402', '403', '405'])
 
 /**
@@ -27,9 +27,9 @@ export async function tellResult(desk: Desk, one: Case, result: Result): Promise
     realClock.after(lateMs, () => void deliver(desk, one, text))
     return 'delivered'
   }
-  const told = await deliver(desk, one, text)
+  const delivery = await deliver(desk, one, text)
   if (faults.take('rreq_twice', met)) await post(desk, one.dsUrl, text)
-  return told
+  return delivery
 }
 
 const opposite = ({ passed, interactions }: Result): Result =>

@@ -34,6 +34,6 @@ export function decide(outcome: Outcome, indicator: string | undefined): Verdict
   const verdict = byOutcome[outcome === 'informational' ? 'frictionless' : outcome]
   const mandated = indicator === '04' && (verdict.status === 'Y' || verdict.status === 'A')
   if (mandated) return { status: 'C', ending: 'password' }
-  // Whoever shares data only cannot be sent a challenge: C may not answer 06.
+  // A merchant that only shares data cannot be sent a challenge: C may not answer 06.
   return verdict.status === 'C' && indicator === '06' ? { status: 'I' } : verdict
 }

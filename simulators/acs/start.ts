@@ -25,15 +25,15 @@ export interface AcsOptions {
    * and mastercard.
    */
   certificates: string
-  /** Where results go; without it to the dsURL of each AReq, on this machine alone. */
+  /** Where results are sent; if absent, to the dsURL of each AReq, on this machine only. */
   dsUrl?: string
   host?: string
-  /** Of the directory server's calls; 0 or nothing is a free port. */
+  /** The port for the directory server's calls; 0 or absent picks a free port. */
   port?: number
   browserPort?: number
-  /** Host name in the addresses that browsers are given. */
+  /** Host name in the addresses given to browsers. */
   browserHost?: string
-  /** What the protocol waits lasts so many times as long: 0.01 makes 30 s into 300 ms. */
+  /** Factor for the waits of the protocol: 0.01 turns 30 s into 300 ms. */
   timeScale?: number
   clock?: Clock
   random?: Random
@@ -43,7 +43,7 @@ export interface Acs {
   port: number
   areqUrl: string
   browserPort: number
-  /** For browsers, without a slash at the end; /admin is below it. */
+  /** For browsers, without a trailing slash; /admin is below it. */
   browserUrl: string
   close(): Promise<void>
 }
@@ -65,7 +65,7 @@ export async function startAcs(options: AcsOptions): Promise<Acs> {
     issuers: readIssuers(certificates),
     earlierPares: new Map(),
     prints: new Map(),
-    // Calls have their time on the real clock, whatever clock the rest has.
+    // Outgoing calls are timed by the real clock, whatever clock the rest uses.
     outgoing: openOutgoing({ policy: { plainHttp: false, loopbackAnyPort: true }, clock: systemClock }),
     credentials,
     cavvKey: readCavvKey(join(certificates, 'cavv.key')),
@@ -107,7 +107,7 @@ function openBrowserApp(
   browserRoutes(app, desk, timeScale)
   methodRoutes(app, desk)
   pareqRoutes(app, desk, timeScale)
-  // In a scope of its own, so that its guard is not in the browsers' way.
+  // In its own scope, so that its guard does not apply to browsers.
   void app.register(async (scope) => acsAdminRoutes(scope, desk, server))
   return app
 }

@@ -4,13 +4,13 @@ import { eciOf } from '../three-d-secure/cards.ts'
 import { cavvOf } from '../three-d-secure/cavv.ts'
 import { readMessage, unusable, writeMessage, type Message, textOf } from '../three-d-secure/codec.ts'
 import type { Answer } from '../three-d-secure/peers.ts'
-import { dsReferenceNumber, refuse, say, spoil, trouble, type Desk, type Passage } from './desk.ts'
+import { dsReferenceNumber, refuse, answerWith, spoil, trouble, type Desk, type Passage } from './desk.ts'
 import { judgeAReq } from './rules.ts'
 
 /** AReq and ARes: checks, adds the directory server's fields, asks the ACS, returns its answer. */
 
 const peer = '3ds-server'
-/** Enough for whoever looks something up; the oldest are forgotten. */
+/** Enough for later look-ups; the oldest are forgotten. */
 const keptPassages = 10_000
 
 export async function answerAReq(desk: Desk, text: string): Promise<Answer> {
@@ -27,7 +27,7 @@ export async function answerAReq(desk: Desk, text: string): Promise<Answer> {
   const wrong = judgeAReq(message, { range: ranges.find(card), now: day.now(), allowedHosts })
   if (wrong !== undefined) return refuse(desk, peer, wrong)
   const passage = begin(desk, message, id, card)
-  if (faults.take('stand_in', { message: 'AReq', card })) return say(desk, peer, standIn(desk, message, passage))
+  if (faults.take('stand_in', { message: 'AReq', card })) return answerWith(desk, peer, standIn(desk, message, passage))
   return askAcs(desk, message, passage)
 }
 
@@ -62,11 +62,11 @@ async function askAcs(desk: Desk, message: Message, passage: Passage): Promise<A
   }
   const answer = reply.body.toString('utf8')
   journal.note('in', 'acs', answer)
-  if (reply.status === 503) return say(desk, peer, standIn(desk, message, passage))
+  if (reply.status === 503) return answerWith(desk, peer, standIn(desk, message, passage))
   const fields = answerOf(reply.status, answer)
   if (fields === undefined) return refuse(desk, peer, unusable('404', 'the ACS answered what is no message', forwarded))
   if (typeof fields['acsTransID'] === 'string') passage.acsTransID = fields['acsTransID']
-  return say(desk, peer, spoil(desk, message, fields, passage.card))
+  return answerWith(desk, peer, spoil(desk, message, fields, passage.card))
 }
 
 /**
@@ -80,7 +80,7 @@ function answerOf(status: number, text: string): Message | undefined {
   return type === 'ARes' || type === 'Erro' ? (json.value as unknown as Message) : undefined
 }
 
-/** Attempted: the network answers in the issuer's place, with a proof of its own. */
+/** Attempted: the network answers in place of the issuer, with its own proof. */
 function standIn(desk: Desk, message: Message, passage: Passage): Message {
   passage.acsTransID = uuid(desk.random)
   const proven = {

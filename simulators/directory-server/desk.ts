@@ -10,16 +10,16 @@ import type { Answer, Credentials } from '../three-d-secure/peers.ts'
 import type { DirectoryFaults } from './faults.ts'
 import type { RangeBook } from './ranges.ts'
 
-/** What the desks of the directory server (PReq, AReq, RReq) share. */
+/** Shared parts of the directory server's desks (PReq, AReq, RReq). */
 
-/** An authentication under way, kept for its result. */
+/** An authentication in progress, kept for its result. */
 export interface Passage {
   threeDSServerTransID: string
   dsTransID: string
   /** Known once the ACS has answered. */
   acsTransID?: string
   version: Version
-  /** Where the 3DS Server takes results. */
+  /** Where the 3DS Server receives results. */
   threeDSServerURL: string
   card: string
 }
@@ -35,7 +35,7 @@ export interface Desk {
   cavvKey: CavvKey
   /** Real time, for delays. */
   clock: Clock
-  /** The time of day, which the admin port can put forward. */
+  /** The time of day, which the admin port can move forward. */
   day: ScaledClock
   random: Random
   log: Log
@@ -43,23 +43,23 @@ export interface Desk {
   acsTimeoutMs: number
   /** The ACS's page of 1.0.2, for browsers. */
   pareqUrl: string
-  /** The address the ACS sends results to, known once the port is open. */
+  /** The address to which the ACS sends results, known once the port is open. */
   dsUrl: () => string
   allowedHosts: ReadonlySet<string>
 }
 
 export const dsReferenceNumber = 'SIM_DS_TOLLGATE_0001'
 
-/** The answer to a peer, noted. */
-export function say({ journal }: Desk, peer: string, message: Message): Answer {
+/** The answer to a peer, logged. */
+export function answerWith({ journal }: Desk, peer: string, message: Message): Answer {
   const body = writeMessage(message)
   journal.note('out', peer, body)
   return { body }
 }
 
-export const refuse = (desk: Desk, peer: string, why: Unusable): Answer => say(desk, peer, erroAbout(why, 'D'))
+export const refuse = (desk: Desk, peer: string, why: Unusable): Answer => answerWith(desk, peer, erroAbout(why, 'D'))
 
-/** The scripted effects that concern any message the same way; undefined lets it pass. */
+/** The scripted effects that apply to all messages equally; undefined lets the message pass. */
 export async function trouble(desk: Desk, peer: string, message: Message, card: string | undefined): Promise<Answer | undefined> {
   const met = { message: message.messageType, ...(card === undefined ? {} : { card }) }
   const held = await hold(desk, met)
@@ -81,7 +81,7 @@ export async function hold({ faults, clock }: Desk, met: Met): Promise<Answer | 
   return faults.take('silent', met) ? 'nothing' : undefined
 }
 
-/** An answer that is none. */
+/** An answer that is not a message. */
 export function breakOff({ faults, journal }: Desk, peer: string, met: Met): Answer | undefined {
   const status = faults.takeMs('http_status', met)
   if (status !== undefined) return { status, body: '' }
@@ -92,7 +92,7 @@ export function breakOff({ faults, journal }: Desk, peer: string, met: Met): Ans
   return { body }
 }
 
-/** An answer as the scripts want it spoiled. */
+/** The answer, changed as the scripts prescribe. */
 export function spoil(desk: Desk, asked: Message, answer: Message, card?: string): Message {
   const met = { message: asked.messageType, ...(card === undefined ? {} : { card }) }
   return {

@@ -1,17 +1,17 @@
 import { uuid } from '../../src/base/random.ts'
 import { readMessage, unusable, textOf } from '../three-d-secure/codec.ts'
 import type { Answer } from '../three-d-secure/peers.ts'
-import { refuse, say, spoil, trouble, type Desk } from './desk.ts'
+import { refuse, answerWith, spoil, trouble, type Desk } from './desk.ts'
 import type { RangeItem } from './ranges.ts'
 
-/** PReq and PRes: which ranges there are. */
+/** PReq and PRes: the list of card ranges. */
 
 const hourMs = 3_600_000
 const peer = '3ds-server'
 
 /** When each 3DS Server was last answered, by its reference number. */
 export class PReqLimit {
-  /** Off, every PReq is answered. */
+  /** If off, every PReq is answered. */
   on = true
   #last = new Map<string, { at: number; delta: boolean }>()
 
@@ -58,13 +58,13 @@ export async function answerPReq(desk: Desk, limit: PReqLimit, text: string): Pr
     dsStartProtocolVersion: '2.1.0',
     dsEndProtocolVersion: desk.faults.has('only_210') ? '2.1.0' : '2.2.0',
     serialNum: ranges.serial,
-    // An empty list would be a field that is empty.
+    // An empty list would be an empty field.
     ...(entries.length > 0 ? { cardRangeData: entries } : {}),
   } as const
-  return say(desk, peer, spoil(desk, message, answer))
+  return answerWith(desk, peer, spoil(desk, message, answer))
 }
 
-/** Deletes what never was, and adds what overlaps with what is there. */
+/** Deletes a range that never existed, and adds one that overlaps existing ones. */
 function unfit(items: RangeItem[], all: RangeItem[]): RangeItem[] {
   const [first] = all
   if (first === undefined) return items
@@ -73,7 +73,7 @@ function unfit(items: RangeItem[], all: RangeItem[]): RangeItem[] {
   return [...items, never, overlapping]
 }
 
-/** One entry as real directory servers have sent it, beside good ones. */
+/** One invalid entry, as real directory servers have sent it, beside valid ones. */
 function oddEntry(kind: string | undefined, [first]: RangeItem[]): object | undefined {
   if (kind === undefined || first === undefined) return undefined
   const { startRange, endRange } = first

@@ -46,14 +46,14 @@ export class RangeBook {
     return undefined
   }
 
-  /** Everything, to be added. */
+  /** All ranges, as additions. */
   full(version: Version): RangeItem[] {
     return this.#ranges.map((range) => itemOf(range, 'A', version))
   }
 
   /**
-   * What changed since a serial number; undefined when it is not one of ours. Deletions come first,
-   * so that no step overlaps.
+   * The changes since a serial number; undefined if it is not one of ours. Deletions come first, so
+   * that no step overlaps.
    */
   since(serial: string, version: Version): RangeItem[] | undefined {
     const before = this.#states.get(serial)
@@ -63,7 +63,7 @@ export class RangeBook {
     const changed = this.#ranges.filter((now) =>
       before.some((old) => same(old, now) && JSON.stringify(old) !== JSON.stringify(now)),
     )
-    // 2.1.0 has no M: there a range is taken away and put back.
+    // 2.1.0 has no M: a range is deleted and added again.
     const modified =
       version === '2.1.0'
         ? changed.flatMap((now) => [itemOf(now, 'D', version), itemOf(now, 'A', version)])

@@ -3,7 +3,7 @@ import { mayCall, type Answer } from '../three-d-secure/peers.ts'
 import { refuse, trouble, type Desk } from './desk.ts'
 
 /**
- * RReq and RRes: the result of a challenge, from the ACS to the 3DS Server whose AReq it was, and
+ * RReq and RRes: the result of a challenge, from the ACS to the 3DS Server that sent the AReq, and
  * its receipt back.
  */
 

@@ -4,7 +4,7 @@ import { unusable, type Message, type Unusable, textOf } from '../three-d-secure
 import { mayCall } from '../three-d-secure/peers.ts'
 import type { CardRange } from '../three-d-secure/cards.ts'
 
-/** What a directory server refuses of an AReq whose fields are well formed. */
+/** Why a directory server refuses an AReq whose fields are well formed. */
 
 const hourMs = 3_600_000
 
@@ -19,12 +19,12 @@ export function judgeAReq(message: Message, { range, now, allowedHosts }: Known)
   if (iso.length > 0) return unusable('304', iso.join(','), message)
   if (range === undefined) return unusable('305', 'acctNumber', message)
   const version = message.messageVersion
-  // The versions have three numbers of one digit each, so that they compare as texts.
+  // Versions have three numbers of one digit each, so they can be compared as texts.
   if (version < range.acsStartProtocolVersion || version > range.acsEndProtocolVersion)
     return unusable('102', `the card range takes ${range.acsStartProtocolVersion} to ${range.acsEndProtocolVersion}`, message)
   if (message['purchaseDate'] !== undefined && timeOf(textOf(message, 'purchaseDate')) > now + hourMs)
     return unusable('305', 'purchaseDate', message)
-  // The result could not be delivered, and this program must not be sent to call anybody.
+  // The result could not be delivered, and this program must not be made to call other hosts.
   if (!mayCall(textOf(message, 'threeDSServerURL'), allowedHosts)) return unusable('303', 'threeDSServerURL', message)
   return undefined
 }

@@ -21,20 +21,20 @@ export interface DirectoryServerOptions {
   log: Log
   /** Directory with ds-ca.pem, directory-server.pem, directory-server.key and cavv.key. */
   certificates: string
-  /** Where the ACS takes AReq. */
+  /** Where the ACS receives AReq. */
   acsUrl: string
   /** Where browsers find the ACS, for the method URLs and its page of 1.0.2. */
   acsBase: string
   host?: string
-  /** 0 or nothing is a free port. */
+  /** 0 or absent picks a free port. */
   port?: number
   /** Always on loopback. */
   adminPort?: number
-  /** Hosts of 3DS Servers beside this machine. */
+  /** Hosts of 3DS Servers besides this machine. */
   allowedHosts?: readonly string[]
   /** How long the ACS may take: less than a 3DS Server waits. */
   acsTimeoutMs?: number
-  /** 0.01 makes an hour into 36 s. */
+  /** 0.01 turns an hour into 36 s. */
   timeScale?: number
   clock?: Clock
   random?: Random
@@ -42,9 +42,9 @@ export interface DirectoryServerOptions {
 
 export interface DirectoryServer {
   port: number
-  /** Without a slash at the end; /preq, /areq, /rreq and, for 1.0.2, /vereq are below it. */
+  /** Without a trailing slash; /preq, /areq, /rreq and, for 1.0.2, /vereq are below it. */
   url: string
-  /** With /admin at its end; /faults, /log, /ranges and /settings are below it. */
+  /** Ends in /admin; /faults, /log, /ranges and /settings are below it. */
   adminUrl: string
   close(): Promise<void>
 }
@@ -58,7 +58,7 @@ export async function startDirectoryServer(options: DirectoryServerOptions): Pro
   const clock = options.clock ?? systemClock
   const host = options.host ?? '127.0.0.1'
   const credentials = readCredentials(certificates, 'directory-server')
-  // Calls have their time on the real clock, whatever clock the rest has.
+  // Outgoing calls are timed by the real clock, whatever clock the rest uses.
   const outgoing = openOutgoing({ policy: { plainHttp: false, loopbackAnyPort: true }, clock: systemClock })
   const desk: Desk = {
     ranges: new RangeBook(rangesAtStart(acsBase), clock.now()),

@@ -45,7 +45,7 @@ function veresOf({ faults, cavvKey, pareqUrl }: Desk, { messageId, pan }: Vereq,
 
 type Trouble = [code: string, detail: string]
 
-/** What was wrong with a text that is no VEReq, from the outside in. */
+/** The error in a text that is not a VEReq, from the outside in. */
 function unreadable(text: string): Trouble {
   if (!/<ThreeDSecure[\s>]/.test(text) || text.includes('<!')) return ['1', 'ThreeDSecure']
   return /<VEReq[\s>]/.test(text) ? ['3', 'VEReq'] : ['2', 'Message']

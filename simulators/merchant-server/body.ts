@@ -23,7 +23,7 @@ export function text(body: Body, path: string, least: number, most: number): str
   return value
 }
 
-/** Absent, null and empty are the same. */
+/** Absent, null and empty are treated the same. */
 export function maybeText(body: Body, path: string, least: number, most: number): string | undefined {
   const value = at(body, path)
   if (value === undefined || value === null || value === '') return undefined
@@ -62,8 +62,8 @@ export function within(body: Body, path: string, limit: number): void {
 }
 
 /**
- * An identifier that some send as text and others as a number. A number that JSON has rounded would
- * name another card.
+ * An identifier that some clients send as text and others as a number. A number that JSON has
+ * rounded would name another card.
  */
 export function maybeIdentifier(body: Body, path: string, most: number): string | undefined {
   const value = at(body, path)
@@ -73,7 +73,8 @@ export function maybeIdentifier(body: Body, path: string, most: number): string 
 }
 
 /**
- * So many digits, which some send as text and others as a number; a number has no zeros in front.
+ * A fixed number of digits, which some clients send as text and others as a number; a number has no
+ * leading zeros.
  */
 export function maybeDigits(body: Body, path: string, count: number): string | undefined {
   const value = at(body, path)

@@ -5,7 +5,7 @@ import type { Parts } from './signatures.ts'
 /** One call of the merchant's server. */
 export interface Call {
   body: Body
-  /** Of the path; an operation whose path has none sets it once it knows. */
+  /** From the path; an operation without one in its path sets it once it is known. */
   invoiceId: string
   /** What was signed or verified, for the journal. */
   signed: { name: string; parts: Parts; signature: string }[]

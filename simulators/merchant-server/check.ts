@@ -92,7 +92,8 @@ async function answerTo(merchant: Merchant, call: Call, invoice: InvoiceRow, ask
   })
   const checkSignature = sign(parts, key)
   call.signed.push({ name: 'session.checkSignature', parts, signature: checkSignature })
-  // A card goes with the e-mail that it was mapped with, even if the consumer has another by now.
+  // A card is used with the e-mail address that it was mapped with, even if the consumer's has
+  // changed.
   const email = source === undefined ? await loadEmail(pool, invoice.consumer) : source.email
   const { birthDay, billing } = (invoice.kind === 'verification' && profiles.get(invoice.consumer)) || {}
   const consumer = { ...(email && { email }), ...(birthDay && { birthDay }) }
@@ -123,6 +124,8 @@ function answerAgain(invoice: InvoiceRow, asked: Question): object {
   return JSON.parse(invoice.check_answer ?? '{}') as object
 }
 
-/** What may differ from one question of an invoice to the next; the rest was verified. */
+/**
+ * The part that may differ from one question about an invoice to the next; the rest was verified.
+ */
 const memoOf = ({ sourceClientCardId, destinationClientCardId }: Question): string =>
   JSON.stringify([sourceClientCardId ?? null, destinationClientCardId ?? null])

@@ -21,18 +21,18 @@ export interface Configuration {
    * else the first.
    */
   endpointFor: (kind: Kind, currency: string, asked: string | undefined) => string | undefined
-  /** Least and most that a transfer may cost, as the app shows it. */
+  /** The least and the most that a transfer may cost, as shown by the app. */
   rates: { min: string; max: string } | undefined
   /** Optional members of the answers to checks. */
   tellsCurrency: boolean
   randomSumCentis: number | undefined
   profiles: ReadonlyMap<string, Profile>
-  /** Consumers whom the merchant serves no longer. */
+  /** Consumers whom the merchant no longer serves. */
   blocked: ReadonlySet<string>
   keepsJournal: boolean
 }
 
-/** What the program needs besides, to start. */
+/** What the program also needs to start. */
 export interface Place {
   databaseUrl: string
   host: string
@@ -48,7 +48,7 @@ type Json = Record<string, unknown>
 export function readConfiguration(json: unknown): (Configuration & Place) | { complaints: string[] } {
   if (!isObject(json)) return { complaints: ['the configuration is not a JSON object'] }
   const complaints: string[] = []
-  const complain = (says: string) => void complaints.push(says)
+  const complain = (complaint: string) => void complaints.push(complaint)
   const login = textIn(json, 'login') ?? complain('login is missing')
   const key = keyIn(json, complain)
   const databaseUrl =
@@ -83,7 +83,7 @@ export function readConfiguration(json: unknown): (Configuration & Place) | { co
   }
 }
 
-function keyIn(json: Json, complain: (says: string) => void): Secret<Buffer> | undefined {
+function keyIn(json: Json, complain: (complaint: string) => void): Secret<Buffer> | undefined {
   const given = textIn(json, 'control_key')
   const key = given === undefined ? undefined : signatureKey(secret(given))
   if (given === undefined) complain('control_key is missing')
@@ -98,7 +98,7 @@ const anyCurrency = '*'
 type ByCurrency = ReadonlyMap<string, readonly string[]>
 
 /** Each kind has an endpoint, or one for each currency, or several for the app to choose from. */
-function endpointsIn(given: unknown, complain: (says: string) => void): Record<Kind, ByCurrency> {
+function endpointsIn(given: unknown, complain: (complaint: string) => void): Record<Kind, ByCurrency> {
   const read = (kind: Kind): ByCurrency => {
     const one = isObject(given) ? given[kind] : undefined
     const pairs = (isObject(one) ? Object.entries(one) : [[anyCurrency, one] as const]).map(
@@ -116,7 +116,7 @@ function endpointsIn(given: unknown, complain: (says: string) => void): Record<K
   return { verification: verification!, sale: sale!, transfer: transfer! }
 }
 
-function ratesIn(given: unknown, complain: (says: string) => void): Configuration['rates'] {
+function ratesIn(given: unknown, complain: (complaint: string) => void): Configuration['rates'] {
   if (given === undefined) return undefined
   const rates = isObject(given) ? { min: textIn(given, 'min'), max: textIn(given, 'max') } : {}
   if (rates.min !== undefined && rates.max !== undefined) return { min: rates.min, max: rates.max }
@@ -127,8 +127,8 @@ function ratesIn(given: unknown, complain: (says: string) => void): Configuratio
 function profilesIn(given: unknown): ReadonlyMap<string, Profile> {
   const entries = isObject(given) ? Object.entries(given) : []
   return new Map(
-    entries.map(([consumer, told]) => {
-      const profile = isObject(told) ? told : {}
+    entries.map(([consumer, entry]) => {
+      const profile = isObject(entry) ? entry : {}
       const email = textIn(profile, 'email')
       const birthDay = textIn(profile, 'birth_day')
       const billing = profile['billing']

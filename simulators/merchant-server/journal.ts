@@ -9,7 +9,7 @@ import { listCalls, saveCall } from './store-calls.ts'
  * mixes the two up must not leave them here.
  */
 const cardData = new Set(['number', 'securityCode', 'expiry', 'holder'])
-/** Numbers that are no card's, but may look like one. */
+/** Numbers that are not card numbers, but may look like one. */
 const references = new Set(['serverCardId', 'uniqueReferenceCardId', 'clientCardId'])
 
 /**
@@ -55,7 +55,7 @@ export async function journal({ pool }: Merchant, { body }: Call): Promise<objec
 
 const lastOf = (path: string) => path.slice(path.lastIndexOf('.') + 1)
 
-/** An access token is shown by its ends, since whoever has it is the consumer. */
+/** An access token is shown by its ends only, because its holder can act as the consumer. */
 function masked(name: string, value: unknown): unknown {
   if (cardData.has(name)) return '***'
   if (name === 'accessToken' && typeof value === 'string') return `${value.slice(0, 4)}…${value.slice(-4)}`

@@ -27,8 +27,8 @@ export function notify(kind: Kind): Operation {
     if (invoice.serial_number !== serialNumber) throw invalid('consumer.device.serialNumber is not the one of this invoice')
 
     const noted = JSON.stringify(cards)
-    // What was noted is not noted again: a late repeat would take back what a later payment has
-    // told of the card.
+    // A notification is recorded only once: a late repeat would undo what a later payment has
+    // reported about the card.
     if (invoice.cards_noted !== noted) {
       for (const card of cards) {
         const mapping = { consumer: invoice.consumer, clientCardId: uuid(random), email: invoice.email }

@@ -17,7 +17,7 @@ interface Row {
   method: 'GET' | 'POST'
   path: string
   does: Operation
-  /** Whether a failure names the invoice: to the gateway it does, to the app it does not. */
+  /** Whether a failure names the invoice: it does for the gateway, but not for the app. */
   failure: 'names invoice' | 'names nothing'
 }
 
@@ -42,9 +42,9 @@ const bodyLimitBytes = 64 * 1024
 
 export interface Listening {
   port: number
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: string
-  /** Ends at once, open connections included. */
+  /** Ends immediately, including open connections. */
   close(): Promise<void>
 }
 
@@ -75,8 +75,8 @@ export const pathsOf = (merchant: Merchant) =>
   }) satisfies FastifyServerOptions
 
 /**
- * The operations, in a scope of their own: bodies are read and failures answered in this way
- * nowhere else on the server.
+ * The operations, in their own scope: the rest of the server reads bodies and answers failures
+ * differently.
  */
 export function addOperations(app: FastifyInstance, merchant: Merchant): void {
   app.removeAllContentTypeParsers()
@@ -99,7 +99,7 @@ export function addOperations(app: FastifyInstance, merchant: Merchant): void {
 
 const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
-/** Of a GET the query is the body. */
+/** For a GET the query is the body. */
 function callOf(request: FastifyRequest): Call {
   const { invoiceId = '' } = request.params as { invoiceId?: string }
   return { body: request.method === 'GET' ? { ...(request.query as object) } : {}, invoiceId, signed: [] }
@@ -111,15 +111,15 @@ async function answer(merchant: Merchant, row: Row, request: FastifyRequest, rep
     if (row.method === 'POST') call.body = bodyOf(row, request)
     if (call.invoiceId !== '' && !/^[A-Za-z0-9._-]{1,128}$/.test(call.invoiceId))
       throw invalid('invoiceId must have 1 to 128 letters, digits, dots, dashes or underscores')
-    const said = await row.does(merchant, call)
-    await note(merchant, row.path, call, 200, said)
-    return await reply.headers(headers).send(said)
+    const body = await row.does(merchant, call)
+    await note(merchant, row.path, call, 200, body)
+    return await reply.headers(headers).send(body)
   } catch (thrown) {
     return failed(merchant, row, call, request, reply, thrown)
   }
 }
 
-/** The app may ask for a token without saying anything, and then with the consumer in the query. */
+/** The app may ask for a token without a body, and then with the consumer in the query. */
 function bodyOf(row: Row, request: FastifyRequest): Call['body'] {
   const sent = typeof request.body === 'string' ? request.body : ''
   if (sent === '' && row.does === requestAccessToken) return { ...(request.query as object) }
@@ -137,12 +137,12 @@ async function failed(
   const refused = refusalIn(merchant, thrown)
   const status = httpStatus[refused.reason]
   const error = errorOf(merchant, refused)
-  const said = row.failure === 'names invoice' ? { error, invoiceId: call.invoiceId } : { error }
-  merchant.log.info({ path: row.path, ...said }, 'a call was refused')
-  await note(merchant, row.path, call, status, said)
-  // What is left of a body that was not read would be taken for the next request.
+  const body = row.failure === 'names invoice' ? { error, invoiceId: call.invoiceId } : { error }
+  merchant.log.info({ path: row.path, ...body }, 'a call was refused')
+  await note(merchant, row.path, call, status, body)
+  // The unread rest of a body would be taken for the next request.
   if (!request.raw.complete) void reply.header('connection', 'close')
-  return reply.code(status).headers(headers).send(said)
+  return reply.code(status).headers(headers).send(body)
 }
 
 const errorOf = ({ random }: Merchant, refused: Refused) => ({
@@ -151,15 +151,15 @@ const errorOf = ({ random }: Merchant, refused: Refused) => ({
   message: refused.message,
 })
 
-/** A body that is too long, cut off or of a length that lies. */
+/** A body that is too long, cut off or of a wrong length. */
 const unreadable = (thrown: unknown): unknown =>
   thrown instanceof Error && 'statusCode' in thrown && Number(thrown.statusCode) < 500
     ? invalid('the body cannot be read')
     : thrown
 
 /**
- * What is no refusal is a failure of ours, and worth another call where only the database is away.
- * The text shows no more than that.
+ * Any other error is a failure of ours; another call is useful only if the database is away. The
+ * text reveals no more than that.
  */
 function refusalIn({ log }: Merchant, thrown: unknown): Refused {
   if (thrown instanceof Refused) return thrown

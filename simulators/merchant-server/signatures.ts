@@ -6,7 +6,7 @@ import { secret, type Secret } from '../../src/base/secret.ts'
  * mistake in one must show in the other.
  */
 
-/** The names are for whoever reads along; the values alone are signed, one after the other. */
+/** The names are for readers; only the values are signed, one after the other. */
 export type Parts = readonly (readonly [name: string, value: string])[]
 
 /** The control key without dashes is 16 bytes in hexadecimal; undefined when it is not. */
@@ -19,7 +19,7 @@ export function signatureKey(controlKey: Secret<string>): Secret<Buffer> | undef
 export const sign = (parts: Parts, key: Secret<Buffer>): string =>
   createHmac('sha1', key.reveal()).update(stringToSign(parts), 'utf8').digest('hex').toUpperCase()
 
-/** Whether this signs the parts, in either case. The time it takes gives nothing away. */
+/** Whether this signs the parts, ignoring case. The comparison takes constant time. */
 export function signatureHolds(given: string, parts: Parts, key: Secret<Buffer>): boolean {
   if (!/^[0-9a-fA-F]{40}$/.test(given)) return false
   return timingSafeEqual(Buffer.from(given.toUpperCase()), Buffer.from(sign(parts, key)))
@@ -33,14 +33,14 @@ export interface Initiated {
   endpointId: string
   nonce: string
   invoiceId: string
-  /** Sale and transfer have one, a verification has none. */
+  /** Present for sale and transfer, absent for a verification. */
   amountCentis?: string | undefined
   currency: string
 }
 
 /**
- * `session.signature`: made when an invoice is initiated, carried by the app to the gateway, and
- * verified when that asks.
+ * `session.signature`: created when an invoice is initiated, carried by the app to the gateway, and
+ * verified when the gateway asks.
  */
 export const initiateParts = (one: Initiated): Parts => [
   ['session.accessToken', one.accessToken],

@@ -13,7 +13,7 @@ interface World {
   log: Log
 }
 
-/** Starts the merchant's server inside this process, at an address of its own. */
+/** Starts the merchant's server inside this process, at its own address. */
 export async function startMerchantServer(options: Configuration & Place & World): Promise<Listening> {
   const { merchant, close } = await openMerchant(options)
   try {

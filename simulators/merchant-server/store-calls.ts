@@ -3,7 +3,7 @@ import { statement, timestamp, type Pool } from '../../src/storage/pool.ts'
 export interface CallRow {
   path: string
   invoiceId: string
-  /** As JSON; null where the body was none. */
+  /** As JSON; null if there was no body. */
   request: string | null
   status: number
   reply: string
@@ -36,5 +36,5 @@ const newest = statement<{
   select call_no, called_at, path, invoice_id, request, status, reply, signed from merchant_server.calls
   where $1 = '' or invoice_id = $1 order by call_no desc limit ${keptCalls}`)
 
-/** Newest first; of one invoice where an id is given. */
+/** Newest first; only one invoice if an id is given. */
 export const listCalls = (pool: Pool, invoiceId: string) => pool.run(newest, [invoiceId])

@@ -1,6 +1,6 @@
 import { statement, timestamp, type Pool } from '../../src/storage/pool.ts'
 
-/** A card as a notification tells it. */
+/** A card as reported by a notification. */
 export interface MappedCard {
   serverCardId: string
   uniqueReferenceCardId: number | undefined
@@ -25,12 +25,12 @@ const mapCard = statement<object>(`${insertCard}
   set server_card_id = excluded.server_card_id, bin = coalesce(excluded.bin, cards.bin), email = excluded.email,
     mapped_at = excluded.mapped_at, pays = true`)
 
-/** A card that pays already goes on to pay. */
+/** A card that already pays keeps paying. */
 const mapDestination = statement<object>(`${insertCard} on conflict (consumer, card_key) do nothing`)
 
 export interface Mapping {
   consumer: string
-  /** Used when the card is new to this consumer. */
+  /** Used if the card is new to this consumer. */
   clientCardId: string
   email: string | null
 }
@@ -54,7 +54,7 @@ export const listCards = (pool: Pool, consumer: string) => pool.run(ofConsumer, 
 const named = statement<{ server_card_id: string; email: string | null }>(`
   select server_card_id, email from merchant_server.cards where client_card_id = $1 and consumer = $2`)
 
-/** Another consumer's card is as unknown as one that never was. */
+/** Another consumer's card is treated as unknown. */
 export async function loadCard(pool: Pool, consumer: string, clientCardId: string) {
   const [row] = await pool.run(named, [clientCardId, consumer])
   return row && { serverCardId: row.server_card_id, email: row.email ?? undefined }

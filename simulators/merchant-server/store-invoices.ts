@@ -13,7 +13,7 @@ export interface Invoice {
   amount_centis: bigint | null
 }
 
-/** From the first check on the session token is there, with question and answer. */
+/** From the first check on, the session token is present, with question and answer. */
 export interface InvoiceRow extends Invoice {
   session_token: string | null
   check_question: string | null
@@ -65,7 +65,7 @@ export interface CheckRow {
   email: string | undefined
 }
 
-/** Of two checks at once one writes; the other finds its invoice bound and compares. */
+/** Of two simultaneous checks one writes; the other finds the invoice bound and compares. */
 const bindCheck = statement<object>(`
   update merchant_server.invoices set state = 'checked', session_token = $2, check_question = $3, check_answer = $4, email = $5
   where invoice_id = $1 and session_token is null

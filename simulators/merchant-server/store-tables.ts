@@ -67,7 +67,9 @@ const tables = [
   )`,
 ]
 
-/** Any number will do. It keeps two servers that start at once from making the same tables. */
+/**
+ * An arbitrary number. The lock keeps two servers that start at once from creating the same tables.
+ */
 const lockNo = 7_264_119
 
 export async function makeTables(pool: Pool): Promise<void> {

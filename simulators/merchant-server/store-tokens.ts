@@ -5,7 +5,7 @@ const rememberConsumer = statement<{ email: string | null }>(`
   on conflict (consumer) do update set email = coalesce(excluded.email, consumers.email)
   returning email`)
 
-/** Makes the consumer known; an e-mail that is given replaces the one before. */
+/** Registers the consumer; an e-mail address replaces the previous one. */
 export async function saveConsumer(pool: Pool, consumer: string, email: string | undefined): Promise<void> {
   await pool.run(rememberConsumer, [consumer, email ?? null])
 }

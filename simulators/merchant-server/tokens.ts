@@ -8,8 +8,8 @@ import { loadOwner, saveConsumer, saveToken, useToken } from './store-tokens.ts'
 const lifetimeMs = 30 * 60_000
 
 /**
- * Hands out an access token. This is where a real merchant has its log-in: here whoever asks is
- * believed to be the consumer that is named, and may name an e-mail address too.
+ * Issues an access token. A real merchant has its log-in here; this one trusts every caller to be
+ * the consumer that it names, and accepts an e-mail address too.
  */
 export async function requestAccessToken(merchant: Merchant, call: Call): Promise<object> {
   const { pool, clock, random, profiles } = merchant

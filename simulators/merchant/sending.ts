@@ -1,4 +1,4 @@
-/** What the merchant's pages and refusals are sent with. */
+/** Headers of the merchant's pages and refusals. */
 import type { FastifyReply } from 'fastify'
 
 export const sendPage = (reply: FastifyReply, page: string, contentSecurityPolicy: string): FastifyReply =>
@@ -11,7 +11,7 @@ export const sendPage = (reply: FastifyReply, page: string, contentSecurityPolic
     })
     .send(page)
 
-/** Of a page that runs its own script and style, and asks its own server alone. */
+/** For a page that runs its own script and style, and calls only its own server. */
 export const ownPolicy = (nonce: string, formAction: "'self'" | "'none'"): string =>
   `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; ` +
   `form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`
@@ -19,5 +19,5 @@ export const ownPolicy = (nonce: string, formAction: "'self'" | "'none'"): strin
 export const plain = (reply: FastifyReply, status: number, text: string): FastifyReply =>
   reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text)
 
-/** A picture in the address itself, so that the browser asks nobody for it. */
+/** A picture inside the address itself, so that the browser need not load it. */
 export const iconOf = (svg: string): string => `data:image/svg+xml,${encodeURIComponent(svg)}`

@@ -14,13 +14,13 @@ export type AppOptions = Pick<DemoAppOptions, 'endpoints' | 'links' | 'acquirerA
 
 interface MerchantServerOptions {
   host: string
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   port: number
   login: string
   controlKey: Secret<string>
-  /** With its path, such as `http://127.0.0.1:8080/gateway`; only shown. */
+  /** Including its path, such as `http://127.0.0.1:8080/gateway`; only shown. */
   gatewayBaseUrl: string
-  /** With it the endpoints of the mobile API are served beside the callbacks. */
+  /** If present, the endpoints of the mobile API are served beside the callbacks. */
   mobile?: Merchant
   /** Where the demo app may pay; with `mobile`, whose endpoints it calls. */
   app?: AppOptions | undefined
@@ -31,10 +31,10 @@ interface MerchantServerOptions {
 
 interface MerchantServer {
   port: number
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: string
   book: CallbackBook
-  /** Ends at once, open connections included. */
+  /** Ends immediately, including open connections. */
   close(): Promise<void>
 }
 
@@ -45,8 +45,9 @@ interface MerchantServer {
 const bodyLimitBytes = 2 * 1024 * 1024
 
 /**
- * The reference merchant server: what a merchant runs to hear from the gateway. It takes and shows
- * callbacks. What the mobile API calls is in `simulators/merchant-server/`.
+ * The reference merchant server: what a merchant runs to receive the gateway's messages. It
+ * receives and shows callbacks. The part that the mobile API calls is in
+ * `simulators/merchant-server/`.
  */
 export async function startMerchantServer(options: MerchantServerOptions): Promise<MerchantServer> {
   const book = new CallbackBook(options.controlKey, options.clock)

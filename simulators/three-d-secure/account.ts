@@ -21,7 +21,7 @@ export function acctIdOf(key: CavvKey, pan: string): string {
   return Buffer.concat([aes.update(block), aes.final()]).toString('base64url')
 }
 
-/** Undefined for what was not made here: the zeros behind the number do not come out. */
+/** Undefined for an id that was not made here: the zeros behind the number are missing. */
 export function panOf(key: CavvKey, acctId: string): string | undefined {
   const sealed = Buffer.from(acctId, 'base64url')
   if (sealed.length !== blockBytes) return undefined

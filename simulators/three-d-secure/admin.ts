@@ -5,8 +5,8 @@ import type { FaultScripts } from './faults.ts'
 import type { MessageJournal } from './journal.ts'
 
 /**
- * The admin routes that the directory server and the ACS have in common. They answer on loopback
- * alone, wherever the port listens.
+ * The admin routes of both the directory server and the ACS. They answer only on loopback, wherever
+ * the port listens.
  */
 
 export interface AdminParts<Effect extends string> {
@@ -19,7 +19,7 @@ export interface AdminParts<Effect extends string> {
   onFaults: () => Promise<void>
 }
 
-/** A request that cannot be followed; its message is for the one who asked. */
+/** A request that cannot be carried out; its message is for the caller. */
 export class Refused extends Error {
   readonly statusCode = 400
 }
@@ -55,7 +55,7 @@ export function adminRoutes<Effect extends string>(app: FastifyInstance, parts: 
   })
 }
 
-/** Refusals with their sentence, defects without; `GET /admin` is where to look. */
+/** Refusals are answered with their sentence, defects without. */
 export function adminErrors(app: FastifyInstance, log: Log): void {
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 500

@@ -94,15 +94,14 @@ const networks: readonly (readonly [network: Network, pattern: RegExp])[] = [
 export const networkOf = (number: string): Network => networks.find(([, pattern]) => pattern.test(number))?.[0] ?? 'visa'
 
 /**
- * What the issuer does when it is asked about this card; whether the card is in a range at all is
- * the directory server's to know.
+ * How the issuer treats this card. Only the directory server knows whether the card is in a range.
  */
 export function outcomeOf(number: string): Outcome {
   const special = Object.values(specialPrefixes).some((prefix) => number.startsWith(prefix)) && number.length === 16
   return special ? outcomes[Number(number[14])]! : 'frictionless'
 }
 
-/** What comes of a card with 1.0.2; undefined when its issuer does not take part. */
+/** The result of a card with 1.0.2; undefined if its issuer does not take part. */
 export function legacyOutcomeOf(number: string): LegacyOutcome | undefined {
   const takesPart =
     Object.values(specialPrefixes).some((prefix) => number.startsWith(prefix + legacyDigit)) && number.length === 16
@@ -115,11 +114,11 @@ const issuerPaysEci: Record<'Y' | 'A' | 'none', readonly [mastercard: string, ot
   none: ['00', '07'],
 }
 
-/** The electronic commerce indicator that goes with a status: Mastercard has a list of its own. */
+/** The electronic commerce indicator of a status: Mastercard has its own list. */
 export function eciOf(number: string, status: string): string {
   const [mastercard, others] = issuerPaysEci[status === 'Y' || status === 'A' ? status : 'none']
   if (networkOf(number) !== 'mastercard') return others
-  // A sharing of data or an exemption without an authentication.
+  // Data sharing or an exemption, without an authentication.
   return status === 'I' ? '06' : mastercard
 }
 

@@ -6,8 +6,8 @@ import { networkOf } from './cards.ts'
 export type CavvKey = Secret<Buffer>
 
 /**
- * The issuers' key: 32 bytes in hex. The ACS and the directory server make proofs with it, and
- * whoever acquires can check them.
+ * The issuers' key: 32 bytes in hex. The ACS and the directory server make proofs with it, and the
+ * acquirer can check them.
  */
 export function readCavvKey(file: string): CavvKey {
   const text = readFileSync(file, 'utf8').trim()

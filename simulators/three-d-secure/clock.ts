@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/base/clock.ts'
 
 export interface ScaledClock extends Clock {
-  /** Puts the time of day forward; what is waiting goes on waiting. */
+  /** Moves the time of day forward; pending waits are not affected. */
   advance(ms: number): void
 }
 

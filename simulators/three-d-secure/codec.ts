@@ -12,14 +12,14 @@ export interface Message extends Fields {
 }
 
 /**
- * Why a message cannot be used: a code of the Erro message and its words; `about` is what could be
- * read of it all the same.
+ * Why a message cannot be used: the code and the text of the Erro; `about` is the part that could
+ * be read nevertheless.
  */
 export interface Unusable {
   is: 'unusable'
   code: string
   description: string
-  /** What is wrong, mostly names of fields with commas between. */
+  /** The error, usually the names of fields separated by commas. */
   detail: string
   about: Fields
 }
@@ -81,7 +81,7 @@ export function readMessage(text: string, expected: readonly MessageType[]): Rea
 const blank = (value: unknown): boolean => value === undefined || value === null || value === ''
 
 /**
- * Id of the first critical extension, of which the simulators know none; empty text where the list
+ * Id of the first critical extension, of which the simulators support none; empty text if the list
  * itself is malformed.
  */
 function critical(list: unknown): string | undefined {
@@ -102,7 +102,7 @@ export function idsOf(fields: Fields): Record<string, string> {
   return Object.fromEntries(idNames.flatMap((name) => (typeof fields[name] === 'string' ? [[name, fields[name]]] : [])))
 }
 
-/** The text of a field; nothing where there is none. */
+/** The text of a field; empty if absent. */
 export function textOf(fields: Fields, name: string): string {
   const value = fields[name]
   return typeof value === 'string' ? value : ''
@@ -124,14 +124,14 @@ export function erroAbout({ code, description, detail, about }: Unusable, compon
   }
 }
 
-/** Fields that are undefined are left out. */
+/** Undefined fields are left out. */
 export const writeMessage = (message: Message): string => JSON.stringify(message)
 
 /** Base64url without padding. */
 export const encodeParam = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
 
 /**
- * Takes what real browsers and servers do to base64url: white space, padding, the other alphabet.
+ * Accepts what real browsers and servers do to base64url: white space, padding, the other alphabet.
  * Undefined for anything else.
  */
 export function decodeParam(param: string): string | undefined {

@@ -12,9 +12,9 @@ export interface EffectRule {
   must: string
   /** For the overview. */
   means: string
-  /** Where the card is not known when the effect is met. */
+  /** Whether the card is unknown when the effect applies. */
   cardless?: true
-  /** The one message that it can be about, where there is no choice. */
+  /** The only message that it can apply to, if there is no choice. */
   of?: string
 }
 
@@ -30,7 +30,7 @@ export interface Fault {
   hits: number
 }
 
-/** What a moment shows to the scripts. */
+/** The facts of a moment that scripts can match. */
 interface Met {
   card?: string
   message?: string
@@ -60,13 +60,13 @@ export class FaultScripts<Effect extends string> {
   #next = 1
   #faults: Fault[] = []
 
-  /** `messages`: those a script may name; the first is meant where it names none. */
+  /** `messages`: those that a script may name; the first is the default. */
   constructor(rules: Readonly<Record<Effect, EffectRule>>, messages: readonly string[] = []) {
     this.#rules = rules
     this.#messages = messages
   }
 
-  /** Takes in a script as it came from outside; a text is the refusal. */
+  /** Adds a script from outside; a text is the refusal. */
   add(body: unknown): Fault | string {
     if (!isRecord(body)) return 'A fault is an object with one effect.'
     const { card, message, times, ...effects } = body
@@ -103,17 +103,17 @@ export class FaultScripts<Effect extends string> {
     return this.#faults.map(shown)
   }
 
-  /** Returns how many were taken away. */
+  /** Returns how many were removed. */
   remove(id?: number): number {
     const before = this.#faults.length
     this.#faults = id === undefined ? [] : this.#faults.filter((fault) => fault.id !== id)
     return before - this.#faults.length
   }
 
-  /** Whether there is a script with this effect, without counting. */
+  /** Whether a script has this effect, without counting a hit. */
   has = (effect: Effect): boolean => this.#faults.some((fault) => fault.effect === effect)
 
-  /** The value of the effect for this moment, counted as a hit. */
+  /** The value of the effect at this moment, counted as a hit. */
   take(effect: Effect, met: Met = {}): Value | undefined {
     const fault = this.#faults.find(
       (one) =>
@@ -137,7 +137,7 @@ export class FaultScripts<Effect extends string> {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** One line an effect, for the overview. */
+  /** One line per effect, for the overview. */
   overview(): string {
     return Object.entries<EffectRule>(this.#rules)
       .map(([effect, { means, must }]) => `  ${effect.padEnd(20)} ${means} (${must})`)

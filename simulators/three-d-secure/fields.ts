@@ -40,13 +40,13 @@ const time = moment(
 )
 const day = moment(/^[0-9]{8}$/, (t) => `${t.slice(0, 4)}-${t.slice(4, 6)}-${t.slice(6)}T00:00:00`)
 
-/** Date rolls 30 February over into March; then the text it gives back differs. */
+/** Date turns 30 February into a day in March; then the resulting text differs. */
 const sameMoment = (iso: string): boolean => {
   const read = new Date(`${iso}Z`)
   return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(iso)
 }
 
-/** Absolute, http or https, without credentials, at most so long. */
+/** Absolute, http or https, without credentials, of limited length. */
 const url =
   (most: number, scheme = /^https?:\/\//i): Fits =>
   (value) =>
@@ -77,7 +77,7 @@ const payment = is('messageCategory', '01')
 const first210 = is('messageVersion', '2.1.0')
 const inSeries = is('threeDSRequestorAuthenticationInd', '02', '03')
 const priced = either(payment, both(is('messageCategory', '02'), inSeries))
-/** 2.1.0 has no browserJavascriptEnabled and takes script for granted. */
+/** 2.1.0 has no browserJavascriptEnabled and assumes script. */
 const scripted = either(first210, is('browserJavascriptEnabled', true))
 /** One form in 2.1.0, a wider one since 2.2.0. */
 const wider =

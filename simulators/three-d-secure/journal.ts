@@ -4,20 +4,20 @@ import { idsOf } from './codec.ts'
 import { isRecord, readJson } from './json.ts'
 import { elementsOf, secretPlaces } from './legacy-elements.ts'
 
-/** The last messages each way, for people and tests; no card data is kept. */
+/** The last messages in each direction, for people and tests; no card data is kept. */
 
 export type Direction = 'in' | 'out'
 
 interface Entry {
   time: string
   direction: Direction
-  /** Who is at the other end, such as 3ds-server, acs or browser. */
+  /** The other end, such as 3ds-server, acs or browser. */
   peer: string
   type: string
   threeDSServerTransID?: string
   acsTransID?: string
   dsTransID?: string
-  /** Of 1.0.2: the same in all messages of a payment. */
+  /** For 1.0.2: the same in all messages of a payment. */
   messageId?: string
   message: unknown
 }
@@ -32,7 +32,7 @@ export class MessageJournal {
     this.#clock = clock
   }
 
-  /** `text` is the message as it travelled, be it a message at all. */
+  /** `text` is what was sent, whether or not it is a message. */
   note(direction: Direction, peer: string, text: string): void {
     const json = readJson(text)
     const fields = json.is === 'read' && isRecord(json.value) ? json.value : undefined
@@ -47,7 +47,7 @@ export class MessageJournal {
     })
   }
 
-  /** A message of 1.0.2, by its elements; `more` is what the program has to say about it. */
+  /** A message of 1.0.2, by its elements; `more` is added by the program. */
   noteXml(direction: Direction, peer: string, xml: string, more: Record<string, unknown> = {}): void {
     const read = elementsOf(xml)
     if (read === undefined) return this.note(direction, peer, xml)
@@ -62,7 +62,7 @@ export class MessageJournal {
     if (same.length > kept) this.#entries.splice(this.#entries.indexOf(same[0]!), 1)
   }
 
-  /** Oldest first; of one transaction where an id of any kind is given. */
+  /** Oldest first; only one transaction if an id of any kind is given. */
   list(id?: string): Entry[] {
     if (id === undefined) return [...this.#entries]
     return this.#entries.filter(({ threeDSServerTransID, acsTransID, dsTransID, messageId }) =>
@@ -79,6 +79,6 @@ function masked(fields: Record<string, unknown>): unknown {
     const value = shown[place]
     if (typeof value === 'string') shown[place] = how === 'number' ? mask(value) : '***'
   }
-  // Number fields are masked above; this is for a card number in a field where nobody expects one.
+  // Number fields are masked above; this is for a card number in an unexpected field.
   return JSON.parse(maskCardNumbers(JSON.stringify(shown))) as unknown
 }

@@ -1,6 +1,6 @@
 /**
- * JSON as another party sent it: what JSON.parse lets pass (repeated names, any depth) is looked
- * for in the text itself.
+ * JSON from another party. What JSON.parse accepts (repeated names, any depth) is checked in the
+ * text itself.
  */
 
 export type JsonRead = { is: 'read'; value: unknown; repeated: string[] } | { is: 'no JSON' }

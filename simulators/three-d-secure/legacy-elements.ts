@@ -1,7 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { inflateParam } from './legacy.ts'
 
-/** A message of 1.0.2 taken apart for people: logs, and the shop's time line. It judges nothing. */
+/**
+ * A message of 1.0.2 split into elements for people: logs, and the shop's time line. It checks
+ * nothing.
+ */
 export interface LegacyElements {
   type: string
   messageId: string
@@ -9,7 +12,7 @@ export interface LegacyElements {
   values: Record<string, string>
 }
 
-/** Undefined when it is no message. */
+/** Undefined if it is not a message. */
 export function elementsOf(xml: string): LegacyElements | undefined {
   const [, messageId, type] = /<Message id="([^"<]{1,128})">\s*<([A-Za-z]{1,16})[\s>]/.exec(xml) ?? []
   if (messageId === undefined || type === undefined) return undefined
@@ -32,10 +35,10 @@ export function elementsOf(xml: string): LegacyElements | undefined {
   return { type, messageId, values }
 }
 
-/** Of a form field, `PaReq` or `PaRes`. */
+/** From a form field, `PaReq` or `PaRes`. */
 export const elementsInParam = (param: string): LegacyElements | undefined => elementsOf(inflateParam(param) ?? '')
 
-/** The card number is masked where these are written down, the proof and the expiry left out. */
+/** When these are written down, the card number is masked, and proof and expiry are left out. */
 export const secretPlaces: Readonly<Record<string, 'number' | 'stars'>> = {
   pan: 'number',
   'CH/expiry': 'stars',

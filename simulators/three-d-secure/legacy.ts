@@ -2,7 +2,7 @@ import { createHash, sign, X509Certificate, type KeyObject } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
 
 /**
- * The messages of 3-D Secure 1.0.2 as the simulators read and write them: XML of which each element
+ * The messages of 3-D Secure 1.0.2 as the simulators read and write them: XML in which each element
  * is looked up by its place.
  */
 
@@ -14,10 +14,10 @@ export interface Vereq {
 }
 
 export interface Veres {
-  /** That of the VEReq. */
+  /** The id of the VEReq. */
   messageId: string
   enrolled: 'Y' | 'N' | 'U'
-  /** Both with Y. */
+  /** Both present with Y. */
   acctID?: string
   url?: string
 }
@@ -32,7 +32,7 @@ export interface Pareq {
   url: string
   xid: string
   date: string
-  /** As the cardholder is to see it; purchAmount is in minor units. */
+  /** As shown to the cardholder; purchAmount is in minor units. */
   amount: string
   purchAmount: string
   currency: string
@@ -43,21 +43,21 @@ export interface Pareq {
 }
 
 export interface Pares {
-  /** These values come back, unless the issuer errs or the browser lies. */
+  /** These values are returned, unless the issuer is wrong or the browser cheats. */
   pareq: Pick<Pareq, 'messageId' | 'acqBIN' | 'merID' | 'xid' | 'date' | 'purchAmount' | 'currency' | 'exponent'>
   paresId: string
   lastFour: string
   /** YYYYMMDD HH:MM:SS, GMT. */
   time: string
   status: 'Y' | 'A' | 'N' | 'U'
-  /** All three with Y and A. */
+  /** All three present with Y and A. */
   cavv?: string
   eci?: string
   cavvAlgorithm?: string
 }
 
 export interface ParesSigner {
-  /** RSA, of the first or last of the certificates or any between: issuers keep to no order. */
+  /** RSA, of any of the certificates: issuers follow no order. */
   key: KeyObject
   /** PEM. */
   certificates: readonly string[]
@@ -66,7 +66,7 @@ export interface ParesSigner {
   fault?: 'wrong digest' | 'wrong signature' | 'no signature'
 }
 
-/** Undefined when it is no VEReq. */
+/** Undefined if it is not a VEReq. */
 export function readVereq(xml: string): Vereq | undefined {
   const [messageId, body] = openMessage(xml, 'VEReq')
   const merchant = within(body, 'Merchant')
@@ -84,7 +84,7 @@ export function writeVeres({ messageId, enrolled, acctID, url }: Veres): string 
   return documentOf(messageId, element('VERes', element('version', '1.0.2') + holder + rest))
 }
 
-/** 3 an element is missing, 5 one does not fit, 98 and 99 failures that pass and that stay. */
+/** 3: an element is missing; 5: one does not fit; 98: a temporary and 99: a permanent failure. */
 export const writeLegacyError = (messageId: string, code: string, message: string, detail: string): string =>
   documentOf(
     messageId,
@@ -97,7 +97,7 @@ export const writeLegacyError = (messageId: string, code: string, message: strin
     ),
   )
 
-/** The form field `PaReq`. Undefined when it is none. */
+/** The form field `PaReq`. Undefined if it is not one. */
 export function readPareq(param: string): Pareq | undefined {
   const xml = inflateParam(param)
   if (xml === undefined) return undefined
@@ -179,7 +179,7 @@ function signature(signed: string, paresId: string, { key, certificates, hash, f
     `<SignatureMethod Algorithm="${hashes[hash].signature}"></SignatureMethod>` +
     `<Reference URI="#${paresId}"><DigestMethod Algorithm="${hashes[hash].digest}"></DigestMethod>` +
     `<DigestValue>${digest}</DigestValue></Reference>`
-  // The namespace stands on SignedInfo in its canonical form, and on Signature in the document.
+  // The namespace is on SignedInfo in its canonical form, and on Signature in the document.
   const canonical = `<SignedInfo xmlns="${namespace}">${content}</SignedInfo>`
   const value = sign(hash, Buffer.from(fault === 'wrong signature' ? `${canonical} ` : canonical), key).toString('base64')
   const chain = certificates.map((pem) => element('X509Certificate', new X509Certificate(pem).raw.toString('base64'))).join('')
@@ -215,13 +215,13 @@ function openMessage(xml: string, type: string): [messageId?: string, content?: 
   return messageId === undefined || body === undefined ? [] : [unescape(messageId), body]
 }
 
-/** What is between the tags of the one element of this name. */
+/** The text between the tags of the only element of this name. */
 function within(content: string | undefined, name: string): string | undefined {
   const parts = content?.split(new RegExp(`</?${name}>`)) ?? []
   return parts.length === 3 ? parts[1] : undefined
 }
 
-/** With its values as text, if none is missing. */
+/** The values as text, if none is missing. */
 function complete<T extends object>(found: { [K in keyof T]?: string | undefined }): T | undefined {
   const entries = Object.entries<string | undefined>(found)
   if (entries.some(([, value]) => value === undefined || value.includes('<'))) return undefined

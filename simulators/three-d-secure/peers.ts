@@ -11,8 +11,8 @@ import { erroAbout, unusable, writeMessage } from './codec.ts'
 import { writeLegacyError } from './legacy.ts'
 
 /**
- * The side towards other servers: HTTPS both ends of which show a certificate of the one authority;
- * what a peer may do goes by its common name.
+ * The side towards other servers: HTTPS with certificates of one authority at both ends. The rights
+ * of a peer depend on its common name.
  */
 
 export interface Credentials extends Required<OutgoingTls> {}
@@ -23,12 +23,12 @@ export function readCredentials(directory: string, name: string): Credentials {
   return { ca: read('ds-ca.pem'), cert: read(`${name}.pem`), key: secret(read(`${name}.key`)) }
 }
 
-/** A message with HTTP 200 unless said otherwise; `nothing` leaves the caller waiting. */
+/** A message, by default with HTTP 200; `nothing` leaves the caller waiting. */
 export type Answer = { status?: number; body: string } | 'nothing'
 
 export interface PeerRoute {
   path: string
-  /** Common name of those who may post here. */
+  /** Common name of the clients that may post here. */
   peer: string
   /** Messages of 1.0.2 are XML, all others JSON. */
   xml?: true
@@ -38,9 +38,9 @@ export interface PeerRoute {
 export interface PeerServer {
   port: number
   url: string
-  /** Connections are refused from now on, and those that are open end. */
+  /** Refuses connections from now on, and ends open ones. */
   refuse(): Promise<void>
-  /** Takes connections again, at the same port. */
+  /** Accepts connections again, at the same port. */
   accept(): Promise<void>
   close(): Promise<void>
 }
@@ -62,7 +62,7 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   const refusal: Refusal = (reply, status, code, detail, xml) => {
-    // The codes of 1.0.2 do not tell these cases apart: 99 is a failure that stays.
+    // The codes of 1.0.2 do not distinguish these cases: 99 is a permanent failure.
     const body = xml
       ? writeLegacyError('refused', '99', 'Permanent system failure', detail)
       : writeMessage(erroAbout(unusable(code, detail), options.component))
@@ -77,7 +77,7 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   })
   for (const route of options.routes) answerRoute(app, route, refusal, options.log)
   await app.ready()
-  // Not fastify's own listen: a server of fastify cannot listen again once it was closed.
+  // Not fastify's own listen: a fastify server cannot listen again after a close.
   const server = createServer({ ca, cert, key: key.reveal(), requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
   server.on('request', (request, response) => app.routing(request, response))
   const port = await listen(server, options.host, options.port)
@@ -150,8 +150,8 @@ function shut(server: Server): Promise<void> {
 }
 
 /**
- * Whether a server-side call may go there: this machine, or a host that was named at the start.
- * Anything else would let a message choose whom we call.
+ * Whether a server-side call to this URL is allowed: this machine, or a host that was named at
+ * start-up. Otherwise a message could choose whom we call.
  */
 export function mayCall(url: string, allowedHosts: ReadonlySet<string>): boolean {
   if (!URL.canParse(url)) return false

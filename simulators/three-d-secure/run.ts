@@ -1,6 +1,6 @@
 import { openLog, reasonOf, type Log } from '../../src/base/log.ts'
 
-/** What the programs have in common: options, the ready line, the end. */
+/** Shared parts of the programs: options, the ready line, the end. */
 
 export interface Running {
   /** Printed as one line of JSON with `"ready": true`. */
@@ -8,7 +8,7 @@ export interface Running {
   close(): Promise<void>
 }
 
-/** Past this a stop is no longer waited for. */
+/** How long to wait for a stop. */
 const stopWithinMs = 900
 
 export function whole(name: string, text: string | undefined, most: number): number {
@@ -29,7 +29,7 @@ export function required(name: string, text: string | undefined): string {
   return text
 }
 
-/** An absolute URL of this scheme, without a slash at the end. */
+/** An absolute URL of this scheme, without a trailing slash. */
 export function urlIn(name: string, text: string | undefined, scheme: 'http:' | 'https:'): string {
   const url = required(name, text)
   if (!URL.canParse(url) || (new URL(url).protocol !== scheme && scheme === 'https:') || !/^https?:/.test(url))

@@ -1,6 +1,6 @@
 import { currencyOfNumeric, minorToDecimal } from '../../../src/base/money.ts'
 
-/** As much of an entry of the simulated acquirer's books as is read. */
+/** The fields used of an entry in the simulated acquirer's books. */
 interface Entry {
   kind: string
   card: string

@@ -12,11 +12,11 @@ export interface Call {
   method: 'GET' | 'POST'
   path: string
   request?: unknown
-  /** 0 when no answer came. */
+  /** 0 if no answer came. */
   status: number
   reply: unknown
   signed: readonly Signed[]
-  /** How often the same was asked and answered in a row. */
+  /** How often in a row the same question got the same answer. */
   times: number
 }
 
@@ -110,7 +110,7 @@ const fromGateway = ({ at, path, invoiceId, request, status, reply, signed }: Jo
 /** For a line: an invoice by its beginning. */
 export const shortPath = (path: string): string => path.replaceAll(/([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1…')
 
-/** In one sentence, for somebody who has never seen it. */
+/** One sentence for a reader who has never seen the call. */
 // oxfmt-ignore
 const meanings: readonly [of: RegExp, says: string][] = [
   [/request-access-token$/,   'The consumer logs in. The token stands for the consumer in every call that follows; the gateway never learns a password.'],
@@ -125,7 +125,7 @@ const meanings: readonly [of: RegExp, says: string][] = [
 
 export const meaningOf = ({ path }: Pick<Call, 'path'>): string => meanings.find(([of]) => of.test(path))?.[1] ?? ''
 
-/** What came of it, in a word or two. */
+/** The result, in a word or two. */
 export function resultOf({ status, reply }: Pick<Call, 'status' | 'reply'>): string {
   const { state, error } = (reply ?? {}) as { state?: string; error?: { cause?: string } }
   if (status === 0) return 'no answer'

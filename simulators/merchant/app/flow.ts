@@ -14,7 +14,7 @@ export interface Card {
   holder: string
 }
 
-/** A card as it was typed, or one that the merchant knows. */
+/** A card as typed, or one that the merchant knows. */
 export type Source = { card: Card } | { clientCardId: string; securityCode: string }
 export type Destination = { number: string } | { clientCardId: string }
 
@@ -22,10 +22,10 @@ export interface Wish {
   kind: Kind
   endpointId: string
   currency: string
-  /** A verification has none: it charges nothing. */
+  /** Absent for a verification, which charges nothing. */
   amountCentis?: number
   source: Source
-  /** Of a transfer. */
+  /** Only for a transfer. */
   destination?: Destination
 }
 
@@ -37,16 +37,16 @@ export interface Fee {
 
 export interface SavedCard {
   clientCardId: string
-  /** False of a card that only ever received. */
+  /** False if the card has only received money. */
   pays: boolean
   masked?: string
 }
 
-/** Whoever looks on is told of each turn. */
+/** Notified of each step. */
 export interface Screen {
   initiated(begun: { invoiceId: string; rates?: { min: string; max: string } }): void
   state(state: string): void
-  /** The web view opens there, and the cardholder does what the page says. */
+  /** The web view opens this URL, and the cardholder follows the page's instructions. */
   redirect(url: string): void
   chooseFee(fees: readonly Fee[]): Promise<string>
 }
@@ -65,7 +65,7 @@ export interface Told {
 }
 
 export interface Place {
-  /** Of the merchant's server, and of the gateway. */
+  /** Base URLs of the merchant's server, and of the gateway. */
   merchantUrl: string
   gatewayUrl: string
   consumer: string
@@ -85,7 +85,7 @@ const initiatePaths: Record<Kind, string> = {
   transfer: '/transfer/initiate-transfer',
 }
 
-/** The merchant gives it half an hour. */
+/** The merchant's limit is half an hour. */
 const tokenGoodMs = 25 * 60_000
 const askEveryMs = 800
 
@@ -108,10 +108,10 @@ export function openApp(place: Place) {
   async function accessToken(): Promise<string> {
     if (granted === undefined || now() - granted.at > tokenGoodMs) {
       const at = now()
-      const told = (await send(`${merchantUrl}/auth/request-access-token`, { consumer, email })) as {
+      const reply = (await send(`${merchantUrl}/auth/request-access-token`, { consumer, email })) as {
         session: { accessToken: string }
       }
-      granted = { accessToken: told.session.accessToken, at }
+      granted = { accessToken: reply.session.accessToken, at }
     }
     return granted.accessToken
   }
@@ -154,15 +154,15 @@ async function follow({ send, pause }: Place, at: string, session: object, scree
   let choice: Promise<string> | undefined
   let completed = false
   for (;;) {
-    const told = (await send(`${at}/status`, { session })) as Told
-    screen.state(told.state)
-    if (told.state === 'APPROVED' || told.state === 'DECLINED') return told
-    if (told.state === 'REDIRECT_REQUEST' && !redirected) {
+    const status = (await send(`${at}/status`, { session })) as Told
+    screen.state(status.state)
+    if (status.state === 'APPROVED' || status.state === 'DECLINED') return status
+    if (status.state === 'REDIRECT_REQUEST' && !redirected) {
       redirected = true
-      screen.redirect(told.redirectUrl!)
+      screen.redirect(status.redirectUrl!)
     }
-    if (told.state === 'TRANSFER_FEE_REQUEST') choice ??= screen.chooseFee(told.transferFeeList!)
-    // The list does not wait for ever, so the app goes on asking while the consumer thinks.
+    if (status.state === 'TRANSFER_FEE_REQUEST') choice ??= screen.chooseFee(status.transferFeeList!)
+    // The list expires, so the app keeps polling while the consumer decides.
     const assignedId = await Promise.race([pause(askEveryMs), ...(choice === undefined || completed ? [] : [choice])])
     if (typeof assignedId !== 'string') continue
     completed = true
@@ -170,7 +170,7 @@ async function follow({ send, pause }: Place, at: string, session: object, scree
   }
 }
 
-/** As perform wants it; a verification has another name for the card. */
+/** In the form of perform; a verification uses another name for the card. */
 function fundsOf({ kind, source, destination }: Wish): object {
   const from =
     'card' in source

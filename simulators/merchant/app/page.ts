@@ -12,13 +12,13 @@ export interface AppEndpoint {
 
 interface AppPage {
   nonce: string
-  /** With its path. */
+  /** Including its path. */
   gatewayBaseUrl: string
   endpoints: readonly AppEndpoint[]
   links: readonly (readonly [text: string, href: string])[]
 }
 
-/** What each endpoint of the sandbox is for. */
+/** The purpose of each endpoint of the sandbox. */
 const about: Readonly<Record<string, string>> = {
   mobile: '3-D Secure: the bank may ask on a page of its own.',
   mobile_fee: 'A transfer has a price at each of two gates, and you choose.',
@@ -103,7 +103,7 @@ const money = (id: string, value: string): Markup =>
 const chip = ({ says, number, securityCode }: (typeof cards)[number]): Markup =>
   html`<button type="button" class="chip" data-number="${number}" data-code="${securityCode}">${says}</button>`
 
-/** The fields of a card; the sandbox's acquirer goes by the security code. */
+/** The fields of a card; the sandbox's acquirer decides by the security code. */
 const cardFields = (of: string): Markup =>
   html`<div class="chips" role="group" aria-label="Cards to try">${cards.map(chip)}</div>
     <label for="${of}-number">Card number</label>

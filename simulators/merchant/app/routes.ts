@@ -7,9 +7,9 @@ import { appPage, type AppEndpoint } from './page.ts'
 import { ownPolicy, plain, sendPage } from '../sending.ts'
 
 export interface DemoAppOptions {
-  /** With its path, such as `http://127.0.0.1:8080/gateway`. */
+  /** Including its path, such as `http://127.0.0.1:8080/gateway`. */
   gatewayBaseUrl: string
-  /** Where the app may pay; the first is chosen at first. */
+  /** Where the app may pay; the first is the default. */
   endpoints: readonly AppEndpoint[]
   links: readonly (readonly [text: string, href: string])[]
   acquirerAdminUrl: string
@@ -17,9 +17,9 @@ export interface DemoAppOptions {
   log: Log
 }
 
-/** Names of this machine; any other could be a stranger's that was pointed here. */
+/** Names of this machine. Any other name may belong to a stranger and resolve to this machine. */
 const hostNames = new Set(['127.0.0.1', 'localhost', 'shop.localhost'])
-/** The browser imports the first, and that the others. */
+/** The browser imports the first, which imports the others. */
 const modules = ['look.js', 'call-list.js', 'wallet.js', 'elements.js', 'flow.js', 'calls.js']
 const relayWithinMs = 20_000
 const bodyLimitBytes = 64 * 1024
@@ -100,5 +100,5 @@ async function relay(
   }
 }
 
-/** In a path these lead elsewhere, encoded or not. */
+/** In a path these change the directory, encoded or not. */
 const isStep = (name: string): boolean => name === '.' || name === '..'

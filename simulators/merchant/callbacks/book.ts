@@ -49,8 +49,8 @@ function controlHolds(fields: ReadonlyMap<string, string>, controlKey: Secret<st
 }
 
 /**
- * The newest callbacks, in memory only: what a restart forgets, the gateway's own records still
- * have.
+ * The newest callbacks, in memory only: the gateway's own records still have what a restart
+ * forgets.
  */
 export class CallbackBook {
   readonly #kept: Callback[] = []
@@ -65,7 +65,7 @@ export class CallbackBook {
     this.#clock = clock
   }
 
-  /** Counts since the server started, the forgotten ones included. */
+  /** Counts since the server started, including forgotten callbacks. */
   get counts(): { received: number; wrong: number } {
     return { received: this.#received, wrong: this.#wrong }
   }

@@ -8,9 +8,9 @@ const script = asset(new URL('./live.js', import.meta.url))
 const icon = iconOf(asset(new URL('./mark.svg', import.meta.url)))
 
 interface CallbacksPage {
-  /** Of this one reply; the content security policy names it. */
+  /** Unique to this reply; the content security policy names it. */
   nonce: string
-  /** Changes whenever a callback comes. */
+  /** Changes with every callback. */
   revision: string
   login: string
   gatewayBaseUrl: string
@@ -25,7 +25,7 @@ interface CallbacksPage {
 }
 
 const rowsOfPage = 50
-/** Longer values are cut on the page; `/callbacks.json` has all of them. */
+/** Longer values are truncated on the page; `/callbacks.json` has them in full. */
 const shownCharacters = 600
 
 export function callbacksPage(page: CallbacksPage): string {
@@ -272,7 +272,7 @@ const exactTime = (ms: number): string => new Date(ms).toISOString().replace('T'
 const time = (ms: number, now: number): Markup =>
   html`<time datetime="${new Date(ms).toISOString()}" title="${exactTime(ms)}">${relative(now - ms)}</time>`
 
-/** The script on the page says the same, to keep it true while the page is open. */
+/** The page's script does the same, to keep the text current while the page is open. */
 function relative(elapsedMs: number): string {
   const seconds = Math.max(0, Math.floor(elapsedMs / 1_000))
   if (seconds < 60) return `${seconds} s ago`

@@ -8,7 +8,7 @@ import { callbacksPage } from './page.ts'
 
 interface CallbackRoutes {
   book: CallbackBook
-  /** Where callbacks come to; the port is known only once the server listens. */
+  /** The callback address; the port is known only once the server listens. */
   callbackUrl: () => string
   login: string
   gatewayBaseUrl: string

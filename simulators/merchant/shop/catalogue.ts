@@ -21,7 +21,7 @@ export const products: readonly Product[] = [
   { id: 'mug',  name: 'Reconciliation mug', says: 'Both sides agree: it is empty.',                prices: { USD: '10.42',  EUR: '9.80'   }, picture: picture('./mug.svg') },
 ]
 
-/** As the issuer lists it at /test-cards.json. */
+/** As listed by the issuer at /test-cards.json. */
 export interface TestCard {
   number: string
   scenario: string
@@ -65,10 +65,10 @@ export const scenarios: readonly { group: string; cards: readonly [scenario: str
   ] },
 ]
 
-/** Authorised at once, on an endpoint without 3-D Secure. */
+/** Authorised immediately, on an endpoint without 3-D Secure. */
 export const plainCards: Readonly<Record<string, string>> = { visa: '4111111111111111', mastercard: '5555555555554444' }
 
-/** The simulated acquirer goes by the CVV2. */
+/** The simulated acquirer decides by the CVV2. */
 // oxfmt-ignore
 export const answers: readonly [cvv2: string, says: string, more: string][] = [
   ['123', 'Approve',            'money is there'],

@@ -2,7 +2,7 @@ import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 import { iconOf } from '../sending.ts'
 
-/** What every page of the shop has around it. */
+/** The common frame of the shop's pages. */
 export interface Frame {
   nonce: string
   title: string
@@ -10,7 +10,7 @@ export interface Frame {
   script?: string
   links: readonly (readonly [text: string, href: string])[]
   head?: Markup
-  /** The page is the shop's front, so its name leads nowhere. */
+  /** The page is the shop's front page, so its title is not a link. */
   isFront?: true
 }
 

@@ -46,7 +46,7 @@ export function methodFrame(
   }
 }
 
-/** Back from the method: tells the page around, which is of the same origin. */
+/** Back from the method: notifies the surrounding page, which has the same origin. */
 export const methodReturned = (nonce: string): FramePage => ({
   policy: `${common}; script-src 'nonce-${nonce}'`,
   html: framed(

@@ -15,7 +15,7 @@ interface FrontPage {
 }
 
 /**
- * One form, no script: what is chosen is shown by style alone, so it is there at once and works
+ * One form without script: the choice is shown by style alone, so it appears immediately and works
  * everywhere.
  */
 export function frontPage({ nonce, links, cards, complaint }: FrontPage): string {
@@ -93,7 +93,7 @@ const slug = (scenario: string): string => scenario.replaceAll('.', '-')
 const explanation = ([scenario, , more]: readonly [string, string, string]): Markup =>
   html`<p class="explain about-${slug(scenario)}">${more}</p>`
 
-/** The explanation of the card that is chosen. */
+/** The explanation of the chosen card. */
 const explained = ['plain', ...scenarios.flatMap((group) => group.cards.map(([scenario]) => scenario))]
   .map((name) => `form:has(option[value="${name}"]:checked) .about-${slug(name)} { display: block }`)
   .concat(`form:has(:is(option[value="plain"], option[value^="1.0.2"]):checked) .versions { opacity: .45 }`)
@@ -119,9 +119,7 @@ function choice(name: string, value: string, shown: Markup, isFirst: boolean): M
   >`
 }
 
-/**
- * Scenarios that the issuer does not list are left out, so that nothing is offered that cannot be.
- */
+/** Scenarios that the issuer does not list are left out, because they could not be paid. */
 function groupOf({ group, cards: rows }: (typeof scenarios)[number], cards: readonly TestCard[]): Markup {
   const there = rows.filter(([scenario]) => cards.some((card) => card.scenario === scenario))
   if (there.length === 0) return html``

@@ -3,12 +3,12 @@ import type { Secret } from '../../../src/base/secret.ts'
 import { decimalToMinor } from '../../../src/base/money.ts'
 import { shownFields, signedBy, toneOf, type Field, type Note, type Signed } from './message.ts'
 
-/** The calls a merchant makes at the gateway: a form, its control, and a reply of pairs. */
+/** The calls that a merchant sends to the gateway: a form, its control, and a reply of pairs. */
 
 export interface GatewayAccount {
   login: string
   controlKey: Secret<string>
-  /** With its path, such as `http://127.0.0.1:8080/gateway`. */
+  /** Including its path, such as `http://127.0.0.1:8080/gateway`. */
   baseUrl: string
 }
 
@@ -22,7 +22,7 @@ export interface Call {
 const timeoutMs = 15_000
 const part = (name: string, value: string): Field => ({ name, value })
 
-/** What is sold; the card is in here and nowhere else, and goes with the call. */
+/** The sale; the card is only in here, and is sent with the call. */
 export interface SaleWish {
   endpoint: string
   clientOrderid: string
@@ -63,7 +63,7 @@ export function statusCall(account: GatewayAccount, placed: Placed): Call {
 
 export type Upload = 'method-url' | 'cres' | 'pares'
 
-/** The uploads of 3-D Secure: what the browser's way through the issuer brought. */
+/** The uploads of 3-D Secure: what the browser brought back from the issuer. */
 export function uploadCall(account: GatewayAccount, placed: Placed, kind: Upload, more: Readonly<Record<string, string>>): Call {
   const name = `upload-${kind}-result`
   const signed = identified(account, placed, 'client-order-id')
@@ -72,7 +72,7 @@ export function uploadCall(account: GatewayAccount, placed: Placed, kind: Upload
   return { name, url: `${account.baseUrl}/api/3ds/v1/${name}/${endpoint}`, pairs: Object.entries({ ...own, ...more }), signed }
 }
 
-/** Never rejects: a gateway that cannot be reached is a reply of type `unreachable`. */
+/** Never rejects: an unreachable gateway gives a reply of type `unreachable`. */
 export async function send({ url, pairs }: Call): Promise<Map<string, string>> {
   try {
     const body = new URLSearchParams(Object.fromEntries(pairs))
@@ -97,7 +97,7 @@ export const askedWith = ({ name, url, pairs, signed }: Call): Note => ({
   signed,
 })
 
-/** A reply as the story shows it. What is still to do says more than the status does. */
+/** A reply as the story shows it. A next action is more useful than the status. */
 export function answeredWith(reply: ReadonlyMap<string, string>): Note {
   const type = reply.get('type') ?? 'no reply'
   const isRefused = type !== 'async-response' && type !== 'status-response'

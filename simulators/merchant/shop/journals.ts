@@ -7,7 +7,7 @@ import { legacyField, toneOfStatus } from './reading.ts'
 import type { Secret } from '../../../src/base/secret.ts'
 
 /**
- * The other programs' own notes of an order, read as arrows. They mask card data when they write;
+ * The other programs' own records of an order, as arrows. They mask card data when they write it;
  * nothing here could unmask it.
  */
 
@@ -35,8 +35,8 @@ interface Line {
 const timeoutMs = 2_000
 
 /**
- * A journal that cannot be read leaves a gap in the picture, not an error on the page; it is
- * undefined.
+ * A journal that cannot be read is undefined: it leaves a gap in the picture, not an error on the
+ * page.
  */
 async function read<T>(url: URL): Promise<T[] | undefined> {
   try {
@@ -48,7 +48,7 @@ async function read<T>(url: URL): Promise<T[] | undefined> {
   }
 }
 
-/** One list a journal, each oldest first; undefined for one that could not be read. */
+/** One list per journal, oldest first; undefined for one that could not be read. */
 export async function readJournals(
   journals: Journals,
   transIds: readonly string[],
@@ -61,7 +61,7 @@ export async function readJournals(
     Promise.all(transIds.map((id) => log(journals.acsUrl, id))).then(together),
     orderid === '' ? [] : read<Line>(acquired),
   ])
-  // What the issuer and the directory server said to each other is in the latter's notes already.
+  // The messages between issuer and directory server are already in the latter's journal.
   const browsers = issuer?.filter(({ peer }) => peer === 'browser')
   return [
     directory?.map((one, i) => threeDSecure(one, `ds-${i + 1}`, 'directory')),
@@ -78,7 +78,7 @@ const peers: Readonly<Record<string, Lane>> = { '3ds-server': 'gateway', acs: 'i
 function threeDSecure({ time, direction, peer, type, message }: Noted, id: string, here: Lane): Message {
   const there = peers[peer] ?? 'issuer'
   const fields = (typeof message === 'object' && message !== null ? message : { text: message }) as Record<string, unknown>
-  // What decides is spelled otherwise in 1.0.2.
+  // 1.0.2 uses another name for the status.
   const transStatus = fields['transStatus'] ?? fields['TX/status']
   const enrolled = fields['CH/enrolled']
   const isErro = type === 'Erro' || type === 'Error'
@@ -100,7 +100,7 @@ function threeDSecure({ time, direction, peer, type, message }: Noted, id: strin
   }
 }
 
-/** What the issuer notes of browsers that is no message of the protocol. */
+/** The issuer's records of browsers that are not messages of the protocol. */
 const namesOfNotes: Readonly<Record<string, string>> = { Method: 'method', Page: 'challenge page', Answer: 'answer' }
 
 const enrolments: Readonly<Record<string, string>> = { Y: 'enrolled', N: 'not enrolled', U: 'could not say' }
@@ -179,7 +179,7 @@ function tagsOf(text: string): [string, string][] {
   return [[tag, text.slice(5, end)], ...tagsOf(text.slice(end))]
 }
 
-/** What the gateway told the merchant server of this order by itself. */
+/** Callbacks about this order that the gateway sent to the merchant server. */
 export function calledBack(callbacks: readonly Callback[], controlKey: Secret<string>): Message[] {
   return callbacks.toReversed().map(({ number, receivedAt, method, valid, fields }) => ({
     id: `callback-${number}`,

@@ -5,14 +5,11 @@ import { saleRequest } from '../../../src/spec/gateway/sale.ts'
 import { statusReply, statusRequest } from '../../../src/spec/gateway/status.ts'
 import { uploadCresRequest, uploadMethodRequest, uploadParesRequest } from '../../../src/spec/gateway/upload.ts'
 
-/**
- * What the time line of an order is made of: one arrow each. Card data is masked before it gets
- * here.
- */
+/** The messages of an order's time line, each an arrow. Card data is masked before it gets here. */
 
 export const lanes = ['shopper', 'merchant', 'gateway', 'directory', 'issuer', 'acquirer'] as const
 export type Lane = (typeof lanes)[number]
-/** `wait` is for what somebody has to do. */
+/** `wait` is for a required action. */
 export type Tone = 'plain' | 'good' | 'bad' | 'wait'
 
 export interface Field {
@@ -21,7 +18,7 @@ export interface Field {
   means?: string
 }
 
-/** A checksum taken apart: the parts in order, without the control key that ends them. */
+/** The parts of a checksum in order, without the control key, which comes last. */
 export interface Signed {
   parts: Field[]
   control: string
@@ -37,22 +34,22 @@ export interface Message {
   to: Lane
   via: 'browser' | 'gateway API' | '3-D Secure' | 'ISO 8583'
   name: string
-  /** The outcome or the point of it in a few words. */
+  /** The outcome or the point of the message in a few words. */
   says?: string
   tone: Tone
   isReply: boolean
-  /** How often the same was asked and answered. */
+  /** How often the same question got the same answer. */
   times: number
   address?: string
   fields: Field[]
   signed?: Signed
 }
 
-/** A message as it is noted; what is left out is as for most. */
+/** A message as recorded; absent fields have their usual values. */
 export type Note = Pick<Message, 'from' | 'to' | 'name' | 'fields'> & Partial<Message>
 
 type Row = { means: string }
-// Of a name that request and reply share, the request's sentence holds for both.
+// If request and reply share a name, the request's sentence describes both.
 const rows: Readonly<Record<string, Row>> = {
   ...statusReply,
   ...uploadCresRequest,
@@ -65,7 +62,7 @@ const rows: Readonly<Record<string, Row>> = {
 const isStars = new Set(['cvv2', 'expire_month', 'expire_year', 'card-exp-month', 'card-exp-year'])
 const isNumber = new Set(['credit_card_number', 'cardNumber'])
 
-/** The fields of a form as people may see them. */
+/** The displayable fields of a form. */
 export const shownFields = (pairs: Iterable<readonly [string, string]>): Field[] =>
   Array.from(pairs, ([name, value]) => {
     const means = rows[name]?.means
@@ -73,7 +70,7 @@ export const shownFields = (pairs: Iterable<readonly [string, string]>): Field[]
     return { name, value: shown, ...(means === undefined ? {} : { means }) }
   })
 
-/** `control` of these parts under our key; the parts are shown, the key never. */
+/** `control` of these parts with our key; the parts are shown, the key never. */
 export function signedBy(key: Secret<string>, parts: Field[], control?: string): Signed {
   const expected = sha1Hex(parts.map(({ value }) => value).join('') + key.reveal())
   return { parts, control: control ?? expected, holds: control === undefined || sameText(expected, control.toLowerCase()) }
@@ -96,7 +93,7 @@ const statuses: Readonly<Record<string, string>> = {
   D: 'decoupled',
 }
 
-/** Counts a question and its answer with the ones before, when the answer is the same again. */
+/** Combines a question and its answer with the previous ones if the answer is the same. */
 export function foldRepeat(messages: Message[], asked: Message, answered: Message): void {
   const before = messages.findLast((one) => one !== answered && one.name === 'status-response')
   if (before === undefined || textOf(before) !== textOf(answered)) return
@@ -106,7 +103,7 @@ export function foldRepeat(messages: Message[], asked: Message, answered: Messag
   for (const one of [asked, answered]) messages.splice(messages.indexOf(one), 1)
 }
 
-/** The serial number is another in each reply. */
+/** The serial number differs in each reply. */
 const textOf = ({ fields }: Message): string =>
   fields
     .filter(({ name }) => name !== 'serial-number')

@@ -14,7 +14,7 @@ interface OrderPage {
   order: ShopOrder
   messages: readonly Message[]
   revision: string
-  /** Nothing more will come. */
+  /** No more messages will come. */
   isSettled: boolean
   receiptUrl: string | undefined
 }
@@ -64,7 +64,7 @@ export function orderPage(page: OrderPage): string {
   )
 }
 
-/** The page keeps what it shows, frames above all, until this changes. */
+/** The page keeps its content, above all its frames, until this changes. */
 const stepOf = (order: ShopOrder): string => `${order.mode} ${order.transIds.length} ${order.seen.get('status') ?? ''}`
 
 function headlineOf({ mode, seen, way }: ShopOrder): [headline: string, more: Markup | string | undefined] {
@@ -114,7 +114,7 @@ function inStage(page: OrderPage): Markup {
       </form>`
   }
   if (order.mode === 'challenge' || order.mode === 'payer') {
-    // 1.0.2 knows no sizes.
+    // 1.0.2 has no sizes.
     const size = windowSizeOf(order.seen.get('tds-creq-form-creq') ?? '')
     return html`<iframe
         id="challenge"
@@ -134,7 +134,7 @@ function inStage(page: OrderPage): Markup {
   return order.mode === 'over' ? outcome(page) : html``
 }
 
-/** 05 is the whole window, which here is all the room there is. */
+/** 05 is the whole window, which here means all the available room. */
 function windowSizeOf(creq: string): string {
   const text = Buffer.from(creq, 'base64url').toString('utf8')
   return /"challengeWindowSize"\s*:\s*"(0[1-5])"/.exec(text)?.[1] ?? '05'
@@ -153,7 +153,7 @@ const facts = [
 function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
   const { seen } = order
   const reason = seen.get('error-message')
-  const told = messages.find(({ name }) => name === 'callback')
+  const callback = messages.find(({ name }) => name === 'callback')
   return html`${reason === undefined ? undefined : html`<p class="reason bad">${reason}</p>`}
     ${seen.has('motivational-message') ? html`<p class="quiet more">${seen.get('motivational-message')}</p>` : undefined}
     <dl class="facts">
@@ -167,7 +167,7 @@ function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
       )}
       <div>
         <dt>Callback</dt>
-        <dd id="told">${told === undefined ? 'not yet' : (told.says ?? '')}</dd>
+        <dd id="told">${callback === undefined ? 'not yet' : (callback.says ?? '')}</dd>
       </div>
     </dl>
     <p class="next">
@@ -176,7 +176,7 @@ function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
     </p>`
 }
 
-// Each has a shape of its own besides its colour.
+// Each has its own shape besides its colour.
 const marks: Readonly<Record<string, Markup>> = {
   good: html`<svg viewBox="0 0 24 24" aria-hidden="true">
     <circle cx="12" cy="12" r="11" />

@@ -36,8 +36,8 @@ interface Browser {
 }
 
 /**
- * Everything an order needs around it. `base` is the shop's own address, as the shopper's browser
- * has it.
+ * What an order needs from its surroundings. `base` is the shop's own address, as seen by the
+ * shopper's browser.
  */
 export interface OrderWorld {
   account: GatewayAccount
@@ -48,18 +48,18 @@ export interface OrderWorld {
 
 const email = 'jane@example.com'
 const quickMs = 120
-/** While the shopper has something to do nobody hurries. */
+/** The polling interval while the shopper has something to do. */
 const slowMs = 1_000
 const givesUpMs = 20 * 60_000
 const idle = new Set(['method', 'challenge', 'payer'])
 const finals = new Set(['approved', 'declined', 'error', 'filtered'])
 
 /**
- * One payment from the merchant's side. *paying*: the gateway is at work. *method*: the browser is
- * to run the issuer's method and tell about itself. *challenge*: the issuer's page is shown.
- * *payer*: the same with an issuer of 1.0.2. *away*: the shopper is on the gateway's own pages.
- * *over*: there is an outcome, or the sale was refused. What a status reply says changes it, and
- * the shopper's return from *away*; *over* is never left.
+ * One payment from the merchant's side. *paying*: the gateway is working. *method*: the browser
+ * runs the issuer's method and reports its data. *challenge*: the issuer's page is shown. *payer*:
+ * the same with an issuer of 1.0.2. *away*: the shopper is on the gateway's own pages. *over*:
+ * there is an outcome, or the sale was refused. Status replies change the mode, and so does the
+ * shopper's return from *away*; *over* is never left.
  */
 export class ShopOrder {
   readonly id: string
@@ -73,7 +73,7 @@ export class ShopOrder {
   readonly network: string
   readonly endpoint: string
   readonly messages: Message[] = []
-  /** Of the authentications, the newest last; of 1.0.2 the id of their messages. */
+  /** The ids of the authentications, the newest last; for 1.0.2 the id of their messages. */
   readonly transIds: string[] = []
   readonly #world: OrderWorld
   readonly #browser: Browser
@@ -82,7 +82,7 @@ export class ShopOrder {
   #orderid = ''
   #methodReturned = false
   #uploaded = new Set<string>()
-  /** Wakes the polling when there is news to be had. */
+  /** Wakes the polling when a change is expected. */
   #nap = new AbortController()
   #isExpecting = false
   #isBack = false
@@ -117,7 +117,7 @@ export class ShopOrder {
     return this.#orderid
   }
 
-  /** Rises with everything that happens here. */
+  /** Incremented by every event of this order. */
   get changes(): number {
     return this.#changes
   }
@@ -169,12 +169,12 @@ export class ShopOrder {
     this.note({ from: 'shopper', to: 'merchant', name: 'method notification', fields: shownFields(fields) })
   }
 
-  /** What the page found out about its browser; the second time it counts for nothing. */
+  /** The browser data that the page collected; a second post is ignored. */
   async browserCollected(form: URLSearchParams): Promise<void> {
     const transId = this.transIds.at(-1)
     if (this.#mode !== 'method' || transId === undefined || this.#uploaded.has(transId)) return
     this.#uploaded.add(transId)
-    const told = ['ColorDepth', 'JavaEnabled', 'TZ', 'ScreenHeight', 'ScreenWidth', 'Language'].flatMap((name) => {
+    const facts = ['ColorDepth', 'JavaEnabled', 'TZ', 'ScreenHeight', 'ScreenWidth', 'Language'].flatMap((name) => {
       const value = form.get(`browser${name}`)
       return value ? [[`browser${name}`, value.slice(0, 64)] as const] : []
     })
@@ -189,7 +189,7 @@ export class ShopOrder {
       browserIP: ip,
       browserUserAgent: userAgent,
       browserAcceptHeader: accept,
-      ...Object.fromEntries(told),
+      ...Object.fromEntries(facts),
     }
     await this.#upload('method-url', fields)
   }
@@ -209,9 +209,7 @@ export class ShopOrder {
     await this.#upload('cres', { cres })
   }
 
-  /**
-   * The browser is back from an issuer of 1.0.2. What its answer is worth, the gateway finds out.
-   */
+  /** The browser is back from an issuer of 1.0.2. The gateway checks its answer. */
   async paresReturned(form: URLSearchParams): Promise<void> {
     const [paRes, md] = [form.get('PaRes'), form.get('MD') ?? '']
     const read = paresRead(paRes)
@@ -220,8 +218,8 @@ export class ShopOrder {
   }
 
   /**
-   * The browser is back from the gateway's own pages. What it brings is worth something because of
-   * its control alone.
+   * The browser is back from the gateway's own pages. Its fields are trusted only because of their
+   * control.
    */
   returned(fields: ReadonlyMap<string, string>): boolean {
     const parts = ['status', 'orderid', 'client_orderid'].map((name) => ({ name, value: fields.get(name) ?? '' }))
@@ -245,7 +243,7 @@ export class ShopOrder {
   }
 
   note(message: Note): Message {
-    // Never one that was there before: a folded message takes its own along.
+    // A new id every time: a folded message is removed with its id.
     const id = `shop-${++this.#changes}`
     const noted: Message = {
       id,
@@ -279,7 +277,8 @@ export class ShopOrder {
     const asked = this.note(askedWith(call))
     const reply = await send(call)
     const answered = this.note(answeredWith(reply))
-    // A merchant polls, and most polls hear the same: those are one pair of arrows that counts.
+    // A merchant polls, and most polls get the same reply: those are shown as one counted pair of
+    // arrows.
     if (call.name === 'status' && reply.get('type') === 'status-response') foldRepeat(this.messages, asked, answered)
     return reply
   }

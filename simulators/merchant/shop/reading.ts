@@ -4,16 +4,16 @@ import { elementsInParam, secretPlaces } from '../../three-d-secure/legacy-eleme
 import { shownFields, statusInWords, type Field, type Message, type Tone } from './message.ts'
 
 /**
- * What a merchant can make out in the messages that only pass through his hands. For the picture
- * alone: the outcome is the gateway's to tell.
+ * What a merchant can read in the messages that only pass through. It is only for display: the
+ * gateway reports the outcome.
  */
 
-/** Where an order stands; ShopOrder says what each means. */
+/** The state of an order; ShopOrder describes each. */
 export type Mode = 'paying' | 'method' | 'challenge' | 'payer' | 'away' | 'over'
 
 type Reply = ReadonlyMap<string, string>
 
-/** Names the authentication that a status reply is about. */
+/** Identifies the authentication that a status reply is about. */
 export const transIdIn = (reply: Reply): string | undefined =>
   reply.get('tds-method-url-frame-3ds-server-trans-id') ??
   fieldIn(reply.get('tds-creq-form-creq'), 'threeDSServerTransID') ??
@@ -27,7 +27,7 @@ function fieldIn(param: string | null | undefined, name: string): string | undef
   return new RegExp(`"${name}"\\s*:\\s*"([^"]{1,64})"`).exec(text)?.[1]
 }
 
-/** The issuer's answer of 1.0.2, as the browser brought it. */
+/** The issuer's answer of 1.0.2, as carried by the browser. */
 export function paresRead(param: string | null): Pick<Message, 'name' | 'fields'> & Partial<Message> {
   if (param === null) return { name: 'back from the bank', fields: [] }
   const status = elementsInParam(param)?.values['TX/status']
@@ -73,7 +73,7 @@ export function legacyField(type: string, place: string, value: string): Field {
   return { name: place, value, ...(means === undefined ? {} : { means }) }
 }
 
-/** What the shop puts before the shopper at this turn. */
+/** What the shop shows the shopper at this point. */
 export function shownTo(mode: Mode, seen: Reply): Pick<Message, 'name' | 'fields'> | undefined {
   const some = (...names: string[]) =>
     shownFields(names.flatMap((name) => (seen.has(name) ? [[name, seen.get(name)!] as const] : [])))

@@ -15,12 +15,12 @@ import { Telling } from './telling.ts'
 
 export interface ShopOptions {
   host: string
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   port: number
   account: GatewayAccount
   endpoints: { plain: string; secure: string; euro: string }
   journals: Journals
-  /** Callbacks come to the merchant server; the shop reads them there. */
+  /** The merchant server receives the callbacks; the shop reads them from here. */
   book: CallbackBook
   callbackUrl: string
   clock: Clock
@@ -35,8 +35,8 @@ interface Shop {
 
 const keptOrders = 200
 /**
- * Names of this machine under which the shop may be opened; any other could be a stranger's name
- * that was pointed here.
+ * Names of this machine under which the shop may be opened. Any other name may belong to a stranger
+ * and resolve to this machine.
  */
 const hostNames = new Set(['127.0.0.1', 'localhost', 'shop.localhost'])
 
@@ -47,8 +47,8 @@ interface Kept {
 
 /**
  * The shop: a merchant with a page, for people who want to see a payment. Orders are in memory,
- * under ids that nobody guesses; there are no cookies, since browsers withhold those when a bank's
- * page posts back.
+ * with unguessable ids; there are no cookies, because browsers withhold those when a bank's page
+ * posts back.
  */
 export async function startShop(options: ShopOptions): Promise<Shop> {
   const orders = new Map<string, Kept>()
@@ -133,7 +133,7 @@ const headerOf = ({ headers }: FastifyRequest, name: string): string | undefined
   return typeof value === 'string' && value !== '' ? value.slice(0, 1_024) : undefined
 }
 
-/** A text is the complaint. */
+/** A text is the error message. */
 function purchaseOf(form: URLSearchParams, cards: readonly TestCard[], endpoints: ShopOptions['endpoints']): Purchase | string {
   const product = products.find(({ id }) => id === form.get('product'))
   const answer = answers.find(([cvv2]) => cvv2 === form.get('cvv2'))
@@ -185,12 +185,12 @@ function orderRoutes(app: FastifyInstance, options: ShopOptions, orders: Map<str
     const kept = orders.get(request.params.id)
     if (kept === undefined) return reply.callNotFound()
     const { order, telling } = kept
-    const told = await telling.now()
-    void reply.headers({ etag: told.revision, 'cache-control': 'no-cache' })
-    if (request.headers['if-none-match'] === told.revision) return reply.code(304).send()
+    const story = await telling.now()
+    void reply.headers({ etag: story.revision, 'cache-control': 'no-cache' })
+    if (request.headers['if-none-match'] === story.revision) return reply.code(304).send()
     const nonce = nonceOf(random)
     const receiptUrl = telling.receiptUrl()
-    const page = orderPage({ ...told, nonce, order, receiptUrl, links: linksOf(options) })
+    const page = orderPage({ ...story, nonce, order, receiptUrl, links: linksOf(options) })
     return sendPage(reply, page, `${ownPolicy(nonce, "'self'")}; frame-src 'self' ${origins}`)
   })
   app.post('/orders/:id/browser', async (request: OrderRequest, reply) => {
@@ -219,7 +219,7 @@ function frameRoutes(app: FastifyInstance, { random }: ShopOptions, orders: Map<
         if (found === undefined) return reply.callNotFound()
         const made = await page(found.order, formOf(request))
         void reply.header('cache-control', 'no-store')
-        // A frame may ask only after its step is over; it then stays as it is.
+        // A frame may be requested after its step is over; it then stays unchanged.
         return made === undefined ? reply.code(204).send() : sendPage(reply, made.html, made.policy)
       },
     })

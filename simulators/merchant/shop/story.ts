@@ -2,8 +2,8 @@ import { html, type Markup } from '../../../src/http/page.ts'
 import { lanes, type Field, type Lane, type Message, type Signed } from './message.ts'
 
 /**
- * The time line: a sequence diagram for those who see it, an ordered list of messages for those who
- * hear it.
+ * The time line: a sequence diagram for people who see it, an ordered list of messages for people
+ * who listen to it.
  */
 
 const laneNames: Readonly<Record<Lane, readonly [name: string, short: string]>> = {
@@ -15,7 +15,7 @@ const laneNames: Readonly<Record<Lane, readonly [name: string, short: string]>> 
   acquirer: ['Acquirer', 'Acq.'],
 }
 
-/** Longer values are cut on the page; the JSON has all of them. */
+/** Longer values are truncated on the page; the JSON has them in full. */
 const shownCharacters = 700
 
 export function story(messages: readonly Message[], startedAt: number): Markup {
@@ -52,7 +52,7 @@ function step(message: Message, startedAt: number): Markup {
   const [low, high] = [lanes.indexOf(from), lanes.indexOf(to)].sort((a, b) => a - b)
   const span = `low-${low} high-${high}`
   const way = lanes.indexOf(from) < lanes.indexOf(to) ? 'right' : 'left'
-  const said = says === undefined || says === '' ? undefined : html` <em>${says}</em>`
+  const caption = says === undefined || says === '' ? undefined : html` <em>${says}</em>`
   const counted = times > 1 ? html` <small>×${times}</small>` : undefined
   return html`<li id="m-${id}" class="step ${tone} ${low! > 1 ? 'far' : undefined}" data-key="${times}">
     <details>
@@ -60,7 +60,7 @@ function step(message: Message, startedAt: number): Markup {
         <span class="when">${offset(at - startedAt)}</span>
         <span class="name ${span}"
           ><span
-            ><span class="unseen">${laneNames[from][0]} to ${laneNames[to][0]}: </span><b>${name}</b>${said}${counted}</span
+            ><span class="unseen">${laneNames[from][0]} to ${laneNames[to][0]}: </span><b>${name}</b>${caption}${counted}</span
           ></span
         >
         <span class="arrow ${span} ${way} ${isReply ? 'reply' : ''}" aria-hidden="true"></span>

@@ -12,28 +12,28 @@ interface Parts {
   clock: Clock
 }
 
-interface Told {
+interface Story {
   messages: readonly Message[]
-  /** An entity tag; another one means that there is something new. */
+  /** An entity tag; it changes whenever there is something new. */
   revision: string
   isSettled: boolean
 }
 
-/** What the journals said last, and whether each could be read just now. */
+/** The last content of the journals, and whether each could be read just now. */
 interface Noted {
   lists: readonly Message[][]
   isWhole: boolean
 }
 
-/** The journals are asked again after this, however many look. */
+/** The journals are read again after this time, however many readers there are. */
 const freshMs = 200
-/** For what is still on its way when the outcome is known: the callback above all. */
+/** Time for messages still on their way when the outcome is known, above all the callback. */
 const settlesMs = 2_000
 const settlesAtLastMs = 20_000
 
 /**
- * The story of one order, gathered from everybody who wrote a part of it. Once nothing more can
- * come it is kept as it is, since journals forget.
+ * The story of one order, collected from all journals. Once it is complete it is kept unchanged,
+ * because journals forget.
  */
 export class Telling {
   readonly #order: ShopOrder
@@ -41,15 +41,15 @@ export class Telling {
   #noted: Promise<Noted> = Promise.resolve({ lists: [], isWhole: true })
   #readAt = -Infinity
   #overAt: number | undefined
-  #told: Told | undefined
+  #final: Story | undefined
 
   constructor(order: ShopOrder, parts: Parts) {
     this.#order = order
     this.#parts = parts
   }
 
-  async now(): Promise<Told> {
-    if (this.#told !== undefined) return this.#told
+  async now(): Promise<Story> {
+    if (this.#final !== undefined) return this.#final
     const { clock, book, account } = this.#parts
     const order = this.#order
     const now = clock.now()
@@ -66,12 +66,12 @@ export class Telling {
     const isSettled = sinceOver > settlesAtLastMs || (sinceOver > settlesMs && isThere)
     const asked = messages.reduce((sum, { times }) => sum + times, 0)
     const revision = `"${order.changes}-${messages.length}-${asked}-${isSettled ? 'settled' : order.mode}"`
-    const told = { messages, revision, isSettled }
-    if (isSettled) this.#told = told
-    return told
+    const story = { messages, revision, isSettled }
+    if (isSettled) this.#final = story
+    return story
   }
 
-  /** A journal that could not be read this time has what it had before. */
+  /** A journal that could not be read this time keeps its previous content. */
   async #read(before: Promise<Noted>): Promise<Noted> {
     const { transIds, orderid } = this.#order
     const read = await readJournals(this.#parts.journals, transIds, orderid)
@@ -116,9 +116,9 @@ export class Telling {
 }
 
 /**
- * One story out of the notes of many: by time, and within a millisecond what starts something comes
- * before what the others noted, and what ends it after: the issuer's page follows the result that
- * it waited for. The order within one journal is never changed.
+ * Merges the records of many journals into one story: by time. Within a millisecond, a message that
+ * starts something comes before the records of others, and one that ends it comes after: the
+ * issuer's page follows the result that it waited for. The order within one journal never changes.
  */
 function inOrder(journals: readonly (readonly Message[])[]): Message[] {
   const waiting = journals.map((one) => [...one])
