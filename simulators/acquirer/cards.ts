@@ -1,7 +1,7 @@
 /**
- * What the simulated issuers know about a card. Everything follows from the first six digits, so
- * that the same card always tells the same story, and so that it can be told again from the masked
- * number of the ledger.
+ * What the simulated issuers know about a card. Everything is derived from the first six digits, so
+ * that a card always behaves the same way, and so that its facts can be derived again from the
+ * masked number in the ledger.
  */
 
 export interface CardFacts {

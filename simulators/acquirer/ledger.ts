@@ -40,8 +40,8 @@ export interface Entry extends Names {
 }
 
 /**
- * A line of the ledger file. `of` names the original; `stands` says whether an entry was found that
- * it takes back.
+ * A line of the ledger file. `of` names the original; `stands` shows whether an entry was found
+ * that the reversal cancels.
  */
 type Line = { booked: StoredEntry } | { answered: Names } | { reversed: { by: Names; of: Names; stands: boolean; at: string } }
 

@@ -5,8 +5,8 @@ import type { Entry } from './ledger.ts'
 import { readTags, writeTags, type Message } from './wire.ts'
 
 /**
- * What the simulated acquirer says: pure, and built from the request and its ledger entry alone, so
- * that a repeat hears the same words.
+ * The replies of the simulated acquirer: pure, and built only from the request and its ledger
+ * entry, so that a repeat gets the same reply.
  */
 
 const echoed = [3, 4, 7, 11, 12, 32, 37, 41, 42, 49]

@@ -117,8 +117,7 @@ const row = (name: string, value: string | undefined, kind = ''): Markup | undef
       </div>`
 
 /**
- * Takes the browser back to whoever asked: by itself where there is script, by a button where there
- * is none.
+ * Sends the browser back to the site that asked: automatically with script, by a button without.
  */
 export function returnPage(action: string, fields: Record<string, string>, nonce: string): string {
   const inputs = Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)

@@ -5,8 +5,8 @@ import { listCards } from './store-cards.ts'
 import { ownerOf } from './tokens.ts'
 
 /**
- * The cards that a consumer may choose from. The merchant never had a number; the first digits are
- * all it can show. One that does not pay can be sent money.
+ * The cards that a consumer may choose from. The merchant never receives a card number, so it can
+ * only show the first digits. A card that does not pay can still receive money.
  */
 export async function cardList(merchant: Merchant, { body }: Call): Promise<object> {
   const consumer = await ownerOf(merchant, text(body, 'accessToken', 32, 128))

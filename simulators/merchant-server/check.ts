@@ -20,9 +20,9 @@ interface Question {
 }
 
 /**
- * The gateway asks before it does anything: is this invoice yours, as the app told it, and which
- * cards are meant? The first question binds the invoice to its session token. The same question has
- * the same answer from then on, however often and whenever it comes; another is refused.
+ * Before it does anything, the gateway asks: is this invoice yours, as the app described it, and
+ * which cards are meant? The first question binds the invoice to its session token. From then on
+ * the same question always gets the same answer, and a different one is refused.
  */
 export function check(kind: Kind): Operation {
   return async (merchant, call) => {
@@ -57,8 +57,8 @@ function readQuestion({ body }: Call, kind: Kind): Question {
 }
 
 /**
- * Whatever the gateway says about the invoice must be what it was initiated with; currency and
- * amount are in the signature.
+ * All facts that the gateway sends about the invoice must match its initiation; the signature
+ * covers currency and amount.
  */
 function verify({ key }: Merchant, call: Call, invoice: InvoiceRow, asked: Question): void {
   const parts = initiateParts({

@@ -9,8 +9,8 @@ import { saveInvoice } from './store-invoices.ts'
 import { accessTokenIn, consumerInitiating, hashOf } from './tokens.ts'
 
 /**
- * The app begins: it gets an invoice, and a signature over what it is about to ask of the gateway.
- * The gateway shows the signature again in its check, so that an app can change neither amount nor
+ * The app begins: it receives an invoice, and a signature over the request that it will send to the
+ * gateway. The gateway repeats the signature in its check, so an app can change neither amount nor
  * currency on the way.
  */
 export function initiate(kind: Kind): Operation {
@@ -64,7 +64,7 @@ const mostCentis = 999_999_999_999
 
 /**
  * A centi is a hundredth of the unit, whatever the decimals of the currency: a yen has a hundred of
- * them, and no part of a yen can be paid.
+ * them, although no fraction of a yen can be paid.
  */
 function amountIn(body: Body, exponent: number): number {
   const amountCentis = whole(body, 'transaction.amountCentis', 1, mostCentis)

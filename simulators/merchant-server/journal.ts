@@ -13,8 +13,8 @@ const cardData = new Set(['number', 'securityCode', 'expiry', 'holder'])
 const references = new Set(['serverCardId', 'uniqueReferenceCardId', 'clientCardId'])
 
 /**
- * Notes a call and its answer, with what was signed. A journal that cannot be written is no reason
- * to refuse the call.
+ * Records a call and its answer, with the signed values. If the journal cannot be written, the call
+ * is still answered.
  */
 export async function note(merchant: Merchant, path: string, call: Call, status: number, reply: object): Promise<void> {
   if (!merchant.keepsJournal) return

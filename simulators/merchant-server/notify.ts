@@ -9,9 +9,9 @@ import { loadInvoiceOf, saveNotified } from './store-invoices.ts'
 import { accessTokenIn, hashOf } from './tokens.ts'
 
 /**
- * The gateway tells the card that a payment was made with, as a reference to pay with again. It
- * tells until it is answered, so the same may come twice, and long after the access token expired:
- * what the invoice was begun with is good for its notification for ever.
+ * The gateway reports the card of a payment, as a reference for later payments. It repeats the
+ * notification until it is answered, so the same one may come twice, and long after the access
+ * token expired: the token that began the invoice stays valid for its notification for ever.
  */
 export function notify(kind: Kind): Operation {
   return async ({ pool, clock, random, key }, call) => {

@@ -1,9 +1,9 @@
 import { checkDigitHolds } from '../../src/base/luhn.ts'
 
 /**
- * The test cards. A card of the special prefixes tells its story by its last four digits: version,
- * method, outcome, check digit. Every other number of the networks lies in a general range: both
- * versions, a method that works, authenticated without a challenge.
+ * The test cards. The last four digits of a card with a special prefix encode its behaviour:
+ * version, method, outcome, check digit. Every other number of the networks is in a general range:
+ * both versions, a method that works, authenticated without a challenge.
  */
 
 export type Network = 'visa' | 'mastercard' | 'amex' | 'jcb' | 'unionpay' | 'discover' | 'diners'

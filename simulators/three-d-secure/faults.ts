@@ -2,9 +2,9 @@ import { mask } from '../../src/base/log.ts'
 import { isRecord } from './json.ts'
 
 /**
- * Scripted misbehaviour. A script has one effect, and says which messages it meets: `card` (last
- * digits or the whole number), `message` where the program has several, and at most how many
- * `times`. The first script with an effect that fits is the one that is used.
+ * Scripted misbehaviour. A script has one effect and criteria for messages: `card` (last digits or
+ * the whole number), `message` if the program has several, and at most how many `times`. The first
+ * script that fits and has the effect is used.
  */
 
 export interface EffectRule {

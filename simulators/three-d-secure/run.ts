@@ -38,8 +38,8 @@ export function urlIn(name: string, text: string | undefined, scheme: 'http:' | 
 }
 
 /**
- * Runs a program until it is told to stop; whatever keeps it from starting is said together with
- * the usage, and the exit code is 2.
+ * Runs a program until a signal stops it. Start-up errors are printed together with the usage, and
+ * the exit code is 2.
  */
 export async function runProgram(
   name: string,

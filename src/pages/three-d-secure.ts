@@ -126,9 +126,9 @@ const isLong = (order: WorkingOrder, since: number, { now }: ThreeDSecureParts):
   order.later !== undefined && now() - since >= waitMs
 
 /**
- * The method never stands in the way: with a URL that cannot be used it counts as not run. A page
- * that a merchant printed may have run it already, as the address says; whoever changes that has
- * the method run once more, or not at all.
+ * The method never blocks the payment: a URL that cannot be used counts as a method that did not
+ * run. A page printed by a merchant may have run the method already, as the address shows; a
+ * cardholder who changes the address makes the method run again, or not at all.
  */
 async function methodPageOf(parts: ThreeDSecureParts, token: string, order: MethodOrder, request: Incoming): Promise<Page> {
   const { base, publicUrl, loopbackHttp, now } = parts
@@ -164,8 +164,8 @@ async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<A
 }
 
 /**
- * What the browser says of itself, once: a second post finds the order further on and changes
- * nothing.
+ * The browser's report. Only the first counts: a second post finds that the order has moved on and
+ * changes nothing.
  */
 async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { token, order } = await locate(parts, request)

@@ -10,9 +10,9 @@ interface Entry {
 }
 
 /**
- * What the cardholder's bank would have said on the phone: the sums that are held on cards with
- * these first digits. In life that is a text message or a line of the statement; here it is read
- * from the books of the simulated acquirer.
+ * What the cardholder's bank would answer on the phone: the sums that are held on cards with these
+ * first digits. In reality that is a text message or a line of the statement; here it is read from
+ * the books of the simulated acquirer.
  */
 export async function sumsHeld(acquirerAdminUrl: string, bin: string, since: number): Promise<string[]> {
   const answer = await fetch(`${acquirerAdminUrl}/ledger?since=${since}&limit=100`, { signal: AbortSignal.timeout(5_000) })

@@ -102,8 +102,8 @@ export function openApp(place: Place) {
   let granted: { accessToken: string; at: number } | undefined
 
   /**
-   * A real app logs its consumer in here; what it gets is all that the other calls want to know of
-   * who asks.
+   * A real app logs its consumer in here. The other calls identify the consumer only by the token
+   * that this call returns.
    */
   async function accessToken(): Promise<string> {
     if (granted === undefined || now() - granted.at > tokenGoodMs) {
@@ -146,8 +146,8 @@ export function openApp(place: Place) {
 }
 
 /**
- * Asks until it is over; on the way the cardholder may have to look at a page, or to choose what
- * a transfer costs.
+ * Polls until there is an outcome; meanwhile the cardholder may have to visit a page, or to choose
+ * the fee of a transfer.
  */
 async function follow({ send, pause }: Place, at: string, session: object, screen: Screen): Promise<Told> {
   let redirected = false
@@ -198,8 +198,8 @@ const cardOf = ({ number, month, year, securityCode, holder }: Card) => ({
 })
 
 /**
- * The first six digits, where the app has them: the merchant may tell from them what the transfer
- * will cost.
+ * The first six digits, if the app has them: the merchant may use them to estimate the cost of the
+ * transfer.
  */
 function binsOf({ source, destination }: Wish): object {
   const from = 'card' in source ? source.card.number : undefined
@@ -213,7 +213,8 @@ function binsOf({ source, destination }: Wish): object {
 const digitsOf = (typed: string): string => typed.replaceAll(/\D/g, '')
 
 /**
- * Hundredths by moving the point: no amount passes through a fraction. Undefined when it is none.
+ * Hundredths, by moving the decimal point: no amount becomes a fraction. Undefined if the text is
+ * not an amount.
  */
 export function centisOf(typed: string): number | undefined {
   const [, units, parts = ''] = /^(\d{1,7})(?:[.,](\d{1,2}))?$/.exec(typed.trim()) ?? []

@@ -61,9 +61,9 @@ export function addDemoApp(app: FastifyInstance, options: DemoAppOptions): void 
 }
 
 /**
- * Passes a call of the app on to the gateway, and the answer back. An app on a phone calls the
- * gateway itself; a page of another origin may not, and the gateway is not opened to pages for the
- * sake of this one. A real merchant must never do this: it would have every card in its hands.
+ * Forwards a call of the app to the gateway, and the answer back. An app on a phone calls the
+ * gateway itself; a page of another origin may not, and the gateway is not opened to pages just for
+ * this one. A real merchant must never do this: it would receive every card number.
  */
 async function relay(
   { gatewayBaseUrl, log }: DemoAppOptions,

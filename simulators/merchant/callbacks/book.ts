@@ -31,7 +31,7 @@ const keptCharacters = 32 * 1024 * 1024
 
 /**
  * The parts that `control` signs, in order, without the key. An absent field counts as empty text,
- * so a callback with nothing but a control can be valid: what it says is then nothing.
+ * so a callback with only a control can be valid, but it reports nothing.
  */
 export const signedParts = (fields: ReadonlyMap<string, string>): [status: string, orderid: string, clientOrderid: string] => [
   fields.get('status') ?? '',
@@ -70,9 +70,7 @@ export class CallbackBook {
     return { received: this.#received, wrong: this.#wrong }
   }
 
-  /**
-   * Keeps the message, also one with a wrong control: whoever looks for the fault wants to see it.
-   */
+  /** Keeps the message, even with a wrong control: it helps to find the error. */
   receive(method: Callback['method'], pairs: Iterable<[string, string]>): Callback {
     const fields = new Map(pairs)
     const valid = controlHolds(fields, this.#controlKey)

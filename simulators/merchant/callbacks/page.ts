@@ -179,8 +179,8 @@ function details(callback: Callback): Markup {
 const signedNames = ['status', 'orderid', 'client_orderid'] as const
 
 /**
- * The expected control is not shown: the page would hand out valid controls for whatever somebody
- * sends it.
+ * The expected control is not shown: otherwise the page would hand out valid controls for any
+ * fields that somebody sends to it.
  */
 function verdict(control: string | undefined, valid: boolean): Markup {
   if (valid) return html`The one received is valid.`
