@@ -68,9 +68,9 @@ const length = (text: string) => Array.from(text).length
 export function facts(
   pairs: readonly (readonly [name: string, value: string | undefined, colour?: Colour | 'status' | undefined])[],
 ): string {
-  const shown = pairs.filter(([, value]) => value !== undefined)
-  const width = Math.max(0, ...shown.map(([name]) => length(name)))
-  return shown
+  const rows = pairs.filter(([, value]) => value !== undefined)
+  const width = Math.max(0, ...rows.map(([name]) => length(name)))
+  return rows
     .map(([name, value, colour]) => {
       const shown = paint(printable(value!), colour === 'status' ? statusColour(value!) : colour)
       return `  ${paint(name.padEnd(width), 'dim')}  ${shown}`
