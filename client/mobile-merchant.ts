@@ -17,9 +17,9 @@ export interface KeptInvoice {
   accessToken: string
   serialNumber: string
   currency: string
-  /** Of a verification there is none. */
+  /** Absent for a verification. */
   amountCentis?: number
-  /** Of the gateway; there once the first check was believed. */
+  /** The gateway's token; absent until a check was accepted. */
   token?: string
 }
 

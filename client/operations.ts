@@ -47,7 +47,7 @@ export type Operation = keyof typeof operations
 export const rowOf = (operation: Operation): OperationRow => operations[operation]
 
 export interface Signing {
-  /** Of the endpoint or group in the path. */
+  /** The id of the endpoint or group in the path. */
   id: string
   login: string
   minorUnits: ControlMinorUnits

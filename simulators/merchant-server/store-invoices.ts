@@ -65,7 +65,7 @@ export interface CheckRow {
   email: string | undefined
 }
 
-/** Of two simultaneous checks one writes; the other finds the invoice bound and compares. */
+/** Only one of two simultaneous checks writes; the other finds the invoice bound and compares. */
 const bindCheck = statement<object>(`
   update merchant_server.invoices set state = 'checked', session_token = $2, check_question = $3, check_answer = $4, email = $5
   where invoice_id = $1 and session_token is null

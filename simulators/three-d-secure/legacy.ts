@@ -26,7 +26,7 @@ export interface Pareq {
   messageId: string
   acqBIN: string
   merID: string
-  /** Of the merchant, with its country and URL. */
+  /** The merchant's name, with its country and URL. */
   name: string
   country: string
   url: string

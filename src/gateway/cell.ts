@@ -18,7 +18,7 @@ const anything = statement<object>('select 1')
 
 export interface CellParts {
   pool: Pool
-  /** Of the same database: the heart beats on its own connection. */
+  /** The address of the same database: the heart beats on its own connection. */
   databaseUrl: string
   /** The database of the registry, which issues ids; the same one if there is only one cell. */
   registry: Pool

@@ -46,7 +46,7 @@ const columns = names
   .map((name) => `i.${name}`)
   .join(', ')
 
-/** Of two requests with the same invoice or nonce one is stored; the other one finds it. */
+/** Stores one of two requests with the same invoice or nonce; the other request finds it. */
 const insert = statement<object>(`
   insert into mobile_invoice (merchant_id, invoice_id, endpoint_id, kind, nonce, session_token, order_id, digest,
     request, secrets_sealed, secrets_key, cvv2_sealed, cvv2_key, state, due_at, lease, tries, created_at)

@@ -12,7 +12,7 @@ export interface CardRange {
   endRange: string
   acsStartProtocolVersion: string
   acsEndProtocolVersion: string
-  /** Of the directory server for this range; absent if it sent none. */
+  /** The versions of the directory server for this range; absent if it sent none. */
   dsStartProtocolVersion?: string
   dsEndProtocolVersion?: string
   acsInfoInd: readonly string[]

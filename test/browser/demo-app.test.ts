@@ -47,7 +47,7 @@ function tokensOf(page: Page): Set<string> {
     const take = ({ session }: { session?: { accessToken?: string; token?: string } }) => {
       for (const secret of [session?.accessToken, session?.token]) if (secret !== undefined) secrets.add(secret)
     }
-    // Of one that comes while the page closes there is nothing to be had any more.
+    // The body of a reply that comes while the page closes is gone.
     response.json().then(take, () => undefined)
   })
   return secrets

@@ -37,7 +37,7 @@ for (const [what, visit] of ways)
       const one = await asked()
       await page.goto(one.url)
       await page.getByText('129.90').waitFor()
-      // Of the thirty minutes a slow machine may have used one or two.
+      // A slow machine may have used one or two of the thirty minutes.
       await page.getByText(/^3 tries and (?:30|29|28) minutes left\.$/).waitFor()
       assert.equal(await page.getByRole('alert').count(), 0)
       await confirm(page, wrongFor(one))

@@ -152,7 +152,7 @@ async function openPlace(): Promise<Place> {
     pool,
     async next() {
       let next = await spare.catch(() => undefined)
-      // Of an earlier life of the sandbox, whose simulators were elsewhere.
+      // Made before the sandbox was killed, when its simulators had other addresses.
       if (next && next.pid !== world.pid) await next.server.close()
       if (next?.pid !== world.pid) next = await prepare()
       // While a file runs, the merchants of the next one are made.

@@ -51,7 +51,7 @@ export async function openBrowser(): Promise<TestBrowser> {
   const inherited = Object.entries(process.env).filter((pair): pair is [string, string] => pair[1] !== undefined)
   const browser = await chromium.launch({
     executablePath: executable,
-    // Of the tests alone: settings and caches of whoever runs them stay out.
+    // A home of the tests alone keeps out the settings and caches of whoever runs them.
     env: { ...Object.fromEntries(inherited), HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, ...env },
     args: quiet,
     // Needs rights that containers and root do not have; the pages are our own.

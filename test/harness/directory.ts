@@ -49,7 +49,7 @@ export interface ScriptedDirectory {
   port: number
   url: string
   told: Told[]
-  /** Of one message type. */
+  /** The messages of this type that it received. */
   heard(type: string): Told[]
   /** From now on. */
   play(script: (told: Told) => Scripted): void

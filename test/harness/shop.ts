@@ -52,7 +52,7 @@ export interface Card {
 export interface Sold extends Order {
   /** `redirect-to`. */
   page: string
-  /** Of the status that named the page. */
+  /** The fields of the status that named the page. */
   shown: Fields
 }
 

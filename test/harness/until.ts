@@ -19,13 +19,13 @@ export async function until<T>(
   }
 }
 
-/** The same for a condition that has a name; fails with it. */
+/** The same for a condition that has a name, or a report; fails with it. */
 export async function holds(
   condition: () => boolean | Promise<boolean>,
-  what: string,
+  what: string | (() => string),
   withinMs = 60_000,
   everyMs = 5,
 ): Promise<void> {
   for (const end = performance.now() + withinMs; !(await condition()); await pause(everyMs))
-    if (performance.now() > end) assert.fail(`not within ${withinMs / 1_000} s: ${what}`)
+    if (performance.now() > end) assert.fail(`not within ${withinMs / 1_000} s: ${typeof what === 'string' ? what : what()}`)
 }

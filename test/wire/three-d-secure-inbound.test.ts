@@ -142,7 +142,7 @@ test('the answer waits until the result is stored, and a close waits for the ans
   verdict = () => new Promise((resolve) => (stored = () => resolve({ is: 'accepted' })))
   let answered = false
   const answer = post({ to: closing }).finally(() => (answered = true))
-  await holds(() => results.length === 1, 'the result arrives')
+  await holds(() => results.length === 1, 'the result arrives', 30_000)
   const closed = closing.close()
   assert.equal(answered, false)
   stored()

@@ -98,7 +98,10 @@ export const start = (
     now,
   })
 
-export const asked = (count: number) => holds(() => ds.heard('PReq').length >= count, `${count} PReq`)
+export const soon = (condition: () => boolean | Promise<boolean>, what: string) =>
+  holds(condition, () => `${what}\n${lines.slice(-5).join('')}`, 30_000)
+
+export const asked = (count: number) => soon(() => ds.heard('PReq').length >= count, `${count} PReq`)
 export const starts = async () => (await rangesOf(pool, name)).map(({ startRange }) => startRange).sort()
 const dutyRow = plain<{ due_at: number; lease: bigint | null; tries: number; error: string | null }>(
   `select due_at, lease, tries, error from duty where name = $1`,
@@ -107,7 +110,7 @@ export const duty = async () => (await pool.run(dutyRow, [`card ranges ${name}`]
 /** When nobody has the duty in hand, the try is over. */
 export const over = async (tries: number) => {
   const isOver = (row: Awaited<ReturnType<typeof duty>> | undefined) => row?.lease === null && row.tries === tries
-  await holds(async () => isOver(await duty()), 'the duty is let go')
+  await soon(async () => isOver(await duty()), 'the duty is let go')
   return duty()
 }
 

@@ -3,8 +3,22 @@ import { test } from 'node:test'
 import { watchRanges } from '../../src/three-d-secure/store-ranges.ts'
 import { presTo } from '../harness/directory.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
-import { asked, ds, forced, lines, loaded, log, name, over, plain, pool, range, start, starts } from './three-d-secure-keeper.ts'
-import { holds } from '../harness/until.ts'
+import {
+  asked,
+  ds,
+  forced,
+  lines,
+  loaded,
+  log,
+  name,
+  over,
+  plain,
+  pool,
+  range,
+  soon,
+  start,
+  starts,
+} from './three-d-secure-keeper.ts'
 
 const leftOutRow = plain<{ left_out_count: number; left_out: string[] }>(
   `select left_out_count, left_out from directory_state where directory = $1`,
@@ -23,7 +37,7 @@ test('an unusable entry costs only itself: it is logged, and kept for the doctor
   const live = await watchRanges(pool, clock, log, [name])
   await forced(clock, 1)
   clock.pass(1_000)
-  await holds(() => live.current().loaded(name), 'the ranges are read')
+  await soon(() => live.current().loaded(name), 'the ranges are read')
   const { find } = live.current()
   assert.deepEqual(
     ['2200410000000000', '2200410100000999999', '4000390000000000', '5000000000000000', '6000000000000000'].map(
@@ -64,6 +78,6 @@ test('a load of which more than a twentieth cannot be used is refused as a whole
   const { error } = await over(1)
   assert.match(error ?? '', /cardRangeData/)
   assert.deepEqual(await starts(), ['4000000000000000', '5000000000000000'])
-  await holds(() => ds.heard('Erro').some(({ body }) => body['errorCode'] === '203'), 'the directory server hears why')
+  await soon(() => ds.heard('Erro').some(({ body }) => body['errorCode'] === '203'), 'the directory server hears why')
   await refresh.stop()
 })

@@ -26,10 +26,10 @@ import {
   pool,
   range,
   serials,
+  soon,
   start,
   starts,
 } from './three-d-secure-keeper.ts'
-import { holds } from '../harness/until.ts'
 
 test('an empty installation loads all ranges at once, and is asked for changes a day later, not sooner', async () => {
   const clock = openHandClock(Date.now())
@@ -63,7 +63,7 @@ test('an answer without a serial number replaces all ranges', async () => {
   ds.play((told) => presTo(told, undefined, [range('700000')]))
   const refresh = start(clock, true)
   await asked(2)
-  await holds(async () => (await starts()).join() === '7000000000000000', 'the ranges are replaced')
+  await soon(async () => (await starts()).join() === '7000000000000000', 'the ranges are replaced')
   assert.equal((await readState(pool, name)).serialNum, undefined)
   await refresh.stop()
 })
@@ -85,7 +85,7 @@ for (const [what, answer] of outOfStep) {
     ds.play((told) => (told.body['serialNum'] === undefined ? presTo(told, '9', [range('800000')]) : answer(told)))
     const refresh = start(clock, true)
     await asked(3)
-    await holds(async () => (await readState(pool, name)).serialNum === '9', 'the full load is stored')
+    await soon(async () => (await readState(pool, name)).serialNum === '9', 'the full load is stored')
     assert.deepEqual(await starts(), ['8000000000000000'])
     assert.deepEqual(serials(), [null, '1', null])
     await refresh.stop()
@@ -178,7 +178,7 @@ test('a process that was taken over while it asked stores nothing', async () => 
     log,
     now: false,
   })
-  await holds(async () => (await duty())?.tries === 1, 'it asks')
+  await soon(async () => (await duty())?.tries === 1, 'it asks')
   await pool.run(plain<object>(`update duty set lease = 2 where name = $1`), [`card ranges ${name}`])
   release()
   await refresh.stop()
@@ -192,7 +192,7 @@ test('a process whose lease is late does not ask', async () => {
   const clock = openHandClock(Date.now())
   ds.play(full)
   const refresh = start(clock, false, { processId: 1n, holding: () => false })
-  await holds(async () => (await duty())?.lease === 1n, 'it takes the duty')
+  await soon(async () => (await duty())?.lease === 1n, 'it takes the duty')
   await refresh.stop()
   assert.deepEqual([ds.told.length, (await duty()).tries], [0, 0])
 })
@@ -203,7 +203,7 @@ test('every process sees what is loaded within a second or so, and the same load
   assert.deepEqual([live.current().loaded(name), live.current().find('4000001234567890')], [false, undefined])
   await (await loaded(clock)).stop()
   clock.pass(1_000)
-  await holds(() => live.current().loaded(name), 'the ranges are read')
+  await soon(() => live.current().loaded(name), 'the ranges are read')
   const found = live.current().find('4000001234567890')
   assert.deepEqual(
     [found?.directory, found?.dsEndProtocolVersion, live.current().find('6000000000000000')],
@@ -220,6 +220,6 @@ test('every process sees what is loaded within a second or so, and the same load
   await forced(clock, 3)
   assert.equal(await version(), 2n)
   clock.pass(1_000)
-  await holds(() => live.current().find('4000001234567890')?.dsEndProtocolVersion === '2.1.0', 'the version is read')
+  await soon(() => live.current().find('4000001234567890')?.dsEndProtocolVersion === '2.1.0', 'the version is read')
   live.stop()
 })

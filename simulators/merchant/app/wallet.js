@@ -15,7 +15,7 @@ export const savedCard = (clientCardId) => saved.find((card) => card.clientCardI
 export async function readWallet(savedCards) {
   const mine = ++reading
   const cards = await savedCards()
-  // Of two that are under way the later one knows more.
+  // A later reading knows more than this one.
   if (mine !== reading) return
   saved = cards
   byId('wallet-empty').hidden = saved.length > 0
