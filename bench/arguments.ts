@@ -9,23 +9,30 @@ export interface Wishes {
   bodies: boolean
   /** Undefined: each bench's own levels. */
   inFlight: readonly number[] | undefined
+  /** Sales before the first window of a sandbox; undefined: each bench's own number. */
+  warmUp: number | undefined
   measureMs: number
-  /** Of each round of the yardstick; undefined leaves it out. */
+  /** Of each yardstick; undefined leaves them out. */
+  yardstickMs: number | undefined
+  /** Of each round of the comparison to one change a commit; undefined leaves it out. */
   roundMs: number | undefined
   json: boolean
 }
 
-const usual = { seconds: 15, roundSeconds: 5 }
-const quickSeconds = 2
+const usual = { seconds: 15, yardstickSeconds: 4, roundSeconds: 5 }
+const quick = { seconds: 2, warmUp: 500 }
 const mostInFlight = 1_000
+const mostWarmUp = 1_000_000
 
-const help = `npm run bench                       everything, in about six minutes
+const help = `npm run bench                       everything, in about nine minutes
 npm run bench -- sale               one bench
 
   --in-flight 1,32,256   payments kept in flight, one row each; each bench has levels of its own
   --seconds 15           of each row's window
-  --quick                ${quickSeconds} s a window, to try
-  --no-yardstick         without the comparison of sale to one change a commit
+  --warm-up 5000         sales before the first window of a sandbox; each bench has a number of its own
+  --quick                ${quick.seconds} s a window after ${quick.warmUp} sales, to try: V8 is not warm by then
+  --no-yardstick         without the yardsticks: bare posts, payments of pgbench, commits of one row
+  --one-by-one           sale beside a gateway that commits one change at a time, in a sandbox of its own
   --json                 JSON lines only, on standard output
   --help
 
@@ -44,8 +51,6 @@ export function readArguments(args: readonly string[]): Wishes {
     console.log(help)
     process.exit(0)
   }
-  const seconds = values.seconds === undefined ? undefined : Number(values.seconds)
-  if (seconds !== undefined && !(seconds >= 1 && seconds <= 3_600)) refuse(`--seconds is a number from 1 to 3600.`)
   const inFlight = values['in-flight']?.split(',').map(Number)
   if (inFlight?.some((n) => !(Number.isInteger(n) && n >= 1 && n <= mostInFlight)))
     refuse(`--in-flight is a list of whole numbers from 1 to ${mostInFlight}, such as 1,32,256.`)
@@ -53,13 +58,16 @@ export function readArguments(args: readonly string[]): Wishes {
   const unknown = payments.find((name) => benchNamed(name) === undefined)
   const names = [...benches, bodies].map(({ name }) => name)
   if (unknown !== undefined) refuse(`There is no bench ${unknown}; there are ${names.join(', ')}.`)
-  const wished = seconds ?? (values.quick ? quickSeconds : undefined)
+  const seconds = numberIn(values, 'seconds', 1, 3_600) ?? (values.quick ? quick.seconds : undefined)
+  const atMost = (usually: number) => Math.min(seconds ?? usually, usually) * 1_000
   return {
     benches: positionals.length === 0 ? benches : payments.map((name) => benchNamed(name)!),
     bodies: positionals.length === 0 || positionals.includes(bodies.name),
     inFlight,
-    measureMs: (wished ?? usual.seconds) * 1_000,
-    roundMs: values['no-yardstick'] ? undefined : Math.min(wished ?? usual.roundSeconds, usual.roundSeconds) * 1_000,
+    warmUp: numberIn(values, 'warm-up', 0, mostWarmUp) ?? (values.quick ? quick.warmUp : undefined),
+    measureMs: (seconds ?? usual.seconds) * 1_000,
+    yardstickMs: values['no-yardstick'] ? undefined : atMost(usual.yardstickSeconds),
+    roundMs: values['one-by-one'] ? atMost(usual.roundSeconds) : undefined,
     json: values.json,
   }
 }
@@ -72,8 +80,10 @@ function parsed(args: readonly string[]) {
       options: {
         'in-flight': { type: 'string' },
         seconds: { type: 'string' },
+        'warm-up': { type: 'string' },
         quick: { type: 'boolean', default: false },
         'no-yardstick': { type: 'boolean', default: false },
+        'one-by-one': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -81,6 +91,15 @@ function parsed(args: readonly string[]) {
   } catch (thrown) {
     return refuse(thrown instanceof Error ? thrown.message : String(thrown))
   }
+}
+
+/** A whole number; undefined: the option was not given. */
+function numberIn(values: Readonly<Record<string, unknown>>, name: string, least: number, most: number): number | undefined {
+  if (values[name] === undefined) return undefined
+  const value = Number(values[name])
+  if (!(Number.isInteger(value) && value >= least && value <= most))
+    refuse(`--${name} is a whole number from ${least} to ${most}.`)
+  return value
 }
 
 function refuse(text: string): never {

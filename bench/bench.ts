@@ -1,4 +1,5 @@
 import type { Merchant } from './merchant.ts'
+import type { Kind } from './processes.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** How one payment went, seen by the merchant. */
@@ -12,22 +13,42 @@ export interface Payment {
 }
 
 /**
+ * Whose processor time is measured: the sandbox's, the bench's own, and the rest of the machine.
+ */
+export type Spender = Kind | 'load' | 'bench' | 'other'
+
+/**
  * The figures of one level of load. A figure that could not be taken is null. The names are those
  * of the JSON line.
  */
-export interface Row {
+export interface Row extends Record<`${Spender}_cpu_us_per_sale`, number | null> {
   bench: string
   in_flight: number
+  /** Sales that this sandbox had carried when the window opened. */
+  sales_before: number
   sales_per_s: number
   accept_p50_ms: number | null
   accept_p99_ms: number | null
   final_p50_ms: number | null
   final_p99_ms: number | null
+  polls_per_sale: number | null
   /** Changes of orders that shared a commit. */
   mean_batch: number | null
-  gateway_cpu_us_per_sale: number | null
-  /** The most during the window, in millions of bytes. */
+  /** The most during the window and what was left at its end, in millions of bytes. */
   gateway_rss_mb: number | null
+  gateway_rss_end_mb: number | null
+  /** Pauses of the gateway's garbage collector. */
+  gateway_gc_us_per_sale: number | null
+  /** Turns of the gateway's event loop, and by how much its timers were late. */
+  loop_turn_p99_ms: number | null
+  timers_late_p99_ms: number | null
+  wal_bytes_per_sale: number | null
+  /** The part of it that is full page images, and their number. */
+  wal_full_page_bytes_per_sale: number | null
+  wal_full_pages_per_sale: number | null
+  /** Of the machine's processors, in percent. */
+  machine_busy_percent: number | null
+  machine_stolen_percent: number | null
 }
 
 /**
@@ -50,11 +71,8 @@ export interface Bench {
   targets: readonly Target[]
   /** Payments in flight, a row each, unless the command line says otherwise. */
   inFlight: readonly number[]
-  /**
-   * Whether the yardstick is laid against it, which costs as much time again; what batches are
-   * worth is seen by one bench.
-   */
-  yardstick: boolean
+  /** Sales before the first window of a sandbox, unless the command line says otherwise. */
+  warmUp: number
   /**
    * Brings up what a sandbox does not have, before the first payment; it runs in the process of the
    * bench.

@@ -1,3 +1,4 @@
+import { barePost } from './bare-post.ts'
 import type { Bench } from './bench.ts'
 import { mobileSale } from './mobile-sale.ts'
 import { recurrent } from './recurrent.ts'
@@ -8,3 +9,6 @@ import { challenge, frictionless } from './three-d-secure.ts'
 export const benches: readonly Bench[] = [sale, recurrent, frictionless, challenge, mobileSale]
 
 export const benchNamed = (name: string): Bench | undefined => benches.find((bench) => bench.name === name)
+
+/** What the load process can carry: the benches, and the yardstick. */
+export const loadNamed = (name: string): Pick<Bench, 'open'> | undefined => (name === barePost.name ? barePost : benchNamed(name))

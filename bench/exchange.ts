@@ -5,8 +5,9 @@ export interface LoadOrder {
   bench: string
   site: Site
   inFlight: number
-  /** Load that is not measured, before the window. */
-  warmUpMs: number
+  /** The window opens when so many payments have ended. */
+  ramp: number
+  /** 0: no window, the ramp is all there is. */
   measureMs: number
   /** A payment has to be approved by then. */
   withinMs: number
@@ -17,8 +18,10 @@ export interface LoadOrder {
  * end are of the whole run.
  */
 export interface LoadReport {
+  /** Payments that had ended when the window opened. */
+  ramped: number
   windowMs: number
-  /** From the first request to the last final status, warm-up and drain included. */
+  /** From the first request to the last final status, ramp and drain included. */
   wholeMs: number
   measured: number
   accept: Quantiles
@@ -43,3 +46,8 @@ export type LoadSays =
   /** Each second: payments ended since the run began. */
   | { is: 'tick'; ended: number }
   | { is: 'done'; report: LoadReport }
+
+/** What the server of the bare post answers to any message. */
+export interface ServerTime {
+  us: number
+}

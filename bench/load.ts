@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf } from '../src/base/log.ts'
 import type { Payment } from './bench.ts'
-import { benchNamed } from './benches.ts'
+import { loadNamed } from './benches.ts'
 import type { LoadOrder, LoadReport, LoadSays } from './exchange.ts'
 import { percentile, sortedBySize } from './figures.ts'
 import { openMerchant } from './merchant.ts'
@@ -14,16 +14,19 @@ const prefix = `b${randomBytes(4).toString('hex')}-`
 let names = 0
 /** After a failure a worker waits, so that a gateway which refuses everything is not flooded. */
 const afterFailureMs = 100
+/** A ramp takes no longer, so that a gateway that carries next to nothing is seen as such. */
+const longestRampMs = 60_000
 const tickMs = 1_000
 
 const say = (message: LoadSays) => void process.send?.(message)
 
 async function run(order: LoadOrder): Promise<LoadReport> {
   const merchant = openMerchant(order.site, order.inFlight, order.withinMs)
-  const carry = benchNamed(order.bench)!.open(merchant)
+  const carry = loadNamed(order.bench)!.open(merchant)
   const seen: Payment[] = []
   const failures: Record<string, number> = {}
-  const window: { state: 'warming up' | 'open' | 'closed' } = { state: 'warming up' }
+  const window: { state: 'ramp' | 'open' | 'closed' } = { state: 'ramp' }
+  const ramp = new AbortController()
   let approved = 0
   let sales = 0
   let ended = 0
@@ -32,7 +35,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     while (window.state !== 'closed') {
       sales++
       const payment = await carry(prefix + ++names).catch((error) => failed(error))
-      ended++
+      if (++ended === order.ramp) ramp.abort()
       if (payment.ending === 'approved') {
         approved++
         if (window.state === 'open') seen.push(payment)
@@ -46,16 +49,19 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const ticking = setInterval(() => say({ is: 'tick', ended }), tickMs)
   const began = performance.now()
   const workers = Array.from({ length: order.inFlight }, worker)
-  await pause(order.warmUpMs)
+  await pause(longestRampMs, undefined, { signal: ramp.signal }).catch(() => {})
+  const ramped = ended
   const before = { at: performance.now(), cpu: process.cpuUsage(), polls: merchant.polls() }
-  window.state = 'open'
-  say({ is: 'opened' })
-  await pause(order.measureMs)
+  if (order.measureMs > 0) {
+    window.state = 'open'
+    say({ is: 'opened' })
+    await pause(order.measureMs)
+  }
   window.state = 'closed'
   const windowMs = performance.now() - before.at
   const cpu = process.cpuUsage(before.cpu)
   const polls = merchant.polls() - before.polls
-  say({ is: 'closed' })
+  if (order.measureMs > 0) say({ is: 'closed' })
   await Promise.all(workers)
   const wholeMs = performance.now() - began
   clearInterval(ticking)
@@ -64,6 +70,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const accepts = sortedBySize(seen.map((payment) => payment.acceptMs))
   const finals = sortedBySize(seen.map((payment) => payment.finalMs))
   return {
+    ramped,
     windowMs,
     wholeMs,
     measured: seen.length,

@@ -1,103 +1,151 @@
-import type { Bench, Row } from './bench.ts'
+import type { Bench, Row, Spender } from './bench.ts'
 import type { Load } from './drive.ts'
 import type { LoadReport } from './exchange.ts'
 import { rounded } from './figures.ts'
-import { readGauges, rssOf, type Gauges } from './gauges.ts'
+import { openGauges, type Gauges } from './gauges.ts'
+import { quantileBetween, sumOf } from './metrics.ts'
+import { residentBytes } from './proc.ts'
+import { kinds } from './processes.ts'
 import type { Sandbox } from './sandbox.ts'
 
 export interface Measured {
   row: Row
   report: LoadReport
-  /**
-   * Shares of the machine's processors within the window, 0 to 1: all of it, the gateway's and the
-   * load process's parts.
-   */
-  busy: { machine: number; gateway: number | undefined; load: number }
+}
+
+/** One level of load. */
+export interface Level {
+  bench: Bench
+  inFlight: number
+  measureMs: number
+  /** Sales that the sandbox has carried until now. */
+  salesBefore: number
 }
 
 /** A payment that takes longer has failed. */
 const withinMs = 20_000
 const rssEveryMs = 500
+const warmUpInFlight = 64
+/** prom-client looks at the timers this often, and counts the pause in what it measures. */
+const precisionMs = 10
+
 /**
- * Long enough for connections to open and for the compiler of Node.js to see what is hot; part of
- * the time when that is short.
+ * Before the window of a level opens, its connections are open and the first wave, in which all
+ * sales are as far as each other, is over.
  */
-const warmUpMs = (measureMs: number) => Math.min(2_000, measureMs / 2)
+const rampOf = (inFlight: number): number => Math.max(4 * inFlight, 50)
+
+/**
+ * Load that is not measured, before the first level of a sandbox: V8 compiles a function once it
+ * has been called often, and the last ones after thousands of sales.
+ */
+export const warmUp = (load: Load, { site }: Sandbox, bench: Bench, sales: number, tick: (ended: number) => void) =>
+  load.run({ bench: bench.name, site, inFlight: warmUpInFlight, ramp: sales, measureMs: 0, withinMs }, (says) => {
+    if (says.is === 'tick') tick(says.ended)
+  })
 
 /**
  * Puts one level of load on a sandbox for a while, and reads gauges when the window opens and when
  * it closes.
  */
-export async function measure(
-  load: Load,
-  sandbox: Sandbox,
-  bench: Bench,
-  inFlight: number,
-  measureMs: number,
-  tick: (ended: number) => void,
-): Promise<Measured> {
-  const { pid, gatewayOrigin, site } = sandbox
+export async function measure(load: Load, sandbox: Sandbox, level: Level, tick: (ended: number) => void): Promise<Measured> {
+  const { bench, inFlight, measureMs } = level
+  const { pid, site } = sandbox
+  const gauges = openGauges(sandbox)
   let before: Promise<Gauges> | undefined
   let after: Promise<Gauges> | undefined
-  let rss: number | undefined
+  const rss = { most: undefined as number | undefined, end: undefined as number | undefined }
+  const look = () => {
+    rss.end = residentBytes(pid)
+    rss.most = rss.end === undefined ? rss.most : Math.max(rss.most ?? 0, rss.end)
+  }
   const watching = setInterval(() => {
-    if (before && !after) rss = greater(rss, rssOf(pid))
+    if (before && !after) look()
   }, rssEveryMs)
   try {
-    const order = { bench: bench.name, site, inFlight, warmUpMs: warmUpMs(measureMs), measureMs, withinMs }
+    // Opens its connections, which costs more than all later readings.
+    await gauges.read()
+    const order = { bench: bench.name, site, inFlight, ramp: rampOf(inFlight), measureMs, withinMs }
     const report = await load.run(order, (says) => {
       if (says.is === 'tick') tick(says.ended)
       if (says.is !== 'opened' && says.is !== 'closed') return
-      rss = greater(rss, rssOf(pid))
-      const gauges = readGauges(pid, gatewayOrigin)
+      look()
+      const read = gauges.read()
       // Waited for below; until then a failure has to be nobody's.
-      gauges.catch(() => {})
-      if (says.is === 'opened') before = gauges
-      else after = gauges
+      read.catch(() => {})
+      if (says.is === 'opened') before = read
+      else after = read
     })
-    return measuredOf(bench.name, inFlight, report, await before!, await after!, rss)
+    const [opened, closed] = [await before!, await after!]
+    const fullPageBytes = await gauges.wal.fullPageBytes(opened.wal, closed.wal)
+    return { row: rowOf(level, report, opened, closed, rss, fullPageBytes), report }
   } finally {
     clearInterval(watching)
+    await gauges.stop()
   }
 }
 
-function measuredOf(
-  bench: string,
-  inFlight: number,
+function rowOf(
+  { bench, inFlight, salesBefore }: Level,
   report: LoadReport,
   before: Gauges,
   after: Gauges,
-  rss: number | undefined,
-): Measured {
+  rss: { most: number | undefined; end: number | undefined },
+  fullPageBytes: number | undefined,
+): Row {
   const { measured, windowMs, accept, final } = report
-  const cpuUs = grown(before.gatewayCpuUs, after.gatewayCpuUs)
-  const batches = grown(before.batches, after.batches)
-  const items = grown(before.batchItems, after.batchItems)
-  const machineMs = after.machineAllMs - before.machineAllMs
+  const perSale = (value: number | undefined, digits = 0) => rounded(value === undefined ? undefined : value / measured, digits)
+  const counted = (name: string, labels = {}) =>
+    less(sumOf(after.metrics, name, labels), sumOf(before.metrics, name, labels) ?? 0)
+  const ms = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1_000)
+  const orders = { batch: 'orders' }
+  const batches = counted('tollgate_batches_total', orders)
+  const items = counted('tollgate_batch_items_total', orders)
+  const late = less(ms(sumOf(after.metrics, 'nodejs_eventloop_lag_p99_seconds')), precisionMs)
+  const gcSeconds = counted('nodejs_gc_duration_seconds_sum')
+  const allUs = after.machine.allUs - before.machine.allUs
+  const stolenUs = less(after.machine.stolenUs, before.machine.stolenUs ?? 0)
   return {
-    row: {
-      bench,
-      in_flight: inFlight,
-      sales_per_s: rounded((measured / windowMs) * 1_000, 1),
-      accept_p50_ms: rounded(accept.p50, 2),
-      accept_p99_ms: rounded(accept.p99, 2),
-      final_p50_ms: rounded(final.p50, 2),
-      final_p99_ms: rounded(final.p99, 2),
-      mean_batch: rounded(batches === undefined || items === undefined ? undefined : items / batches, 2),
-      gateway_cpu_us_per_sale: rounded(cpuUs === undefined ? undefined : cpuUs / measured, 0),
-      gateway_rss_mb: rounded(rss === undefined ? undefined : rss / 1e6, 1),
-    },
-    report,
-    busy: {
-      machine: (after.machineBusyMs - before.machineBusyMs) / machineMs,
-      gateway: cpuUs === undefined ? undefined : cpuUs / 1_000 / machineMs,
-      load: report.cpuUs / 1_000 / machineMs,
-    },
+    bench: bench.name,
+    in_flight: inFlight,
+    sales_before: salesBefore + report.ramped,
+    sales_per_s: rounded((measured / windowMs) * 1_000, 1),
+    accept_p50_ms: rounded(accept.p50, 2),
+    accept_p99_ms: rounded(accept.p99, 2),
+    final_p50_ms: rounded(final.p50, 2),
+    final_p99_ms: rounded(final.p99, 2),
+    polls_per_sale: perSale(report.polls, 2),
+    mean_batch: rounded(batches === undefined || items === undefined ? undefined : items / batches, 2),
+    ...cpuPerSale(report, before, after),
+    gateway_rss_mb: rounded(rss.most === undefined ? undefined : rss.most / 1e6, 1),
+    gateway_rss_end_mb: rounded(rss.end === undefined ? undefined : rss.end / 1e6, 1),
+    gateway_gc_us_per_sale: perSale(gcSeconds === undefined ? undefined : gcSeconds * 1e6),
+    loop_turn_p99_ms: rounded(ms(quantileBetween(before.metrics, after.metrics, 'tollgate_loop_turn_seconds', 0.99)), 2),
+    timers_late_p99_ms: rounded(late === undefined ? undefined : Math.max(0, late), 2),
+    wal_bytes_per_sale: perSale(after.wal.bytes - before.wal.bytes),
+    wal_full_page_bytes_per_sale: perSale(fullPageBytes),
+    wal_full_pages_per_sale: perSale(after.wal.fullPages - before.wal.fullPages, 3),
+    machine_busy_percent: rounded(((after.machine.busyUs - before.machine.busyUs) / allUs) * 100, 1),
+    machine_stolen_percent: rounded(stolenUs === undefined ? undefined : (stolenUs / allUs) * 100, 1),
   }
 }
 
-const grown = (before: number | undefined, after: number | undefined): number | undefined =>
-  before === undefined || after === undefined ? undefined : after - before
+/**
+ * What is left of the machine's time belongs to nobody that is followed, such as a part of the
+ * kernel's networking.
+ */
+function cpuPerSale({ cpuUs, measured }: LoadReport, before: Gauges, after: Gauges) {
+  const spent: [Spender, number | undefined][] = [
+    ...kinds.map((kind) => [kind, less(after.cpu?.[kind], before.cpu?.[kind] ?? 0)] satisfies [Spender, number | undefined]),
+    ['load', cpuUs],
+    ['bench', after.benchUs - before.benchUs],
+  ]
+  const known = spent.reduce<number | undefined>((sum, [, us]) => less(sum, us === undefined ? undefined : -us), 0)
+  spent.push(['other', less(after.machine.busyUs - before.machine.busyUs, known)])
+  return Object.fromEntries(
+    spent.map(([who, us]) => [`${who}_cpu_us_per_sale`, rounded(us === undefined ? undefined : us / measured, 0)]),
+  ) as Record<`${Spender}_cpu_us_per_sale`, number | null>
+}
 
-const greater = (a: number | undefined, b: number | undefined): number | undefined =>
-  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b)
+const less = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? undefined : a - b

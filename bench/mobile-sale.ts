@@ -23,7 +23,7 @@ export const mobileSale: Bench = {
   means: "sales of the mobile API, checked with the merchant's server, from perform to the final status, notifications on",
   targets: [],
   inFlight: [1, 32, 256],
-  yardstick: false,
+  warmUp: 2_000,
   prepare,
   open(merchant) {
     const accessToken = randomBytes(32).toString('hex')

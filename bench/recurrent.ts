@@ -13,7 +13,7 @@ export const recurrent: Bench = {
   means: 'recurrent payments of a registered card, begun by the merchant, from the POST to the final status, callbacks on',
   targets: [],
   inFlight: [1, 32, 256],
-  yardstick: false,
+  warmUp: 5_000,
   open(merchant) {
     const endpoint = String(merchant.site.endpoints['plain'])
     const charge = charger(merchant, endpoint)

@@ -3,23 +3,34 @@ import type { Bench, Row, Target } from './bench.ts'
 import type { BodyRow } from './bodies.ts'
 import type { Books } from './books.ts'
 import { booksAgree } from './books.ts'
-import type { Measured } from './measure.ts'
-import type { Comparison } from './yardstick.ts'
+import type { LoadReport } from './exchange.ts'
+import type { Comparison } from './one-by-one.ts'
+import type { Ratios, Yardsticks } from './yardsticks.ts'
 
 /** Everything below gives text for people; what programs read is the JSON lines. */
 
-interface Column {
+interface Column<Of> {
   head: readonly [string, string]
-  cell: (measured: Measured) => string
+  cell: (of: Of) => string
 }
 
 const figure = (value: number | null | undefined, digits = 0): string =>
   value === null || value === undefined ? '–' : value.toFixed(digits)
-const percent = (share: number | undefined): string => (share === undefined ? '–' : `${(share * 100).toFixed(0)} %`)
+const percent = (value: number | null): string => (value === null ? '–' : `${value.toFixed(0)} %`)
 const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((all, count) => all + count, 0)
 
+const width = 9
+const line = (cells: readonly string[]): string => cells.map((cell) => cell.padStart(width)).join('')
+
+function headOf<Of>(columns: readonly Column<Of>[]): string {
+  return [0, 1].map((row) => line(columns.map(({ head }) => head[row]!))).join('\n')
+}
+
+const tableOf = <Of>(title: string, columns: readonly Column<Of>[], rows: readonly Of[]): string =>
+  [title, headOf(columns), ...rows.map((row) => line(columns.map(({ cell }) => cell(row))))].join('\n')
+
 // oxfmt-ignore
-const columns: readonly Column[] = [
+const columns: readonly Column<{ row: Row; report: LoadReport }>[] = [
   { head: ['in',      'flight'],     cell: ({ row }) => String(row.in_flight) },
   { head: ['',        'sales/s'],    cell: ({ row }) => figure(row.sales_per_s) },
   { head: ['accept',  'p50 ms'],     cell: ({ row }) => figure(row.accept_p50_ms, 1) },
@@ -27,21 +38,69 @@ const columns: readonly Column[] = [
   { head: ['final',   'p50 ms'],     cell: ({ row }) => figure(row.final_p50_ms, 1) },
   { head: ['',        'p99 ms'],     cell: ({ row }) => figure(row.final_p99_ms, 1) },
   { head: ['mean',    'batch'],      cell: ({ row }) => figure(row.mean_batch, 1) },
-  { head: ['gateway', 'us/sale'],    cell: ({ row }) => figure(row.gateway_cpu_us_per_sale) },
-  { head: ['gateway', 'MB'],         cell: ({ row }) => figure(row.gateway_rss_mb) },
-  { head: ['polls',   'per sale'],   cell: ({ report }) => figure(report.measured === 0 ? null : report.polls / report.measured, 1) },
+  { head: ['polls',   'per sale'],   cell: ({ row }) => figure(row.polls_per_sale, 1) },
+  { head: ['turn',    'p99 ms'],     cell: ({ row }) => figure(row.loop_turn_p99_ms, 1) },
+  { head: ['timer',   'late p99'],   cell: ({ row }) => figure(row.timers_late_p99_ms, 1) },
+  { head: ['memory',  'most MB'],    cell: ({ row }) => figure(row.gateway_rss_mb) },
+  { head: ['',        'end MB'],     cell: ({ row }) => figure(row.gateway_rss_end_mb) },
   { head: ['',        'failed'],     cell: ({ report }) => String(sum(report.failures)) },
-  { head: ['machine', 'busy'],       cell: ({ busy }) => percent(busy.machine) },
-  { head: ['of it',   'gateway'],    cell: ({ busy }) => percent(busy.gateway) },
-  { head: ['',        'load'],       cell: ({ busy }) => percent(busy.load) },
 ]
 
-const width = 9
-const line = (cells: readonly string[]): string => cells.map((cell) => cell.padStart(width)).join('')
+// oxfmt-ignore
+const costColumns: readonly Column<Row>[] = [
+  { head: ['in',      'flight'],     cell: (row) => String(row.in_flight) },
+  { head: ['gate-',   'way'],        cell: (row) => figure(row.gateway_cpu_us_per_sale) },
+  { head: ['of it',   'GC'],         cell: (row) => figure(row.gateway_gc_us_per_sale) },
+  { head: ['Postgres', 'backends'],  cell: (row) => figure(row.postgres_backends_cpu_us_per_sale) },
+  { head: ['auto-',   'vacuum'],     cell: (row) => figure(row.postgres_autovacuum_cpu_us_per_sale) },
+  { head: ['its',     'others'],     cell: (row) => figure(row.postgres_background_cpu_us_per_sale) },
+  { head: ['',        'acquirer'],   cell: (row) => figure(row.acquirer_cpu_us_per_sale) },
+  { head: ['merchant', 'server'],    cell: (row) => figure(row.merchant_server_cpu_us_per_sale) },
+  { head: ['direct.', 'server'],     cell: (row) => figure(row.directory_server_cpu_us_per_sale) },
+  { head: ['',        'issuer'],     cell: (row) => figure(row.issuer_cpu_us_per_sale) },
+  { head: ['',        'load'],       cell: (row) => figure(row.load_cpu_us_per_sale) },
+  { head: ['',        'bench'],      cell: (row) => figure(row.bench_cpu_us_per_sale) },
+  { head: ['the',     'rest'],       cell: (row) => figure(row.other_cpu_us_per_sale) },
+  { head: ['machine', 'busy'],       cell: (row) => percent(row.machine_busy_percent) },
+  { head: ['',        'stolen'],     cell: (row) => percent(row.machine_stolen_percent) },
+  { head: ['WAL',     'bytes'],      cell: (row) => figure(row.wal_bytes_per_sale) },
+  { head: ['of it full', 'pages'],   cell: (row) => figure(row.wal_full_page_bytes_per_sale) },
+]
 
-export const tableHead = (): string => `${line(columns.map(({ head }) => head[0]))}\n${line(columns.map(({ head }) => head[1]))}`
+// oxfmt-ignore
+const ratioColumns: readonly Column<Ratios>[] = [
+  { head: ['in',      'flight'],     cell: (one) => String(one.in_flight) },
+  { head: ['sales by', 'payments'],  cell: (one) => figure(one.sales_by_payments, 2) },
+  { head: ['gateway', 'posts'],      cell: (one) => figure(one.gateway_cpu_in_posts, 1) },
+  { head: ['Postgres', 'posts'],     cell: (one) => figure(one.postgres_cpu_in_posts, 1) },
+  { head: ['accept',  'fsyncs'],     cell: (one) => figure(one.accept_p50_in_fsyncs, 1) },
+]
 
-export const tableRow = (measured: Measured): string => line(columns.map(({ cell }) => cell(measured)))
+export const tableHead = (): string => headOf(columns)
+
+export const tableRow = (row: Row, report: LoadReport): string => line(columns.map(({ cell }) => cell({ row, report })))
+
+export const costTable = (rows: readonly Row[]): string => tableOf('Processor time a sale, us; bytes a sale', costColumns, rows)
+
+export const ratiosTable = (rows: readonly Ratios[]): string =>
+  tableOf(
+    'In yardsticks: sales/s by payments/s, processor time of a sale in bare posts, accept p50 in commits',
+    ratioColumns,
+    rows,
+  )
+
+export function yardsticksText(before: Yardsticks, after: Yardsticks): string {
+  const by = before.payments_by === 'pgbench' ? 'pgbench' : 'pg, since there is no pgbench on the PATH'
+  const values = (one: (yardsticks: Yardsticks) => string) => one(before).padStart(10) + one(after).padStart(10)
+  return [
+    `Yardsticks                                      ${'before'.padStart(10)}${'after'.padStart(10)}`,
+    `  bare posts a second, 32 connections           ${values((one) => figure(one.bare_post_per_s))}`,
+    `  a bare post, server, us                       ${values((one) => figure(one.bare_post_us, 1))}`,
+    `  a bare post, load process, us                 ${values((one) => figure(one.bare_post_load_us, 1))}`,
+    `  payments a second, 32 clients                 ${values((one) => figure(one.payments_per_s))}   (${by})`,
+    `  commit of one row, p50 ms                     ${values((one) => figure(one.fsync_p50_ms, 2))}`,
+  ].join('\n')
+}
 
 const bodyLine = (route: string, what: string, ...figures: readonly string[]): string =>
   `${route.padEnd(21)}${what.padEnd(41)}${line(figures)}`

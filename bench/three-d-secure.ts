@@ -11,6 +11,7 @@ export const frictionless: Bench = secured(
   'frictionless',
   'sales with 3-D Secure that the issuer authenticates without a challenge, from the POST to the final status, callbacks on',
   ['4111111111111111', '5555555555554444'],
+  1_000,
 )
 
 /** The issuer asks for a password: its two pages, the result by RReq and one upload more. */
@@ -18,19 +19,20 @@ export const challenge: Bench = secured(
   'challenge',
   'sales with 3-D Secure whose cardholder passes a challenge, from the POST to the final status, callbacks on',
   ['4000000000002164', '5200000000002169'],
+  500,
 )
 
 /**
  * A bench of sales at the secure endpoint. The load process is merchant and cardholder: the pages
  * of issuers are answered at once.
  */
-function secured(name: string, means: string, cards: readonly string[]): Bench {
+function secured(name: string, means: string, cards: readonly string[], warmUp: number): Bench {
   return {
     name,
     means,
     targets: [],
     inFlight: [1, 32],
-    yardstick: false,
+    warmUp,
     open(merchant) {
       const { site } = merchant
       const endpoint = String(site.endpoints['secure'])

@@ -42,11 +42,11 @@ export async function compare(
 ): Promise<{ comparison: Comparison; batched: Measured[]; oneByOne: Measured[] }> {
   const batched: Measured[] = []
   const oneByOne: Measured[] = []
-  const round = (sandbox: Sandbox) => measure(load, sandbox, bench, inFlight, roundMs, () => {})
+  const round = (sandbox: Sandbox) => measure(load, sandbox, { bench, inFlight, measureMs: roundMs, salesBefore: 0 }, () => {})
   for (let i = 1; i <= rounds; i++) {
-    say(`Yardstick, round ${i} of ${rounds}: as it is`)
+    say(`One by one, round ${i} of ${rounds}: as it is`)
     batched.push(await round(sides.batched))
-    say(`Yardstick, round ${i} of ${rounds}: one by one`)
+    say(`One by one, round ${i} of ${rounds}: one change a commit`)
     const slow = await round(sides.oneByOne)
     oneByOne.push(slow)
     // It cannot carry a sale, and each further round would wait for its sales in vain.
