@@ -21,7 +21,7 @@ const tickMs = 1_000
 const say = (message: LoadSays) => void process.send?.(message)
 
 async function run(order: LoadOrder): Promise<LoadReport> {
-  const merchant = openMerchant(order.site, order.inFlight, order.withinMs)
+  const merchant = openMerchant(order.site, order.withinMs)
   const carry = loadNamed(order.bench)!.open(merchant)
   const seen: Payment[] = []
   const failures: Record<string, number> = {}
@@ -65,7 +65,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   await Promise.all(workers)
   const wholeMs = performance.now() - began
   clearInterval(ticking)
-  await merchant.close()
+  merchant.close()
 
   const accepts = sortedBySize(seen.map((payment) => payment.acceptMs))
   const finals = sortedBySize(seen.map((payment) => payment.finalMs))

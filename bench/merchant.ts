@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Agent, Pool, request } from 'undici'
 import { secret, type Secret } from '../src/base/secret.ts'
 import { controlOf } from '../src/merchant/control.ts'
+import { openConnections, type Connections } from './connections.ts'
 
 /** What a merchant of the sandbox knows, as it goes to the load process. */
 export interface Site {
@@ -37,7 +37,7 @@ export interface Merchant {
   browse(url: string, form: string): Promise<string>
   /** `status` requests sent. */
   polls(): number
-  close(): Promise<void>
+  close(): void
 }
 
 /** Sends one `status`; what came of it. */
@@ -58,21 +58,17 @@ export type Meanwhile = (tdsStatus: string, status: string, signed: string) => P
 const firstPauseMs = 4
 const longestPauseMs = 64
 
-export function openMerchant(site: Site, connections: number, withinMs: number): Merchant {
+const form = 'application/x-www-form-urlencoded'
+
+export function openMerchant(site: Site, withinMs: number): Merchant {
   const { origin, pathname } = new URL(site.baseUrl)
-  const pool = new Pool(origin, {
-    connections,
-    pipelining: 1,
-    keepAliveTimeout: 60_000,
-    headersTimeout: withinMs,
-    bodyTimeout: withinMs,
-  })
-  const browser = new Agent({ connections, pipelining: 1, headersTimeout: withinMs, bodyTimeout: withinMs })
+  const gateway = openConnections(origin, withinMs)
+  /** The issuers' servers that a cardholder's browser is sent to, by origin. */
+  const others = new Map<string, Connections>()
   const key = secret(site.controlKey)
   let polls = 0
 
-  const sent = (path: string, type: string, body: string) => dispatched(pool, pathname + path, type, body)
-  const post = (path: string, form: string) => sent(path, 'application/x-www-form-urlencoded', form)
+  const post = async (path: string, body: string) => (await gateway.post(pathname + path, form, body)).body
 
   async function untilEnd(began: number, ask: Asking): Promise<string> {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
@@ -89,59 +85,39 @@ export function openMerchant(site: Site, connections: number, withinMs: number):
     site,
     key,
     post,
-    postJson: (path, body) => sent(path, 'application/json', body),
+    postJson: async (path, body) => (await gateway.post(pathname + path, 'application/json', body)).body,
     untilEnd,
     async untilFinal(endpoint, clientOrderid, accepted, began, meanwhile) {
       const orderid = fieldOf(accepted, 'gateway-order-id')
       if (fieldOf(accepted, 'type') !== 'async-response' || orderid === undefined) return `refused: ${errorOf(accepted)}`
       const control = controlOf([site.login, clientOrderid, orderid], key)
-      const form = `login=${site.login}&client_orderid=${clientOrderid}&orderid=${orderid}&control=${control}`
+      const asks = `login=${site.login}&client_orderid=${clientOrderid}&orderid=${orderid}&control=${control}`
       let done: string | undefined
       return untilEnd(began, async () => {
-        const reply = await post(`/api/v2/status/${endpoint}`, form)
+        const reply = await post(`/api/v2/status/${endpoint}`, asks)
         const status = fieldOf(reply, 'status')
         if (status === undefined) return { ending: `status was refused: ${errorOf(reply)}` }
         if (status !== 'processing') return { ending: status }
         const tdsStatus = meanwhile && fieldOf(reply, 'tds-status')
         if (tdsStatus === undefined || tdsStatus === done) return 'later'
-        const wrong = await meanwhile!(tdsStatus, reply, form)
+        const wrong = await meanwhile!(tdsStatus, reply, asks)
         if (wrong !== undefined) return { ending: wrong }
         done = tdsStatus
         return 'anew'
       })
     },
-    async browse(url, form) {
-      const { body } = await request(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: form,
-        dispatcher: browser,
-      })
-      return body.text()
+    async browse(url, body) {
+      const { origin: other, pathname: path, search } = new URL(url)
+      let connections = others.get(other)
+      if (connections === undefined) others.set(other, (connections = openConnections(other, withinMs)))
+      return (await connections.post(path + search, form, body)).body
     },
     polls: () => polls,
-    close: async () => void (await Promise.all([pool.close(), browser.close()])),
+    close() {
+      for (const one of [gateway, ...others.values()]) one.close()
+    },
   }
 }
-
-/**
- * `dispatch` and not `request`: no stream is made for a body of a few hundred bytes, which would
- * take a third of the load process's time.
- */
-const dispatched = (pool: Pool, path: string, type: string, body: string) =>
-  new Promise<string>((resolve, reject) => {
-    const chunks: Buffer[] = []
-    pool.dispatch(
-      { method: 'POST', path, headers: ['content-type', type], body },
-      {
-        onRequestStart: () => {},
-        onResponseStart: () => {},
-        onResponseData: (_controller, chunk) => void chunks.push(chunk),
-        onResponseEnd: () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString()),
-        onResponseError: (_controller, error) => reject(error),
-      },
-    )
-  })
 
 export const errorOf = (reply: string): string =>
   decodeURIComponent(fieldOf(reply, 'error-message') ?? reply.slice(0, 80)).replaceAll('+', ' ')

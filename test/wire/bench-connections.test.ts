@@ -1,0 +1,95 @@
+// The client of the load process, against servers that do what they like.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { openConnections } from '../../bench/connections.ts'
+
+const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+
+/** Answers each request as `answer` says; gives what it saw. */
+async function serve(answer: (socket: Socket, nth: number) => void) {
+  const seen = { connections: 0, requests: [] as string[] }
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    seen.connections++
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', (data) => answer(socket, seen.requests.push(data.toString())))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    seen,
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test('requests one after the other use one connection, requests at once one each', async () => {
+  const server = await serve((socket) => socket.write(ok))
+  const connections = openConnections(server.origin, 5_000)
+  try {
+    for (const body of ['a', 'bb'])
+      assert.deepEqual(await connections.post('/x', 'text/plain', body), { status: 200, body: 'ok', kept: true })
+    assert.equal(server.seen.connections, 1)
+    await Promise.all([1, 2, 3].map(() => connections.post('/x', 'text/plain', 'c')))
+    assert.equal(server.seen.connections, 3)
+    const host = server.origin.slice('http://'.length)
+    assert.equal(
+      server.seen.requests[1],
+      `POST /x HTTP/1.1\r\nhost: ${host}\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nbb`,
+    )
+  } finally {
+    connections.close()
+    server.stop()
+  }
+})
+
+test('a server that closes after its reply gets a new connection for the next request', async () => {
+  const server = await serve((socket, nth) => (nth === 1 ? socket.end(ok) : socket.write(ok)))
+  const connections = openConnections(server.origin, 5_000)
+  try {
+    await connections.post('/x', 'text/plain', 'a')
+    while (server.seen.connections < 2) {
+      const { status } = await connections.post('/x', 'text/plain', 'b').catch(() => ({ status: 0 }))
+      if (status === 200) break
+    }
+    assert.equal(server.seen.connections, 2)
+  } finally {
+    connections.close()
+    server.stop()
+  }
+})
+
+// oxfmt-ignore
+const failures: [what: string, answer: (socket: Socket) => void, complaint: RegExp][] = [
+  ['that closes without a reply', (socket) => void socket.end(),                                  /closed before the reply/],
+  ['that resets',                 (socket) => void socket.resetAndDestroy(),                      /ECONNRESET/],
+  ['that sends half a reply',     (socket) => void socket.end(ok.slice(0, -1)),                   /closed before the reply/],
+  ['that sends too much',         (socket) => void socket.write(`${ok}x`),                        /bytes after the reply/],
+  ['that stays silent',           () => {},                                                       /no reply within 100 ms/],
+]
+
+for (const [what, answer, complaint] of failures)
+  test(`a request to a server ${what} fails, and says why`, async () => {
+    const server = await serve(answer)
+    const connections = openConnections(server.origin, 100)
+    try {
+      await assert.rejects(connections.post('/x', 'text/plain', 'a'), complaint)
+    } finally {
+      connections.close()
+      server.stop()
+    }
+  })
+
+test('a server that is not there, and a body that is not ASCII, are failures too', async () => {
+  const server = await serve(() => {})
+  server.stop()
+  const connections = openConnections(server.origin, 100)
+  await assert.rejects(connections.post('/x', 'text/plain', 'a'), /ECONNREFUSED/)
+  await assert.rejects(connections.post('/x', 'text/plain', 'ü'), /Only ASCII/)
+  connections.close()
+})
