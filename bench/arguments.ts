@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
+import { reasonOf } from '../src/base/log.ts'
 import type { Bench } from './bench.ts'
 import { bodies } from './bodies.ts'
 import { benches, benchNamed } from './benches.ts'
+import { readRun, type Line } from './compare.ts'
 
 export interface Wishes {
   benches: readonly Bench[]
@@ -9,6 +11,10 @@ export interface Wishes {
   bodies: boolean
   /** Undefined: each bench's own levels. */
   inFlight: readonly number[] | undefined
+  /** Sales a second by a clock, or at half of what a closed loop carries. */
+  arrivals: number | 'half' | undefined
+  /** Whether new connections are opened beside the load. */
+  connects: boolean
   /** Sales before the first window of a sandbox; undefined: each bench's own number. */
   warmUp: number | undefined
   measureMs: number
@@ -16,25 +22,33 @@ export interface Wishes {
   yardstickMs: number | undefined
   /** Of each round of the comparison to one change a commit; undefined leaves it out. */
   roundMs: number | undefined
+  /** The lines of an earlier run, to compare this one to. */
+  older: readonly Line[] | undefined
   json: boolean
 }
 
 const usual = { seconds: 15, yardstickSeconds: 4, roundSeconds: 5 }
 const quick = { seconds: 2, warmUp: 500 }
 const mostInFlight = 1_000
+const mostArrivals = 100_000
 const mostWarmUp = 1_000_000
 
 const help = `npm run bench                       everything, in about nine minutes
 npm run bench -- sale               one bench
 
   --in-flight 1,32,256   payments kept in flight, one row each; each bench has levels of its own
+  --arrivals 300         sales/s by a clock instead, none waiting for another; "half" of what 256 in flight carry
+  --connects             256 new connections at once, beside 256 in flight
   --seconds 15           of each row's window
   --warm-up 5000         sales before the first window of a sandbox; each bench has a number of its own
   --quick                ${quick.seconds} s a window after ${quick.warmUp} sales, to try: V8 is not warm by then
   --no-yardstick         without the yardsticks: bare posts, payments of pgbench, commits of one row
+  --compare older.json   this run beside an earlier one: its output, or the JSON lines of it
   --one-by-one           sale beside a gateway that commits one change at a time, in a sandbox of its own
   --json                 JSON lines only, on standard output
   --help
+
+Without --in-flight, --arrivals and --connects, sale has all three.
 
 Benches
 ${[...benches, bodies].map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
@@ -51,7 +65,7 @@ export function readArguments(args: readonly string[]): Wishes {
     console.log(help)
     process.exit(0)
   }
-  const inFlight = values['in-flight']?.split(',').map(Number)
+  const inFlight = values['in-flight']?.split(',').map(Number) ?? (values.arrivals || values.connects ? [] : undefined)
   if (inFlight?.some((n) => !(Number.isInteger(n) && n >= 1 && n <= mostInFlight)))
     refuse(`--in-flight is a list of whole numbers from 1 to ${mostInFlight}, such as 1,32,256.`)
   const payments = positionals.filter((name) => name !== bodies.name)
@@ -64,10 +78,13 @@ export function readArguments(args: readonly string[]): Wishes {
     benches: positionals.length === 0 ? benches : payments.map((name) => benchNamed(name)!),
     bodies: positionals.length === 0 || positionals.includes(bodies.name),
     inFlight,
+    arrivals: values.arrivals === 'half' ? 'half' : numberIn(values, 'arrivals', 1, mostArrivals, ', or half'),
+    connects: values.connects,
     warmUp: numberIn(values, 'warm-up', 0, mostWarmUp) ?? (values.quick ? quick.warmUp : undefined),
     measureMs: (seconds ?? usual.seconds) * 1_000,
     yardstickMs: values['no-yardstick'] ? undefined : atMost(usual.yardstickSeconds),
     roundMs: values['one-by-one'] ? atMost(usual.roundSeconds) : undefined,
+    older: values.compare === undefined ? undefined : runIn(values.compare),
     json: values.json,
   }
 }
@@ -79,10 +96,13 @@ function parsed(args: readonly string[]) {
       allowPositionals: true,
       options: {
         'in-flight': { type: 'string' },
+        arrivals: { type: 'string' },
+        connects: { type: 'boolean', default: false },
         seconds: { type: 'string' },
         'warm-up': { type: 'string' },
         quick: { type: 'boolean', default: false },
         'no-yardstick': { type: 'boolean', default: false },
+        compare: { type: 'string' },
         'one-by-one': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -94,12 +114,26 @@ function parsed(args: readonly string[]) {
 }
 
 /** A whole number; undefined: the option was not given. */
-function numberIn(values: Readonly<Record<string, unknown>>, name: string, least: number, most: number): number | undefined {
+function numberIn(
+  values: Readonly<Record<string, unknown>>,
+  name: string,
+  least: number,
+  most: number,
+  or = '',
+): number | undefined {
   if (values[name] === undefined) return undefined
   const value = Number(values[name])
   if (!(Number.isInteger(value) && value >= least && value <= most))
-    refuse(`--${name} is a whole number from ${least} to ${most}.`)
+    refuse(`--${name} is a whole number from ${least} to ${most}${or}.`)
   return value
+}
+
+function runIn(path: string): readonly Line[] {
+  try {
+    return readRun(path)
+  } catch (thrown) {
+    return refuse(`--compare cannot read an earlier run: ${reasonOf(thrown)}`)
+  }
 }
 
 function refuse(text: string): never {

@@ -18,19 +18,19 @@ export interface Payment {
 export type Spender = Kind | 'load' | 'bench' | 'other'
 
 /**
- * The figures of one level of load. A figure that could not be taken is null. The names are those
+ * The figures of one load. A figure that could not be taken is null. The names are those
  * of the JSON line.
  */
-export interface Row extends Record<`${Spender}_cpu_us_per_sale`, number | null> {
-  bench: string
-  in_flight: number
+export interface Figures extends Record<`${Spender}_cpu_us_per_sale`, number | null> {
   /** Sales that this sandbox had carried when the window opened. */
   sales_before: number
   sales_per_s: number
   accept_p50_ms: number | null
   accept_p99_ms: number | null
+  accept_p999_ms: number | null
   final_p50_ms: number | null
   final_p99_ms: number | null
+  final_p999_ms: number | null
   polls_per_sale: number | null
   /** Changes of orders that shared a commit. */
   mean_batch: number | null
@@ -51,6 +51,23 @@ export interface Row extends Record<`${Spender}_cpu_us_per_sale`, number | null>
   machine_stolen_percent: number | null
 }
 
+/** A level of load in a closed loop. */
+export interface Row extends Figures {
+  bench: string
+  in_flight: number
+}
+
+/** Load by a clock; `<bench>-arrivals`. */
+export interface ArrivalRow extends Figures {
+  bench: string
+  /** Which rate this is: that of the command line, or half of what was carried in a closed loop. */
+  rate: string
+  arrivals_per_s: number
+  /** False: the sales came faster than they were carried, and the row ended early. */
+  carried: boolean
+  most_in_flight: number
+}
+
 /**
  * A wish for the usual two-core machine that carries everything. It is shown as met or not met, and
  * never fails the bench.
@@ -58,7 +75,7 @@ export interface Row extends Record<`${Spender}_cpu_us_per_sale`, number | null>
 export interface Target {
   means: string
   inFlight: number
-  figure: Exclude<keyof Row, 'bench' | 'in_flight'>
+  figure: keyof Figures
   wanted: 'at least' | 'under'
   bound: number
   unit: string
@@ -73,6 +90,11 @@ export interface Bench {
   inFlight: readonly number[]
   /** Sales before the first window of a sandbox, unless the command line says otherwise. */
   warmUp: number
+  /**
+   * Whether it is also run by a clock, beside new connections, and with `--one-by-one`: what these
+   * show is the same for all.
+   */
+  inDetail: boolean
   /**
    * Brings up what a sandbox does not have, before the first payment; it runs in the process of the
    * bench.

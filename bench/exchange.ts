@@ -4,8 +4,14 @@ import type { Site } from './merchant.ts'
 export interface LoadOrder {
   bench: string
   site: Site
+  /** Sales kept in flight, or the most there may be. */
   inFlight: number
-  /** The window opens when so many payments have ended. */
+  /** Sales begin by a clock, so many a second; undefined: in a closed loop. */
+  arrivalsPerS?: number | undefined
+  /**
+   * The window opens when so many payments have ended, in a closed loop the first of each that is
+   * in flight among them.
+   */
   ramp: number
   /** 0: no window, the ramp is all there is. */
   measureMs: number
@@ -20,6 +26,9 @@ export interface LoadOrder {
 export interface LoadReport {
   /** Payments that had ended when the window opened. */
   ramped: number
+  /** The most in flight at a time, and whether by a clock there were more than allowed. */
+  mostInFlight: number
+  overrun: boolean
   windowMs: number
   /** From the first request to the last final status, ramp and drain included. */
   wholeMs: number
@@ -36,8 +45,9 @@ export interface LoadReport {
 }
 
 interface Quantiles {
-  p50?: number | undefined
-  p99?: number | undefined
+  p50: number | undefined
+  p99: number | undefined
+  p999: number | undefined
 }
 
 export type LoadSays =

@@ -8,6 +8,7 @@ import { loadNamed } from './benches.ts'
 import type { LoadOrder, LoadReport, LoadSays } from './exchange.ts'
 import { percentile, sortedBySize } from './figures.ts'
 import { openMerchant } from './merchant.ts'
+import { byClock, closedLoop } from './pace.ts'
 
 /** Names are told apart between runs by a prefix of this process and within it by a count. */
 const prefix = `b${randomBytes(4).toString('hex')}-`
@@ -26,56 +27,61 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const seen: Payment[] = []
   const failures: Record<string, number> = {}
   const window: { state: 'ramp' | 'open' | 'closed' } = { state: 'ramp' }
-  const ramp = new AbortController()
+  const [ramp, overrun] = [new AbortController(), new AbortController()]
   let approved = 0
   let sales = 0
   let ended = 0
+  let firstEnded = 0
 
-  async function worker(): Promise<void> {
-    while (window.state !== 'closed') {
-      sales++
-      const payment = await carry(prefix + ++names).catch((error) => failed(error))
-      if (++ended === order.ramp) ramp.abort()
-      if (payment.ending === 'approved') {
-        approved++
-        if (window.state === 'open') seen.push(payment)
-      } else {
-        failures[payment.ending] = (failures[payment.ending] ?? 0) + 1
-        await pause(afterFailureMs)
-      }
+  async function one(lateMs: number): Promise<void> {
+    const isFirst = ++sales <= order.inFlight
+    const payment = await carry(prefix + ++names).catch((error) => failed(error))
+    ended++
+    if (isFirst) firstEnded++
+    if (ended >= order.ramp && (order.arrivalsPerS !== undefined || firstEnded === order.inFlight)) ramp.abort()
+    if (payment.ending === 'approved') {
+      approved++
+      const { acceptMs, finalMs } = payment
+      if (window.state === 'open') seen.push({ ...payment, acceptMs: acceptMs + lateMs, finalMs: finalMs + lateMs })
+    } else {
+      failures[payment.ending] = (failures[payment.ending] ?? 0) + 1
+      await pause(afterFailureMs)
     }
   }
 
+  const pace =
+    order.arrivalsPerS === undefined
+      ? closedLoop(order.inFlight)
+      : byClock(order.arrivalsPerS, order.inFlight, () => overrun.abort())
   const ticking = setInterval(() => say({ is: 'tick', ended }), tickMs)
   const began = performance.now()
-  const workers = Array.from({ length: order.inFlight }, worker)
-  await pause(longestRampMs, undefined, { signal: ramp.signal }).catch(() => {})
+  const running = pace.run(one, () => window.state === 'closed')
+  await pauseUnless(longestRampMs, ramp.signal, overrun.signal)
   const ramped = ended
   const before = { at: performance.now(), cpu: process.cpuUsage(), polls: merchant.polls() }
   if (order.measureMs > 0) {
     window.state = 'open'
     say({ is: 'opened' })
-    await pause(order.measureMs)
+    await pauseUnless(order.measureMs, overrun.signal)
   }
   window.state = 'closed'
   const windowMs = performance.now() - before.at
   const cpu = process.cpuUsage(before.cpu)
   const polls = merchant.polls() - before.polls
   if (order.measureMs > 0) say({ is: 'closed' })
-  await Promise.all(workers)
+  await running
   const wholeMs = performance.now() - began
   clearInterval(ticking)
   merchant.close()
-
-  const accepts = sortedBySize(seen.map((payment) => payment.acceptMs))
-  const finals = sortedBySize(seen.map((payment) => payment.finalMs))
   return {
     ramped,
+    mostInFlight: pace.most(),
+    overrun: overrun.signal.aborted,
     windowMs,
     wholeMs,
     measured: seen.length,
-    accept: quantiles(accepts),
-    final: quantiles(finals),
+    accept: quantiles(seen.map((payment) => payment.acceptMs)),
+    final: quantiles(seen.map((payment) => payment.finalMs)),
     polls,
     cpuUs: cpu.user + cpu.system,
     sales,
@@ -84,7 +90,13 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   }
 }
 
-const quantiles = (sorted: number[]) => ({ p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) })
+const pauseUnless = (ms: number, ...signals: AbortSignal[]) =>
+  pause(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => {})
+
+function quantiles(values: readonly number[]) {
+  const sorted = sortedBySize(values)
+  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99), p999: percentile(sorted, 0.999) }
+}
 
 const failed = (error: unknown): Payment => ({ acceptMs: 0, finalMs: 0, ending: `no answer: ${reasonOf(error)}` })
 

@@ -3,6 +3,7 @@
 import { reasonOf } from '../src/base/log.ts'
 import { readArguments } from './arguments.ts'
 import { bodies, isAnswered, measureBodies } from './bodies.ts'
+import { comparedText, compareRuns, lineOfCompared, type Line } from './compare.ts'
 import { openOutput } from './output.ts'
 import { bodyHead, bodyRow, machine } from './report.ts'
 import { runBench } from './run.ts'
@@ -22,6 +23,7 @@ try {
     await stopAll()
   }
   if (wishes.bodies) good = (await runBodies()) && good
+  if (wishes.older) showComparison(wishes.older)
 } catch (thrown) {
   good = false
   if (!started.interrupted.aborted) console.error(`\nThe bench failed: ${reasonOf(thrown)}`)
@@ -41,6 +43,12 @@ async function runBodies(): Promise<boolean> {
   const rows = await measureBodies(sandbox, started.interrupted, (row) => people(bodyRow(row)))
   lines(...rows)
   return rows.every(isAnswered)
+}
+
+function showComparison(older: readonly Line[]): void {
+  const compared = compareRuns(older, output.all() as Line[])
+  output.people(comparedText(compared))
+  output.lines(...compared.map(lineOfCompared))
 }
 
 async function stopAll(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Bench, Row, Spender } from './bench.ts'
+import type { Bench, Figures, Spender } from './bench.ts'
 import type { Load } from './drive.ts'
 import type { LoadReport } from './exchange.ts'
 import { rounded } from './figures.ts'
@@ -9,14 +9,17 @@ import { kinds } from './processes.ts'
 import type { Sandbox } from './sandbox.ts'
 
 export interface Measured {
-  row: Row
+  figures: Figures
   report: LoadReport
 }
 
-/** One level of load. */
+/** One load. */
 export interface Level {
   bench: Bench
+  /** Sales kept in flight, or the most there may be. */
   inFlight: number
+  /** Sales begin by a clock, so many a second; undefined: in a closed loop. */
+  arrivalsPerS?: number | undefined
   measureMs: number
   /** Sales that the sandbox has carried until now. */
   salesBefore: number
@@ -31,9 +34,10 @@ const precisionMs = 10
 
 /**
  * Before the window of a level opens, its connections are open and the first wave, in which all
- * sales are as far as each other, is over.
+ * sales are as far as each other, is over. By a clock that is after two seconds.
  */
-const rampOf = (inFlight: number): number => Math.max(4 * inFlight, 50)
+const rampOf = ({ inFlight, arrivalsPerS }: Pick<Level, 'inFlight' | 'arrivalsPerS'>): number =>
+  Math.max(arrivalsPerS === undefined ? 4 * inFlight : 2 * arrivalsPerS, 50)
 
 /**
  * Load that is not measured, before the first level of a sandbox: V8 compiles a function once it
@@ -44,12 +48,23 @@ export const warmUp = (load: Load, { site }: Sandbox, bench: Bench, sales: numbe
     if (says.is === 'tick') tick(says.ended)
   })
 
+/** Long enough for new connections to be accepted beside it. */
+const holdMs = 6_000
+
+/** Holds a level of load for some seconds; `reached` is called when it is there. */
+export const hold = (load: Load, { site }: Sandbox, bench: Bench, inFlight: number, reached: () => void) => {
+  const ramp = rampOf({ inFlight })
+  return load.run({ bench: bench.name, site, inFlight, ramp, measureMs: holdMs, withinMs }, ({ is }) => {
+    if (is === 'opened') reached()
+  })
+}
+
 /**
  * Puts one level of load on a sandbox for a while, and reads gauges when the window opens and when
  * it closes.
  */
 export async function measure(load: Load, sandbox: Sandbox, level: Level, tick: (ended: number) => void): Promise<Measured> {
-  const { bench, inFlight, measureMs } = level
+  const { bench, inFlight, arrivalsPerS, measureMs } = level
   const { pid, site } = sandbox
   const gauges = openGauges(sandbox)
   let before: Promise<Gauges> | undefined
@@ -65,7 +80,7 @@ export async function measure(load: Load, sandbox: Sandbox, level: Level, tick: 
   try {
     // Opens its connections, which costs more than all later readings.
     await gauges.read()
-    const order = { bench: bench.name, site, inFlight, ramp: rampOf(inFlight), measureMs, withinMs }
+    const order = { bench: bench.name, site, inFlight, arrivalsPerS, ramp: rampOf(level), measureMs, withinMs }
     const report = await load.run(order, (says) => {
       if (says.is === 'tick') tick(says.ended)
       if (says.is !== 'opened' && says.is !== 'closed') return
@@ -78,21 +93,21 @@ export async function measure(load: Load, sandbox: Sandbox, level: Level, tick: 
     })
     const [opened, closed] = [await before!, await after!]
     const fullPageBytes = await gauges.wal.fullPageBytes(opened.wal, closed.wal)
-    return { row: rowOf(level, report, opened, closed, rss, fullPageBytes), report }
+    return { figures: figuresOf(level, report, opened, closed, rss, fullPageBytes), report }
   } finally {
     clearInterval(watching)
     await gauges.stop()
   }
 }
 
-function rowOf(
-  { bench, inFlight, salesBefore }: Level,
+function figuresOf(
+  { salesBefore }: Level,
   report: LoadReport,
   before: Gauges,
   after: Gauges,
   rss: { most: number | undefined; end: number | undefined },
   fullPageBytes: number | undefined,
-): Row {
+): Figures {
   const { measured, windowMs, accept, final } = report
   const perSale = (value: number | undefined, digits = 0) => rounded(value === undefined ? undefined : value / measured, digits)
   const counted = (name: string, labels = {}) =>
@@ -106,14 +121,14 @@ function rowOf(
   const allUs = after.machine.allUs - before.machine.allUs
   const stolenUs = less(after.machine.stolenUs, before.machine.stolenUs ?? 0)
   return {
-    bench: bench.name,
-    in_flight: inFlight,
     sales_before: salesBefore + report.ramped,
     sales_per_s: rounded((measured / windowMs) * 1_000, 1),
     accept_p50_ms: rounded(accept.p50, 2),
     accept_p99_ms: rounded(accept.p99, 2),
+    accept_p999_ms: rounded(accept.p999, 2),
     final_p50_ms: rounded(final.p50, 2),
     final_p99_ms: rounded(final.p99, 2),
+    final_p999_ms: rounded(final.p999, 2),
     polls_per_sale: perSale(report.polls, 2),
     mean_batch: rounded(batches === undefined || items === undefined ? undefined : items / batches, 2),
     ...cpuPerSale(report, before, after),

@@ -24,6 +24,7 @@ export const mobileSale: Bench = {
   targets: [],
   inFlight: [1, 32, 256],
   warmUp: 2_000,
+  inDetail: false,
   prepare,
   open(merchant) {
     const accessToken = randomBytes(32).toString('hex')

@@ -32,7 +32,7 @@ export const oneByOneSettings = { TOLLGATE_MAX_BATCH: '1', TOLLGATE_HAND_OVER: '
  * from the first request to the last final status: one by one, all sales in flight end in one wave
  * as long as a window, and a window would see a whole one or none.
  */
-export async function compare(
+export async function compareOneByOne(
   load: Load,
   sides: { batched: Sandbox; oneByOne: Sandbox },
   bench: Bench,

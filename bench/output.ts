@@ -9,11 +9,14 @@ export interface Output {
   lines(...objects: readonly object[]): void
   /** Prints what was noted. */
   flush(): void
+  /** All lines for programs until now. */
+  all(): readonly object[]
 }
 
 export function openOutput(json: boolean): Output {
   const progress = openProgress()
   const noted: string[] = []
+  const all: object[] = []
   function flush() {
     progress.clear()
     for (const one of noted.splice(0)) console.log(one)
@@ -21,11 +24,13 @@ export function openOutput(json: boolean): Output {
   return {
     progress,
     flush,
+    all: () => all,
     people(text) {
       progress.clear()
       if (!json) console.log(text)
     },
     lines(...objects) {
+      all.push(...objects)
       noted.push(...objects.map((object) => JSON.stringify(object)))
       if (json) flush()
     },

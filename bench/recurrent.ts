@@ -14,6 +14,7 @@ export const recurrent: Bench = {
   targets: [],
   inFlight: [1, 32, 256],
   warmUp: 5_000,
+  inDetail: false,
   open(merchant) {
     const endpoint = String(merchant.site.endpoints['plain'])
     const charge = charger(merchant, endpoint)

@@ -1,8 +1,9 @@
 import { cpus, loadavg, totalmem } from 'node:os'
-import type { Bench, Row, Target } from './bench.ts'
+import type { ArrivalRow, Bench, Row, Target } from './bench.ts'
 import type { BodyRow } from './bodies.ts'
 import type { Books } from './books.ts'
 import { booksAgree } from './books.ts'
+import type { ConnectsRow } from './connects.ts'
 import type { LoadReport } from './exchange.ts'
 import type { Comparison } from './one-by-one.ts'
 import type { Ratios, Yardsticks } from './yardsticks.ts'
@@ -64,7 +65,7 @@ const costColumns: readonly Column<Row>[] = [
   { head: ['machine', 'busy'],       cell: (row) => percent(row.machine_busy_percent) },
   { head: ['',        'stolen'],     cell: (row) => percent(row.machine_stolen_percent) },
   { head: ['WAL',     'bytes'],      cell: (row) => figure(row.wal_bytes_per_sale) },
-  { head: ['of it full', 'pages'],   cell: (row) => figure(row.wal_full_page_bytes_per_sale) },
+  { head: ['full',    'pages'],   cell: (row) => figure(row.wal_full_page_bytes_per_sale) },
 ]
 
 // oxfmt-ignore
@@ -75,6 +76,30 @@ const ratioColumns: readonly Column<Ratios>[] = [
   { head: ['Postgres', 'posts'],     cell: (one) => figure(one.postgres_cpu_in_posts, 1) },
   { head: ['accept',  'fsyncs'],     cell: (one) => figure(one.accept_p50_in_fsyncs, 1) },
 ]
+
+// oxfmt-ignore
+const arrivalColumns: readonly Column<ArrivalRow>[] = [
+  { head: ['arrive',  'a second'],   cell: (row) => String(row.arrivals_per_s) },
+  { head: ['',        'sales/s'],    cell: (row) => figure(row.sales_per_s) },
+  { head: ['accept',  'p50 ms'],     cell: (row) => figure(row.accept_p50_ms, 1) },
+  { head: ['',        'p99 ms'],     cell: (row) => figure(row.accept_p99_ms, 1) },
+  { head: ['',        'p99.9 ms'],   cell: (row) => figure(row.accept_p999_ms, 1) },
+  { head: ['final',   'p50 ms'],     cell: (row) => figure(row.final_p50_ms, 1) },
+  { head: ['',        'p99 ms'],     cell: (row) => figure(row.final_p99_ms, 1) },
+  { head: ['',        'p99.9 ms'],   cell: (row) => figure(row.final_p999_ms, 1) },
+  { head: ['most in', 'flight'],     cell: (row) => String(row.most_in_flight) },
+  { head: ['machine', 'busy'],       cell: (row) => percent(row.machine_busy_percent) },
+]
+
+export function arrivalsTable(row: ArrivalRow): string {
+  const table = tableOf('Sales by a clock, latency from the moment at which each was to begin', arrivalColumns, [row])
+  if (row.carried) return table
+  return `${table}\nThe gateway cannot carry ${row.arrivals_per_s} sales/s: ended with ${row.most_in_flight} in flight.`
+}
+
+export const connectsText = ({ in_flight, connections, p50_ms, p99_ms, max_ms }: ConnectsRow): string =>
+  `${connections} new connections at once beside ${in_flight} in flight, to the reply of /health: ` +
+  `p50 ${figure(p50_ms)} ms, p99 ${figure(p99_ms)} ms, the last ${figure(max_ms)} ms`
 
 export const tableHead = (): string => headOf(columns)
 

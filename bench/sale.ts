@@ -44,6 +44,7 @@ export const sale: Bench = {
   ],
   inFlight: [1, 32, 256, 512, 1_000],
   warmUp: 5_000,
+  inDetail: true,
   open(merchant) {
     const { site } = merchant
     const endpoint = String(site.endpoints['plain'])

@@ -33,6 +33,7 @@ function secured(name: string, means: string, cards: readonly string[], warmUp: 
     targets: [],
     inFlight: [1, 32],
     warmUp,
+    inDetail: false,
     open(merchant) {
       const { site } = merchant
       const endpoint = String(site.endpoints['secure'])
