@@ -66,7 +66,6 @@ class Connection {
     this.#socket = connect({ host: hostname, port: Number(port), noDelay: true, onread })
     let failure = new Error('the connection was closed before the reply')
     this.#socket.on('error', (error) => (failure = error))
-    this.#socket.on('end', () => this.close())
     this.#socket.on('close', () => {
       tell.gone()
       this.#asked?.reject(failure)

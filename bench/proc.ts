@@ -32,14 +32,15 @@ export function parseProcessStat(text: string): ProcessStat | undefined {
   // one. The first after it is the third in the kernel's count.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const ticks = (field: number) => Number(fields[field - 3]) * usPerTick
-  const stat = {
+  const startedAt = fields[22 - 3]
+  if (startedAt === undefined) return undefined
+  return {
     pid: Number.parseInt(text, 10),
-    parent: Number(fields[1]),
-    startedAt: fields[19] ?? '',
+    parent: Number(fields[4 - 3]),
+    startedAt,
     cpuUs: ticks(14) + ticks(15),
     endedChildrenCpuUs: ticks(16) + ticks(17),
   }
-  return Object.values(stat).some((value) => Number.isNaN(value)) || stat.startedAt === '' ? undefined : stat
 }
 
 /** Reads the text of /proc/stat. Waiting for the disk is idle time: another process could run. */

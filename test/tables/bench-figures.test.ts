@@ -23,7 +23,7 @@ test('metrics are read with their labels, and summed by them', () => {
 })
 
 const histogram = (...counts: number[]) =>
-  parseMetrics(['0.001', '0.01', '+Inf'].map((le, i) => `turn_bucket{le="${le}"} ${counts[i]}`).join('\n'))
+  parseMetrics(['0.01', '+Inf', '0.001'].map((le, i) => `turn_bucket{le="${le}"} ${counts[(i + 1) % 3]}`).join('\n'))
 
 //    before            after                share  quantile
 const quantiles: [number[], number[], number, number | undefined][] = [
