@@ -5,12 +5,20 @@ import { bodies } from './bodies.ts'
 import { benches, benchNamed } from './benches.ts'
 import { readRun, type Line } from './compare.ts'
 
+/** Runs only by name. */
+export const long = {
+  name: 'long',
+  means: 'sales beside a million earlier orders, and a million sales one after the other; only by name',
+}
+
 export interface Wishes {
   benches: readonly Bench[]
   /** Whether the worst bodies are sent too. */
   bodies: boolean
   /** Undefined: each bench's own levels. */
   inFlight: readonly number[] | undefined
+  /** Of the long bench, which runs only by name. */
+  long: { orders: number; sales: number } | undefined
   /** Sales a second by a clock, or at half of what a closed loop carries. */
   arrivals: number | 'half' | undefined
   /** Whether new connections are opened beside the load. */
@@ -27,11 +35,13 @@ export interface Wishes {
   json: boolean
 }
 
+const longUsual = { orders: 1_000_000, sales: 1_000_000 }
 const usual = { seconds: 15, yardstickSeconds: 4, roundSeconds: 5 }
 const quick = { seconds: 2, warmUp: 500 }
 const mostInFlight = 1_000
 const mostArrivals = 100_000
 const mostWarmUp = 1_000_000
+const mostLong = 100_000_000
 
 const help = `npm run bench                       everything, in about nine minutes
 npm run bench -- sale               one bench
@@ -45,13 +55,15 @@ npm run bench -- sale               one bench
   --no-yardstick         without the yardsticks: bare posts, payments of pgbench, commits of one row
   --compare older.json   this run beside an earlier one: its output, or the JSON lines of it
   --one-by-one           sale beside a gateway that commits one change at a time, in a sandbox of its own
+  --orders 1000000       long: earlier orders in the database
+  --sales 1000000        long: sales, with ten rows on the way; 0 for none
   --json                 JSON lines only, on standard output
   --help
 
 Without --in-flight, --arrivals and --connects, sale has all three.
 
 Benches
-${[...benches, bodies].map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
+${[...benches, bodies, long].map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
 
 Ends with 1 when a payment did not end approved, the books of merchant, acquirer and database differ, or a body made
 the gateway fail.
@@ -68,15 +80,21 @@ export function readArguments(args: readonly string[]): Wishes {
   const inFlight = values['in-flight']?.split(',').map(Number) ?? (values.arrivals || values.connects ? [] : undefined)
   if (inFlight?.some((n) => !(Number.isInteger(n) && n >= 1 && n <= mostInFlight)))
     refuse(`--in-flight is a list of whole numbers from 1 to ${mostInFlight}, such as 1,32,256.`)
-  const payments = positionals.filter((name) => name !== bodies.name)
+  const payments = positionals.filter((name) => name !== bodies.name && name !== long.name)
   const unknown = payments.find((name) => benchNamed(name) === undefined)
-  const names = [...benches, bodies].map(({ name }) => name)
+  const names = [...benches, bodies, long].map(({ name }) => name)
   if (unknown !== undefined) refuse(`There is no bench ${unknown}; there are ${names.join(', ')}.`)
   const seconds = numberIn(values, 'seconds', 1, 3_600) ?? (values.quick ? quick.seconds : undefined)
   const atMost = (usually: number) => Math.min(seconds ?? usually, usually) * 1_000
   return {
     benches: positionals.length === 0 ? benches : payments.map((name) => benchNamed(name)!),
     bodies: positionals.length === 0 || positionals.includes(bodies.name),
+    long: positionals.includes(long.name)
+      ? {
+          orders: numberIn(values, 'orders', 1, mostLong) ?? longUsual.orders,
+          sales: numberIn(values, 'sales', 0, mostLong) ?? longUsual.sales,
+        }
+      : undefined,
     inFlight,
     arrivals: values.arrivals === 'half' ? 'half' : numberIn(values, 'arrivals', 1, mostArrivals, ', or half'),
     connects: values.connects,
@@ -103,6 +121,8 @@ function parsed(args: readonly string[]) {
         quick: { type: 'boolean', default: false },
         'no-yardstick': { type: 'boolean', default: false },
         compare: { type: 'string' },
+        orders: { type: 'string' },
+        sales: { type: 'string' },
         'one-by-one': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },

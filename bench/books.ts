@@ -19,6 +19,21 @@ export interface Books {
 const orders = statement<{ approved: bigint }>(`select count(*) as approved from orders where status = 'approved'`)
 const unknowns = statement<{ order_id: bigint }>(`select order_id from orders where status = 'unknown'`)
 const deliveries = statement<{ state: string; count: bigint }>(`select state, count(*) from delivery group by state`)
+/** What was added to the books. */
+export const since = (now: Books, earlier?: Books): Books =>
+  earlier === undefined
+    ? now
+    : {
+        merchant: now.merchant - earlier.merchant,
+        acquirer: now.acquirer - earlier.acquirer,
+        database: now.database - earlier.database,
+        unknown: now.unknown - earlier.unknown,
+        callbacks: {
+          delivered: now.callbacks.delivered - earlier.callbacks.delivered,
+          owed: now.callbacks.owed - earlier.callbacks.owed,
+        },
+      }
+
 /** How long the last callbacks may take. */
 const callbacksWithinMs = 10_000
 

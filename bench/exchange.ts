@@ -13,6 +13,8 @@ export interface LoadOrder {
    * in flight among them.
    */
   ramp: number
+  /** It opens then all the same, so that a gateway that carries next to nothing is seen as such. */
+  rampMs: number
   /** 0: no window, the ramp is all there is. */
   measureMs: number
   /** A payment has to be approved by then. */

@@ -1,4 +1,5 @@
 import type { Wishes } from './arguments.ts'
+import type { Books } from './books.ts'
 import type { ArrivalRow, Bench, Row } from './bench.ts'
 import { connectsRow, measureConnects, newConnections } from './connects.ts'
 import type { Load } from './drive.ts'
@@ -23,6 +24,8 @@ export interface Carried {
   which: string
   sandbox: Sandbox
   reports: LoadReport[]
+  /** The books before all of them, where they were not empty. */
+  earlier?: Books
 }
 
 /** A bench under way. */
@@ -87,18 +90,23 @@ async function yardsticks(
   return all
 }
 
-/** Carries sales that are not measured. */
-export async function warm({ bench, output, load }: Run, { sandbox, reports }: Carried, sales: number): Promise<void> {
-  if (sales === 0) return
-  const { people, progress } = output
-  progress.say(`Warming up by ${sales} sales`)
-  const report = await warmUp(load, sandbox, bench, sales, (ended) => progress.add(`${ended} ended`))
-  reports.push(report)
-  if (report.ramped < sales) people(`The warm-up was cut after ${report.ramped} of ${sales} sales: it took too long.\n`)
-  else if (sales < bench.warmUp) people(`Warmed up by ${sales} sales only; ${bench.warmUp} would be needed for V8 to be warm.\n`)
+/** Carries the sales before the first window of a sandbox. */
+export async function warm(run: Run, carried: Carried, sales: number): Promise<void> {
+  if (sales < run.bench.warmUp)
+    run.output.people(`Warmed up by ${sales} sales only; V8 would be warm after ${run.bench.warmUp}.\n`)
+  if (sales > 0) await carryUnmeasured(run, carried, sales)
 }
 
-async function measured(
+export async function carryUnmeasured({ bench, output, load }: Run, { sandbox, reports }: Carried, sales: number): Promise<void> {
+  const { people, progress } = output
+  progress.say(`${sales} sales that are not measured`)
+  const report = await warmUp(load, sandbox, bench, sales, (ended) => progress.add(`${ended} ended`))
+  reports.push(report)
+  if (report.ramped < sales) people(`Cut after ${report.ramped} of ${sales} sales that are not measured: it took too long.\n`)
+}
+
+/** Measures one load, and keeps its report for the books. */
+export async function measured(
   { bench, wishes, output, load }: Run,
   { sandbox, reports }: Carried,
   { inFlight, arrivalsPerS }: { inFlight: number; arrivalsPerS?: number },

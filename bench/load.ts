@@ -15,8 +15,6 @@ const prefix = `b${randomBytes(4).toString('hex')}-`
 let names = 0
 /** After a failure a worker waits, so that a gateway which refuses everything is not flooded. */
 const afterFailureMs = 100
-/** A ramp takes no longer, so that a gateway that carries next to nothing is seen as such. */
-const longestRampMs = 60_000
 const tickMs = 1_000
 
 const say = (message: LoadSays) => void process.send?.(message)
@@ -56,7 +54,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const ticking = setInterval(() => say({ is: 'tick', ended }), tickMs)
   const began = performance.now()
   const running = pace.run(one, () => window.state === 'closed')
-  await pauseUnless(longestRampMs, ramp.signal, overrun.signal)
+  await pauseUnless(order.rampMs, ramp.signal, overrun.signal)
   const ramped = ended
   const before = { at: performance.now(), cpu: process.cpuUsage(), polls: merchant.polls() }
   if (order.measureMs > 0) {

@@ -4,6 +4,7 @@ import { reasonOf } from '../src/base/log.ts'
 import { readArguments } from './arguments.ts'
 import { bodies, isAnswered, measureBodies } from './bodies.ts'
 import { comparedText, compareRuns, lineOfCompared, type Line } from './compare.ts'
+import { runLong } from './long.ts'
 import { openOutput } from './output.ts'
 import { bodyHead, bodyRow, machine } from './report.ts'
 import { runBench } from './run.ts'
@@ -22,6 +23,8 @@ try {
     good = (await runBench(bench, wishes, output, started)) && good
     await stopAll()
   }
+  if (wishes.long) good = (await runLong(wishes, wishes.long, output, started)) && good
+  await stopAll()
   if (wishes.bodies) good = (await runBodies()) && good
   if (wishes.older) showComparison(wishes.older)
 } catch (thrown) {

@@ -29,6 +29,8 @@ export interface Level {
 const withinMs = 20_000
 const rssEveryMs = 500
 const warmUpInFlight = 64
+/** A ramp that takes longer is cut. A warm-up has as long for each thousand of its sales. */
+const rampMs = 60_000
 /** prom-client looks at the timers this often, and counts the pause in what it measures. */
 const precisionMs = 10
 
@@ -44,9 +46,20 @@ const rampOf = ({ inFlight, arrivalsPerS }: Pick<Level, 'inFlight' | 'arrivalsPe
  * has been called often, and the last ones after thousands of sales.
  */
 export const warmUp = (load: Load, { site }: Sandbox, bench: Bench, sales: number, tick: (ended: number) => void) =>
-  load.run({ bench: bench.name, site, inFlight: warmUpInFlight, ramp: sales, measureMs: 0, withinMs }, (says) => {
-    if (says.is === 'tick') tick(says.ended)
-  })
+  load.run(
+    {
+      bench: bench.name,
+      site,
+      inFlight: warmUpInFlight,
+      ramp: sales,
+      rampMs: rampMs * Math.max(1, sales / 1_000),
+      measureMs: 0,
+      withinMs,
+    },
+    (says) => {
+      if (says.is === 'tick') tick(says.ended)
+    },
+  )
 
 /** Long enough for new connections to be accepted beside it. */
 const holdMs = 6_000
@@ -54,7 +67,7 @@ const holdMs = 6_000
 /** Holds a level of load for some seconds; `reached` is called when it is there. */
 export const hold = (load: Load, { site }: Sandbox, bench: Bench, inFlight: number, reached: () => void) => {
   const ramp = rampOf({ inFlight })
-  return load.run({ bench: bench.name, site, inFlight, ramp, measureMs: holdMs, withinMs }, ({ is }) => {
+  return load.run({ bench: bench.name, site, inFlight, ramp, rampMs, measureMs: holdMs, withinMs }, ({ is }) => {
     if (is === 'opened') reached()
   })
 }
@@ -80,7 +93,7 @@ export async function measure(load: Load, sandbox: Sandbox, level: Level, tick: 
   try {
     // Opens its connections, which costs more than all later readings.
     await gauges.read()
-    const order = { bench: bench.name, site, inFlight, arrivalsPerS, ramp: rampOf(level), measureMs, withinMs }
+    const order = { bench: bench.name, site, inFlight, arrivalsPerS, ramp: rampOf(level), rampMs, measureMs, withinMs }
     const report = await load.run(order, (says) => {
       if (says.is === 'tick') tick(says.ended)
       if (says.is !== 'opened' && says.is !== 'closed') return

@@ -18,6 +18,7 @@ export interface Posts {
 const connections = 32
 /** After so many, V8 has compiled what it will. */
 const ramp = 5_000
+const rampMs = 60_000
 const withinMs = 20_000
 
 export async function measurePosts(load: Load, site: Site, measureMs: number): Promise<Posts> {
@@ -34,7 +35,7 @@ export async function measurePosts(load: Load, site: Site, measureMs: number): P
     let before: Promise<number> | undefined
     let after: Promise<number> | undefined
     const baseUrl = `http://127.0.0.1:${String(port)}/`
-    const order = { bench: barePost.name, site: { ...site, baseUrl }, inFlight: connections, ramp, measureMs, withinMs }
+    const order = { bench: barePost.name, site: { ...site, baseUrl }, inFlight: connections, ramp, rampMs, measureMs, withinMs }
     const {
       measured,
       windowMs,

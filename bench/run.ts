@@ -1,6 +1,6 @@
 import type { Wishes } from './arguments.ts'
 import type { Bench } from './bench.ts'
-import { booksAgree, readBooks } from './books.ts'
+import { booksAgree, readBooks, since } from './books.ts'
 import { startLoad } from './drive.ts'
 import { rounded } from './figures.ts'
 import { runLevels, warm, type Carried, type Run } from './levels.ts'
@@ -26,7 +26,7 @@ export async function runBench(bench: Bench, wishes: Wishes, output: Output, sta
   await runLevels(run, carried)
   if (wishes.roundMs !== undefined && bench.inDetail) all.push(await runOneByOne(run, carried, wishes.roundMs, started))
   progress.say('Comparing the books')
-  const agreed = await compareBooks(bench, all, output)
+  const agreed = await compareBooks(bench.name, all, output)
   return nothingFailed(all, output) && agreed
 }
 
@@ -64,19 +64,18 @@ function lineOf({ bench, inFlight, batched, oneByOne, ratio }: Comparison) {
   }
 }
 
-async function compareBooks(bench: Bench, all: readonly Carried[], { people, lines }: Output): Promise<boolean> {
+/** `name` is that of the bench. */
+export async function compareBooks(name: string, all: readonly Carried[], { people, lines }: Output): Promise<boolean> {
   let agreed = true
-  for (const { which, sandbox, reports } of all) {
-    const books = await readBooks(
-      sandbox,
-      reports.reduce((sum, { approved }) => sum + approved, 0),
-    )
+  for (const { which, sandbox, reports, earlier } of all) {
+    const approved = reports.reduce((sum, report) => sum + report.approved, 0)
+    const books = since(await readBooks(sandbox, approved), earlier)
     const agree = booksAgree(books)
     agreed &&= agree
     const { merchant, acquirer, database, unknown, callbacks } = books
     people(booksText(which, books))
     lines({
-      bench: `${bench.name}-books`,
+      bench: `${name}-books`,
       which,
       merchant,
       acquirer,
@@ -90,7 +89,7 @@ async function compareBooks(bench: Bench, all: readonly Carried[], { people, lin
   return agreed
 }
 
-function nothingFailed(all: readonly Carried[], { progress }: Output): boolean {
+export function nothingFailed(all: readonly Carried[], { progress }: Output): boolean {
   const failures: Record<string, number> = {}
   for (const report of all.flatMap(({ reports }) => reports))
     for (const [why, count] of Object.entries(report.failures)) failures[why] = (failures[why] ?? 0) + count
