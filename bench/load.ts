@@ -22,7 +22,7 @@ const say = (message: LoadSays) => void process.send?.(message)
 async function run(order: LoadOrder): Promise<LoadReport> {
   const merchant = openMerchant(order.site, order.withinMs)
   const carry = loadNamed(order.bench)!.open(merchant)
-  const seen: Payment[] = []
+  const seen = { accepts: [] as number[], finals: [] as number[] }
   const failures: Record<string, number> = {}
   const window: { state: 'ramp' | 'open' | 'closed' } = { state: 'ramp' }
   const [ramp, overrun] = [new AbortController(), new AbortController()]
@@ -39,8 +39,10 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     if (ended >= order.ramp && (order.arrivalsPerS !== undefined || firstEnded === order.inFlight)) ramp.abort()
     if (payment.ending === 'approved') {
       approved++
-      const { acceptMs, finalMs } = payment
-      if (window.state === 'open') seen.push({ ...payment, acceptMs: acceptMs + lateMs, finalMs: finalMs + lateMs })
+      if (window.state === 'open') {
+        seen.accepts.push(payment.acceptMs + lateMs)
+        seen.finals.push(payment.finalMs + lateMs)
+      }
     } else {
       failures[payment.ending] = (failures[payment.ending] ?? 0) + 1
       await pause(afterFailureMs)
@@ -77,9 +79,9 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     overrun: overrun.signal.aborted,
     windowMs,
     wholeMs,
-    measured: seen.length,
-    accept: quantiles(seen.map((payment) => payment.acceptMs)),
-    final: quantiles(seen.map((payment) => payment.finalMs)),
+    measured: seen.finals.length,
+    accept: quantiles(seen.accepts),
+    final: quantiles(seen.finals),
     polls,
     cpuUs: cpu.user + cpu.system,
     sales,

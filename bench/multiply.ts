@@ -97,7 +97,7 @@ export function copyOf(table: readonly Column[], { first, last, start, done, cou
   const name = table[0]!.table
   const span = last - first + 1n
   const values = table.map((one) => valueOf(one))
-  const isNew = table.some((one, i) => one.unique && values[i] !== quoted(one.column) && one.column !== 'merchant_id')
+  const isNew = table.some((one, i) => one.unique && values[i] !== quoted(one.column))
   if (table.some(({ unique }) => unique) && !isNew)
     throw new Error(`The rows of ${name} cannot be copied: their key is not known.`)
   return `insert into ${quoted(name)} (${table.map(({ column }) => quoted(column)).join(', ')})
