@@ -1,8 +1,9 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Desk } from './desk.ts'
+import type { State } from './entry.ts'
 import { isRecord, type FaultScripts } from './faults.ts'
-import type { Ledger, LedgerQuery, State } from './ledger.ts'
+import type { Ledger, LedgerQuery } from './ledger.ts'
 import type { LineServer } from './server.ts'
 
 /**

@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
 import { currencyOfNumeric } from '../../src/base/money.ts'
 import { checkDigitHolds } from '../../src/base/luhn.ts'
 import { cavvOf, type CavvKey } from '../three-d-secure/cavv.ts'
 import { maskCard } from './cards.ts'
-import type { Entry, Kind, Names } from './ledger.ts'
-import { readOriginal, readTags, type Message, type OriginalNames } from './wire.ts'
+import type { Entry, Kind, Names } from './entry.ts'
+import { seeded } from './faults.ts'
+import { hashOf } from './records.ts'
+import { readOriginal, readTags, type Message, type OriginalNames, type Tags } from './wire.ts'
 
 /**
  * What the simulated acquirer makes of a message: pure, and blind to scripts, time of answering and
@@ -96,17 +97,21 @@ export function judge(request: Message, books: Books, now: number, cavvKey?: Cav
   const { fields } = request
   const row = kinds.find(({ type, processing }) => type === firstType(request.type) && processing === fields[3])
   if (!row) return refuse('904', `no message ${request.type} with processing code ${fields[3] ?? '(none)'}`)
-  const problem = missing(row.needs, fields) ?? nonsense(row, fields)
-  if (problem !== undefined) return refuse('904', problem)
-  const known = books.find(namesOf(request))
+  const lacking = missing(row.needs, fields)
+  if (lacking !== undefined) return refuse('904', lacking)
+  const tags = readTags(fields[48]!)
+  const problem = nonsense(row, fields, tags)
+  if (!tags || problem !== undefined) return refuse('904', problem!)
+  const names = namesOf(request)
+  const known = books.find(names)
   if (known)
     return isSame(known, row.kind, fields) ? { does: 'again', entry: known } : refuse('904', 'names used by another message')
-  if (books.isForestalled(namesOf(request))) return refuse('909', 'reversed before it came')
+  if (books.isForestalled(names)) return refuse('909', 'reversed before it came')
   const decided = drawsOnOriginal(row.kind)
     ? decideByOriginal(row.kind, fields, books)
-    : decideByCard(row.kind, fields, now, cavvKey)
+    : decideByCard(row.kind, fields, tags, now, cavvKey)
   if ('does' in decided) return decided
-  return { does: 'book', entry: draft(row.kind, request, now, decided) }
+  return { does: 'book', entry: draft(row.kind, fields, names, tags, now, decided) }
 }
 
 export function judgeReversal(request: Message, books: Books): ReversalVerdict {
@@ -122,22 +127,25 @@ export function judgeReversal(request: Message, books: Books): ReversalVerdict {
 }
 
 /** The same booking with the code that a script prescribes. */
-export function declinedWith(entry: Entry, actionCode: string): Entry {
-  const { approvalCode: _, ...rest } = entry
-  return { ...rest, actionCode, state: 'declined', mute: false }
-}
+export const declinedWith = (entry: Entry, actionCode: string): Entry => ({
+  ...entry,
+  approvalCode: undefined,
+  actionCode,
+  state: 'declined',
+  mute: false,
+})
 
 function missing(needs: number[], fields: Message['fields']): string | undefined {
   const lacking = needs.find((number) => !fields[number])
   return lacking === undefined ? undefined : `field ${lacking} is missing`
 }
 
-function nonsense({ kind, functions }: KindRow, fields: Message['fields']): string | undefined {
+function nonsense({ kind, functions }: KindRow, fields: Message['fields'], tags: Tags | undefined): string | undefined {
   if (!functions.includes(fields[24]!)) return `field 24 of this message is ${functions.join(' or ')}`
-  if (!readTags(fields[48]!)) return 'field 48 cannot be read'
+  if (!tags) return 'field 48 cannot be read'
   if (!currencyOfNumeric(fields[49]!)) return 'field 49 is not a currency'
   if (fields[14] !== undefined && !/^[0-9]{2}(0[1-9]|1[0-2])$/.test(fields[14])) return 'field 14 is not a month'
-  const isZero = BigInt(fields[4]!) === 0n
+  const isZero = Number(fields[4]) === 0
   if (kind === 'account-verification' && !isZero) return 'field 4 of an account verification is zero'
   return kind !== 'account-verification' && isZero ? 'field 4 is zero' : undefined
 }
@@ -160,13 +168,12 @@ interface Decided {
   original?: Names
 }
 
-function decideByCard(kind: Kind, fields: Message['fields'], now: number, cavvKey: CavvKey | undefined): Decided {
+function decideByCard(kind: Kind, fields: Message['fields'], tags: Tags, now: number, cavvKey: CavvKey | undefined): Decided {
   const pan = fields[2]!
   const card = maskCard(pan)
   if (!checkDigitHolds(pan)) return { actionCode: '100', card }
   if (kind === 'credit') return { actionCode: '000', card }
   if (isExpired(fields[14]!, now)) return { actionCode: '101', card }
-  const tags = readTags(fields[48]!)!
   const proof = tags.get('AV')
   if (cavvKey && proof !== undefined && proof !== proofOwed(cavvKey, fields, tags)) return { actionCode: '122', card }
   const challenged = tags.get('AM') === 'challenge' && (proof !== undefined || !cavvKey)
@@ -174,7 +181,7 @@ function decideByCard(kind: Kind, fields: Message['fields'], now: number, cavvKe
 }
 
 /** The correct proof of the issuer for this card, amount and currency. */
-function proofOwed(key: CavvKey, fields: Message['fields'], tags: ReadonlyMap<string, string>): string {
+function proofOwed(key: CavvKey, fields: Message['fields'], tags: Tags): string {
   const proven = {
     acctNumber: fields[2]!,
     dsTransID: tags.get('DT') ?? '',
@@ -234,24 +241,34 @@ function decideByOriginal(kind: Kind, fields: Message['fields'], books: Books): 
   return { actionCode: BigInt(fields[4]!) <= left ? '000' : '116', card, original: { terminal, stan, time12 } }
 }
 
-function draft(kind: Kind, request: Message, now: number, { actionCode, mute, card, original }: Decided): Entry {
-  const { fields } = request
+function draft(
+  kind: Kind,
+  fields: Message['fields'],
+  { terminal, stan, time12 }: Names,
+  tags: Tags,
+  now: number,
+  { actionCode, mute, card, original }: Decided,
+): Entry {
   const approved = actionCode === '000'
+  const rrn = fields[37]!
   return {
-    ...namesOf(request),
-    rrn: fields[37]!,
-    orderId: readTags(fields[48]!)?.get('OI') ?? '',
+    terminal,
+    stan,
+    time12,
+    rrn,
+    orderId: tags.get('OI') ?? '',
     kind,
     card,
     amountMinor: BigInt(fields[4]!),
     currency: fields[49]!,
     actionCode,
-    ...(approved ? { approvalCode: approvalCode(request) } : {}),
+    approvalCode: approved ? approvalCode(terminal, stan, time12, rrn) : undefined,
     state: approved ? 'approved' : 'declined',
     answered: false,
     mute: mute ?? false,
     receivedAt: now,
-    ...(original ? { original } : {}),
+    reversedAt: undefined,
+    original,
   }
 }
 
@@ -259,7 +276,8 @@ function draft(kind: Kind, request: Message, now: number, { actionCode, mute, ca
  * Six letters and digits derived from the message's names, so that a run with the same messages
  * gives the same codes.
  */
-function approvalCode({ fields }: Message): string {
-  const digest = createHash('sha1').update(`${fields[41]}|${fields[11]}|${fields[12]}|${fields[37]}`).digest()
-  return digest.readUIntBE(0, 5).toString(36).toUpperCase().padStart(6, '0').slice(-6)
-}
+const approvalCode = (...names: string[]): string =>
+  Math.floor(seeded(hashOf(...names))() * 36 ** 6)
+    .toString(36)
+    .toUpperCase()
+    .padStart(6, '0')

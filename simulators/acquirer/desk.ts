@@ -2,8 +2,9 @@ import type { Clock } from '../../src/base/clock.ts'
 import type { CavvKey } from '../three-d-secure/cavv.ts'
 import type { Log } from '../../src/base/log.ts'
 import { declinedWith, firstType, isRepeat, judge, judgeReversal, namesOf, replyType } from './behaviour.ts'
+import type { Entry, Names } from './entry.ts'
 import { seeded, type Effect, type Facts, type FaultScripts } from './faults.ts'
-import type { Entry, Ledger, Names } from './ledger.ts'
+import { keyOf, type Ledger } from './ledger.ts'
 import { masked, replyFor, replyWith } from './reply.ts'
 import { encode, readTags, type Message } from './wire.ts'
 
@@ -28,6 +29,14 @@ export interface LoggedMessage {
 
 const messagesKept = 1000
 
+/** A message is masked when it is shown: almost none is. */
+interface Kept {
+  at: number
+  line: number
+  direction: 'in' | 'out'
+  message: Message
+}
+
 /**
  * Receives messages from lines, keeps the ledger, follows the scripts, and sends the answers when
  * they are due.
@@ -46,10 +55,11 @@ export class Desk {
   readonly #clock: Clock
   readonly #log: Log
   readonly #cavvKey: CavvKey | undefined
-  readonly #messages: LoggedMessage[] = []
+  /** A ring: the message with number n is at n modulo its length. */
+  readonly #messages: Kept[] = []
   #messageCount = 0
-  /** Answers that wait for the reversal of their message. */
-  readonly #withheld = new Map<Entry, { line: Line; reply: Message }>()
+  /** Answers that wait for the reversal of their message, by its names. */
+  readonly #withheld = new Map<string, { line: Line; reply: Message }>()
 
   constructor(parts: {
     ledger: Ledger
@@ -85,7 +95,7 @@ export class Desk {
    */
   messages(limit: number, orderId?: string): LoggedMessage[] {
     const kept = Math.min(this.#messageCount, messagesKept)
-    const all = Array.from({ length: kept }, (_, back) => this.#messages[(this.#messageCount - 1 - back) % messagesKept]!)
+    const all = Array.from({ length: kept }, (_, back) => shown(this.#messages[(this.#messageCount - 1 - back) % messagesKept]!))
     return (orderId === undefined ? all : ofOrder(all, orderId)).slice(0, limit)
   }
 
@@ -115,12 +125,14 @@ export class Desk {
     const reply = replyFor(request, entry)
     const delayMs = this.#delay(effect)
     const atOnce = delayMs === 0 && !entry.mute && isUsable(effect)
-    if (isNew) this.#ledger.book({ ...entry, answered: atOnce })
-    const booked = this.#ledger.find(entry)!
-    if (effect && 'answer_after_reversal' in effect) this.#withheld.set(booked, { line, reply })
+    if (isNew) {
+      entry.answered = atOnce
+      this.#ledger.book(entry)
+    }
+    if (effect && 'answer_after_reversal' in effect) this.#withheld.set(keyOf(entry), { line, reply })
     else if (!entry.mute) {
       this.#later(delayMs, () => {
-        if (line.isOpen && isUsable(effect)) this.#ledger.markAnswered(booked)
+        if (!entry.answered && line.isOpen && isUsable(effect)) this.#ledger.markAnswered(entry)
         this.#deliver(line, reply, effect)
       })
     }
@@ -162,9 +174,9 @@ export class Desk {
    * reversal came in.
    */
   #release(entry: Entry, line: Line): void {
-    const waiting = this.#withheld.get(entry)
+    const waiting = this.#withheld.get(keyOf(entry))
     if (!waiting) return
-    this.#withheld.delete(entry)
+    this.#withheld.delete(keyOf(entry))
     const to = waiting.line.isOpen ? waiting.line : line
     if (to.isOpen) this.#ledger.markAnswered(entry)
     this.#put(to, waiting.reply)
@@ -212,16 +224,17 @@ export class Desk {
   }
 
   #record(line: Line, direction: 'in' | 'out', message: Message): void {
-    const at = new Date(this.#clock.now()).toISOString()
-    this.#messages[this.#messageCount++ % messagesKept] = {
-      at,
-      line: line.id,
-      direction,
-      type: message.type,
-      fields: masked(message),
-    }
+    this.#messages[this.#messageCount++ % messagesKept] = { at: this.#clock.now(), line: line.id, direction, message }
   }
 }
+
+const shown = ({ at, line, direction, message }: Kept): LoggedMessage => ({
+  at: new Date(at).toISOString(),
+  line,
+  direction,
+  type: message.type,
+  fields: masked(message),
+})
 
 /** An answer does not name the order; it has the STAN and the time of its request. */
 function ofOrder(messages: LoggedMessage[], orderId: string): LoggedMessage[] {

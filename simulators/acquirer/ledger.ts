@@ -1,57 +1,14 @@
 import { currencyOfNumeric } from '../../src/base/money.ts'
+import { restored, stored, type Entry, type Kind, type Names, type State, type StoredEntry } from './entry.ts'
+import { hashOf, RecordIndex, Records } from './records.ts'
 
-/** What the simulated acquirer did with each message about money, and the current state of each. */
-
-export type Kind = 'sale' | 'preauth' | 'account-verification' | 'capture' | 'return' | 'credit' | 'debit'
-export type State = 'approved' | 'declined' | 'reversed'
-
-/** Identifies one message of a terminal: fields 41, 11 and 12. */
-export interface Names {
-  terminal: string
-  stan: string
-  time12: string
-}
-
-export interface Entry extends Names {
-  rrn: string
-  /** Tag OI, empty if the message had none. */
-  orderId: string
-  kind: Kind
-  /**
-   * First six and last four digits; for a capture or a return those of its original, empty when
-   * that is not known.
-   */
-  card: string
-  amountMinor: bigint
-  /** ISO 4217 numeric. */
-  currency: string
-  actionCode: string
-  approvalCode?: string
-  state: State
-  /** Whether a usable answer was sent. */
-  answered: boolean
-  /** CVV2 217: never answered, not even a repeat, and its reversal only after the slow time. */
-  mute: boolean
-  /** Milliseconds since 1970. */
-  receivedAt: number
-  reversedAt?: number
-  /** For a capture or a return: the message it refers to. */
-  original?: Names
-}
+export type { Names }
 
 /**
  * A line of the ledger file. `of` names the original; `stands` shows whether an entry was found
  * that the reversal cancels.
  */
 type Line = { booked: StoredEntry } | { answered: Names } | { reversed: { by: Names; of: Names; stands: boolean; at: string } }
-
-interface StoredEntry extends Omit<Entry, 'amountMinor' | 'receivedAt' | 'reversedAt' | 'approvalCode' | 'original'> {
-  amountMinor: string
-  approvalCode: string | null
-  receivedAt: string
-  reversedAt: string | null
-  original: Names | null
-}
 
 export interface LedgerQuery {
   orderId?: string
@@ -64,14 +21,19 @@ export interface LedgerQuery {
 const isLine = (value: unknown): value is Line =>
   typeof value === 'object' && value !== null && ('booked' in value || 'answered' in value || 'reversed' in value)
 
-const keyOf = (names: Names): string => names.terminal + '|' + names.stan + names.time12
+export const keyOf = (names: Names): string => names.terminal + '|' + names.stan + names.time12
 
+/**
+ * What the simulated acquirer did with each message about money, and the current state of each. It
+ * keeps every entry, since a repeat, a reversal or a return may come at any time: 128 bytes each
+ * and 24 to 48 of indexes, so 1,000,000 sales take about 155 MB.
+ */
 export class Ledger {
-  readonly #entries: Entry[] = []
-  readonly #byNames = new Map<string, Entry>()
-  readonly #byOrder = new Map<string, Entry[]>()
-  readonly #byRrn = new Map<string, Entry>()
-  readonly #drawnOn = new Map<string, Entry[]>()
+  readonly #records = new Records()
+  readonly #byNames: RecordIndex<Names>
+  readonly #byRrn: RecordIndex<Pick<Entry, 'terminal' | 'rrn'>>
+  /** The last entry of each order; each names the one before it. */
+  readonly #byOrder: RecordIndex<string>
   /** Originals, by names, whose reversal was accepted before they came. */
   readonly #forestalled = new Set<string>()
   readonly #reversals = new Set<string>()
@@ -79,18 +41,38 @@ export class Ledger {
 
   constructor(write: (line: string) => void) {
     this.#write = write
+    const records = this.#records
+    this.#byNames = new RecordIndex({
+      hash: ({ terminal, stan, time12 }) => hashOf(terminal, stan, time12),
+      keyOf: (no) => records.names(no),
+      isKeyOf: (no, { terminal, stan, time12 }) =>
+        records.isText(no, 'stan', stan) && records.isText(no, 'time12', time12) && records.isText(no, 'terminal', terminal),
+    })
+    this.#byRrn = new RecordIndex({
+      hash: ({ terminal, rrn }) => hashOf(terminal, rrn),
+      keyOf: (no) => ({ terminal: records.text(no, 'terminal'), rrn: records.text(no, 'rrn') }),
+      isKeyOf: (no, { terminal, rrn }) => records.isText(no, 'rrn', rrn) && records.isText(no, 'terminal', terminal),
+    })
+    this.#byOrder = new RecordIndex({
+      hash: (orderId) => hashOf(orderId),
+      keyOf: (no) => records.text(no, 'orderId'),
+      isKeyOf: (no, orderId) => records.isText(no, 'orderId', orderId),
+    })
   }
 
+  /** The entry as it is now; later changes do not reach it. */
   find(names: Names): Entry | undefined {
-    return this.#byNames.get(keyOf(names))
+    const no = this.#byNames.find(names)
+    return no === undefined ? undefined : this.#records.entry(no)
   }
 
   findByRrn(terminal: string, rrn: string): Entry | undefined {
-    return this.#byRrn.get(`${terminal}|${rrn}`)
+    const no = this.#byRrn.find({ terminal, rrn })
+    return no === undefined ? undefined : this.#records.entry(no)
   }
 
   isForestalled(original: Names): boolean {
-    return this.#forestalled.has(keyOf(original))
+    return this.#forestalled.size > 0 && this.#forestalled.has(keyOf(original))
   }
 
   knowsReversal(names: Names): boolean {
@@ -98,21 +80,16 @@ export class Ledger {
   }
 
   /** The amount of a preauthorisation that may still be captured. */
-  leftToCapture(preauth: Entry): bigint {
-    return preauth.amountMinor - this.#drawn(preauth, 'capture')
+  leftToCapture(preauth: Names): bigint {
+    return this.#leftToCapture(this.#known(preauth))
   }
 
   /**
    * The amount of a sale, debit, capture, or a preauthorisation's captures that may still be
    * returned.
    */
-  leftToReturn(entry: Entry): bigint {
-    if (entry.kind === 'preauth') return this.#drawn(entry, 'capture') - this.#returnedOfFamily(entry)
-    const ownLeft = entry.amountMinor - this.#drawn(entry, 'return')
-    const preauth = entry.original && this.find(entry.original)
-    if (!preauth) return ownLeft
-    const familyLeft = this.leftToReturn(preauth)
-    return familyLeft < ownLeft ? familyLeft : ownLeft
+  leftToReturn(names: Names): bigint {
+    return this.#leftToReturn(this.#known(names))
   }
 
   book(entry: Entry): void {
@@ -120,10 +97,10 @@ export class Ledger {
     this.#write(JSON.stringify({ booked: stored(entry) } satisfies Line))
   }
 
-  markAnswered(entry: Entry): void {
-    if (entry.answered) return
-    entry.answered = true
-    const { terminal, stan, time12 } = entry
+  markAnswered({ terminal, stan, time12 }: Names): void {
+    const no = this.#known({ terminal, stan, time12 })
+    if (this.#records.isAnswered(no)) return
+    this.#records.setAnswered(no)
     this.#write(JSON.stringify({ answered: { terminal, stan, time12 } } satisfies Line))
   }
 
@@ -145,27 +122,34 @@ export class Ledger {
     const line: unknown = JSON.parse(text)
     if (!isLine(line)) throw new Error('a line of the ledger is of an unknown kind')
     if ('booked' in line) this.#apply(restored(line.booked))
-    else if ('answered' in line) this.#known(line.answered).answered = true
+    else if ('answered' in line) this.#records.setAnswered(this.#known(line.answered))
     else this.#applyReversal(line.reversed)
   }
 
   /** Entries oldest first, at most `limit` of them, and the total number of matches. */
-  search(query: LedgerQuery): { total: number; entries: StoredEntry[] } {
-    const all = query.orderId === undefined ? this.#entries : (this.#byOrder.get(query.orderId) ?? [])
-    const { state, since } = query
-    const found = all.filter((e) => (state === undefined || e.state === state) && (since === undefined || e.receivedAt >= since))
-    return { total: found.length, entries: found.slice(0, query.limit).map(stored) }
+  search({ orderId, state, since, limit }: LedgerQuery): { total: number; entries: StoredEntry[] } {
+    const records = this.#records
+    const entries: StoredEntry[] = []
+    let total = 0
+    for (const no of orderId === undefined ? this.#all() : this.#ofOrder(orderId)) {
+      if (state !== undefined && records.state(no) !== state) continue
+      if (since !== undefined && records.receivedAt(no) < since) continue
+      if (total++ < limit) entries.push(stored(records.entry(no)))
+    }
+    return { total, entries }
   }
 
   /** Count and sum for each currency, kind and state. */
   summary(): { currency: string; code: string | null; kind: Kind; state: State; count: number; amount_minor: string }[] {
+    const records = this.#records
     const groups = new Map<string, { currency: string; kind: Kind; state: State; count: number; sum: bigint }>()
-    for (const { currency, kind, state, amountMinor } of this.#entries) {
+    for (const no of this.#all()) {
+      const [currency, kind, state] = [records.text(no, 'currency'), records.kind(no), records.state(no)]
       const key = `${currency}|${kind}|${state}`
       const group = groups.get(key) ?? { currency, kind, state, count: 0, sum: 0n }
       groups.set(key, group)
       group.count++
-      group.sum += amountMinor
+      group.sum += records.amountMinor(no)
     }
     return [...groups.entries()]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -184,15 +168,17 @@ export class Ledger {
     'currency' | 'charged_minor' | 'returned_minor' | 'balance_minor' | 'held_minor' | 'reversed_minor',
     string
   >[] {
+    const records = this.#records
     const sums = new Map<string, { charged: bigint; returned: bigint; held: bigint; reversed: bigint }>()
-    for (const entry of this.#entries) {
-      const sum = sums.get(entry.currency) ?? { charged: 0n, returned: 0n, held: 0n, reversed: 0n }
-      sums.set(entry.currency, sum)
-      if (entry.state === 'reversed') sum.reversed += entry.amountMinor
-      if (entry.state !== 'approved') continue
-      if (entry.kind === 'return' || entry.kind === 'credit') sum.returned += entry.amountMinor
-      else if (entry.kind === 'preauth') sum.held += this.leftToCapture(entry)
-      else sum.charged += entry.amountMinor
+    for (const no of this.#all()) {
+      const [currency, kind, state] = [records.text(no, 'currency'), records.kind(no), records.state(no)]
+      const sum = sums.get(currency) ?? { charged: 0n, returned: 0n, held: 0n, reversed: 0n }
+      sums.set(currency, sum)
+      if (state === 'reversed') sum.reversed += records.amountMinor(no)
+      if (state !== 'approved') continue
+      if (kind === 'return' || kind === 'credit') sum.returned += records.amountMinor(no)
+      else if (kind === 'preauth') sum.held += this.#leftToCapture(no)
+      else sum.charged += records.amountMinor(no)
     }
     return [...sums.entries()]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -207,35 +193,69 @@ export class Ledger {
   }
 
   get size(): number {
-    return this.#entries.length
+    return this.#records.count
   }
 
-  #drawn(from: Entry, kind: 'capture' | 'return'): bigint {
+  *#all(): Generator<number> {
+    for (let no = 0; no < this.#records.count; no++) yield no
+  }
+
+  #ofOrder(orderId: string): number[] {
+    const numbers: number[] = []
+    for (let no = this.#byOrder.find(orderId); no !== undefined; no = this.#records.link(no, 'earlierOfOrder')) numbers.push(no)
+    return numbers.reverse()
+  }
+
+  /** The entries of this kind that refer to this one. */
+  *#drawnOn(from: number, kind: 'capture' | 'return'): Generator<number> {
+    const records = this.#records
+    for (let no = records.link(from, 'lastDrawn'); no !== undefined; no = records.link(no, 'earlierDrawn'))
+      if (records.kind(no) === kind) yield no
+  }
+
+  #leftToCapture(preauth: number): bigint {
+    return this.#records.amountMinor(preauth) - this.#drawn(preauth, 'capture')
+  }
+
+  #leftToReturn(no: number): bigint {
+    if (this.#records.kind(no) === 'preauth') return this.#drawn(no, 'capture') - this.#returnedOfFamily(no)
+    const ownLeft = this.#records.amountMinor(no) - this.#drawn(no, 'return')
+    const preauth = this.#records.link(no, 'original')
+    if (preauth === undefined) return ownLeft
+    const familyLeft = this.#leftToReturn(preauth)
+    return familyLeft < ownLeft ? familyLeft : ownLeft
+  }
+
+  #drawn(from: number, kind: 'capture' | 'return'): bigint {
     let sum = 0n
-    for (const entry of this.#drawnOn.get(keyOf(from)) ?? []) {
-      if (entry.kind === kind && entry.state === 'approved') sum += entry.amountMinor
-    }
+    for (const no of this.#drawnOn(from, kind)) if (this.#records.state(no) === 'approved') sum += this.#records.amountMinor(no)
     return sum
   }
 
-  #returnedOfFamily(preauth: Entry): bigint {
+  #returnedOfFamily(preauth: number): bigint {
     let sum = this.#drawn(preauth, 'return')
-    for (const entry of this.#drawnOn.get(keyOf(preauth)) ?? []) if (entry.kind === 'capture') sum += this.#drawn(entry, 'return')
+    for (const capture of this.#drawnOn(preauth, 'capture')) sum += this.#drawn(capture, 'return')
     return sum
   }
 
-  #known(names: Names): Entry {
-    const entry = this.find(names)
-    if (!entry) throw new Error('a line of the ledger names an entry that was never booked')
-    return entry
+  #known(names: Names): number {
+    const no = this.#byNames.find(names)
+    if (no === undefined) throw new Error('the ledger has no entry of this name')
+    return no
   }
 
   #apply(entry: Entry): void {
-    this.#entries.push(entry)
-    this.#byNames.set(keyOf(entry), entry)
-    this.#byRrn.set(`${entry.terminal}|${entry.rrn}`, entry)
-    append(this.#byOrder, entry.orderId, entry)
-    if (entry.original) append(this.#drawnOn, keyOf(entry.original), entry)
+    const original = entry.original && this.#known(entry.original)
+    const records = this.#records
+    const no = records.add(entry)
+    this.#byNames.put(entry, no)
+    this.#byRrn.put(entry, no)
+    records.setLink(no, 'earlierOfOrder', this.#byOrder.find(entry.orderId))
+    this.#byOrder.put(entry.orderId, no)
+    if (original === undefined) return
+    records.setLink(no, 'original', original)
+    records.setLink(no, 'earlierDrawn', records.link(original, 'lastDrawn'))
+    records.setLink(original, 'lastDrawn', no)
   }
 
   #applyReversal({ by, of, stands, at }: { by: Names; of: Names; stands: boolean; at: string }): void {
@@ -244,38 +264,7 @@ export class Ledger {
       this.#forestalled.add(keyOf(of))
       return
     }
-    const entry = this.#known(of)
-    if (entry.state !== 'approved') return
-    entry.state = 'reversed'
-    entry.reversedAt = Date.parse(at)
-  }
-}
-
-function append(index: Map<string, Entry[]>, key: string, entry: Entry): void {
-  const entries = index.get(key)
-  if (entries) entries.push(entry)
-  else index.set(key, [entry])
-}
-
-function stored(entry: Entry): StoredEntry {
-  return {
-    ...entry,
-    amountMinor: entry.amountMinor.toString(),
-    approvalCode: entry.approvalCode ?? null,
-    receivedAt: new Date(entry.receivedAt).toISOString(),
-    reversedAt: entry.reversedAt === undefined ? null : new Date(entry.reversedAt).toISOString(),
-    original: entry.original ?? null,
-  }
-}
-
-function restored(line: StoredEntry): Entry {
-  const { approvalCode, reversedAt, original, ...rest } = line
-  return {
-    ...rest,
-    amountMinor: BigInt(line.amountMinor),
-    receivedAt: Date.parse(line.receivedAt),
-    ...(approvalCode === null ? {} : { approvalCode }),
-    ...(reversedAt === null ? {} : { reversedAt: Date.parse(reversedAt) }),
-    ...(original === null ? {} : { original }),
+    const no = this.#known(of)
+    if (this.#records.state(no) === 'approved') this.#records.setReversed(no, Date.parse(at))
   }
 }

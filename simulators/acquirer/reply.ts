@@ -1,7 +1,7 @@
 import { currencyOfNumeric } from '../../src/base/money.ts'
 import { replyType } from './behaviour.ts'
 import { cardFacts, loyaltyOf, maskCard } from './cards.ts'
-import type { Entry } from './ledger.ts'
+import type { Entry } from './entry.ts'
 import { readTags, writeTags, type Message } from './wire.ts'
 
 /**
@@ -50,12 +50,21 @@ export function replyFor(request: Message, entry: Entry): Message {
   return reply
 }
 
+/** The last second that was written, and its text: many messages share one. */
+const written = { second: Number.NaN, text: '' }
+
 /** UTC, `MMDDhhmmss`. */
-const transmissionTime = (at: number): string =>
-  new Date(at)
-    .toISOString()
-    .replaceAll(/[^0-9]/g, '')
-    .slice(4, 14)
+function transmissionTime(at: number): string {
+  const second = Math.floor(at / 1000)
+  if (written.second !== second) {
+    written.second = second
+    written.text = new Date(at)
+      .toISOString()
+      .replaceAll(/[^0-9]/g, '')
+      .slice(4, 14)
+  }
+  return written.text
+}
 
 /**
  * Field 62. TX is `SIM-` and the order id; NR, for approvals of a card, the day of the message and

@@ -153,14 +153,19 @@ export class FrameReader {
   }
 }
 
+export type Tags = ReadonlyMap<string, string>
+
+const tagHead = /([0-9A-Z]{2})([0-9]{3})/y
+
 /**
  * Elements of fields 48 and 62: a tag of two characters, a length of three digits, the value.
  * Undefined if the text has another form.
  */
-export function readTags(text: string): Map<string, string> | undefined {
+export function readTags(text: string): Tags | undefined {
   const tags = new Map<string, string>()
   for (let at = 0; at < text.length;) {
-    const head = /^([0-9A-Z]{2})([0-9]{3})$/.exec(text.slice(at, at + 5))
+    tagHead.lastIndex = at
+    const head = tagHead.exec(text)
     if (!head) return undefined
     const value = text.slice(at + 5, at + 5 + Number(head[2]))
     if (value.length < Number(head[2]) || tags.has(head[1]!)) return undefined
@@ -172,7 +177,8 @@ export function readTags(text: string): Map<string, string> | undefined {
 
 export function writeTags(tags: Record<string, string | undefined>): string {
   let text = ''
-  for (const [tag, value] of Object.entries(tags)) {
+  for (const tag in tags) {
+    const value = tags[tag]
     if (value !== undefined) text += tag + String(value.length).padStart(3, '0') + value
   }
   return text
