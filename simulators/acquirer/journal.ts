@@ -1,23 +1,21 @@
-import { open, readFile, type FileHandle } from 'node:fs/promises'
+import { appendFileSync, closeSync, ftruncateSync, openSync, readSync } from 'node:fs'
 import { reasonOf } from '../../src/base/log.ts'
 
 /**
- * An append-only file of lines, written in batches: lines gather while a write is under way, so
- * that the cost of a write is shared by all messages of that moment. `whenWritten` lets an answer
- * wait until its line is with the operating system: the books then survive a killed process whole,
- * and no approval is on the line that the ledger does not know. There is no fsync; a loss of power
- * is not in the promise.
+ * An append-only file of lines. All lines of one turn of the event loop are written at its end, in
+ * one write. `whenWritten` lets an answer wait until its line is with the operating system: the
+ * books then survive a killed process whole, and no approval is on the line that the ledger does
+ * not know. There is no fsync; a loss of power is not in the promise. The write is synchronous: it
+ * ends in the memory of the system, and a thread for it costs more than the write.
  */
 export class Journal {
-  readonly #file: FileHandle
+  readonly #file: number
   readonly #onFailure: (reason: Error) => void
   #lines: string[] = []
   #waiting: (() => void)[] = []
-  #busy = false
-  #failed = false
-  #idle: (() => void)[] = []
+  #isOpen = true
 
-  private constructor(file: FileHandle, onFailure: (reason: Error) => void) {
+  private constructor(file: number, onFailure: (reason: Error) => void) {
     this.#file = file
     this.#onFailure = onFailure
   }
@@ -28,71 +26,80 @@ export class Journal {
    * `replay` refuses ends the attempt with its number. `onFailure` is called once when the file
    * cannot be written; nothing that waits is then ever called.
    */
-  static async open(path: string, replay: (line: string) => void, onFailure: (reason: Error) => void): Promise<Journal> {
-    const file = await open(path, 'a+', 0o600)
+  static open(path: string, replay: (line: string) => void, onFailure: (reason: Error) => void): Journal {
+    const file = openSync(path, 'a+', 0o600)
     try {
-      await file.truncate(replayed(await readFile(path), path, replay))
+      ftruncateSync(file, replayed(file, path, replay))
     } catch (error) {
-      await file.close()
+      closeSync(file)
       throw error
     }
     return new Journal(file, onFailure)
   }
 
   append(line: string): void {
-    this.#lines.push(line)
-    this.#start()
+    if (!this.#isOpen) return
+    if (this.#lines.push(line) === 1) setImmediate(() => this.#write())
   }
 
   /** Runs `fn` once everything appended so far is written; immediately if nothing is pending. */
   whenWritten(fn: () => void): void {
-    if (this.#failed) return
-    if (this.#lines.length === 0 && !this.#busy) fn()
+    if (!this.#isOpen) return
+    if (this.#lines.length === 0) fn()
     else this.#waiting.push(fn)
   }
 
-  async close(): Promise<void> {
-    if (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve))
-    await this.#file.close()
+  /** Writes the rest. */
+  close(): void {
+    if (!this.#isOpen) return
+    this.#write()
+    this.#end()
   }
 
-  #start(): void {
-    if (this.#busy) return
-    this.#busy = true
-    setImmediate(() => void this.#drain())
-  }
-
-  async #drain(): Promise<void> {
-    while (this.#lines.length + this.#waiting.length > 0 && !this.#failed) {
-      const lines = this.#lines
-      const waiting = this.#waiting
-      this.#lines = []
-      this.#waiting = []
-      try {
-        if (lines.length > 0) await this.#file.appendFile(lines.join('\n') + '\n')
-      } catch (error) {
-        this.#failed = true
-        this.#onFailure(new Error(reasonOf(error), { cause: error }))
-        break
-      }
-      for (const fn of waiting) fn()
+  #write(): void {
+    if (!this.#isOpen || this.#lines.length === 0) return
+    const text = this.#lines.join('\n') + '\n'
+    const waiting = this.#waiting
+    this.#lines = []
+    this.#waiting = []
+    try {
+      appendFileSync(this.#file, text)
+    } catch (error) {
+      this.#end()
+      this.#onFailure(new Error(reasonOf(error), { cause: error }))
+      return
     }
-    this.#busy = false
-    for (const fn of this.#idle.splice(0)) fn()
+    for (const fn of waiting) fn()
+  }
+
+  #end(): void {
+    this.#isOpen = false
+    closeSync(this.#file)
   }
 }
 
-/** Replays every complete line and returns their size in bytes. */
-function replayed(bytes: Buffer, path: string, replay: (line: string) => void): number {
-  let start = 0
-  for (let number = 1; ; number++) {
-    const end = bytes.indexOf(10, start)
-    if (end < 0) return start
-    try {
-      replay(bytes.toString('utf8', start, end))
-    } catch (error) {
-      throw new Error(`line ${number} of the ledger ${path} cannot be read`, { cause: error })
+const pieceBytes = 1024 * 1024
+
+/** Replays every complete line and returns their size in bytes; the file may be large. */
+function replayed(file: number, path: string, replay: (line: string) => void): number {
+  const piece = Buffer.alloc(pieceBytes)
+  let rest: Buffer = Buffer.alloc(0)
+  let complete = 0
+  for (let number = 1, at = 0; ;) {
+    const read = readSync(file, piece, 0, pieceBytes, at)
+    if (read === 0) return complete
+    at += read
+    const bytes = Buffer.concat([rest, piece.subarray(0, read)])
+    let start = 0
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start), number++) {
+      try {
+        replay(bytes.toString('utf8', start, end))
+      } catch (error) {
+        throw new Error(`line ${number} of the ledger ${path} cannot be read`, { cause: error })
+      }
+      start = end + 1
     }
-    start = end + 1
+    complete += start
+    rest = bytes.subarray(start)
   }
 }

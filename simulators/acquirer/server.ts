@@ -128,7 +128,8 @@ class SocketLine implements Line {
   readonly id: number
   signedOn = false
   readonly #socket: Socket
-  #corked = false
+  #waiting: Buffer[] = []
+  #waitingBytes = 0
 
   constructor(id: number, socket: Socket) {
     this.id = id
@@ -141,22 +142,22 @@ class SocketLine implements Line {
 
   send(frame: Buffer): void {
     if (!this.isOpen) return
-    if (!this.#corked) {
-      this.#corked = true
-      this.#socket.cork()
-      process.nextTick(() => {
-        this.#corked = false
-        this.#socket.uncork()
-      })
-    }
-    this.#socket.write(frame)
-    if (this.#socket.writableLength > mostUnreadBytes) this.cut()
+    this.#waitingBytes += frame.length
+    if (this.#waiting.push(frame) === 1) process.nextTick(() => this.#flush())
+    if (this.#socket.writableLength + this.#waitingBytes > mostUnreadBytes) this.cut()
   }
 
   hangUp(last?: Buffer): void {
     if (!this.isOpen) return
-    if (last) this.#socket.write(last)
+    if (last) this.send(last)
+    this.#flush()
     this.#socket.destroySoon()
+  }
+
+  #flush(): void {
+    if (this.isOpen && this.#waiting.length > 0) this.#socket.write(Buffer.concat(this.#waiting, this.#waitingBytes))
+    this.#waiting = []
+    this.#waitingBytes = 0
   }
 
   cut(): void {

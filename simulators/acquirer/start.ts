@@ -50,7 +50,7 @@ export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer>
   const desk = new Desk({ ledger, faults, whenWritten, clock, log, slowReversalMs, ...(cavvKey ? { cavvKey } : {}) })
   const line = new LineServer(desk, log, options.host ?? '127.0.0.1', options.port ?? 0)
   if (ledgerFile !== undefined) {
-    journal = await Journal.open(
+    journal = Journal.open(
       ledgerFile,
       (text) => ledger.replay(text),
       (reason) => {
@@ -72,12 +72,12 @@ export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer>
         line.refuse()
         line.closeConnections()
         await admin.app.close()
-        await journal?.close()
+        journal?.close()
       },
     }
   } catch (error) {
     line.refuse()
-    await journal?.close()
+    journal?.close()
     throw error
   }
 }
