@@ -1,4 +1,5 @@
 import Fastify from 'fastify'
+import { createServer } from 'node:http'
 import type { Clock } from '../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
@@ -7,7 +8,7 @@ import type { Merchant } from '../merchant-server/merchant.ts'
 import { addOperations, pathsOf } from '../merchant-server/server.ts'
 import { addDemoApp, type DemoAppOptions } from './app/routes.ts'
 import { CallbackBook } from './callbacks/book.ts'
-import { addCallbacks } from './callbacks/routes.ts'
+import { addCallbacks, callbacksFirst } from './callbacks/routes.ts'
 import { plain } from './sending.ts'
 
 export type AppOptions = Pick<DemoAppOptions, 'endpoints' | 'links' | 'acquirerAdminUrl'>
@@ -44,6 +45,9 @@ interface MerchantServer {
  */
 const bodyLimitBytes = 2 * 1024 * 1024
 
+/** A gateway that calls now and then need not connect anew each time. */
+const keepAliveMs = 72_000
+
 /**
  * The reference merchant server: what a merchant runs to receive the gateway's messages. It
  * receives and shows callbacks. The part that the mobile API calls is in
@@ -57,6 +61,7 @@ export async function startMerchantServer(options: MerchantServerOptions): Promi
     bodyLimit: bodyLimitBytes,
     exposeHeadRoutes: false,
     forceCloseConnections: true,
+    serverFactory: (routes) => createServer({ keepAliveTimeout: keepAliveMs }, callbacksFirst({ ...options, book }, routes)),
   })
   if (mobile) await app.register(async (scope) => addOperations(scope, mobile))
   const demo = options.app

@@ -119,6 +119,8 @@ test('a wrong control is answered 400 with a short text, and the callback is sti
 test('a callback is a GET with its pairs in the query, or a POST of a form, whatever query the URL has', async () => {
   assert.equal((await get(signed(outcome('get-1', { name: 'Zoë & Jörg', comment: 'a+b=c' })))).status, 200)
   assert.equal((await post(signed(outcome('post-1')), '?shop=7&orderid=5&status=')).status, 200)
+  const ownQuery = `?shop=7&orderid=5&status=&${new URLSearchParams(signed(outcome('get-2'))).toString()}`
+  assert.equal((await fetch(`${server.url}/callback${ownQuery}`)).status, 200)
   const [byGet] = await shown({ client_orderid: 'get-1' })
   const [byPost] = await shown({ client_orderid: 'post-1' })
   assert.deepEqual(byGet, {
@@ -129,6 +131,8 @@ test('a callback is a GET with its pairs in the query, or a POST of a form, what
   })
   assert.equal(byPost?.method, 'POST')
   assert.deepEqual(byPost?.fields, { shop: '7', ...signed(outcome('post-1')) })
+  const [withQuery] = await shown({ client_orderid: 'get-2' })
+  assert.deepEqual(withQuery?.fields, { shop: '7', ...signed(outcome('get-2')) })
 })
 
 test('merchant data of 65,536 characters, each of four bytes, is taken', async () => {

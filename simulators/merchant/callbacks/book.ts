@@ -22,9 +22,16 @@ export interface CallbackFilter {
   orderid?: string
 }
 
+/** A callback as it is kept: what it brought is read when somebody looks at it. */
+interface Kept extends Omit<Callback, 'fields'> {
+  form: string
+  clientOrderid: string
+  orderid: string
+}
+
 /**
- * A merchant data field alone may have 65,536 characters, so a thousand callbacks are bounded by
- * their size too.
+ * A merchant data field alone may be sent in 786,432 characters, so a thousand callbacks are
+ * bounded by their size too.
  */
 const keptCallbacks = 1_000
 const keptCharacters = 32 * 1024 * 1024
@@ -40,20 +47,11 @@ export const signedParts = (fields: ReadonlyMap<string, string>): [status: strin
 ]
 
 /**
- * `control` is the SHA-1 of the signed parts and the control key, in hex; its case does not matter.
- * An absent control is a wrong one.
- */
-function controlHolds(fields: ReadonlyMap<string, string>, controlKey: Secret<string>): boolean {
-  const expected = sha1Hex(signedParts(fields).join('') + controlKey.reveal())
-  return sameText(expected, (fields.get('control') ?? '').toLowerCase())
-}
-
-/**
  * The newest callbacks, in memory only: the gateway's own records still have what a restart
  * forgets.
  */
 export class CallbackBook {
-  readonly #kept: Callback[] = []
+  readonly #kept: Kept[] = []
   #characters = 0
   #received = 0
   #wrong = 0
@@ -70,30 +68,52 @@ export class CallbackBook {
     return { received: this.#received, wrong: this.#wrong }
   }
 
-  /** Keeps the message, even with a wrong control: it helps to find the error. */
-  receive(method: Callback['method'], pairs: Iterable<[string, string]>): Callback {
-    const fields = new Map(pairs)
-    const valid = controlHolds(fields, this.#controlKey)
-    const callback: Callback = { number: ++this.#received, receivedAt: this.#clock.now(), method, valid, fields }
+  /**
+   * Takes the pairs of a message as a form. Keeps it, even with a wrong control: it helps to find
+   * the error.
+   */
+  receive(method: Callback['method'], form: string): { valid: boolean; clientOrderid: string } {
+    const pairs = new URLSearchParams(form)
+    const status = lastOf(pairs, 'status')
+    const orderid = lastOf(pairs, 'orderid')
+    const clientOrderid = lastOf(pairs, 'client_orderid')
+    const valid = this.#controlHolds([status, orderid, clientOrderid], lastOf(pairs, 'control'))
     if (!valid) this.#wrong++
-    this.#kept.push(callback)
-    this.#characters += charactersOf(callback)
-    while (this.#kept.length > keptCallbacks || this.#characters > keptCharacters)
-      this.#characters -= charactersOf(this.#kept.shift()!)
-    return callback
+    this.#keep({ number: ++this.#received, receivedAt: this.#clock.now(), method, valid, form, clientOrderid, orderid })
+    return { valid, clientOrderid }
   }
 
   /** Newest first. */
   list(filter: CallbackFilter): Callback[] {
-    const fits = ({ fields }: Callback) =>
-      (filter.clientOrderid === undefined || fields.get('client_orderid') === filter.clientOrderid) &&
-      (filter.orderid === undefined || fields.get('orderid') === filter.orderid)
-    return this.#kept.filter(fits).toReversed()
+    const fits = ({ clientOrderid, orderid }: Kept) =>
+      (filter.clientOrderid === undefined || clientOrderid === filter.clientOrderid) &&
+      (filter.orderid === undefined || orderid === filter.orderid)
+    return this.#kept
+      .filter(fits)
+      .toReversed()
+      .map(({ number, receivedAt, method, valid, form }) => {
+        return { number, receivedAt, method, valid, fields: new Map(new URLSearchParams(form)) }
+      })
+  }
+
+  /**
+   * `control` is the SHA-1 of the signed parts and the control key, in hex; its case does not
+   * matter. An absent control is a wrong one.
+   */
+  #controlHolds(parts: ReturnType<typeof signedParts>, control: string): boolean {
+    return sameText(sha1Hex(parts.join('') + this.#controlKey.reveal()), control.toLowerCase())
+  }
+
+  #keep(callback: Kept): void {
+    this.#kept.push(callback)
+    this.#characters += callback.form.length
+    while (this.#kept.length > keptCallbacks || this.#characters > keptCharacters)
+      this.#characters -= this.#kept.shift()!.form.length
   }
 }
 
-function charactersOf(callback: Callback): number {
-  let characters = 0
-  for (const [name, value] of callback.fields) characters += name.length + value.length
-  return characters
+/** The last value of this name; empty without one. */
+function lastOf(pairs: URLSearchParams, name: string): string {
+  const values = pairs.getAll(name)
+  return values[values.length - 1] ?? ''
 }
