@@ -15,7 +15,23 @@ type Content = Record<string, Text | Tags | undefined>
 const rows: (Row | undefined)[] = []
 for (const [number, row] of Object.entries(isoFields)) rows[Number(number)] = row
 
-const alphabet: Record<Format['kind'], RegExp> = { n: /^[0-9]*$/, an: /^[0-9A-Za-z]*$/, ans: /^[\x20-\x7e]*$/ }
+/** Numbers below a hundred and a thousand, with leading zeros: lengths and times. */
+const twoDigits = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'))
+const threeDigits = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, '0'))
+
+type Kind = Format['kind']
+const alphabet: Record<Kind, RegExp> = { n: /[0-9]/, an: /[0-9A-Za-z]/, ans: /[\x20-\x7e]/ }
+/** Which characters each kind of field has, by their code. */
+const allowed: Record<Kind, boolean[]> = { n: [], an: [], ans: [] }
+for (const kind of Object.keys(alphabet) as Kind[])
+  for (let code = 0; code < 256; code++) allowed[kind].push(alphabet[kind].test(String.fromCharCode(code)))
+
+function isMadeOf(kind: Kind, text: string): boolean {
+  const codes = allowed[kind]
+  for (let i = 0; i < text.length; i++) if (codes[text.charCodeAt(i)] !== true) return false
+  return true
+}
+
 const version1993 = /^1[0-9]{3}$/
 const typeLength = 4
 const bitmapLength = 8
@@ -33,30 +49,29 @@ class Refusal extends Error {}
  */
 export function pack(message: Message): Buffer {
   if (!version1993.test(message.type)) throw new Refusal('the type is not one of ISO 8583:1993')
-  const bitmap = Buffer.alloc(bitmapLength)
+  const fields = message.fields as Content
+  const bitmap = [0, 0, 0, 0, 0, 0, 0, 0]
   let body = ''
-  for (const [key, value] of Object.entries(message.fields as Content)) {
-    if (value === undefined) continue
+  for (const key of Object.keys(fields)) {
     const number = Number(key)
+    const value = fields[number]
+    if (value === undefined) continue
     const row = rows[number]
     if (!row) throw new Refusal(`field ${key} is not in the table`)
     body += packField(number, row, isText(value) ? reveal(value) : packTags(number, row.tags ?? {}, value))
     bitmap[(number - 1) >> 3]! |= 0x80 >> ((number - 1) & 7)
   }
-  const frame = Buffer.allocUnsafe(2 + typeLength + bitmapLength + body.length)
-  frame.writeUInt16BE(frame.length - 2, 0)
-  frame.write(message.type, 2, 'latin1')
-  bitmap.copy(frame, 2 + typeLength)
-  frame.write(body, 2 + typeLength + bitmapLength, 'latin1')
-  return frame
+  const length = typeLength + bitmapLength + body.length
+  const head = String.fromCharCode(length >> 8, length & 0xff) + message.type + String.fromCharCode(...bitmap)
+  return Buffer.from(head + body, 'latin1')
 }
 
 function packField(number: number, row: Row, text: string): string {
   const { kind, length, prefix } = row.is
   if (text.length > length) throw new Refusal(`field ${number} is longer than ${length}`)
-  if (!alphabet[kind].test(text)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
+  if (!isMadeOf(kind, text)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
   if (text === '' && kind === 'n') throw new Refusal(`field ${number} is empty`)
-  if (prefix > 0) return String(text.length).padStart(prefix, '0') + text
+  if (prefix > 0) return (prefix === 2 ? twoDigits : threeDigits)[text.length]! + text
   if (kind === 'n') return text.padStart(length, '0')
   if (kind === 'ans') return text.padEnd(length, ' ')
   if (text.length < length) throw new Refusal(`field ${number} is shorter than ${length}`)
@@ -65,12 +80,13 @@ function packField(number: number, row: Row, text: string): string {
 
 function packTags(number: number, known: NonNullable<Row['tags']>, tags: Tags): string {
   let text = ''
-  for (const [tag, value] of Object.entries(tags)) {
+  for (const tag of Object.keys(tags)) {
+    const value = tags[tag]
     if (value === undefined) continue
     if (!Object.hasOwn(known, tag)) throw new Refusal(`field ${number} has no tag ${tag}`)
     const shown = reveal(value)
     if (shown.length > 999) throw new Refusal(`tag ${tag} of field ${number} is longer than 999`)
-    text += tag + String(shown.length).padStart(3, '0') + shown
+    text += tag + threeDigits[shown.length]! + shown
   }
   return text
 }
@@ -116,9 +132,10 @@ interface Reader {
   at: number
 }
 
-function take(reader: Reader, length: number, what: string): string {
+/** `what` and the number of its field, if it has one, name the place for a refusal. */
+function take(reader: Reader, length: number, what: string, number: number | '' = ''): string {
   const end = reader.at + length
-  if (end > reader.text.length) throw new Refusal(`the message ends within ${what}`)
+  if (end > reader.text.length) throw new Refusal(`the message ends within ${what}${number}`)
   const taken = reader.text.slice(reader.at, end)
   reader.at = end
   return taken
@@ -126,17 +143,17 @@ function take(reader: Reader, length: number, what: string): string {
 
 function readField(reader: Reader, number: number, format: Format): string {
   const { kind, length, prefix } = format
-  const wanted = prefix === 0 ? length : readLength(reader, prefix, `field ${number}`)
+  const wanted = prefix === 0 ? length : readLength(reader, prefix, 'the length of field ', number)
   if (wanted > length) throw new Refusal(`field ${number} is longer than ${length}`)
-  const value = take(reader, wanted, `field ${number}`)
-  if (!alphabet[kind].test(value)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
+  const value = take(reader, wanted, 'field ', number)
+  if (!isMadeOf(kind, value)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
   if (value === '' && kind === 'n') throw new Refusal(`field ${number} is empty`)
   return prefix === 0 && kind === 'ans' ? value.trimEnd() : value
 }
 
-function readLength(reader: Reader, digits: number, what: string): number {
-  const prefix = take(reader, digits, `the length of ${what}`)
-  if (!alphabet.n.test(prefix)) throw new Refusal(`the length of ${what} is not a number`)
+function readLength(reader: Reader, digits: number, what: string, number: number): number {
+  const prefix = take(reader, digits, what, number)
+  if (!isMadeOf('n', prefix)) throw new Refusal(`${what}${number} is not a number`)
   return Number(prefix)
 }
 
@@ -144,8 +161,8 @@ function readTags(number: number, known: NonNullable<Row['tags']>, text: string)
   const tags: Tags = {}
   const reader = { text, at: 0 }
   while (reader.at < text.length) {
-    const tag = take(reader, 2, `a tag of field ${number}`)
-    const value = take(reader, readLength(reader, 3, `a tag of field ${number}`), `a tag of field ${number}`)
+    const tag = take(reader, 2, 'a tag of field ', number)
+    const value = take(reader, readLength(reader, 3, 'the length of a tag of field ', number), 'a tag of field ', number)
     if (!Object.hasOwn(known, tag)) continue
     if (Object.hasOwn(tags, tag)) throw new Refusal(`field ${number} has tag ${tag} twice`)
     tags[tag] = guard(known[tag]!.guard, value)
@@ -218,29 +235,44 @@ export function frameReader(): FrameReader {
   }
 }
 
-const twoDigits = (n: number): string => String(n).padStart(2, '0')
-
 /** Field 12: UTC, `YYMMDDhhmmss`, from milliseconds since 1970. */
 export function localTime(at: number): string {
-  return `${twoDigits(new Date(at).getUTCFullYear() % 100)}${transmissionTime(at)}`
+  const d = new Date(at)
+  return twoDigits[d.getUTCFullYear() % 100]! + monthToSecond(d)
 }
 
 /** Field 7: UTC, `MMDDhhmmss`, from milliseconds since 1970. */
-export function transmissionTime(at: number): string {
-  const d = new Date(at)
-  return [d.getUTCMonth() + 1, d.getUTCDate(), d.getUTCHours(), d.getUTCMinutes(), d.getUTCSeconds()].map(twoDigits).join('')
-}
+export const transmissionTime = (at: number): string => monthToSecond(new Date(at))
+
+const monthToSecond = (d: Date): string =>
+  twoDigits[d.getUTCMonth() + 1]! +
+  twoDigits[d.getUTCDate()]! +
+  twoDigits[d.getUTCHours()]! +
+  twoDigits[d.getUTCMinutes()]! +
+  twoDigits[d.getUTCSeconds()]!
+
+const halfYearMs = 180 * 24 * 3_600_000
 
 /**
  * Field 7 in milliseconds since 1970, in the year that brings it nearest to `near`; undefined if it
  * is not a date.
  */
 export function momentOf(field7: string, near: number): number | undefined {
-  const [month = 0, day, hour, minute, second] = (field7.match(/../g) ?? []).map(Number)
   const year = new Date(near).getUTCFullYear()
-  const years = [year - 1, year, year + 1]
-  const moments = years
-    .map((one) => Date.UTC(one, month - 1, day, hour, minute, second))
-    .filter((at) => transmissionTime(at) === field7)
+  const usual = inYear(year, field7)
+  if (usual !== undefined && Math.abs(usual - near) < halfYearMs) return usual
+  const moments = [inYear(year - 1, field7), usual, inYear(year + 1, field7)].filter((at) => at !== undefined)
   return moments.sort((a, b) => Math.abs(a - near) - Math.abs(b - near))[0]
 }
+
+function inYear(year: number, field7: string): number | undefined {
+  const at = Date.UTC(year, pair(field7, 0) - 1, pair(field7, 2), pair(field7, 4), pair(field7, 6), pair(field7, 8))
+  return transmissionTime(at) === field7 ? at : undefined
+}
+
+/** Field 12 in milliseconds since 1970. */
+export const momentOfLocal = (field12: string): number =>
+  Date.UTC(2000 + pair(field12, 0), pair(field12, 2) - 1, pair(field12, 4), pair(field12, 6), pair(field12, 8), pair(field12, 10))
+
+/** Two digits as a number. */
+const pair = (text: string, at: number): number => text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 11 * 48

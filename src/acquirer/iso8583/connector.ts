@@ -13,7 +13,7 @@ import type {
   ReversalOutcome,
   Stray,
 } from '../connector.ts'
-import { describe, localTime, momentOf, pack, transmissionTime } from './codec.ts'
+import { describe, localTime, momentOf, momentOfLocal, pack } from './codec.ts'
 import { Link, type LinkOptions } from './link.ts'
 import { usualLimits, type LinkLimits } from './link-limits.ts'
 
@@ -48,12 +48,13 @@ const reasonCodes: Record<Reversal['reason'], string> = { 'no answer': '4021', c
 
 /** Which element of field 62 carries which fact about the processor. */
 // oxfmt-ignore
-const processorTags = [
-  ['TX', 'processorTxId'],   ['NR', 'networkReference'], ['PC', 'productCode'],    ['PN', 'productName'],
-  ['TC', 'typeCode'],        ['TN', 'typeName'],         ['IC', 'issuerCountry'],  ['IB', 'issuerName'],
-  ['LB', 'loyaltyBalance'],  ['LM', 'loyaltyMessage'],   ['LO', 'loyaltyBonus'],   ['LP', 'loyaltyProgram'],
-  ['MM', 'motivationalMessage'],
-] as const satisfies [keyof NonNullable<Fields[62]>, keyof ProcessorData][]
+const processorTags = {
+  TX: 'processorTxId',   NR: 'networkReference', PC: 'productCode',    PN: 'productName',
+  TC: 'typeCode',        TN: 'typeName',         IC: 'issuerCountry',  IB: 'issuerName',
+  LB: 'loyaltyBalance',  LM: 'loyaltyMessage',   LO: 'loyaltyBonus',   LP: 'loyaltyProgram',
+  MM: 'motivationalMessage',
+} as const satisfies Record<keyof NonNullable<Fields[62]>, keyof ProcessorData>
+const processorTagsInOrder = Object.keys(processorTags) as (keyof typeof processorTags)[]
 
 /**
  * The fields that a reply must repeat if present, besides the names by which the line finds its
@@ -78,19 +79,23 @@ export function mismatchOf(request: Message, reply: Message): string | undefined
 /** Digits as on the wire, so that a reply finds its request. */
 const digits = (text: string | bigint | number, length: number): string => text.toString().padStart(length, '0')
 
-/** The request of an authorisation; a repeat differs from the first only in its type. */
+/**
+ * The request of an authorisation; a repeat differs from the first only in its type. Field 7 is
+ * field 12 without its year.
+ */
 export function authorisationRequest(gate: GateSettings, ask: Authorisation): Message {
   const { type, processing, functionCode } = spelling[ask.kind]
   const shown = ask.authentication
+  const time = localTime(ask.startedAt)
   return {
     type: ask.repeat ? repeatTypeOf(type) : type,
     fields: {
       2: ask.pan,
       3: processing,
       4: digits(ask.kind === 'account-verification' ? 0n : ask.amountMinor, 12),
-      7: transmissionTime(ask.startedAt),
+      7: time.slice(2),
       11: digits(ask.stan, 6),
-      12: localTime(ask.startedAt),
+      12: time,
       14: ask.expiry === undefined ? undefined : secret(ask.expiry),
       22: electronicOrder,
       24: functionCode,
@@ -120,14 +125,15 @@ export function authorisationRequest(gate: GateSettings, ask: Authorisation): Me
 /** A capture or return names the payment in field 56, and has its own STAN, time and RRN. */
 export function followRequest(gate: GateSettings, ask: Follow): Message {
   const { type, processing, whole, part } = followSpelling[ask.kind]
+  const time = localTime(ask.startedAt)
   return {
     type: ask.repeat ? repeatTypeOf(type) : type,
     fields: {
       3: processing,
       4: digits(ask.amountMinor, 12),
-      7: transmissionTime(ask.startedAt),
+      7: time.slice(2),
       11: digits(ask.stan, 6),
-      12: localTime(ask.startedAt),
+      12: time,
       24: ask.amountMinor === ask.originalMinor ? whole : part,
       30: digits(ask.originalMinor, 12),
       32: gate.acquirerId,
@@ -151,14 +157,15 @@ const originalNames = (gate: GateSettings, type: string, { stan, startedAt }: At
 export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
   const { kind } = ask.original
   const { type, processing } = kind === 'capture' || kind === 'return' ? followSpelling[kind] : spelling[kind]
+  const time = localTime(ask.startedAt)
   return {
     type: ask.repeat ? '1421' : '1420',
     fields: {
       3: processing,
       4: digits(ask.original.kind === 'account-verification' ? 0n : ask.amountMinor, 12),
-      7: transmissionTime(ask.startedAt),
+      7: time.slice(2),
       11: digits(ask.stan, 6),
-      12: localTime(ask.startedAt),
+      12: time,
       24: '400',
       25: reasonCodes[ask.reason],
       32: gate.acquirerId,
@@ -202,34 +209,28 @@ export function reversalOutcomeOf(reply: Message): ReversalOutcome {
 
 function processorData(fields: Fields): ProcessorData {
   const data: ProcessorData = {}
-  const processedAt = fields[7] && momentOf(fields[7], sentAt(fields))
+  // Field 12 is that of the request, and gives the year.
+  const processedAt = fields[7] && fields[12] && momentOf(fields[7], momentOfLocal(fields[12]))
   if (processedAt) data.processedAt = processedAt
   if (fields[37] !== undefined) data.rrn = fields[37]
   if (fields[38] !== undefined) data.approvalCode = fields[38]
   if (fields[41] !== undefined) data.terminalId = fields[41]
-  for (const [tag, name] of processorTags) {
+  for (const tag of processorTagsInOrder) {
     const value = fields[62]?.[tag]
-    if (value !== undefined) data[name] = value
+    if (value !== undefined) data[processorTags[tag]] = value
   }
   return data
 }
 
-/**
- * When the request of a reply was made: field 12, which both have, with the year taken from the
- * reply's date.
- */
-const sentAt = (fields: Fields): number => {
-  const [year = 0, month = 0, ...rest] = (fields[12]?.match(/../g) ?? []).map(Number)
-  return Date.UTC(2000 + year, month - 1, ...rest)
-}
-
 /** A name that fits field 43: without accents, and `?` for characters outside ASCII. */
 const printable = (name: string): string =>
-  name
-    .normalize('NFD')
-    .replace(/\p{Mn}/gu, '')
-    .replace(/[^\x20-\x7e]/gu, '?')
-    .slice(0, 99)
+  /^[\x20-\x7e]{0,99}$/.test(name)
+    ? name
+    : name
+        .normalize('NFD')
+        .replace(/\p{Mn}/gu, '')
+        .replace(/[^\x20-\x7e]/gu, '?')
+        .slice(0, 99)
 
 export interface Iso8583ConnectorOptions extends Pick<LinkOptions, 'clock' | 'random' | 'log' | 'connect'> {
   gate: GateSettings
