@@ -26,7 +26,7 @@ export const keyOf = (names: Names): string => names.terminal + '|' + names.stan
 /**
  * What the simulated acquirer did with each message about money, and the current state of each. It
  * keeps every entry, since a repeat, a reversal or a return may come at any time: 128 bytes each
- * and 24 to 48 of indexes, so 1,000,000 sales take about 155 MB.
+ * and 24 to 48 of indexes, so 1,000,000 sales take about 155 MB. A reversal leaves one name or two.
  */
 export class Ledger {
   readonly #records = new Records()
