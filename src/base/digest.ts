@@ -1,7 +1,7 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Secret } from './secret.ts'
 
-export const sha1Hex = (text: string): string => createHash('sha1').update(text, 'utf8').digest('hex')
+export const sha1Hex = (text: string): string => hash('sha1', text, 'hex')
 
 export const hmacSha256 = (key: Secret<Buffer>, data: string | Buffer): Buffer =>
   createHmac('sha256', key.reveal()).update(data).digest()

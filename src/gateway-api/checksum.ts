@@ -4,7 +4,7 @@ import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum
 import { memberFor, type Entry } from '../merchant/merchant.ts'
 import type { OrderStore } from '../order/store.ts'
 import { inWords, waysFor, type Way } from '../spec/gateway/control.ts'
-import { operations } from '../spec/gateway/operations.ts'
+import { operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Addressed, ByMerchant, Fields, SignedByKey } from './stages.ts'
 
@@ -27,29 +27,60 @@ type Request = Pick<Addressed, 'path' | 'registry' | 'entry'> & Fields<SignedByK
  * order is read only if the request as sent does not match, the read always returns one row, and
  * the number of spellings is the same.
  */
-export async function controlHolds(request: Request, parts: Signing): Promise<Refusal | ByMerchant> {
-  const { registry, values } = request
-  const { merchant } = request.entry
+export function controlHolds(request: Request, parts: Signing): Refusal | ByMerchant | Promise<Refusal | ByMerchant> {
+  const { entry, registry, values } = request
+  const { merchant } = entry
   const isForeign = 'login' in values && registry.merchantByLogin(values.login) !== merchant
   const keys = isForeign ? [] : merchant.controlKeys
   const isOneOf = (accepted: Parts[]) => holds(values.control, accepted, keys, parts.decoyKey)
-  const ways = waysFor(operations[request.operation].signed, 'amount' in values)
-  const ofTheRequest = ways.filter((way) => !way.ofTheOrder)
-  const ofTheOrder = ways.filter((way) => way.ofTheOrder)
+  const ways = waysOf[request.operation]['amount' in values ? 'withAmount' : 'withoutAmount']
+  if (isOneOf(acceptedSpellings(request, ways.ofTheRequest, [sumSent(request)]))) return { merchant }
+  const refused = () => ({
+    ...refuse('control does not match'),
+    ...(parts.explains ? { expected: expectedParts([...ways.ofTheRequest, ...ways.ofTheOrder]) } : {}),
+  })
   const orderId = 'orderid' in values ? values.orderid : undefined
-  const good =
-    isOneOf(acceptedSpellings(request, ofTheRequest, [sumSent(request)])) ||
-    (ofTheOrder.length > 0 && orderId !== undefined && (await isSignedWithOrder(request, parts, orderId, ofTheOrder, isOneOf)))
-  if (good) return { merchant }
-  return { ...refuse('control does not match'), ...(parts.explains ? { expected: expectedParts(ways) } : {}) }
+  if (ways.ofTheOrder.length === 0 || orderId === undefined) return refused()
+  return isSignedWithOrder(request, parts, orderId, ways.ofTheOrder, isOneOf).then((good) => (good ? { merchant } : refused()))
 }
 
+/** The ways to sign a request: those with its own values, and those with the order's amount. */
+interface Ways {
+  ofTheRequest: readonly Way[]
+  ofTheOrder: readonly Way[]
+}
+
+const sorted = (ways: readonly Way[]): Ways => ({
+  ofTheRequest: ways.filter(({ ofTheOrder }) => !ofTheOrder),
+  ofTheOrder: ways.filter(({ ofTheOrder }) => ofTheOrder),
+})
+
+const waysOf = Object.fromEntries(
+  operationNames.map((operation) => {
+    const { signed } = operationRow(operation)
+    const formula = signed === 'OAuth' ? [] : signed
+    return [operation, { withAmount: sorted(waysFor(formula, true)), withoutAmount: sorted(waysFor(formula, false)) }]
+  }),
+) as Record<Operation, Record<'withAmount' | 'withoutAmount', Ways>>
+
 /** Every way to sign each of the sums, as sent and trimmed. */
-const acceptedSpellings = (
+function acceptedSpellings(
   { values, raw, path }: Request,
   ways: readonly Way[],
   sums: readonly (SignedSum | undefined)[],
-): Parts[] => ways.flatMap((way) => sums.flatMap((sum) => spellings(values, raw, (take) => partsOf(way, path.id, sum, take))))
+): Parts[] {
+  const asSent = (name: string) => raw(name) ?? ''
+  const trimmed = (name: string) => (name in values ? asSent(name).trim() : '')
+  const accepted: Parts[] = []
+  for (const way of ways)
+    for (const sum of sums) {
+      const parts = partsOf(way, path.id, sum, trimmed)
+      const sent = partsOf(way, path.id, sum, asSent)
+      accepted.push(parts)
+      if (sent.join('') !== parts.join('')) accepted.push(sent)
+    }
+  return accepted
+}
 
 const expectedParts = (ways: readonly Way[]): string =>
   ways.map(({ parts, ofTheOrder }) => inWords(parts) + (ofTheOrder ? ' (amount and currency of the order)' : '')).join(', or ')
@@ -89,15 +120,4 @@ async function isSignedWithOrder(
   }))
   const good = isOneOf(acceptedSpellings(request, ways, sums))
   return good && stored !== undefined
-}
-
-/** Checksums cover values as sent or trimmed. */
-function spellings(
-  values: Readonly<Record<string, unknown>>,
-  raw: Readonly<Record<string, string>>,
-  parts: (take: (name: string) => string) => Parts,
-): Parts[] {
-  const asSent = parts((name) => raw[name] ?? '')
-  const trimmed = parts((name) => (values[name] === undefined ? '' : (raw[name] ?? '').trim()))
-  return asSent.join('') === trimmed.join('') ? [trimmed] : [trimmed, asSent]
 }

@@ -7,7 +7,7 @@ import type { CardReference } from '../card/reference.ts'
 import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.ts'
 import type { ReadCres } from '../order/authentication/browser.ts'
 import type { Order, Transaction } from '../order/order.ts'
-import type { Pairs, Values } from '../spec/field.ts'
+import type { Pairs, Raw, Values } from '../spec/field.ts'
 import type { operations, Operation } from '../spec/gateway/operations.ts'
 
 /** The operations of these kinds. */
@@ -32,10 +32,10 @@ export interface Received<O extends Operation = Operation> {
   /** The server had no room for the body. */
   readonly overloaded: boolean
   /** Absent if the body is not a form. */
-  readonly pairs?: Pairs
+  readonly pairs?: Pairs | undefined
   /** The merchant's name of the order, returned in every reply. */
-  readonly merchantOrderId?: string
-  readonly idempotencyKey?: string
+  readonly merchantOrderId?: string | undefined
+  readonly idempotencyKey?: string | undefined
 }
 
 /** Its path names an endpoint or a group. */
@@ -54,7 +54,7 @@ export type Fields<O extends Operation = Operation> = {
     readonly operation: K
     readonly values: ValuesOf<K>
     /** As sent: checksums cover either spelling. */
-    readonly raw: Readonly<Record<string, string>>
+    readonly raw: Raw
   }
 }[O]
 

@@ -46,8 +46,9 @@ export const callbackControl = (
 
 /**
  * Whether `control` is the checksum of any of the spellings with any of the keys, ignoring case.
- * Every combination is computed and compared in constant time, so that the time reveals nothing.
- * Without a key (unknown login, foreign endpoint) the same work is done and the result is false.
+ * Nothing may be learned from the time that a refusal takes: every combination is computed, and
+ * each compared in constant time. Without a key (unknown login, foreign endpoint) the same work is
+ * done, and the result is false. The one that holds ends the work, because its sender sees that.
  */
 export function controlHolds(
   control: string,
@@ -56,9 +57,8 @@ export function controlHolds(
   decoy: Secret<string>,
 ): boolean {
   const sent = control.toLowerCase()
-  let holds = false
   // Always as many keys as a merchant has during a rotation.
   for (let i = 0; i < Math.max(2, keys.length); i++)
-    for (const parts of spellings) holds = (sameText(sent, controlOf(parts, keys[i] ?? decoy)) && i < keys.length) || holds
-  return holds
+    for (const parts of spellings) if (sameText(sent, controlOf(parts, keys[i] ?? decoy)) && i < keys.length) return true
+  return false
 }

@@ -78,11 +78,11 @@ export type Pairs = readonly (readonly [name: string, value: string])[]
 
 export interface Read<T extends Table> {
   values: Values<T>
-  /**
-   * The values as sent, before trimming, by the table's spelling: checksums cover either spelling.
-   */
-  raw: Readonly<Record<string, string>>
+  raw: Raw
 }
+
+/** A value as sent, before trimming, by the table's spelling: checksums cover either spelling. */
+export type Raw = (name: string) => string | undefined
 
 /**
  * Reads a form by a table; docs/choices.md, "Fields". Refusals in this order: the first missing
@@ -96,60 +96,138 @@ export function readFields<T extends Table>(
   required: ReadonlySet<string> = none,
   lifted: ReadonlySet<string> = none,
 ): Read<T> | Refusal {
-  const given = collect(pairs)
-  const trimmed = new Map<string, string>()
-  const raw: Record<string, string> = Object.create(null)
-  const clash = new Map<string, string>()
-  for (const [name, field] of Object.entries(fields)) {
-    const first = given.get(name)
-    const second = field.alias === undefined ? undefined : given.get(field.alias)
-    const sent = [...(first ?? []), ...(second ?? [])]
-    // It is not even trimmed, and no checksum covers it.
-    if (sent.some((text) => text.length > longestSpelling(field.is.max))) {
-      clash.set(name, `it is longer than ${field.is.max} characters`)
-      trimmed.set(name, '')
-      continue
-    }
-    const trim = (text: string) => (field.untrimmed ? text : text.trim())
-    const values = sent.filter((text) => trim(text) !== '')
-    if ((first?.length ?? 0) > 1 || (second?.length ?? 0) > 1) clash.set(name, 'it is given twice')
-    else if (values.length > 1 && trim(values[0]!) !== trim(values[1]!)) clash.set(name, `it differs from ${field.alias}`)
-    if (values.length === 0) continue
-    raw[name] = values[0]!
-    trimmed.set(name, trim(values[0]!))
-  }
-  const neighbours: Neighbours = (name) => trimmed.get(name)
-  const missing = firstMissing(fields, neighbours, required, lifted)
+  const layout = layoutOf(fields)
+  const { names, rows, places } = layout
+  const { raw, trimmed, clashes } = sentOf(layout, pairs)
+  const neighbours: Neighbours = (name) => textAt(trimmed, places.get(name))
+  const missing = firstMissing(layout, trimmed, neighbours, required, lifted)
   if (missing !== undefined) return refuse('field is required', missing)
 
   const values: Record<string, unknown> = {}
   let open: string | undefined
-  for (const [name, field] of Object.entries(fields)) {
-    const doubt = clash.get(name)
-    if (doubt !== undefined) return refuse('field is invalid', `${name} is invalid: ${doubt}`)
-    const text = trimmed.get(name)
+  for (let place = 0; place < rows.length; place++) {
+    const clash = clashes?.get(place)
+    if (clash !== undefined) return refuse('field is invalid', `${names[place]!} is invalid: ${clash}`)
+    const text = trimmed[place]
     if (text === undefined) continue
-    const value = readOne(field.is, text, neighbours)
-    if (isUnfit(value)) return refuse('field is invalid', `${name} is invalid: ${value.unfit}`)
-    if (value === undecided) open = name
-    else values[name] = value
+    const value = readOne(rows[place]!.is, text, neighbours)
+    if (isUnfit(value)) return refuse('field is invalid', `${names[place]!} is invalid: ${value.unfit}`)
+    if (value === undecided) open = names[place]
+    else values[names[place]!] = value
   }
   if (open !== undefined) throw new Error(`no field was refused, but ${open} could not be read`)
-  return { values: values as Values<T>, raw }
+  return { values: values as Values<T>, raw: (name) => textAt(raw, places.get(name)) }
 }
 
 const none: ReadonlySet<string> = new Set()
 
+/**
+ * A table as requests are read: its rows by place. Each spelling has a place too, a name that of
+ * its row, an alias one behind all rows.
+ */
+interface Layout {
+  names: readonly string[]
+  rows: readonly Field[]
+  places: ReadonlyMap<string, number>
+  spellings: ReadonlyMap<string, number>
+  /** The row of a spelling. */
+  rowOf: readonly number[]
+  /** The alias of a row. */
+  aliasOf: readonly (number | undefined)[]
+  /** A text for each spelling, all absent; copied for each request. */
+  noTexts: Readonly<Texts>
+}
+
+const layouts = new WeakMap<Table, Layout>()
+
+/** Made once for a table: looking through its object again for each request costs more than all. */
+function layoutOf(fields: Table): Layout {
+  const known = layouts.get(fields)
+  if (known) return known
+  const names = Object.keys(fields)
+  const rows = Object.values(fields)
+  const places = new Map(names.map((name, place) => [name, place]))
+  const spellings = new Map(places)
+  const rowOf = rows.map((_, place) => place)
+  const aliasOf = rows.map(({ alias }, place) => {
+    if (alias === undefined) return undefined
+    if (spellings.has(alias)) throw new Error(`two fields of a table are spelled ${alias}`)
+    spellings.set(alias, rowOf.length)
+    return rowOf.push(place) - 1
+  })
+  const noTexts = rowOf.map(() => undefined)
+  const layout = { names, rows, places, spellings, rowOf, aliasOf, noTexts }
+  layouts.set(fields, layout)
+  return layout
+}
+
+type Texts = (string | undefined)[]
+
+const textAt = (texts: Texts, place: number | undefined) => (place === undefined ? undefined : texts[place])
+const trim = (text: string, { untrimmed }: Field) => (untrimmed ? text : text.trim())
+
+/** What was sent of a table, by the place of its row. */
+interface Sent {
+  raw: Texts
+  trimmed: Texts
+  /** Why a field is refused whatever its value is. */
+  clashes: ReadonlyMap<number, string> | undefined
+}
+
+function sentOf({ rows, spellings, rowOf, aliasOf, noTexts }: Layout, pairs: Pairs): Sent {
+  const trimmed = noTexts.slice()
+  let clashes: Map<number, string> | undefined
+  // By spelling, the first text that is not blank.
+  const given = noTexts.slice()
+  for (const pair of pairs) {
+    const spelling = spellings.get(pair[0])
+    if (spelling === undefined) continue
+    const text = pair[1]
+    const place = rowOf[spelling]!
+    const row = rows[place]!
+    const before = given[spelling]
+    if (text.length > longestSpelling(row.is.max)) {
+      // It is not even trimmed, and no checksum covers it.
+      clashes = (clashes ?? new Map()).set(place, `it is longer than ${row.is.max} characters`)
+      trimmed[place] = ''
+    } else if (before === undefined) {
+      given[spelling] = text
+    } else {
+      if (!clashes?.has(place)) clashes = (clashes ?? new Map()).set(place, 'it is given twice')
+      if (trim(before, row) === '') given[spelling] = text
+    }
+  }
+  const raw = noTexts.slice()
+  for (let place = 0; place < rows.length; place++) {
+    const first = given[place]
+    const second = textAt(given, aliasOf[place])
+    const isTooLong = trimmed[place] !== undefined
+    if (isTooLong || (first === undefined && second === undefined)) continue
+    const row = rows[place]!
+    const one = first === undefined ? '' : trim(first, row)
+    const other = second === undefined ? '' : trim(second, row)
+    if (one === '' && other === '') continue
+    if (one !== '' && other !== '' && one !== other && !clashes?.has(place))
+      clashes = (clashes ?? new Map()).set(place, `it differs from ${row.alias}`)
+    raw[place] = one === '' ? second : first
+    trimmed[place] = one === '' ? other : one
+  }
+  return { raw, trimmed, clashes }
+}
+
 function firstMissing(
-  fields: Table,
+  { names, rows }: Layout,
+  trimmed: Texts,
   neighbours: Neighbours,
   required: ReadonlySet<string>,
   lifted: ReadonlySet<string>,
 ): string | undefined {
-  for (const [name, field] of Object.entries(fields)) {
-    if (neighbours(name) !== undefined) continue
-    if (field.need === 'mandatory' || required.has(name)) return name
-    if (typeof field.need === 'object' && !lifted.has(name) && field.need.holds(neighbours)) return name
+  for (let place = 0; place < rows.length; place++) {
+    if (trimmed[place] !== undefined) continue
+    const { need } = rows[place]!
+    const name = names[place]!
+    if (need === 'mandatory' || required.has(name)) return name
+    if (need !== 'optional' && !lifted.has(name) && need.holds(neighbours)) return name
   }
   return undefined
 }
@@ -160,16 +238,6 @@ function readOne(kind: Kind<unknown>, text: string, neighbours: Neighbours): unk
   if (kind.min !== undefined && length < kind.min) return unfit(`it is shorter than ${kind.min} characters`)
   if (text.includes('\0')) return unfit('it has a NUL character')
   return kind.read(text, neighbours)
-}
-
-function collect(pairs: Pairs): Map<string, string[]> {
-  const given = new Map<string, string[]>()
-  for (const [name, value] of pairs) {
-    const seen = given.get(name)
-    if (seen) seen.push(value)
-    else given.set(name, [value])
-  }
-  return given
 }
 
 function codePoints(text: string): number {

@@ -88,7 +88,8 @@ for (const [operation, fields] of Object.entries(tables)) {
             const result = read(fields, [...spelled, ['__proto__', text], ['unknown', text], ['toString', text]])
             assert.ok('values' in result, inspect(result))
             assert.deepEqual(Object.keys(result.values), names)
-            assert.equal(Object.getPrototypeOf(result.raw), null)
+            for (const [name, value] of pairs) assert.equal(result.raw(name), value)
+            for (const name of ['__proto__', 'unknown', 'toString']) assert.equal(result.raw(name), undefined)
           },
         ),
       )
@@ -167,6 +168,11 @@ for (const [operation, fields] of Object.entries(tables)) {
     })
   })
 }
+
+test('two fields of a table cannot share a spelling', () => {
+  const { client_orderid: one, amount } = saleRequest
+  assert.throws(() => read({ one, two: { ...amount, alias: 'one' } }, []), /two fields of a table are spelled one/)
+})
 
 describe('forms', () => {
   const wellFormed = fc.string({ unit: 'grapheme', maxLength: 40 })
