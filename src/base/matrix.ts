@@ -62,21 +62,34 @@ export type PortsOf<Each extends Check> = AllOf<
   Each extends (request: never, ports: infer Ports) => unknown ? (unknown extends Ports ? never : Ports) : never
 >
 
+/** The first refusal, or the request with all findings. */
+export type Passed<Refused extends { refused: string }> = Refused | { passed: object }
+
 /**
- * Runs the checks one after the other: returns the first refusal, or the request with all findings.
- * Awaits only the checks that are asynchronous.
+ * Runs the checks one after the other. The result is a promise only if a check is asynchronous: a
+ * promise for each check would cost more than most checks.
  */
-export async function passChecks<Refused extends { refused: string }>(
+export const passChecks = <Refused extends { refused: string }>(
   checks: readonly Check[],
   received: object,
   ports: object,
-): Promise<Refused | { passed: object }> {
-  const passed = { ...received }
-  for (const check of checks) {
+): Passed<Refused> | Promise<Passed<Refused>> => passFrom(0, checks, received, ports)
+
+function passFrom<Refused extends { refused: string }>(
+  first: number,
+  checks: readonly Check[],
+  passed: object,
+  ports: object,
+): Passed<Refused> | Promise<Passed<Refused>> {
+  for (let i = first; i < checks.length; i++) {
     // `After` has proved that the request and the ports are what this check needs.
-    const answer = (check as (request: object, ports: object) => ReturnType<Check>)(passed, ports)
-    const found = answer instanceof Promise ? await answer : answer
+    const found = (checks[i] as (request: object, ports: object) => ReturnType<Check>)(passed, ports)
     if (found === undefined) continue
+    if (found instanceof Promise)
+      return found.then((late) => {
+        if (late && 'refused' in late) return late as Refused
+        return passFrom<Refused>(i + 1, checks, Object.assign(passed, late), ports)
+      })
     if ('refused' in found) return found as Refused
     Object.assign(passed, found)
   }

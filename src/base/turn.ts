@@ -31,9 +31,9 @@ export function atOnce<T>(work: InPieces<T>): T {
 export interface Turns {
   /**
    * Does the work, and lets others run whenever the next piece would exceed the budget of this
-   * turn.
+   * turn. The result is a promise only if it had to.
    */
-  run<T>(work: InPieces<T>): Promise<T>
+  run<T>(work: InPieces<T>): T | Promise<T>
   /** The amounts since start-up: in total, and the most within one turn. */
   counts(): Readonly<Record<Unit, { total: number; most: number }>>
 }
@@ -54,19 +54,28 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
         resolve()
       }),
     ))
+  const fits = ([unit, count]: Piece): boolean => spent[unit] === 0 || spent[unit] + count <= turnBudget[unit]
+  const spend = ([unit, count]: Piece): void => {
+    void endOfTurn()
+    spent[unit] += count
+    total[unit] += count
+    most[unit] = Math.max(most[unit], spent[unit])
+  }
+  function run<T>(work: InPieces<T>): T | Promise<T> {
+    for (;;) {
+      const { done, value } = work.next()
+      if (done) return value
+      if (!fits(value)) return runLater(work, value)
+      spend(value)
+    }
+  }
+  async function runLater<T>(work: InPieces<T>, next: Piece): Promise<T> {
+    while (!fits(next)) await endOfTurn()
+    spend(next)
+    return run(work)
+  }
   return {
-    async run(work) {
-      for (;;) {
-        const { done, value } = work.next()
-        if (done) return value
-        const [unit, count] = value
-        while (spent[unit] > 0 && spent[unit] + count > turnBudget[unit]) await endOfTurn()
-        void endOfTurn()
-        spent[unit] += count
-        total[unit] += count
-        most[unit] = Math.max(most[unit], spent[unit])
-      }
-    },
+    run,
     counts: () =>
       Object.fromEntries(units.map((unit) => [unit, { total: total[unit], most: most[unit] }])) as ReturnType<Turns['counts']>,
   }

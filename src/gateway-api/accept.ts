@@ -1,11 +1,12 @@
 import { acceptOrder, type Accepting, type NewOrder } from '../order/accept.ts'
 import type { Reader } from '../order/read.ts'
+import type { asyncReply } from '../spec/gateway/reply.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import { noteRepeat, type Noting } from './acknowledge.ts'
 import type { Payment, Rebill, Addressed, WithEndpoint } from './stages.ts'
 import { endpointHasRoom, type Room } from './room.ts'
-import type { Reply } from './reply.ts'
+import type { Reply, ReplyOf } from './reply.ts'
 
 /** What payments and rebills need to become orders. */
 export type Paying = Accepting &
@@ -46,5 +47,5 @@ export async function acceptPayment(
     'merchant-order-id': made.clientOrderid,
     'gateway-order-id': String(accepted.orderId),
     'end-point-id': endpointId === undefined ? undefined : String(endpointId),
-  }
+  } satisfies ReplyOf<typeof asyncReply>
 }

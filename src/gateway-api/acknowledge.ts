@@ -3,9 +3,10 @@ import type { Log } from '../base/log.ts'
 import type { Door } from '../order/advance.ts'
 import type { RepeatRow } from '../order/store.ts'
 import type { Operation } from '../spec/gateway/operations.ts'
+import type { asyncReply } from '../spec/gateway/reply.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Received, WithOrder } from './stages.ts'
-import type { Reply } from './reply.ts'
+import type { Reply, ReplyOf } from './reply.ts'
 
 export interface Noting {
   door: Pick<Door, 'submit'>
@@ -29,7 +30,7 @@ export const requestRow = ({ order, operation, serialNumber, now }: About, trans
   at: now,
 })
 
-export const acknowledge = ({ order, serialNumber }: Pick<About, 'order' | 'serialNumber'>): Reply => ({
+export const acknowledge = ({ order, serialNumber }: Pick<About, 'order' | 'serialNumber'>): ReplyOf<typeof asyncReply> => ({
   type: 'async-response',
   'serial-number': serialNumber,
   'merchant-order-id': order.clientOrderid,

@@ -3,7 +3,7 @@ import type { Kind, Rendered } from '../delivery/try.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { Order } from '../order/order.ts'
-import { callbackPairs, renderCallback } from './callback.ts'
+import { callbackForm, renderCallback } from './callback.ts'
 
 interface CallbackParts {
   registry: () => Registry
@@ -27,7 +27,7 @@ export function callbackMessages({ registry, orderOf, policyOf }: CallbackParts)
     const merchant = registry().merchant(order.merchantId)
     if (!merchant) throw new Error(`merchant ${order.merchantId} is not in the configuration`)
     const policy = policyOf(registry().endpoint(order.endpointId))
-    return transaction && renderCallback(delivery.url, callbackPairs(order, transaction, merchant), policy)
+    return transaction && renderCallback(delivery.url, callbackForm(order, transaction, merchant), policy)
   }
   return {
     renderFor,

@@ -5,21 +5,26 @@ import type { Merchant } from '../merchant/merchant.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { statusOfState } from '../order/order.ts'
 import { amountOfPayment, statusView } from '../order/view.ts'
-import { writeForm } from '../spec/form.ts'
+import { formWriter } from '../spec/form.ts'
 import { callbackParams, type CallbackParam } from '../spec/gateway/callback.ts'
 import { kindWords } from '../spec/words.ts'
 
 /** A longer URL is sent as a POST form: common servers truncate or refuse it. */
 const longestUrlBytes = 8_000
 
-/** The pairs of a callback (docs/choices.md, "Callbacks"): those without a value are left out. */
-export function callbackPairs(order: Order, transaction: Transaction, merchant: Merchant): [string, string][] {
+// Object.keys types the names of any object as text.
+const names = Object.keys(callbackParams) as CallbackParam[]
+const formOf = formWriter(names)
+
+/** The values of a callback (docs/choices.md, "Callbacks"): those without a value are left out. */
+function valuesOf(order: Order, transaction: Transaction, merchant: Merchant): Record<CallbackParam, string | undefined> {
   const view = statusView(order, transaction)
-  const status = statusOfState(transaction.state)
-  const ids = { status, orderid: String(order.orderId), client_orderid: order.clientOrderid }
-  const values: Record<CallbackParam, string | undefined> = {
-    ...ids,
+  const ids = { status: statusOfState(transaction.state), orderid: String(order.orderId), client_orderid: order.clientOrderid }
+  return {
+    status: ids.status,
     merchant_order: order.clientOrderid,
+    client_orderid: order.clientOrderid,
+    orderid: ids.orderid,
     type: kindWords[transaction.kind].callbackType,
     amount: transaction.no === 1 ? amountOfPayment(order) : transaction.amountText,
     currency: order.currency,
@@ -42,24 +47,29 @@ export function callbackPairs(order: Order, transaction: Transaction, merchant: 
     merchantdata: order.request.merchantData,
     control: callbackControl(ids, merchant.controlKeys[0]!),
   }
-  // Object.keys types the names of any object as text.
-  return (Object.keys(callbackParams) as CallbackParam[])
-    .map((name): [string, string | undefined] => [name, values[name]])
-    .filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '')
 }
 
+export function callbackPairs(order: Order, transaction: Transaction, merchant: Merchant): [string, string][] {
+  const values = valuesOf(order, transaction, merchant)
+  return names.flatMap((name): [string, string][] => (values[name] ? [[name, values[name]]] : []))
+}
+
+export const callbackForm = (order: Order, transaction: Transaction, merchant: Merchant): string =>
+  formOf(valuesOf(order, transaction, merchant))
+
 /**
- * A GET with the pairs appended to the URL's own query, or a POST form if that would be too long.
+ * A GET with the form appended to the URL's own query, or a POST if that would be too long.
  */
-export function renderCallback(url: string, pairs: [string, string][], policy: TargetPolicy): Rendered {
-  const form = writeForm(pairs)
+export function renderCallback(url: string, form: string, policy: TargetPolicy): Rendered {
   const target = new URL(url)
   target.hash = ''
-  const whole = `${target.href}${target.search === '' ? (target.href.endsWith('?') ? '' : '?') : '&'}${form}`
-  if (Buffer.byteLength(whole) <= longestUrlBytes) return { method: 'GET', url: whole, policy }
+  const { href } = target
+  const whole = `${href}${target.search === '' ? (href.endsWith('?') ? '' : '?') : '&'}${form}`
+  // A URL and a form that are written have ASCII characters only.
+  if (whole.length <= longestUrlBytes) return { method: 'GET', url: whole, policy }
   return {
     method: 'POST',
-    url: target.href,
+    url: href,
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: form,
     policy,

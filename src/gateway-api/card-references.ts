@@ -1,9 +1,9 @@
 import { firstPaymentOf, type Cards } from '../order/cards.ts'
 import { isRandomSum, statusOf } from '../order/order.ts'
-import { cardInfoReply, createCardRefReply, createCardRefV4Reply } from '../spec/gateway/card.ts'
+import type { cardInfoReply, createCardRefReply, createCardRefV4Reply } from '../spec/gateway/card.ts'
 import { refusals, type Refusal } from '../spec/refusals.ts'
 import { finalStatuses } from '../spec/words.ts'
-import type { Reply } from './reply.ts'
+import type { Reply, ReplyOf } from './reply.ts'
 import type { Received, WithOrder, WithReference } from './stages.ts'
 
 type Request = Pick<Received<'create-card-ref' | 'create-card-ref-v4'>, 'operation' | 'serialNumber' | 'now'> & WithOrder
@@ -25,25 +25,24 @@ export async function performCreateCardRef(
   const status = statusOf(order)
   if (status !== 'approved' || order.kind === 'transfer' || isRandomSum(order)) {
     const { code, text } = refusals['wrong state']
-    const reply = {
+    return {
       ...about,
       status: finalStatuses.has(status) ? 'declined' : 'error',
       'error-message': text(`${order.orderId} does not allow create-card-ref`),
       'error-code': String(code),
-    }
-    return inOrder(createCardRefReply, reply)
+    } satisfies ReplyOf<typeof createCardRefReply>
   }
   const reference = await registerCard({ place: order, card: order.card, first: firstPaymentOf(order), at: now })
   const { cardRefId, recurringPaymentId, dstCardRefId, dstRecurringPaymentId } = reference.ids
   const registered = { ...about, status, 'card-ref-id': String(cardRefId) }
   return operation === 'create-card-ref'
-    ? inOrder(createCardRefReply, { ...registered, 'unq-card-ref-id': String(reference.uniqueReference) })
-    : inOrder(createCardRefV4Reply, {
+    ? ({ ...registered, 'unq-card-ref-id': String(reference.uniqueReference) } satisfies ReplyOf<typeof createCardRefReply>)
+    : ({
         ...registered,
         'recurring-payment-id': String(recurringPaymentId),
         'dst-card-ref-id': String(dstCardRefId),
         'dst-recurring-payment-id': String(dstRecurringPaymentId),
-      })
+      } satisfies ReplyOf<typeof createCardRefV4Reply>)
 }
 
 /** What may be shown of a registered card. */
@@ -52,18 +51,13 @@ export function performGetCardInfo({
   serialNumber,
 }: Pick<Received, 'serialNumber'> & WithReference): Promise<Reply | Refusal> {
   const { printedName, expiryYear, expiryMonth, bin, lastFour } = reference.card
-  return Promise.resolve(
-    inOrder(cardInfoReply, {
-      type: 'get-card-info-response',
-      'serial-number': serialNumber,
-      'card-printed-name': printedName,
-      'expire-year': String(expiryYear),
-      'expire-month': String(expiryMonth),
-      bin,
-      'last-four-digits': lastFour,
-    }),
-  )
+  return Promise.resolve({
+    type: 'get-card-info-response',
+    'serial-number': serialNumber,
+    'card-printed-name': printedName,
+    'expire-year': String(expiryYear),
+    'expire-month': String(expiryMonth),
+    bin,
+    'last-four-digits': lastFour,
+  } satisfies ReplyOf<typeof cardInfoReply>)
 }
-
-const inOrder = (fields: Readonly<Record<string, unknown>>, reply: Readonly<Record<string, string>>): Reply =>
-  Object.fromEntries(Object.keys(fields).map((name) => [name, reply[name]]))

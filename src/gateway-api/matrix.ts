@@ -101,12 +101,14 @@ export const performers = {
   'upload-method-url-result': performUploadMethod,
   'upload-cres-result': performUploadCres,
   'upload-pares-result': performUploadPares,
-} as const satisfies { [O in Operation]: (request: Ready[O], ports: never) => Promise<Reply | Refusal> }
+} as const satisfies { [O in Operation]: (request: Ready[O], ports: never) => Reply | Refusal | Promise<Reply | Refusal> }
 
 /** All ports of the checks and performers. */
 export type Ports = PortsOf<(typeof rows)[number]['holds'] | (typeof performers)[Operation]>
 
-const checks = new Map(operationNames.map((operation) => [operation, matrix.filter(({ of }) => of.has(operation))]))
+const checks = new Map<Operation, readonly Check[]>(
+  operationNames.map((operation) => [operation, matrix.filter(({ of }) => of.has(operation)).map(({ holds }) => holds)]),
+)
 
 /** The checks of an operation, in order. */
-export const checksOf = (operation: Operation): readonly Check[] => (checks.get(operation) ?? []).map(({ holds }) => holds)
+export const checksOf = (operation: Operation): readonly Check[] => checks.get(operation)!

@@ -1,15 +1,16 @@
 import { reasonOf, type Log } from '../base/log.ts'
-import { passChecks } from '../base/matrix.ts'
+import { passChecks, type Passed } from '../base/matrix.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Turns } from '../base/turn.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import { operationNames, operations, type Operation } from '../spec/gateway/operations.ts'
+import { refusalFields } from '../spec/gateway/reply.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import { checksOf, performers, type Ports } from './matrix.ts'
 import { readBody } from './read-body.ts'
-import { answerOf, refusalReply, wantsJson, type Reply } from './reply.ts'
+import { refusalReply, replyWriter, wantsJson, type Reply, type WriteReply } from './reply.ts'
 import { signerOf, type Verifying } from './signed.ts'
 import type { Received } from './stages.ts'
 
@@ -27,6 +28,11 @@ interface Serving {
   /** Counts an answered request: `ok`, or the name of the refusal. */
   answered: (operation: Operation, outcome: string) => void
 }
+
+const writers = Object.fromEntries(
+  operationNames.map((operation) => [operation, replyWriter(operations[operation].reply)]),
+) as Record<Operation, WriteReply>
+const writeRefusal = replyWriter(refusalFields)
 
 /** Room for two fields of 64k characters, percent-encoded, and all others. */
 const formLimitBytes = 2 * 1024 * 1024
@@ -46,55 +52,77 @@ export function gatewayRoutes(base: string, api: GatewayApi): Route[] {
 
 /**
  * Serves one request: the checks of its operation in order, then the operation itself. Every
- * outcome is answered in the reply format.
+ * outcome is answered in the reply format. It awaits only what takes time, since each `await` costs
+ * as much as some checks.
  */
 async function serve(api: GatewayApi, operation: Operation, group: boolean, request: Incoming): Promise<Answer> {
-  const { log, answered } = api
+  const body = readBody(api.turns, request.body, request.headers['content-type'])
+  const { pairs, merchantOrderId } = body instanceof Promise ? await body : body
   const sentKey = request.headers['idempotency-key']
   const received: Received = {
     operation,
     path: { id: request.params.id ?? '', group },
-    ...(await readBody(api.turns, request.body, request.headers['content-type'])),
+    pairs,
+    merchantOrderId,
     overloaded: request.overloaded,
     serialNumber: uuid(api.random),
     now: api.clock.now(),
-    ...(sentKey === undefined ? {} : { idempotencyKey: String(sentKey) }),
+    idempotencyKey: sentKey === undefined ? undefined : String(sentKey),
     registry: api.registry(),
   }
-  const { serialNumber, merchantOrderId } = received
-  const json = wantsJson(request.headers.accept)
-  const outcome = await perform(api, received, request).catch((error) => {
-    log.error({ serial: serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
-    return refuse('internal error')
-  })
+  let outcome: Outcome
+  try {
+    const performed = perform(api, received, request)
+    outcome = performed instanceof Promise ? await performed : performed
+  } catch (error) {
+    api.log.error({ serial: received.serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
+    outcome = refuse('internal error')
+  }
+  return answer(api, received, wantsJson(request.headers.accept), outcome)
+}
+
+/** How a request ends; `access denied` is all that a wrong signature of v4 shows. */
+type Outcome = Reply | Refusal | 'access denied'
+
+function answer(
+  { log, answered, denied }: GatewayApi,
+  { operation, serialNumber, merchantOrderId }: Received,
+  json: boolean,
+  outcome: Outcome,
+): Answer {
   if (outcome === 'access denied') {
     // The same page for every reason.
     answered(operation, outcome)
-    return api.denied()
+    return denied()
   }
   if (!isRefusal(outcome)) {
     answered(operation, 'ok')
     log.debug({ serial: serialNumber, operation, order: outcome['gateway-order-id'] }, 'answered')
-    return answerOf(outcome, json)
+    return writers[operation](outcome, json)
   }
   answered(operation, outcome.refused)
   log.info({ serial: serialNumber, operation, ...outcome }, 'refused')
   const { reply, http } = refusalReply(outcome, serialNumber, merchantOrderId)
-  return answerOf(reply, json, http)
+  return writeRefusal(reply, json, http)
 }
 
 const isRefusal = (outcome: Reply | Refusal): outcome is Refusal => 'refused' in outcome
 
-async function perform(api: GatewayApi, received: Received, incoming: Incoming): Promise<Reply | Refusal | 'access denied'> {
-  const { operation } = received
-  let signed: object = received
-  if (operations[operation].signed === 'OAuth') {
-    const merchant = await signerOf(received, incoming, api)
-    if (!merchant) return 'access denied'
-    signed = { ...received, merchant }
-  }
-  const checked = await passChecks<Refusal>(checksOf(operation), signed, api)
-  if ('refused' in checked) return checked
+function perform(api: GatewayApi, received: Received, incoming: Incoming): Outcome | Promise<Outcome> {
+  return operations[received.operation].signed === 'OAuth'
+    ? performSigned(api, received, incoming)
+    : performChecked(api, received, received)
+}
+
+async function performSigned(api: GatewayApi, received: Received, incoming: Incoming): Promise<Outcome> {
+  const merchant = await signerOf(received, incoming, api)
+  return merchant ? performChecked(api, received, { ...received, merchant }) : 'access denied'
+}
+
+function performChecked(api: GatewayApi, { operation }: Received, signed: object): Outcome | Promise<Outcome> {
   // The type of the performers requires what the checks of the matrix find.
-  return (performers[operation] as (request: object, api: GatewayApi) => Promise<Reply | Refusal>)(checked.passed, api)
+  const performer = performers[operation] as (request: object, api: GatewayApi) => Outcome | Promise<Outcome>
+  const after = (checked: Passed<Refusal>) => ('refused' in checked ? checked : performer(checked.passed, api))
+  const checked = passChecks<Refusal>(checksOf(operation), signed, api)
+  return checked instanceof Promise ? checked.then(after) : after(checked)
 }

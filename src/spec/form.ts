@@ -147,22 +147,61 @@ function digitOf(byte: number | undefined): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/**
- * Writes pairs as a form: space is `+`, everything but letters, digits and `-._*` is
- * percent-encoded, pairs are joined by `&`.
- */
+/** Writes pairs as a form, joined by `&`. */
 export function writeForm(pairs: Iterable<readonly [string, string]>): string {
   let out = ''
-  for (const [name, value] of pairs) out += `${out === '' ? '' : '&'}${encode(name)}=${encode(value)}`
+  for (const [name, value] of pairs) out += `${out === '' ? '' : '&'}${formText(name)}=${formText(value)}`
   return out
+}
+
+/**
+ * A writer for the values of these names, in this order; those without a value are left out. The
+ * names are encoded once, since replies and callbacks have many.
+ */
+export function formWriter<Name extends string>(
+  names: readonly Name[],
+): (values: Readonly<Record<Name, string | undefined>>) => string {
+  const starts = names.map((name) => `${formText(name)}=`)
+  return (values) => {
+    let out = ''
+    for (let i = 0; i < names.length; i++) {
+      const value = values[names[i]!]
+      if (value === undefined || value === '') continue
+      out += (out === '' ? '' : '&') + starts[i]! + formText(value)
+    }
+    return out
+  }
 }
 
 const plain = /^[A-Za-z0-9._*-]*$/
 
-function encode(text: string): string {
+/** How each ASCII character is written; empty where it stands for itself. */
+const written = Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code)
+  if (plain.test(character)) return ''
+  return character === ' ' ? '+' : `%${code.toString(16).toUpperCase().padStart(2, '0')}`
+})
+
+/**
+ * A name or value of a form: space is `+`, everything but letters, digits and `-._*` is
+ * percent-encoded.
+ */
+function formText(text: string): string {
   if (plain.test(text)) return text
-  // encodeURIComponent throws on half a surrogate pair.
-  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'))
-    .replaceAll('%20', '+')
-    .replace(/[!'()~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+  let out = ''
+  let from = 0
+  for (let at = 0; at < text.length; at++) {
+    let instead = written[text.charCodeAt(at)]
+    if (instead === '') continue
+    out += text.slice(from, at)
+    from = at + 1
+    if (instead === undefined) {
+      while (text.charCodeAt(from) >= written.length) from++
+      // encodeURIComponent throws on half a surrogate pair.
+      instead = encodeURIComponent(text.slice(at, from).replace(/\p{Surrogate}/gu, '\ufffd'))
+      at = from - 1
+    }
+    out += instead
+  }
+  return out + text.slice(from)
 }

@@ -58,6 +58,12 @@ test('checks are made in order, each with what those before it found, until one 
   assert.deepEqual(seen, [{ a: 1 }, { a: 1, b: 2 }, { a: 1 }, { a: 1, b: 2 }])
 })
 
+test('checks of which none is asynchronous are over at once', () => {
+  const finds = ({ a }: { a: number }) => ({ b: a + 1 })
+  assert.deepEqual(passChecks([finds], { a: 1 }, {}), { passed: { a: 1, b: 2 } })
+  assert.deepEqual(passChecks([() => ({ refused: 'no' }), finds], { a: 1 }, {}), { refused: 'no' })
+})
+
 test('a row that stands before the one that finds what it needs does not compile', () => {
   type Finds = Row<(request: { a: number }) => { b: number }, 'sale'>
   type Needs = Row<(request: { b: number }) => undefined, 'sale' | 'status'>

@@ -57,6 +57,12 @@ test('a turn takes as much as its budget, and the rest waits for its end, in the
   assert.deepEqual(turns.counts().signatures, { total: 22, most: 8 })
 })
 
+test('work that fits the turn is done at once', () => {
+  const { turns } = openByHand()
+  assert.equal(turns.run(work([['pairs', 1_100]], [])), 1)
+  assert.ok(turns.run(work([['pairs', 1]], [])) instanceof Promise)
+})
+
 test('units do not stand in each other’s way, and what fits one turn never waits', async () => {
   const { turns, ends } = openByHand()
   const all: Piece[] = [

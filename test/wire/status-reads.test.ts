@@ -109,7 +109,7 @@ for (const [what, by, bySerial, no] of asks)
     const views = { pages: () => assert.fail(), pareqParts: () => assert.fail() }
     rows = 0
     const found = await orderCanBeShown({ merchant, values }, { orders: reader })
-    const reply = 'refused' in found ? found : await performStatus({ serialNumber: 's', values, ...found }, views)
+    const reply = 'refused' in found ? found : performStatus({ serialNumber: 's', values, ...found }, views)
     assert.ok(rows <= 4, `${rows} rows were read`)
     if (no === undefined) return assert.deepEqual(reply, { refused: 'order not found', detail: '' })
     const expected: Record<string, string | undefined> = { ...statusView(order, order.transactions[no - 1]!) }
