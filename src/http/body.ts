@@ -37,41 +37,61 @@ export function bodyReader({ maxBodiesBytes, maxConnections }: BodyLimits): Read
     return true
   }
 
-  return async (stream, announcedBytes, limitBytes) => {
-    // A single buffer that grows: a body in one-byte pieces takes no more memory than any other.
-    let buffer = Buffer.alloc(0)
-    let length = 0
-    const release = () => {
-      resize(buffer.length, 0)
-      buffer = Buffer.alloc(0)
-    }
-    const unread = (overloaded: boolean): Body => {
-      release()
-      return { bytes: undefined, overloaded, release }
-    }
-    if (announcedBytes > limitBytes) return unread(false)
-    try {
-      // The connection stays open when a body is not read to its end: it carries the reply.
-      for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  return (stream, announcedBytes, limitBytes) =>
+    new Promise((resolve, reject) => {
+      // A single buffer that grows: a body in one-byte pieces takes no more memory than any other.
+      let buffer: Buffer = nothing
+      let length = 0
+      let isOver = false
+      const release = () => {
+        resize(buffer.length, 0)
+        buffer = nothing
+      }
+      const unread = (overloaded: boolean) => {
+        isOver = true
+        release()
+        resolve({ bytes: undefined, overloaded, release })
+      }
+      const stop = (overloaded: boolean) => {
+        // The connection stays open: it carries the reply.
+        stream.off('data', take).pause()
+        unread(overloaded)
+      }
+      const take = (chunk: Buffer) => {
         const needed = length + chunk.length
-        if (needed > limitBytes) return unread(false)
+        if (needed > limitBytes) return stop(false)
         if (needed > buffer.length) {
           const most = needed > smallBytes ? limitBytes : smallBytes
           const size = Math.min(Math.max(needed, 2 * buffer.length), most)
-          if (!resize(buffer.length, size)) return unread(true)
-          const larger = Buffer.allocUnsafe(size)
-          buffer.copy(larger)
-          buffer = larger
+          if (!resize(buffer.length, size)) return stop(true)
+          buffer = chunk.length === size ? chunk : grown(buffer, size)
         }
-        chunk.copy(buffer, length)
+        if (buffer !== chunk) chunk.copy(buffer, length)
         length = needed
       }
-    } catch (error) {
-      release()
-      throw error
-    }
-    return { bytes: buffer.subarray(0, length), overloaded: false, release }
-  }
+      const whole = () => {
+        isOver = true
+        resolve({ bytes: buffer.subarray(0, length), overloaded: false, release })
+      }
+      const broken = (error?: Error) => {
+        if (isOver) return
+        isOver = true
+        release()
+        reject(error ?? new Error('the body breaks off'))
+      }
+      if (announcedBytes > limitBytes) return unread(false)
+      if (stream.destroyed) return broken(stream.errored ?? undefined)
+      // Events: an iterator of the stream costs more than all the rest of a small request.
+      stream.on('data', take).on('end', whole).on('error', broken).on('close', broken).resume()
+    })
+}
+
+const nothing = Buffer.alloc(0)
+
+function grown(buffer: Buffer, size: number): Buffer {
+  const larger = Buffer.allocUnsafe(size)
+  buffer.copy(larger)
+  return larger
 }
 
 /**
@@ -93,6 +113,6 @@ export function discard(stream: Readable, mostBytes: number, signal: AbortSignal
     if (stream.readableEnded || stream.destroyed || signal.aborted) return resolve()
     signal.addEventListener('abort', end)
     // A client that hangs up meanwhile needs no reply.
-    stream.on('close', end).on('end', end).on('error', end).on('data', count)
+    stream.on('close', end).on('end', end).on('error', end).on('data', count).resume()
   })
 }

@@ -163,7 +163,7 @@ function register(
         void reply.header('connection', 'close')
       }
       try {
-        const { status, type, headers, body: replyBody } = await route.handle(incoming(request, body, trustedProxies))
+        const { status, type, headers, body: replyBody } = await route.handle(new Received(request, body, trustedProxies))
         void reply.code(status).type(type)
         if (headers) void reply.headers(headers)
         return reply.send(replyBody)
@@ -199,16 +199,41 @@ const empty: Body = { bytes: Buffer.alloc(0), overloaded: false, release: () => 
 /** The body of a request whose Content-Type cannot be read. */
 const unreadable: Body = { ...empty, bytes: undefined }
 
-const incoming = (request: FastifyRequest, { bytes, overloaded }: Body, trusted: readonly Network[]): Incoming => ({
-  method: request.method,
-  path: request.url.split('?')[0]!,
-  params: request.params as Record<string, string>,
-  query: request.url.split('?')[1] ?? '',
-  headers: request.headers,
-  clientAddress: clientAddress(request.ip, request.headers['x-forwarded-for'], trusted),
-  body: bytes,
-  overloaded,
-})
+/** What few routes ask for is worked out when they ask. */
+class Received implements Incoming {
+  readonly method: string
+  readonly params: Readonly<Record<string, string>>
+  readonly headers: Incoming['headers']
+  readonly body: Buffer | undefined
+  readonly overloaded: boolean
+  readonly #url: string
+  /** Read at once: a connection that has ended has none. */
+  readonly #address: string
+  readonly #trusted: readonly Network[]
+
+  constructor(request: FastifyRequest, { bytes, overloaded }: Body, trusted: readonly Network[]) {
+    this.method = request.method
+    this.params = request.params as Record<string, string>
+    this.headers = request.headers
+    this.body = bytes
+    this.overloaded = overloaded
+    this.#url = request.url
+    this.#address = request.ip
+    this.#trusted = trusted
+  }
+
+  get path(): string {
+    return this.#url.split('?')[0]!
+  }
+
+  get query(): string {
+    return this.#url.split('?')[1] ?? ''
+  }
+
+  get clientAddress(): string {
+    return clientAddress(this.#address, this.headers['x-forwarded-for'], this.#trusted)
+  }
+}
 
 /**
  * Cuts the connections that are still open after `withinMs`; returns a function that cancels this.
