@@ -3,5 +3,8 @@ type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 }
 
 /** Leaves out undefined values, so that absent stays absent when stored. */
-export const defined = <T extends object>(facts: T): Defined<T> =>
-  Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Defined<T>
+export function defined<T extends object>(facts: T): Defined<T> {
+  const left: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(facts)) if (value !== undefined) left[name] = value
+  return left as Defined<T>
+}

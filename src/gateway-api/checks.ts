@@ -5,7 +5,7 @@ import { chooseGate } from '../acquirer/choose.ts'
 import { currencyOf } from '../base/money.ts'
 import type { Turns } from '../base/turn.ts'
 import type { CardReference } from '../card/reference.ts'
-import { judgeRedirectUrl, judgeTarget, type TargetPolicy } from '../http/address.ts'
+import { judgeRedirectUrl, judgeTarget, type Refused, type TargetPolicy } from '../http/address.ts'
 import { idIn, isSwitchedOff, memberFor, type Endpoint, type Entry } from '../merchant/merchant.ts'
 import { cresReader } from '../order/authentication/browser.ts'
 import type { Reader } from '../order/read.ts'
@@ -92,27 +92,27 @@ export function listMayBeTried({ entry, values, registry }: Read<Rebill>): Refus
   return authenticates ? refused('3-D Secure authenticates one amount') : undefined
 }
 
+const redirectUrls = ['redirect_url', 'redirect_success_url', 'redirect_fail_url'] as const
+const callbackUrls = ['server_callback_url', 'notify_url'] as const
+
 export function urlsMayBeUsed(
   { entry, values }: Read<Payment | Rebill>,
   { callbackPolicy }: { callbackPolicy: TargetPolicy },
 ): Refusal | undefined {
+  for (const name of redirectUrls) {
+    const verdict = values[name] === undefined ? undefined : judgeRedirectUrl(values[name], callbackPolicy)
+    if (verdict && !(verdict instanceof URL)) return urlRefused(name, verdict)
+  }
   const endpoint = memberFor(entry, values.currency.code)
-  const policy = { ...callbackPolicy, plainHttp: callbackPolicy.plainHttp || endpoint?.settings.plainHttpCallbacks === true }
-  const judges = [
-    ['redirect_url', (url: string) => judgeRedirectUrl(url, callbackPolicy)],
-    ['redirect_success_url', (url: string) => judgeRedirectUrl(url, callbackPolicy)],
-    ['redirect_fail_url', (url: string) => judgeRedirectUrl(url, callbackPolicy)],
-    ['server_callback_url', (url: string) => judgeTarget(url, policy)],
-    ['notify_url', (url: string) => judgeTarget(url, policy)],
-  ] as const
-  for (const [name, judge] of judges) {
-    const url = values[name]
-    if (url === undefined) continue
-    const verdict = judge(url)
-    if (!(verdict instanceof URL)) return refuse('field is invalid', `${name} is invalid: ${verdict.refused}`)
+  const policy = endpoint?.settings.plainHttpCallbacks === true ? { ...callbackPolicy, plainHttp: true } : callbackPolicy
+  for (const name of callbackUrls) {
+    const verdict = values[name] === undefined ? undefined : judgeTarget(values[name], policy)
+    if (verdict && !(verdict instanceof URL)) return urlRefused(name, verdict)
   }
   return undefined
 }
+
+const urlRefused = (name: string, { refused }: Refused): Refusal => refuse('field is invalid', `${name} is invalid: ${refused}`)
 
 /**
  * The issuer sends the browser to this URL with its answer: only a merchant's own page may receive

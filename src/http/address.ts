@@ -99,10 +99,8 @@ const httpsPorts = ['443', '8443']
 export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
   const url = readUrl(text, policy)
   if (!(url instanceof URL)) return url
-  const ports = url.protocol === 'https:' ? httpsPorts : httpPorts
-  const anyPort = policy.loopbackAnyPort && url.port !== '0' && isLoopbackHost(url.hostname)
-  if (url.port === '' || ports.includes(url.port) || anyPort) return url
-  return { refused: `port ${url.port} is not ${ports.join(' or ')}` }
+  const { port } = verdictOn(url, policy)
+  return port === undefined ? url : { refused: port }
 }
 
 /**
@@ -110,11 +108,42 @@ export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
  * addresses of a name are checked by `judgeResolved`.
  */
 export function judgeUrl(text: string, policy: TargetPolicy): URL | Refused {
-  const url = judgeTarget(text, policy)
+  const url = readUrl(text, policy)
   if (!(url instanceof URL)) return url
+  const { port, host } = verdictOn(url, policy)
+  const refused = port ?? host
+  return refused === undefined ? url : { refused }
+}
+
+/** Why the port or the host of an origin is refused. */
+interface Verdict {
+  port: string | undefined
+  host: string | undefined
+}
+
+/**
+ * Verdicts by policy and origin, since most calls go to an origin that was judged a moment ago.
+ * They depend on nothing else: no name is resolved here.
+ */
+const verdicts = new Map<string, Verdict>()
+const mostVerdicts = 1_000
+
+function verdictOn(url: URL, policy: TargetPolicy): Verdict {
+  const key = `${policy.loopbackAnyPort} ${url.origin}`
+  const known = verdicts.get(key)
+  if (known) return known
+  if (verdicts.size >= mostVerdicts) verdicts.clear()
   const literal = addressIn(url.hostname)
-  const wrongHost = literal === undefined ? judgeName(url.hostname, policy) : judgeAddress(literal, policy)
-  return wrongHost === undefined ? url : { refused: wrongHost }
+  const host = literal === undefined ? judgeName(url.hostname, policy) : judgeAddress(literal, policy)
+  const verdict = { port: judgePort(url, policy), host }
+  verdicts.set(key, verdict)
+  return verdict
+}
+
+function judgePort(url: URL, policy: TargetPolicy): string | undefined {
+  const ports = url.protocol === 'https:' ? httpsPorts : httpPorts
+  const anyPort = policy.loopbackAnyPort && url.port !== '0' && isLoopbackHost(url.hostname)
+  return url.port === '' || ports.includes(url.port) || anyPort ? undefined : `port ${url.port} is not ${ports.join(' or ')}`
 }
 
 /**
@@ -163,14 +192,26 @@ export const isLocalhost = (host: string): boolean => host === 'localhost' || ho
 function readUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | Refused {
   // A browser's parser drops tabs and newlines, turns backslashes and finds a host in
   // `http:example.com`; another parser sees another host.
-  if (/[\p{Cc}\p{Z}\\]/u.test(text)) return { refused: 'a URL has no spaces, control characters or backslashes' }
+  if (!visible.test(text) && /[\p{Cc}\p{Z}\\]/u.test(text))
+    return { refused: 'a URL has no spaces, control characters or backslashes' }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
   if (authority === undefined) return { refused: 'the URL must be absolute, http or https' }
   if (authority.includes('@')) return { refused: 'a URL with credentials is not called' }
-  if (!URL.canParse(text)) return { refused: 'the URL cannot be read' }
-  const url = new URL(text)
+  const url = parsed(text)
+  if (!url) return { refused: 'the URL cannot be read' }
   if (url.protocol === 'http:' && !policy.plainHttp) return { refused: 'the URL must be https' }
   return url
+}
+
+/** ASCII without spaces, control characters and backslashes; quicker to test than Unicode. */
+const visible = /^[!-[\]-~]*$/
+
+function parsed(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
 }
 
 /**

@@ -135,13 +135,12 @@ export function openOutgoing(options: OutgoingOptions): Outgoing & { pools(): Po
       const url = judgeUrl(request.url, policy)
       if (!(url instanceof URL)) return failed('refused url', url.refused)
       if (closed) return failed('connection', 'outgoing calls are closed')
-      const headers = { ...ownHeaders, ...request.headers }
-      const unfit = Object.entries(headers).find(([name, value]) => !headerName.test(name) || !headerValue.test(value))
-      if (unfit) return failed('protocol', `the header ${unfit[0]} cannot be sent`)
+      const unfit = request.headers && unfitHeader(request.headers)
+      if (unfit !== undefined) return failed('protocol', `the header ${unfit} cannot be sent`)
       // A connection opened under one policy or trust must not serve another.
       const key = `${url.origin} ${policy.loopbackAnyPort} ${owner} ${tls?.ca} ${tls?.cert}`
       const line = lines.use(key, owner, () => open(url, policy, tls))
-      return exchange(line, url, { ...request, headers }, clock, () => lines.settled(key))
+      return exchange(line, url, request, clock, () => lines.settled(key))
     },
     pools: lines.counts,
     async close() {
@@ -151,6 +150,9 @@ export function openOutgoing(options: OutgoingOptions): Outgoing & { pools(): Po
     },
   }
 }
+
+const unfitHeader = (headers: Record<string, string>) =>
+  Object.entries(headers).find(([name, value]) => !headerName.test(name) || !headerValue.test(value))?.[0]
 
 function endPool(pool: Pool, { connecting, sockets }: Below): Promise<void> {
   const gone = pool.destroy()
@@ -165,7 +167,7 @@ function endPool(pool: Pool, { connecting, sockets }: Below): Promise<void> {
  * 28 µs of CPU; with `pool.request` it was 10 to 20 % more.
  */
 function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clock, settled: () => void): Promise<Reply> {
-  const { method, headers: sent, body = null, timeoutMs, maxReplyBytes = 65_536 } = request
+  const { method, body = null, timeoutMs, maxReplyBytes = 65_536 } = request
   const startedAt = clock.monotonic()
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined
@@ -215,7 +217,7 @@ function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clo
       onResponseEnd: () => answer(false),
       onResponseError: (_, error) => fail(error),
     }
-    line.pool.dispatch({ path: url.pathname + url.search, method, headers: sent ?? null, body }, handler)
+    line.pool.dispatch({ path: url.pathname + url.search, method, headers: { ...ownHeaders, ...request.headers }, body }, handler)
   })
 }
 
