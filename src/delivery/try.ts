@@ -83,7 +83,7 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
         const message = maySend() ? await render() : undefined
         if (!maySend()) return
         const reply =
-          message && (await s.outgoing.send({ ...message, timeoutMs: s.timeoutMs, owner: String(delivery.merchantId) }))
+          message && (await s.outgoing.send({ timeoutMs: s.timeoutMs, owner: String(delivery.merchantId), ...message }))
         const judged = message && reply ? (message.judge ?? s.kinds[delivery.kind].judge)(reply) : 'never'
         // A merchant who refuses a message for good has a working server.
         if (reply) how = judged === 'again' ? 'badly' : 'well'
@@ -105,11 +105,12 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
 }
 
 function tryOf(delivery: Delivery, at: number, reply: Reply | undefined, judged: Judged, s: TrySettings): Try {
-  const made = { delivery, at, durationMs: reply?.durationMs ?? 0 }
-  if (!reply) return { ...made, state: 'given up', failure: 'there is nothing to tell' }
+  const durationMs = reply?.durationMs ?? 0
+  if (!reply) return { delivery, at, durationMs, state: 'given up', failure: 'there is nothing to tell' }
   const answer = reply.is === 'answered' ? { httpStatus: reply.status } : { failure: `${reply.kind}: ${reply.why}` }
-  if (judged === 'received') return { ...made, ...answer, state: 'delivered' }
+  if (judged === 'received') return { delivery, at, durationMs, state: 'delivered', ...answer }
   const { maxTries } = s.kinds[delivery.kind]
   const dueAt = judged === 'never' ? undefined : nextTryAt(delivery.tries + 1, s.clock.now(), s.random, maxTries)
-  return dueAt === undefined ? { ...made, ...answer, state: 'given up' } : { ...made, ...answer, state: 'due', dueAt }
+  if (dueAt === undefined) return { delivery, at, durationMs, state: 'given up', ...answer }
+  return { delivery, at, durationMs, state: 'due', dueAt, ...answer }
 }

@@ -29,9 +29,8 @@ export async function acceptPayment(
   const orderId = await parts.orderIds.take()
   // Other orders may have arrived while this request was checked.
   if (!endpointHasRoom(parts, request.registry, endpoint)) return refuse('too many requests')
-  const keyed = idempotencyKey === undefined ? {} : { idempotencyKey }
-  const by = { endpoint, pathId: entry.pathId, serialNumber, at: now, digest, ...keyed }
-  const accepted = await acceptOrder(parts, { ...made, orderId }, by)
+  const by = { endpoint, pathId: entry.pathId, serialNumber, at: now, digest }
+  const accepted = await acceptOrder(parts, { orderId, ...made }, idempotencyKey === undefined ? by : { ...by, idempotencyKey })
   if (accepted.is === 'key in use') return refuse('key in use', idempotencyKey)
   if (accepted.is === 'in use') return refuse('order id in use')
   const { merchantId } = endpoint
