@@ -5,7 +5,9 @@ export type CallEnd = 'well' | 'badly' | 'unsaid'
 
 export interface LaneLimits {
   clock: Clock
+  /** Calls at once: at first, and at most for a server that answers well. */
   perLane: number
+  mostPerLane: number
   queuePerLane: number
   breakAfter: number
   firstPauseMs: number
@@ -14,7 +16,8 @@ export interface LaneLimits {
 
 /**
  * The messages of a merchant to one origin. A lane is in one of three modes:
- *   closed   the usual one: up to `perLane` calls at once
+ *   closed   the usual one: up to `perLane` calls at once. While more wait, each success allows one
+ *            more, up to `mostPerLane`; each failure halves them again
  *   open     after `breakAfter` failures in a row: nothing is sent until a pause is over, which
  *            doubles each time, up to a bound
  *   probing  after the pause: one call at a time; a success closes the lane, a failure opens it
@@ -23,6 +26,8 @@ export class Lane<Job> {
   readonly #limits: LaneLimits
   readonly #queue: Job[] = []
   #active = 0
+  /** Calls at once while the lane is closed. */
+  #width: number
   #failures = 0
   #pauseMs: number
   /** While the clock is before it the lane is open. */
@@ -30,6 +35,7 @@ export class Lane<Job> {
 
   constructor(limits: LaneLimits) {
     this.#limits = limits
+    this.#width = limits.perLane
     this.#pauseMs = limits.firstPauseMs
   }
 
@@ -38,7 +44,7 @@ export class Lane<Job> {
   }
 
   get mayStart(): boolean {
-    const limit = this.#failures >= this.#limits.breakAfter ? 1 : this.#limits.perLane
+    const limit = this.#failures >= this.#limits.breakAfter ? 1 : this.#width
     return !this.isOpen && this.#active < limit && this.#queue.length > 0
   }
 
@@ -71,8 +77,10 @@ export class Lane<Job> {
 
   /** Updates the mode. Returns the queued jobs that will not be started, if the lane opens. */
   ended(how: CallEnd): Job[] {
-    const { clock, breakAfter, firstPauseMs, longestPauseMs } = this.#limits
+    const { clock, breakAfter, firstPauseMs, longestPauseMs, perLane, mostPerLane } = this.#limits
     this.#active--
+    if (how === 'badly') this.#width = Math.max(perLane, this.#width >> 1)
+    else if (how === 'well' && this.#queue.length > 0) this.#width = Math.min(mostPerLane, this.#width + 1)
     if (how === 'well') {
       this.#failures = 0
       this.#pauseMs = firstPauseMs

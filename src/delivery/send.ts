@@ -36,7 +36,8 @@ const mostClaimed = 256
 
 const laneLimits = {
   perLane: 32,
-  queuePerLane: 512,
+  mostPerLane: 256,
+  queuePerLane: 1_024,
   callsOfMerchant: 256,
   maxLanes: 10_000,
   lanesOfMerchant: 1_000,

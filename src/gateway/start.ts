@@ -123,7 +123,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   await o.beforeServing?.(baseUrl)
 
   const meters = openMeters()
-  const outgoing = openOutgoing({ policy: callbackPolicy, clock, perOrigin: 32 })
+  const outgoing = openOutgoing({ policy: callbackPolicy, clock, perOrigin: 256 })
   closing.add(() => outgoing.close())
   const gates = openGates(ground, meters)
   closing.add(() => gates.close())

@@ -27,6 +27,7 @@ function lanes(settings: Partial<LaneSettings<string>> = {}) {
   const opened = openLanes<string>({
     clock,
     places: placesOf(1_000),
+    mostPerLane: settings.perLane ?? usual.perLane,
     ...usual,
     start: (job) => void started.push(job),
     drop: (job) => void dropped.push(job),
@@ -155,6 +156,28 @@ test('calls that were under way together and fail together open the lane once: t
   for (let i = 0; i < 32; i++) l.put('gone', `j${i}`)
   for (let i = 0; i < 32; i++) l.ended('gone', 'badly')
   assert.equal(pauseLeft(l, 'gone'), 100)
+})
+
+test('a server that answers well gets one call more with each answer while more wait, and half of them after a failure', () => {
+  const l = lanes({ perLane: 4, mostPerLane: 6, queuePerLane: 64 })
+  const underWay = () => l.started.length - answered
+  let answered = 0
+  const end = (how: 'well' | 'badly' | 'unsaid') => {
+    answered++
+    l.ended('good', how)
+  }
+  for (let i = 0; i < 40; i++) l.put('good', `j${i}`)
+  assert.equal(underWay(), 4)
+  end('well')
+  assert.equal(underWay(), 5)
+  for (let i = 0; i < 3; i++) end('well')
+  assert.equal(underWay(), 6, 'no more than the most')
+  end('badly')
+  end('unsaid')
+  assert.equal(underWay(), 4, 'no fewer than at first')
+  while (underWay() > 0) end('well')
+  for (let i = 0; i < 40; i++) l.put('good', `k${i}`)
+  assert.equal(underWay(), 4, 'an idle lane begins anew')
 })
 
 test('after a success the next pause is the first one again', () => {
