@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { keepHeapSmall } from '../../base/heap.ts'
 import { sandboxConfig } from '../config.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -20,6 +21,7 @@ Examples
     )
     .action(async () => {
       const config = sandboxConfig(terminal.env)
+      keepHeapSmall()
       // Only this command loads it: without the gateway the others answer twice as fast.
       const { runSandbox } = await import('../../sandbox/run.ts')
       terminal.exitCode = await runSandbox(terminal.env, config)

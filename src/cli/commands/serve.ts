@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { keepHeapSmall } from '../../base/heap.ts'
 import { openLog } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
@@ -31,6 +32,7 @@ async function serve(terminal: Terminal): Promise<void> {
   const config = serveConfig(env)
   const log = openLog({ level: config.logLevel, destination: stdout })
   endOnDefect(log)
+  keepHeapSmall()
   // Only this command loads it: without the gateway the others answer twice as fast.
   const { startGateway } = await import('../../gateway/start.ts')
   const gateway = await startGateway({

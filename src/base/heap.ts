@@ -1,0 +1,9 @@
+import { setFlagsFromString } from 'node:v8'
+
+/**
+ * Lets the old part of the heap grow by two fifths of what survived the last collection before it
+ * is collected again. By default V8 waits for several times as much, and a busy gateway needs twice
+ * the memory for a few percent of its speed. V8 reads this flag at each collection, so it may be
+ * set while the process runs; `--max-old-space-size` may not.
+ */
+export const keepHeapSmall = (): void => setFlagsFromString('--heap-growing-percent=40')
