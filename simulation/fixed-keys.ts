@@ -5,7 +5,7 @@ import type { KeyRing } from '../src/storage/store-keys.ts'
 /** Keys that never rotate: a simulation is shorter than their period. */
 export function openFixedKeys(random: Random): KeyRing {
   const made = new Map(
-    (['pan', 'cvv2', 'control', 'fingerprint', 'digest'] as const).map((purpose) => [
+    (['pan', 'cvv2', 'control', 'fingerprint', 'digest', 'receipt'] as const).map((purpose) => [
       purpose,
       { version: 1n, key: secret(random.bytes(32)) },
     ]),

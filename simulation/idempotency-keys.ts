@@ -31,6 +31,18 @@ export class IdempotencyKeys {
     return all
   }
 
+  /** Takes keys that have no row, not even an expired one. Stops at the first one that has. */
+  async claimNew(unit: Unit, rows: readonly IdempotencyRow[]): Promise<boolean> {
+    for (const row of [...rows].sort((a, b) => (keyName(a) < keyName(b) ? -1 : 1))) {
+      const name = `key ${keyName(row)}`
+      await this.#locks.take(unit, name)
+      if (unit.own.has(name) || this.#rows.has(keyName(row))) return false
+      unit.own.set(name, row)
+      unit.staged.push(() => this.#rows.set(keyName(row), row))
+    }
+    return true
+  }
+
   forget(now: number): void {
     for (const [name, { heldUntil }] of this.#rows) if (heldUntil <= now) this.#rows.delete(name)
   }

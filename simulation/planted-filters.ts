@@ -1,7 +1,8 @@
-import { inOrders, inTables, type Planted } from './planting.ts'
+import { inOrders, inTables, stepByStep, type Planted } from './planting.ts'
 
 /** Reads the used part of a limit without its lock, so that two batches may see the same. */
 const countWithoutALock = inOrders((orders) => ({
+  ...stepByStep,
   transaction: (body) =>
     orders.transaction((tables) =>
       body({ ...tables, lockCounts: (places) => orders.transaction((others) => others.lockCounts(places)) }),

@@ -7,7 +7,7 @@ import { statusOfState } from '../src/order/order.ts'
 import type { Wraps } from './gateway-parts.ts'
 import type { Invariant } from './invariant.ts'
 import { judgedBy, withTransactions } from './planted-follow-ups.ts'
-import { inOrders, inTables, type Planted } from './planting.ts'
+import { inOrders, inTables, stepByStep, type Planted } from './planting.ts'
 
 /** Changes the earlier requests of an order as the decision sees them. */
 const withAsked = (change: (asked: FollowAsked) => FollowAsked) =>
@@ -42,8 +42,15 @@ const forgetComments: Wraps = {
 }
 
 const forgetAllKeys: Wraps = inOrders((orders) => ({
+  ...stepByStep,
   idempotencyKeys: () => Promise.resolve([]),
   transaction: (body) => orders.transaction((tables) => body({ ...tables, claimIdempotencyKeys: () => Promise.resolve(true) })),
+}))
+
+/** On the way of one round trip, no key is looked up or written. */
+const forgetKeysAtOnce: Wraps = inOrders((orders) => ({
+  idempotencyKeys: () => Promise.resolve([]),
+  saveAtOnce: (batch) => orders.saveAtOnce({ ...batch, keys: [] }),
 }))
 
 /** Limits a key to one order and operation, or to one client_orderid. */
@@ -75,6 +82,7 @@ const keyOf = ({ idempotencyKey = '' }: Accept): string => idempotencyKey
 
 /** Forgets the key of a failed request. */
 const forgetFailures: Wraps = inOrders((orders) => ({
+  ...stepByStep,
   async idempotencyKeys(keys, now) {
     const rows = await orders.idempotencyKeys(keys, now)
     const found = new Map((await orders.load(rows)).map((order) => [placeKey(order), order]))
@@ -108,6 +116,7 @@ const forgetRepeats = inTables((tables) => ({
 
 /** Writes a key only after the commit of its request. */
 const writeKeysLater: Wraps = inOrders((orders) => ({
+  ...stepByStep,
   async transaction(body) {
     const later: (() => Promise<unknown>)[] = []
     const result = await orders.transaction((tables) =>
@@ -160,6 +169,7 @@ export const plantedInIdempotency: readonly Planted[] = [
   { name: 'take two requests that differ in their comments for one', breaks: [...repeats, 'a key names one request'], wrap: forgetComments },
   { name: 'take one that was declined for an obstacle', breaks: repeats, wrap: judgedBy(takeForApproved) },
   { name: 'forget what a key stands for', breaks: keys, wrap: forgetAllKeys },
+  { name: 'save at once without a look at the key', breaks: keys, wrap: forgetKeysAtOnce },
   { name: 'forget what a key stands for after a second', breaks: keys, wrap: forgetSoon },
   { name: 'let a key stand for one request of each order and operation', breaks: keys, wrap: keyByPlace },
   { name: 'answer any request under a key with its first', breaks: keys, wrap: believeTheKey },

@@ -3,7 +3,8 @@ import type { Outcome } from '../src/acquirer/connector.ts'
 import type { Clock } from '../src/base/clock.ts'
 import { failureOf } from '../src/storage/pool.ts'
 import type { Pulse } from '../src/storage/pulse.ts'
-import type { Attempt } from '../src/order/order.ts'
+import { placeKey } from '../src/order/change.ts'
+import type { Attempt, Order } from '../src/order/order.ts'
 import { openAttempt } from '../src/order/perform.ts'
 import type { OrderStore } from '../src/order/store.ts'
 import type { Wraps } from './gateway-parts.ts'
@@ -16,7 +17,7 @@ import { plantedInMobile } from './planted-mobile.ts'
 import { plantedInPatience } from './planted-patience.ts'
 import { plantedInSums } from './planted-sums.ts'
 import { plantedInTransfers } from './planted-transfers.ts'
-import { cardOf, inDeliveries, inOrders, inTables, type Planted } from './planting.ts'
+import { cardOf, inDeliveries, inOrders, inTables, stepByStep, type Planted } from './planting.ts'
 
 /**
  * Saves over whatever version is stored, and so overwrites the work of another process.
@@ -73,6 +74,33 @@ const believeTheCommit = inOrders((orders) => ({
       return result
     }
   },
+  saveAtOnce: (batch) =>
+    orders.saveAtOnce(batch).catch((error: unknown) => {
+      if (failureOf(error) !== 'connection') throw error
+      return true
+    }),
+}))
+
+/** A transaction that failed answers its commit with ROLLBACK, and not with an error. */
+const takeRollbackForCommit = inOrders((orders) => ({
+  saveAtOnce: (batch) => orders.saveAtOnce(batch).then(() => true),
+}))
+
+/** Writes a batch over whatever version is stored. */
+const ignoreTheConflict = inOrders((orders) => ({
+  async saveAtOnce(batch) {
+    const stored = await orders.versions(batch.changes.flatMap(({ before }) => before ?? []))
+    const changes = batch.changes.map((change) => {
+      const version = change.before && stored.get(placeKey(change.before))
+      return version === undefined ? change : { ...change, before: { ...change.before!, version } }
+    })
+    return orders.saveAtOnce({ ...batch, changes })
+  },
+}))
+
+/** Shows a copy of an order without a look at the stored version. */
+const believeTheCopy = inOrders(() => ({
+  versions: (orders) => Promise.resolve(new Map((orders as Order[]).map((order) => [placeKey(order), order.version]))),
 }))
 
 /** A step that is put back keeps the lease of the process that gave it up. */
@@ -113,7 +141,7 @@ const reuseNumbers: Wraps = {
         throw error
       }
     }
-    return { ...stores, orders: { ...orders, transaction } }
+    return { ...stores, orders: { ...orders, ...stepByStep, transaction } }
   },
 }
 
@@ -190,6 +218,11 @@ export const planted: readonly Planted[] = [
       ...c, deliveries: c.deliveries.flatMap((d) => [d, { ...d, deliveryNo: d.deliveryNo + c.deliveries.length }]) })), lease) })) },
   { name: 'answer before the commit', breaks: ['an acknowledged order exists', 'an invoice ends once'], wrap: answerBeforeTheCommit },
   { name: 'believe a commit whose connection was lost', breaks: ['an acknowledged order exists', 'an attempt is recorded before it is sent', 'every order ends', 'the books are equal', 'nothing is leased forever', 'the same request has the same answer', 'a final status stays', 'every outcome is reported'], wrap: believeTheCommit },
+  { name: 'take ROLLBACK for COMMIT', breaks: ['an acknowledged order exists', 'an attempt is recorded before it is sent', 'every order ends', 'the books are equal', 'nothing is leased forever', 'the same request has the same answer', 'a final status stays', 'every outcome is reported'], wrap: takeRollbackForCommit },
+  { name: 'save at once over a version that moved', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once', 'no more is returned than was settled'], wrap: ignoreTheConflict },
+  { name: 'save at once without claiming the name', breaks: ['one live order a name', 'the same request has the same answer'], wrap:
+    inOrders((o) => ({ saveAtOnce: (batch) => o.saveAtOnce({ ...batch, claims: [] }) })) },
+  { name: 'show a copy that is outdated', breaks: ['a final status stays'], wrap: believeTheCopy },
   { name: 'send again on recovery', breaks: ['an attempt is sent once'], wrap: resendOnRecovery },
   { name: 'give a block of STANs out twice', breaks: ['names are used once'], wrap: {
     stores: (s) => ({ ...s, reserve: async (name, count) => (name === 'attempt' ? 1n : s.reserve(name, count)) }) } },

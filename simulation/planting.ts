@@ -23,8 +23,13 @@ export const cardOf = ({ stores, keys, random }: GatewayParts, place: Place): Pr
 export const inOrders = (change: (orders: OrderStore) => Partial<OrderStore>): Wraps => ({
   stores: (stores) => ({ ...stores, orders: { ...stores.orders, ...change(stores.orders) } }),
 })
+
+/** No batch is saved at once, so that each takes the way on which a bug is planted. */
+export const stepByStep: Pick<OrderStore, 'saveAtOnce'> = { saveAtOnce: () => Promise.resolve(false) }
+
 export const inTables = (change: (tables: OrderTables) => Partial<OrderTables>): Wraps =>
   inOrders((orders) => ({
+    ...stepByStep,
     transaction: (body) => orders.transaction((tables) => body({ ...tables, ...change(tables) })),
   }))
 export const inDeliveries = (change: (deliveries: Stores['deliveries']) => Partial<Stores['deliveries']>): Wraps => ({

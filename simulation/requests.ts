@@ -1,6 +1,6 @@
 import type { Reply } from '../src/gateway-api/reply.ts'
 import { isRandomSum, type Order, type Transaction } from '../src/order/order.ts'
-import type { RepeatRow } from '../src/order/store.ts'
+import type { RepeatRow } from '../src/order/change.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import type { Intent } from './asking.ts'
 import { configuration } from './configuration.ts'

@@ -27,6 +27,7 @@ export interface LineParts {
   reached?: (how: 'answered' | 'refused') => void
 }
 
+const serialisationFailure = () => databaseError('40001', 'could not serialize access due to concurrent update')
 const terminated = () => databaseError('57P01', 'Connection terminated unexpectedly')
 
 /**
@@ -83,6 +84,16 @@ export class StoreCalls {
     })
   }
 
+  /** A whole transaction in one round trip, commit included. */
+  atOnce<T>(body: (unit: Unit) => T | Promise<T>): Promise<T> {
+    const { chance, weather } = this.#parts
+    return this.alone(async (unit) => {
+      const value = await body(unit)
+      if (chance.happens(weather.conflictOdds)) throw serialisationFailure()
+      return value
+    })
+  }
+
   /** A statement within a transaction. */
   inside<T>(unit: Unit, body: () => T | Promise<T>): Promise<T> {
     return this.run(() => {
@@ -121,7 +132,7 @@ export class StoreCalls {
     return this.inside(unit, () => {
       if (chance.happens(weather.conflictOdds)) {
         this.#end(unit, 'rollback')
-        throw databaseError('40001', 'could not serialize access due to concurrent update')
+        throw serialisationFailure()
       }
       if (!chance.happens(weather.lossOdds)) return this.#end(unit, 'commit')
       const fate = chance.whole(0, 2)

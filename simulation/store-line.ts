@@ -8,7 +8,7 @@ import { openInvoices } from './invoices.ts'
 import { openReferenceStore } from './references.ts'
 import { StoreCalls, type LineParts } from './store-calls.ts'
 import type { Unit } from './store-locks.ts'
-import type { StoreModel } from './store-model.ts'
+import { Conflict, type StoreModel } from './store-model.ts'
 import { openSums } from './sums.ts'
 
 /** All stores of a gateway process. */
@@ -62,12 +62,22 @@ const unlessEmpty = <R>(items: readonly unknown[], empty: R, ask: () => Promise<
 
 const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
   transaction: (body) => calls.transaction((unit) => body(tablesOver(calls, model, unit))),
+  async saveAtOnce(batch) {
+    try {
+      await calls.atOnce((unit) => model.saveAtOnce(unit, batch))
+      return true
+    } catch (error) {
+      if (error instanceof Conflict) return false
+      throw error
+    }
+  },
+  versions: (places) => unlessEmpty(places, new Map(), () => calls.run(() => model.versions(places))),
   load: (places) => unlessEmpty(places, [], () => calls.run(() => model.load(places))),
   claimDue: (by, now, limit) => calls.alone(() => model.claimDue(by, now, limit)),
   firstDue: () => calls.run(() => model.firstDue()),
   putBack: (due, processId, dueAt, alarm) => calls.alone((unit) => model.putBack(unit, due, processId, dueAt, alarm)),
   sealedCards: (places) => calls.run(() => model.sealedCards(places)),
-  newestOrders: (names) => calls.run(() => model.newestOrders(names)),
+  newestOrders: (names) => calls.run(() => model.names.newest(names)),
   signedAmounts: (place) => calls.run(() => model.signedAmounts(place)),
   shown: (wanted) => unlessEmpty(wanted, [], () => calls.run(() => model.shown(wanted))),
   idempotencyKeys: (keys, now) => calls.run(() => model.idempotency.held(keys, now)),
@@ -78,7 +88,7 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
 function tablesOver(calls: StoreCalls, model: StoreModel, unit: Unit): OrderTables {
   const inside = <T>(body: () => T | Promise<T>) => calls.inside(unit, body)
   return {
-    claimKeys: (claims) => inside(() => model.claimKeys(unit, claims)),
+    claimKeys: (claims) => inside(() => model.names.claim(unit, claims)),
     load: (places) => unlessEmpty(places, [], () => inside(() => model.load(places))),
     save: (changes, lease) => unlessEmpty(changes, new Set(), () => inside(() => model.save(unit, changes, lease))),
     lockCounts: (places) => inside(() => model.counts.lock(unit, places)),

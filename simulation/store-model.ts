@@ -2,8 +2,8 @@ import type { SealedCard } from '../src/card/vault.ts'
 import type { DeliveryLease } from '../src/delivery/store.ts'
 import { head, statusOf, type Order, type Transaction } from '../src/order/order.ts'
 import { newKeys } from '../src/order/locator-keys.ts'
-import { placeKey, type Change, type Place } from '../src/order/change.ts'
-import type { Due, KeyClaim, KeyRow, RepeatRow } from '../src/order/store.ts'
+import { placeKey, type Change, type Place, type RepeatRow } from '../src/order/change.ts'
+import type { Due, PlainBatch } from '../src/order/store.ts'
 import type { SignedAmount } from '../src/order/store-rows.ts'
 import type { Shown, ShownWish } from '../src/order/store-shown.ts'
 import { deadAfterMs, leaseLookMs } from '../src/storage/store-heartbeat.ts'
@@ -16,12 +16,11 @@ import { check, databaseError } from './store-constraints.ts'
 import { Invoices } from './invoices.ts'
 import { Sums } from './sums.ts'
 import { References } from './references.ts'
+import { Names } from './names.ts'
 import { Locks, type Unit } from './store-locks.ts'
 
-export interface KeyRecord extends KeyRow {
-  live: boolean
-  heldUntil: number
-}
+/** A transaction of one round trip failed on purpose, because somebody else was there before. */
+export class Conflict extends Error {}
 
 export interface Step {
   order: Order
@@ -36,7 +35,6 @@ export interface Step {
  */
 export class StoreModel {
   readonly orders = new Map<string, Order>()
-  readonly keys = new Map<string, KeyRecord>()
   readonly cards = new Map<string, SealedCard>()
   readonly deliveries = new Deliveries((lease, by) => this.#isFree(lease, by))
   readonly heartbeats = new Map<bigint, { instance: string; beatAt: number }>()
@@ -45,6 +43,7 @@ export class StoreModel {
   readonly invoices = new Invoices((lease, by) => this.#isFree(lease, by))
   readonly sums = new Sums(this.invoices)
   readonly counts: Counts
+  readonly names = new Names(this.locks)
   readonly idempotency = new IdempotencyKeys(this.locks)
   /** Called for every committed change, with the order that was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
@@ -113,29 +112,20 @@ export class StoreModel {
     return places.map((p) => this.orders.get(placeKey(p))).filter((o) => o !== undefined)
   }
 
-  async claimKeys(unit: Unit, claims: readonly KeyClaim[]): Promise<KeyRow[]> {
-    const sorted = [...claims].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
-    const won: KeyRow[] = []
-    const lost: KeyRow[] = []
-    for (const claim of sorted) {
-      const name = nameOf(claim)
-      await this.locks.take(unit, name)
-      const row = this.#key(unit, name)
-      const free = !row || (!row.live && (!row.digest.equals(claim.digest) || row.heldUntil < claim.at))
-      const { merchantId, orderId, clientOrderid, digest, heldUntil } = claim
-      const mine = { merchantId, orderId, clientOrderid, digest }
-      if (free) this.#putKey(unit, name, { ...mine, live: true, heldUntil })
-      if (free) won.push(mine)
-      else lost.push(keyRow(row))
-    }
-    return [...won, ...lost]
+  /**
+   * Claims names that nobody may have used, and writes all the rest. Throws `Conflict` if a name or
+   * a key was used, or a version is not the one that was decided on.
+   */
+  async saveAtOnce(unit: Unit, { claims, changes, deliveryLease, repeats, keys }: PlainBatch): Promise<void> {
+    if (!(await this.names.claimNew(unit, claims))) throw new Conflict('a name was used before')
+    const saved = await this.save(unit, changes, deliveryLease)
+    if (saved.size < changes.length) throw new Conflict('a version moved')
+    this.insertRepeats(unit, repeats)
+    if (!(await this.idempotency.claimNew(unit, keys))) throw new Conflict('an Idempotency-Key was used before')
   }
 
-  newestOrders(names: readonly { merchantId: bigint; clientOrderid: string }[]): KeyRow[] {
-    return names
-      .map((n) => this.keys.get(nameOf(n)))
-      .filter((row) => row !== undefined)
-      .map(keyRow)
+  versions(places: readonly Place[]): Map<string, number> {
+    return new Map(this.load(places).map((order) => [placeKey(order), order.version]))
   }
 
   async save(unit: Unit, changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Promise<Set<string>> {
@@ -151,7 +141,7 @@ export class StoreModel {
       check(change)
       saved.add(key)
       unit.staged.push(() => this.#apply(change, deliveryLease))
-      if (!['processing', 'unknown', 'approved'].includes(statusOf(change.after))) await this.#free(unit, change.after)
+      if (!['processing', 'unknown', 'approved'].includes(statusOf(change.after))) await this.names.free(unit, change.after)
     }
     return saved
   }
@@ -267,23 +257,6 @@ export class StoreModel {
     return isFree
   }
 
-  #key(unit: Unit, name: string): KeyRecord | undefined {
-    return (unit.own.get(name) as KeyRecord | undefined) ?? this.keys.get(name)
-  }
-
-  #putKey(unit: Unit, name: string, row: KeyRecord): void {
-    unit.own.set(name, row)
-    unit.staged.push(() => this.keys.set(name, row))
-  }
-
-  async #free(unit: Unit, order: Order): Promise<void> {
-    const name = nameOf(order)
-    if (this.#key(unit, name)?.orderId !== order.orderId) return
-    await this.locks.take(unit, name)
-    const row = this.#key(unit, name)
-    if (row?.orderId === order.orderId && row.live) this.#putKey(unit, name, { ...row, live: false })
-  }
-
   /**
    * Writes the transactions and attempts that are new objects in `after`. Those that the decision
    * did not change stay as stored.
@@ -319,11 +292,3 @@ export class StoreModel {
     else this.#withSteps.delete(key)
   }
 }
-
-const keyRow = ({ merchantId, orderId, clientOrderid, digest }: KeyRow): KeyRow => ({
-  merchantId,
-  orderId,
-  clientOrderid,
-  digest,
-})
-const nameOf = (n: { merchantId: bigint; clientOrderid: string }): string => `name ${n.merchantId}/${n.clientOrderid}`

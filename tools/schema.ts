@@ -40,7 +40,9 @@ interface PartRow {
 const columns = statement<PartRow>(`
   select quote_ident(c.relname) as table_name, concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
     case when a.attcollation <> t.typcollation then 'collate ' || quote_ident(o.collname) end,
-    case when a.attnotnull then 'not null' end, 'default ' || pg_get_expr(d.adbin, d.adrelid)) as definition
+    case when a.attnotnull then 'not null' end,
+    case when a.attgenerated = 's' then format('generated always as (%s) stored', pg_get_expr(d.adbin, d.adrelid))
+      else 'default ' || pg_get_expr(d.adbin, d.adrelid) end) as definition
   from pg_attribute a
   join pg_class c on c.oid = a.attrelid and c.relnamespace = 'public'::regnamespace
     and c.relkind in ('r', 'p') and not c.relispartition
@@ -71,21 +73,25 @@ const indexes = statement<PartRow>(`
   where not exists (select from pg_constraint k where k.conindid = i.indexrelid)
   order by c.relname, n.relname collate "C"`)
 
+const views = statement<{ name: string; definition: string }>(`
+  select quote_ident(c.relname) as name, pg_get_viewdef(c.oid, 120) as definition
+  from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'v' order by c.relname collate "C"`)
+
 /**
  * Everything else that a migration could make. There is none of it today, and a dump that silently
  * left some out would be worse than none.
  */
 const others = statement<{ what: string }>(`
   select 'relation ' || c.relname as what from pg_class c
-  where c.relnamespace = 'public'::regnamespace and c.relkind not in ('r', 'p', 'i', 'I')
+  where c.relnamespace = 'public'::regnamespace and c.relkind not in ('r', 'p', 'i', 'I', 'v')
   union all select 'function ' || p.proname from pg_proc p where p.pronamespace = 'public'::regnamespace
   union all select 'type ' || t.typname from pg_type t
   where t.typnamespace = 'public'::regnamespace and t.typtype in ('d', 'e', 'r', 'm')
   union all select 'trigger ' || g.tgname from pg_trigger g where not g.tgisinternal
   union all select 'policy ' || p.polname from pg_policy p
-  union all select format('generated column %s.%s', c.relname, a.attname) from pg_attribute a
+  union all select format('identity column %s.%s', c.relname, a.attname) from pg_attribute a
   join pg_class c on c.oid = a.attrelid and c.relnamespace = 'public'::regnamespace
-  where a.attidentity <> '' or a.attgenerated <> ''`)
+  where a.attidentity <> '' or a.attgenerated not in ('', 's')`)
 
 /**
  * Migrates the database at `url` and resolves with its schema as SQL, the same text for the same
@@ -117,7 +123,8 @@ async function readSchema(pool: Pool): Promise<string> {
     const created = `create table ${table.name} (\n${inside.map((line) => `  ${line}`).join(',\n')}\n)${partitioned}${options};`
     return [created, ...(indexesOf.get(table.name) ?? []).map((line) => `${line};`)].join('\n')
   })
-  return [header, ...written.map((sql) => `${sql}\n`)].join('\n')
+  const viewed = (await pool.run(views)).map((view) => `create view ${view.name} as\n${view.definition}`)
+  return [header, ...[...written, ...viewed].map((sql) => `${sql}\n`)].join('\n')
 }
 
 function byTable(rows: readonly PartRow[]): Map<string, string[]> {

@@ -1,5 +1,7 @@
+import { columnsOf, insertion, onRows, rowsOf, writes } from '../storage/columns.ts'
 import { isFree } from '../storage/leased.ts'
-import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { asJson, statement, timestamp, type Pool } from '../storage/pool.ts'
+import type { Write } from '../storage/transaction.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { goesAtOnce, type Delivery, type DeliveryKind, type NewDelivery } from './delivery.ts'
@@ -20,12 +22,29 @@ interface ClaimRecord extends DeliveryRecord {
   looked_until: number | null
 }
 
-const insert = statement<object>(`
-  insert into delivery (merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, state, due_at, lease, tries,
-    created_at)
-  select merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, 'due', due_at, lease, 0, created_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, transaction_no int, kind text, url text,
-    origin text, due_at timestamptz, lease bigint, created_at timestamptz)`)
+interface NewRow extends NewDelivery {
+  merchantId: bigint
+  orderId: bigint
+  at: number
+  lease: bigint | undefined
+}
+
+const fresh = columnsOf<NewRow>()
+const insert = insertion(
+  'delivery',
+  rowsOf({
+    merchant_id: fresh.int8((d) => d.merchantId),
+    order_id: fresh.int8((d) => d.orderId),
+    delivery_no: fresh.int4((d) => d.deliveryNo),
+    transaction_no: fresh.int4((d) => d.transactionNo),
+    kind: fresh.text((d) => d.kind),
+    url: fresh.text((d) => d.url),
+    origin: fresh.text((d) => d.origin),
+    due_at: fresh.time((d) => (d.lease === undefined ? d.at : d.at + leaseLookMs)),
+    lease: fresh.int8((d) => d.lease),
+    created_at: fresh.time((d) => d.at),
+  }),
+)
 
 /** Merchants with waiting messages: one step in the index for each, however many messages wait. */
 const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
@@ -87,21 +106,42 @@ const claim = statement<ClaimRecord>(`
   select merchant_id, 0, 0, 0, '', '', '', 0, null, max(due_at) from looked
   group by merchant_id having count(*) >= ${lookedAt} and not bool_or(free)`)
 
+const tried = columnsOf<Try>()
+const triedRows = rowsOf({
+  merchant_id: tried.int8(({ delivery }) => delivery.merchantId),
+  order_id: tried.int8(({ delivery }) => delivery.orderId),
+  delivery_no: tried.int4(({ delivery }) => delivery.deliveryNo),
+  try_no: tried.int4(({ delivery }) => delivery.tries + 1),
+  at: tried.time((t) => t.at),
+  duration_ms: tried.int4((t) => Math.round(t.durationMs)),
+  http_status: tried.int4((t) => t.httpStatus),
+  failure: tried.text((t) => t.failure),
+  state: tried.text((t) => t.state),
+  due_at: tried.time((t) => t.dueAt),
+  done_at: tried.time((t) => (t.state === 'due' ? undefined : t.at)),
+})
+
 /**
  * Records tries and updates their messages, in one statement. Only the holder of the lease writes,
- * so a process that was taken over changes nothing.
+ * so a process that was taken over changes nothing. A first try that was received is noted in its
+ * message, every other one in a row of its own.
  */
-const saveTries = statement<object>(`
-  with n as (
-    select * from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, delivery_no int, try_no int, at timestamptz,
-      duration_ms int, http_status int, failure text, state text, due_at timestamptz, done_at timestamptz)),
-  noted as (
-    insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure)
-    select merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure from n
-    on conflict do nothing)
-  update delivery d set state = n.state, due_at = n.due_at, lease = null, tries = n.try_no, done_at = n.done_at
-  from n
-  where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no and d.lease = $2`)
+const saveTries = onRows<Try>(
+  triedRows,
+  `with n as materialized (select * from ${triedRows.list}),
+  moved as (
+    update delivery d set state = n.state, due_at = n.due_at, lease = null, tries = n.try_no, done_at = n.done_at,
+      http_status = case when n.try_no = 1 and n.state = 'delivered' then n.http_status end,
+      duration_ms = case when n.try_no = 1 and n.state = 'delivered' then n.duration_ms end
+    from n
+    where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no
+      and d.lease = $${triedRows.count + 1}
+    returning d.merchant_id, d.order_id, d.delivery_no, d.duration_ms)
+  insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure)
+  select n.merchant_id, n.order_id, n.delivery_no, n.try_no, n.at, n.duration_ms, n.http_status, n.failure
+  from n join moved m on m.merchant_id = n.merchant_id and m.order_id = n.order_id and m.delivery_no = n.delivery_no
+  where m.duration_ms is null`,
+)
 
 export interface Try {
   delivery: Delivery
@@ -154,30 +194,17 @@ export interface DeliveryStore {
 export type DeliveryLease = (order: { merchantId: bigint; orderId: bigint }) => bigint | undefined
 
 /**
- * Writes new messages in the transaction of the outcome that they report. Messages that are sent
- * immediately may already have the lease of a process.
+ * Statements that write new messages in the transaction of the outcome that they report. Messages
+ * that are sent immediately may already have the lease of a process.
  */
-export async function insertDeliveries(
-  runner: Runner,
+export const deliveryWrites = (
   deliveries: readonly (NewDelivery & { merchantId: bigint; orderId: bigint; at: number })[],
   leaseOf: DeliveryLease | undefined,
-): Promise<void> {
-  const rows = deliveries.map((d) => {
-    const lease = goesAtOnce(d) ? leaseOf?.(d) : undefined
-    const isTaken = lease !== undefined
-    return {
-      ...placeRow(d),
-      transaction_no: d.transactionNo,
-      kind: d.kind,
-      url: d.url,
-      origin: d.origin,
-      due_at: timestamp(isTaken ? d.at + leaseLookMs : d.at),
-      lease: isTaken ? String(lease) : null,
-      created_at: timestamp(d.at),
-    }
-  })
-  await runner.run(insert, [asJson(rows)])
-}
+): Write[] =>
+  writes(
+    insert,
+    deliveries.map((d) => ({ lease: goesAtOnce(d) ? leaseOf?.(d) : undefined, ...d })),
+  )
 
 export function openDeliveryStore(pool: Pool): DeliveryStore {
   return {
@@ -205,28 +232,9 @@ export function openDeliveryStore(pool: Pool): DeliveryStore {
         ),
       }
     },
-    async saveTries(tries, processId) {
-      const rows = tries.map((t) => ({
-        ...placeRow(t.delivery),
-        try_no: t.delivery.tries + 1,
-        at: timestamp(t.at),
-        duration_ms: Math.round(t.durationMs),
-        http_status: t.httpStatus ?? null,
-        failure: t.failure ?? null,
-        state: t.state,
-        due_at: timestamp(t.dueAt),
-        done_at: t.state === 'due' ? null : timestamp(t.at),
-      }))
-      await pool.run(saveTries, [asJson(rows), processId])
-    },
+    saveTries: async (tries, processId) => void (await pool.run(saveTries.sql, [...saveTries.values(tries), processId])),
   }
 }
-
-const placeRow = (d: { merchantId: bigint; orderId: bigint; deliveryNo: number }) => ({
-  merchant_id: String(d.merchantId),
-  order_id: String(d.orderId),
-  delivery_no: d.deliveryNo,
-})
 
 const turnRow = ({ merchantId, held, blocked, from }: Turn) => ({
   merchant_id: String(merchantId),

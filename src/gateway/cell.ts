@@ -3,10 +3,9 @@ import { openDeliveryStore } from '../delivery/store.ts'
 import { forgetNonces, useNonce } from '../merchant/store-nonces.ts'
 import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
 import { forgetWrongSums, openWrongSums } from '../mobile-api/store-sums.ts'
-import { legalTransitions } from '../order/machine.ts'
 import { openOrderStore } from '../order/store.ts'
 import { forgetCounts } from '../risk/store-counts.ts'
-import { declareTransitions, ensurePartitions } from '../storage/migrate.ts'
+import { ensurePartitions } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { heartOnThread } from '../storage/store-heart.ts'
 import { heartbeatStore } from '../storage/store-heartbeat.ts'
@@ -28,7 +27,6 @@ export interface CellParts {
 /** The stores of a cell in PostgreSQL, which must be migrated. */
 export async function openCell({ pool, databaseUrl, registry, keys }: CellParts, ground: Ground): Promise<CellStores> {
   const { clock, random, log } = ground
-  await declareTransitions(pool, legalTransitions())
   await ensurePartitions(pool, registry)
   const orders = openOrderStore(pool)
   return {

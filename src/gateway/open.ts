@@ -7,6 +7,7 @@ import { openInvoiceWork, type Working } from '../mobile-api/work.ts'
 import { takeResult, wantedResult } from '../order/authentication/result.ts'
 import { openCards, type Cards } from '../order/cards.ts'
 import type { Place } from '../order/change.ts'
+import { openCopies } from '../order/copies.ts'
 import { openHand } from '../order/hand.ts'
 import { openReader, type Reader } from '../order/read.ts'
 import { deniedPage } from '../pages/denied.ts'
@@ -20,6 +21,8 @@ import { openLease, openMessages, openOrders, waysOf } from './rooms.ts'
 import type { Between, Foundations, Lease, Orders, Ways } from './rooms.ts'
 import type { GatewayGauges, Meters } from './watch.ts'
 
+/** Orders whose status may be asked without reading them again: some 4 kB each. */
+const copiesKept = 1_000
 const limits = { maxWaiting: 4_000, maxOfMerchant: 1_500 }
 /**
  * How long a stop waits for running requests to merchants' servers, for the acquirers' answers, and
@@ -32,7 +35,7 @@ export interface GatewayParts extends Foundations {
 }
 
 /** All ports of the operations and pages: each of their files declares what it takes. */
-export type Ports = GatewayApi & MobileApi & Parameters<typeof randomSumRoutes>[1]
+export type Ports = GatewayApi & MobileApi & Parameters<typeof randomSumRoutes>[1] & Pick<Ways, 'receipts'>
 
 /** A gateway over one cell. Several can be open in one process, each over a cell of its own. */
 export interface Gateway {
@@ -66,14 +69,15 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { registry, cell } = stores
   const { orders } = cell
   const hand = openHand()
+  const copies = openCopies(copiesKept)
   const ways = waysOf(parts)
   const lease = await openLease(parts, hand, between)
   const { heartbeat } = lease
   const cards = openCards({ orders, references: cell.references, keys: registry.keys, random })
   const messages = openMessages(parts, { ...ways, ...lease, ...cards })
   const { sender } = messages
-  const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, hand, between)
-  const reader = openReader(orders, clock, log)
+  const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, { hand, copies }, between)
+  const reader = openReader({ store: orders, hand, copies, heartbeat, clock, log })
   const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, door, orders: reader })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
@@ -160,7 +164,12 @@ function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Rou
   return [
     ...gatewayRoutes(basePath, ports),
     ...mobileRoutes(basePath, ports),
-    ...receiptRoutes(basePath, { random, ...finding, merchantName: (id) => current().merchant(id)?.name }),
+    ...receiptRoutes(basePath, {
+      random,
+      receipts: ports.receipts,
+      ...finding,
+      merchantName: (id) => current().merchant(id)?.name,
+    }),
     ...randomSumRoutes(basePath, ports),
     ...threeDSecureRoutes({
       base: basePath,

@@ -13,8 +13,10 @@ import { authenticate } from '../order/authentication/ask-issuer.ts'
 import type { AuthenticationPlanner } from '../order/authentication/plan.ts'
 import { pareqPartsOf } from '../order/authentication/pareq.ts'
 import type { Cards } from '../order/cards.ts'
+import type { Copies } from '../order/copies.ts'
 import type { Hand } from '../order/hand.ts'
 import type { Order } from '../order/order.ts'
+import { openReceiptIds, type ReceiptIds } from '../order/receipt.ts'
 import { performersOf, type OutsideStep, type Performer } from '../order/perform.ts'
 import { openSteps, type Steps } from '../order/steps.ts'
 import { hideBy } from '../risk/limits.ts'
@@ -59,6 +61,7 @@ export interface Ways {
   /** Where messages about orders of an endpoint may go. */
   policyOf: (endpoint: Endpoint | undefined) => TargetPolicy
   planner: AuthenticationPlanner
+  receipts: ReceiptIds
   pareqParts: (order: Order) => ReturnType<typeof pareqPartsOf>
   /** Root certificates of a network, by its directory server of 1.0.2. */
   paresRoots: (directory: string) => readonly string[]
@@ -66,7 +69,7 @@ export interface Ways {
 
 export function waysOf({ ground, stores, settings }: Foundations): Ways {
   const { callbackPolicy, threeDSecure, basePath } = settings
-  const { current, ranges } = stores.registry
+  const { current, keys, ranges } = stores.registry
   const publicUrl = settings.publicUrls[0] + basePath
   const { legacy } = threeDSecure ?? noServer
   return {
@@ -82,6 +85,7 @@ export function waysOf({ ground, stores, settings }: Foundations): Ways {
       random: ground.random,
       steering: settings.steering,
     },
+    receipts: openReceiptIds(keys),
     pareqParts: (order) => pareqPartsOf(current(), order, publicUrl),
     paresRoots: (name) => legacy.find((one) => one.name === name)?.roots ?? [],
   }
@@ -151,8 +155,14 @@ export interface Orders {
   door: Door
 }
 
+/** Orders in the memory of this process. */
+export interface Memory {
+  hand: Hand
+  copies: Copies
+}
+
 /** The door, and the loop that carries orders on. */
-export function openOrders(on: Foundations, over: Ways & Lease & Messages, hand: Hand, between: Between): Orders {
+export function openOrders(on: Foundations, over: Ways & Lease & Messages, memory: Memory, between: Between): Orders {
   const { ground, stores, transports, settings } = on
   const { clock, random, log } = ground
   const { current: registry, keys, ids } = stores.registry
@@ -165,6 +175,7 @@ export function openOrders(on: Foundations, over: Ways & Lease & Messages, hand:
     clock,
     random,
     keys,
+    receipts: over.receipts,
     authenticate: (...step) => authenticate({ ...asking, ask: transports.directories.authenticate }, ...step),
     enrol: (...step) => enrol({ ...asking, askEnrolment: transports.directories.enrol }, ...step),
     gate: (id) => registry().gate(id),
@@ -178,7 +189,7 @@ export function openOrders(on: Foundations, over: Ways & Lease & Messages, hand:
   const door = openDoor({
     ...tuning,
     store: orders,
-    hand,
+    ...memory,
     attempts: ids('attempt'),
     clock,
     log,

@@ -100,7 +100,7 @@ export async function listDeliveries(
       from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
       order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${put(query.limit)}) d
     left join lateral (
-      select at, http_status, failure from delivery_attempt a
+      select at, http_status, failure from all_tries a
       where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
       order by a.try_no desc limit 1) t on true
     order by d.created_at desc, d.order_id desc, d.delivery_no desc`)
@@ -206,6 +206,14 @@ async function resendSome(desk: Desk, query: PlacedQuery, after: readonly [bigin
   })
 }
 
+/** A first try that was noted in its message gets a row of its own. */
+const moveFirstTries = statement<object>(`
+  insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status)
+  select d.merchant_id, d.order_id, d.delivery_no, 1, d.done_at, d.duration_ms, d.http_status
+  from unnest($1::bigint[], $2::bigint[], $3::int[]) as n (merchant_id, order_id, delivery_no)
+  join delivery d on d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no
+  where d.duration_ms is not null
+  on conflict do nothing`)
 const setTriesAside = statement<object>(`
   update delivery_attempt a set try_no = a.try_no - 1000000 + (
     select count(*) from delivery_attempt e
@@ -213,12 +221,14 @@ const setTriesAside = statement<object>(`
   from unnest($1::bigint[], $2::bigint[], $3::int[]) as n (merchant_id, order_id, delivery_no)
   where a.merchant_id = n.merchant_id and a.order_id = n.order_id and a.delivery_no = n.delivery_no and a.try_no > 0`)
 const due = statement<object>(`
-  update delivery d set state = 'due', due_at = $4, tries = 0, lease = null, done_at = null
+  update delivery d set state = 'due', due_at = $4, tries = 0, lease = null, done_at = null,
+    http_status = null, duration_ms = null
   from unnest($1::bigint[], $2::bigint[], $3::int[]) as n (merchant_id, order_id, delivery_no)
   where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no`)
 
 async function makeDue(runner: Runner, rows: readonly KeyRow[], now: number): Promise<void> {
   const keys = [rows.map((r) => r.merchant_id), rows.map((r) => r.order_id), rows.map((r) => r.delivery_no)]
+  await runner.run(moveFirstTries, keys)
   await runner.run(setTriesAside, keys)
   await runner.run(due, [...keys, timestamp(now)])
 }

@@ -181,16 +181,17 @@ const heartbeats = statement<{
   orders: bigint
 }>(`
   select instance, started_at, beat_at, alive, lapses, lapsed_orders, lapsed_at, taken_over, taken_over_at,
-    (select count(distinct order_id) from transaction t
+    (select count(distinct order_id) from all_transactions t
      where t.due_at is not null and t.lease = h.process_id and not h.alive) as orders
   from (select *, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat) h order by started_at`)
 /** Uses the index of due rows. A parked transaction is due in the far future or never. */
 const overdue = statement<{ n: bigint; since: number | null }>(`
-  select count(*) as n, min(due_at) as since from transaction where due_at < now() - interval '30 seconds' and alarm is null`)
+  select count(*) as n, min(due_at) as since from all_transactions
+  where due_at < now() - interval '30 seconds' and alarm is null`)
 const awaiting = statement<{ n: bigint }>(`
-  select count(*) as n from transaction where due_at >= now() and step like 'await %' and alarm is null`)
+  select count(*) as n from all_transactions where due_at >= now() and step like 'await %' and alarm is null`)
 const parked = statement<{ order_id: bigint }>(
-  `select distinct order_id from transaction where alarm is not null order by order_id limit 20`,
+  `select distinct order_id from all_transactions where alarm is not null order by order_id limit 20`,
 )
 const parkedInvoices = statement<{ invoice_id: string }>(
   `select invoice_id from mobile_invoice where alarm is not null order by created_at limit 20`,

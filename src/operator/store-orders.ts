@@ -64,14 +64,14 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
   const put = (value: unknown) => `$${values.push(value)}`
   const conditions = [
     ...(query.clientOrderid === undefined ? [] : [`o.client_orderid = ${put(query.clientOrderid)}`]),
-    ...(query.cardHashId === undefined ? [] : [`f.card ->> 'hashId' = ${put(query.cardHashId.toLowerCase())}`]),
+    ...(query.cardHashId === undefined ? [] : [`f.card_hash = ${put(query.cardHashId.toLowerCase())}`]),
     ...(query.status === undefined ? [] : [statusCondition(query.status, put)]),
     ...(query.amount === undefined ? [] : [amountCondition(query.amount, query.currency, put)]),
     ...(query.amount !== undefined || query.currency === undefined ? [] : [`o.currency = ${put(query.currency)}`]),
     ...(query.from === undefined ? [] : [`o.created_at >= ${put(timestamp(query.from))}`]),
     ...(query.to === undefined ? [] : [`o.created_at < ${put(timestamp(query.to))}`]),
     ...(query.parked === true
-      ? [`o.order_id in (select t.order_id from transaction t where t.merchant_id = o.merchant_id and t.alarm is not null)`]
+      ? [`o.order_id in (select t.order_id from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null)`]
       : []),
   ]
   if (query.after !== undefined) {
@@ -85,7 +85,7 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
   const found = statement<LineRow>(`
     select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
       exists (
-        select from transaction t
+        select from all_transactions t
         where t.merchant_id = o.merchant_id and t.order_id = o.order_id and t.alarm is not null) as parked
     from orders o
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
@@ -107,13 +107,12 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
 }
 
 /**
- * Rare statuses have a partial index, which the planner uses only if the text shows that no other
- * status is wanted.
+ * Rare statuses have an index of their own, by a column that all others leave empty; it serves only
+ * if no other status is wanted.
  */
 function statusCondition(statuses: readonly string[], put: (value: unknown) => string): string {
   const unusual = new Set(['unknown', 'error', 'filtered'])
-  const condition = `o.status = any (${put([...statuses])})`
-  return statuses.every((s) => unusual.has(s)) ? `${condition} and o.status in ('unknown', 'error', 'filtered')` : condition
+  return `o.${statuses.every((s) => unusual.has(s)) ? 'unusual' : 'status'} = any (${put([...statuses])})`
 }
 
 /**
@@ -143,7 +142,7 @@ const events = statement<{
   at: number
 }>(`
   select event_no, transaction_no, event, from_state, to_state, facts, at
-  from order_event where merchant_id = $1 and order_id = $2 order by event_no`)
+  from all_events where merchant_id = $1 and order_id = $2 order by event_no`)
 const repeats = statement<{ serial_number: string; operation: string; transaction_no: number; at: number }>(`
   select serial_number, operation, transaction_no, at from request where merchant_id = $1 and order_id = $2 order by at`)
 const deliveries = statement<{
@@ -165,7 +164,7 @@ const tries = statement<{
   failure: string | null
 }>(`
   select delivery_no, at, duration_ms, http_status, failure
-  from delivery_attempt where merchant_id = $1 and order_id = $2 order by delivery_no, try_no`)
+  from all_tries where merchant_id = $1 and order_id = $2 order by delivery_no, try_no`)
 
 export interface LivingOrder {
   order: Order
@@ -225,12 +224,15 @@ export async function orderWithLife(pool: Pool, orderId: bigint): Promise<Living
 
 /** A process that still has the order in memory must not overwrite this change. */
 const raiseVersion = statement<object>(`update orders set version = version + 1 where merchant_id = $1 and order_id = $2`)
-const unpark = statement<{ transaction_no: number; step: string | null }>(`
-  update transaction set alarm = null, tries = 0, lease = null, due_at = case when step is null then null else $3::timestamptz end
+const unpark = (table: string, transactionNo: string) =>
+  statement<{ transaction_no: number; step: string | null }>(`
+  update ${table} set alarm = null, tries = 0, lease = null, due_at = case when step is null then null else $3::timestamptz end
   where merchant_id = $1 and order_id = $2 and alarm is not null
-  returning transaction_no, step`)
+  returning ${transactionNo} as transaction_no, step`)
+const unparkFirst = unpark('orders', '1')
+const unparkOthers = unpark('transaction', 'transaction_no')
 const alarms = statement<{ transaction_no: number; alarm: string }>(`
-  select transaction_no, alarm from transaction where merchant_id = $1 and order_id = $2 and alarm is not null`)
+  select transaction_no, alarm from all_transactions where merchant_id = $1 and order_id = $2 and alarm is not null`)
 
 export interface Resumed {
   transactionNo: number
@@ -247,7 +249,8 @@ export async function resumeOrder(desk: Desk, orderId: bigint): Promise<Resumed[
     // In the order in which the gateway writes them, so that nobody waits in a circle.
     await runner.run(raiseVersion, place)
     const why = new Map((await runner.run(alarms, place)).map((r) => [r.transaction_no, r.alarm]))
-    const freed = await runner.run(unpark, [...place, timestamp(desk.clock.now())])
+    const now = timestamp(desk.clock.now())
+    const freed = [...(await runner.run(unparkFirst, [...place, now])), ...(await runner.run(unparkOthers, [...place, now]))]
     if (freed.length === 0) throw new Refused({ what: 'nothing parked', orderId })
     const resumed = freed.map((r) => ({
       transactionNo: r.transaction_no,

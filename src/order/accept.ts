@@ -70,18 +70,22 @@ export async function acceptOrder(parts: Accepting, made: NewOrder, by: AskedBy)
 
 /** In state `new`, with its one transaction. */
 function orderOf({ keys, issuerOf }: Accepting, made: NewOrder, by: AskedBy, sealed: SealedCard): Order {
-  const { card, shown, first, ...facts } = made
-  const { kind, amountMinor, amountText } = made
+  const { card, shown, first, request, kind, amountMinor, amountText } = made
   const { endpointId, merchantId, settings } = by.endpoint
   const { descriptor } = settings
   return {
-    ...facts,
-    request: { ...facts.request, ...(descriptor === undefined ? {} : { descriptor }) },
     merchantId,
+    orderId: made.orderId,
     version: 0,
+    kind,
+    clientOrderid: made.clientOrderid,
+    currency: made.currency,
+    amountMinor,
+    amountText,
+    request: descriptor === undefined ? request : { descriptor, ...request },
     pathId: by.pathId,
     endpointId,
-    card: { ...shown, ...issuerFacts(issuerOf(card.pan.reveal())), hashId: hashIdOf(sealed.fingerprint, keys) },
+    card: Object.assign({ hashId: hashIdOf(sealed.fingerprint, keys) }, shown, issuerFacts(issuerOf(card.pan.reveal()))),
     events: 0,
     deliveries: 0,
     createdAt: by.at,

@@ -2,14 +2,15 @@ import type { Log } from '../base/log.ts'
 import type { Card } from '../card/vault.ts'
 import { openBatch } from '../storage/batch.ts'
 import { placeKey, type Place } from './change.ts'
+import type { Copies } from './copies.ts'
 import type { Held } from './hand.ts'
 import { finalStatuses } from '../spec/words.ts'
 import { statusOf, type Order, type Transaction } from './order.ts'
 import { isOutside } from './perform.ts'
 import { openRetries } from './retry.ts'
 import type { Load } from './room.ts'
-import { runRound, type RoundParts } from './round.ts'
-import type { Advanced, Entry, Submission } from './submission.ts'
+import { runRound, type Group, type RoundParts } from './round.ts'
+import type { Advanced, Submission } from './submission.ts'
 
 export interface Door {
   submit(submission: Submission): Promise<Advanced>
@@ -34,6 +35,7 @@ export interface Door {
 }
 
 export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'begin' | 'onResultMissing'> {
+  copies: Pick<Copies, 'keep'>
   log: Log
   /**
    * Orders in memory at once. Beyond that, rows are committed without a lease and left to a sweep.
@@ -69,9 +71,10 @@ export function openDoor(s: DoorSettings): Door {
   }
 
   /** Keeps an order in memory and begins its new steps outside that this process leased. */
-  function begin(order: Order, card: Card | undefined, isNew: (t: Transaction) => boolean): void {
+  function begin(order: Order, card: Card | undefined, isNew: (t: Transaction) => boolean, since: number): void {
     const steps = card ? order.transactions.filter((t) => isOutside(t.step) && t.lease === s.processId && isNew(t)) : []
-    const held = hand.keep(order, card, steps)
+    const held = hand.keep(order, card, steps, since)
+    s.copies.keep(order)
     for (const { lease, dueAt } of order.transactions) if (lease === undefined && dueAt !== undefined) s.onStepDue(dueAt)
     if (held) for (const transaction of steps) s.onStep(held, transaction, door)
     if (finalStatuses.has(statusOf(order))) for (const resolve of awaited.get(placeKey(order)) ?? []) resolve()
@@ -94,16 +97,7 @@ export function openDoor(s: DoorSettings): Door {
 
   const batch = openBatch<Submission, Advanced>({
     name: 'orders',
-    run: async (items) => {
-      const results = items.map((item) => retries.answered(item)) as Advanced[]
-      let open: Entry[] = items.map((item, at) => ({ item, at })).filter(({ item }) => !retries.answered(item))
-      while (open.length > 0) {
-        const again = await runRound(parts, open, results)
-        for (const e of open) if (!again.includes(e)) retries.answer(e.item, results[e.at]!)
-        open = again
-      }
-      return results
-    },
+    run: (items) => runBatch(parts, items),
     maxItems: s.maxBatch,
     lanes: s.lanes,
     patienceMs,
@@ -123,4 +117,20 @@ export function openDoor(s: DoorSettings): Door {
     close: () => batch.close(),
   }
   return door
+}
+
+/** Runs rounds until every submission has its answer. */
+async function runBatch(parts: RoundParts, items: readonly Submission[]): Promise<Advanced[]> {
+  const { retries } = parts
+  const results = items.map((item) => retries.answered(item)) as Advanced[]
+  const open = items.map((item, at) => ({ item, at })).filter(({ item }) => !retries.answered(item))
+  const groups: Group[] = [{ entries: open, isPlain: true }]
+  for (let group = groups.shift(); group; group = groups.shift()) {
+    if (group.entries.length === 0) continue
+    const left = await runRound(parts, group, results)
+    const again = new Set(left.flatMap(({ entries }) => entries))
+    for (const entry of group.entries) if (!again.has(entry)) retries.answer(entry.item, results[entry.at]!)
+    groups.push(...left)
+  }
+  return results
 }

@@ -15,9 +15,6 @@ export const placeKey = (place: Place): string => `${place.merchantId}/${place.o
 export const recordKey = (row: { merchant_id: bigint; order_id: bigint }): string =>
   placeKey({ merchantId: row.merchant_id, orderId: row.order_id })
 
-/** The same as columns. */
-export const placeRow = (place: Place) => ({ merchant_id: String(place.merchantId), order_id: String(place.orderId) })
-
 /**
  * An order before and after a decision. The objects in `after` that are new are written. `before`
  * is absent for a new order.
@@ -33,4 +30,21 @@ export interface Change {
   sealed?: SealedCard
   /** The stored CVV2 is no longer needed. */
   eraseCvv2: boolean
+}
+
+/** A claim of a client_orderid for a new order. */
+export interface KeyClaim extends Place {
+  clientOrderid: string
+  digest: Buffer
+  at: number
+  /** How long the same request is answered with this order, whatever its outcome. */
+  heldUntil: number
+}
+
+/** A request that changed nothing: its serial number finds the transaction that it repeats. */
+export interface RepeatRow extends Place {
+  serialNumber: string
+  operation: string
+  transactionNo: number
+  at: number
 }

@@ -131,17 +131,17 @@ function authenticationAfter(before: Authentication | undefined, event: Event, m
 
 function attemptsAfter(order: Order, event: Event, now: number): readonly Attempt[] {
   if (event.is === 'attempt recorded')
-    return [...order.attempts, { ...event.attempt, no: order.attempts.length + 1, transactionNo: event.transactionNo }]
+    return [...order.attempts, { no: order.attempts.length + 1, transactionNo: event.transactionNo, ...event.attempt }]
   const end = effectOf(event).ends?.(event)
   if (!end || !('attemptNo' in event)) return order.attempts
-  return order.attempts.map((a) => (a.no === event.attemptNo ? { ...a, ...end, endedAt: now } : a))
+  return order.attempts.map((a) => (a.no === event.attemptNo ? Object.assign({ endedAt: now }, a, end) : a))
 }
 
 function resultAfter(result: Transaction['result'], event: Event, now: number): Transaction['result'] {
   // If the debit of a transfer was reversed, the result keeps the reason why its credit failed.
   if (event.is === 'reversed' && result.errorCode !== undefined) return result
   const more = effectOf(event).result?.(event, now)
-  return more ? { ...result, ...more } : result
+  return more ? Object.assign({}, result, more) : result
 }
 
 /**

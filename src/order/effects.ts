@@ -54,9 +54,9 @@ const learns = {
 }
 const answered = {
   result: ({ data, gate, receiptId }: Named<'approved' | 'debited'>, now: number) => ({
+    receiptId,
     ...processed(data, now),
     ...gate,
-    receiptId,
   }),
   facts: ({ actionCode }: { actionCode: string }) => ({ action_code: actionCode }),
 }
@@ -121,10 +121,10 @@ const effects: { [Name in EventName]: Effect<Named<Name>> } = {
     ...answered,
     ends: endedAs('declined'),
     result: ({ data, gate, actionCode, text }, now) => ({
-      ...processed(data, now),
-      ...gate,
       errorCode: actionCode,
       errorMessage: text,
+      ...processed(data, now),
+      ...gate,
     }),
   },
   'amount declined': {

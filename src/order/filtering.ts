@@ -54,16 +54,17 @@ export class FilterRound {
     this.#hide = hide
   }
 
+  /** Whether any of these orders may use up a limit or give one back. */
+  needsLocks(fresh: readonly Fresh[], changes: readonly Changed[]): boolean {
+    return this.#touched(fresh, changes).length > 0
+  }
+
   /**
    * Locks the limits that the orders of a batch may use up or give back. It locks them in one
    * statement, so that two batches lock shared limits in the same order.
    */
   async lock(tables: CountTables, fresh: readonly Fresh[], changes: readonly Changed[]): Promise<void> {
-    const places = [
-      ...fresh.flatMap(({ order, card }) => this.#places(order, this.#limitsOn(order, card))),
-      ...changes.flatMap(({ before, after }) => placesLeft(before, after)),
-    ]
-    const distinct = new Map(places.map((place) => [countKey(place), place]))
+    const distinct = new Map(this.#touched(fresh, changes).map((place) => [countKey(place), place]))
     if (distinct.size > 0) this.#limits = new LimitsInHand(await tables.lockCounts([...distinct.values()]))
   }
 
@@ -105,6 +106,13 @@ export class FilterRound {
 
   save(tables: CountTables): Promise<void> {
     return tables.saveCounts(this.#limits.changed())
+  }
+
+  #touched(fresh: readonly Fresh[], changes: readonly Changed[]): CountPlace[] {
+    return [
+      ...fresh.flatMap(({ order, card }) => this.#places(order, this.#limitsOn(order, card))),
+      ...changes.flatMap(({ before, after }) => placesLeft(before, after)),
+    ]
   }
 
   #limitsOn(order: Order, card: Card | undefined): (readonly [filterNo: number, key: string])[] {

@@ -4,8 +4,8 @@
  */
 import type { FollowAsk } from './amounts.ts'
 import { head, type Order } from './order.ts'
-import { placeKey } from './change.ts'
-import type { OrderStore, RepeatRow } from './store.ts'
+import { placeKey, type RepeatRow } from './change.ts'
+import type { OrderStore } from './store.ts'
 import type { IdempotencyRow, KeyName } from './store-idempotency.ts'
 import { placeOf, type Advanced, type Entry, type Submission } from './submission.ts'
 import type { Work } from './work.ts'
@@ -19,6 +19,8 @@ export interface KeyedRequest extends KeyName {
   digest: Buffer
   serialNumber: string
 }
+
+export const isKeyed = (item: Submission): boolean => keyedRequest(item) !== undefined
 
 function keyedRequest(item: Submission): KeyedRequest | undefined {
   if (item.is === 'accept') {

@@ -13,8 +13,8 @@ const row = (from: State, on: EventName, to: State, asks?: Step): Move =>
   asks === undefined ? { from, on, to } : { from, on, to, asks }
 
 /**
- * Every possible move. `decide` refuses any other, and the database has no row for it
- * (legal_transition).
+ * Every possible move. `decide` refuses any other, and so does the database: a constraint of
+ * `order_event` lists them, and a migration changes it.
  */
 // oxfmt-ignore
 export const machine: readonly Move[] = [
@@ -80,5 +80,7 @@ const moves = new Map(machine.map((move) => [`${move.from}>${move.on}`, move]))
 
 export const moveFor = (from: State, on: EventName): Move | undefined => moves.get(`${from}>${on}`)
 
-/** Pairs for the table `legal_transition`. */
-export const legalTransitions = (): (readonly [State, State])[] => machine.map((move) => [move.from, move.to] as const)
+/** Every move as `order_event` stores it. */
+export const legalMoves = (): string[] => machine.map(moveText)
+
+export const moveText = ({ from, on, to }: Pick<Move, 'from' | 'on' | 'to'>): string => `${from}>${on}>${to}`

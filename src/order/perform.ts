@@ -1,7 +1,7 @@
 import type { Authorisation, Connector, Follow, Outcome, Reversal } from '../acquirer/connector.ts'
 import { knownCurrency } from '../base/money.ts'
 import type { Clock } from '../base/clock.ts'
-import { uuid, type Random } from '../base/random.ts'
+import type { Random } from '../base/random.ts'
 import type { Gate } from '../merchant/merchant.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Secret } from '../base/secret.ts'
@@ -11,6 +11,7 @@ import { demandedAuthentication, mayBeDemanded } from './authentication/plan.ts'
 import { originalOf } from './obligations.ts'
 import type { Event, GateFacts } from './event.ts'
 import type { Held } from './hand.ts'
+import type { ReceiptIds } from './receipt.ts'
 import { head, type Attempt, type Order, type Step, type Transaction } from './order.ts'
 
 /**
@@ -29,6 +30,7 @@ export interface PerformerParts {
   clock: Clock
   random: Random
   keys: KeyRing
+  receipts: ReceiptIds
   authenticate: Performer
   enrol: Performer
   gate: (gateId: bigint) => Gate | undefined
@@ -80,7 +82,7 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
     return { is: 'amount declined', ...about, actionCode: outcome.actionCode, next }
   const sentBefore = transaction.tries > 0
   if (gate && (outcome.is === 'approved' || outcome.is === 'declined'))
-    return eventOf(transaction, outcome, about, uuid(parts.random), {
+    return eventOf(transaction, outcome, about, parts.receipts.idOf(held.order, transaction.no), {
       descriptor: gate.settings.descriptor,
       partialReversal: gate.settings.partialReversal,
       partialCapture: gate.settings.partialCapture,
@@ -158,17 +160,17 @@ function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Tran
     startedAt: attempt.startedAt,
     repeat: transaction.tries > 0,
   }
-  if (transaction.kind === 'credit') return { ...common, kind: 'credit', pan: destinationOf(order, card) }
+  if (transaction.kind === 'credit') return { kind: 'credit', pan: destinationOf(order, card), ...common }
   const { expiryMonth, expiryYear } = order.card
   const authentication = proofOf(keys, order, transaction)
   return {
-    ...common,
     kind: order.kind,
     pan: card.pan,
     expiry: `${String(expiryYear % 100).padStart(2, '0')}${String(expiryMonth).padStart(2, '0')}`,
     ...(card.cvv2 ? { cvv2: card.cvv2 } : {}),
     ...(authentication ? { authentication } : {}),
     ...(order.request.recurrent ? { recurrent: order.request.recurrent } : {}),
+    ...common,
   }
 }
 

@@ -2,9 +2,12 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { openBatch, type Batch } from '../storage/batch.ts'
 import type { Order } from './order.ts'
+import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import { placeKey, type Place } from './change.ts'
+import type { Copies } from './copies.ts'
+import type { Hand } from './hand.ts'
 import type { OrderStore } from './store.ts'
-import type { Shown } from './store-shown.ts'
+import type { Shown, ShownWish } from './store-shown.ts'
 
 type Wanted = Place | { merchantId: bigint; clientOrderid: string }
 
@@ -20,13 +23,51 @@ export interface Reader {
   close(): Promise<void>
 }
 
-export function openReader(store: OrderStore, clock: Clock, log: Log): Reader {
+export interface ReaderParts {
+  store: OrderStore
+  /** Orders in the memory of this process, and copies of those that it committed last. */
+  hand: Pick<Hand, 'lastCommitted'>
+  copies: Pick<Copies, 'get'>
+  heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
+  clock: Clock
+  log: Log
+}
+
+interface Asked {
+  wanted: Wanted
+  serialNumber: string | undefined
+}
+
+export function openReader({ store, hand, copies, heartbeat, clock, log }: ReaderParts): Reader {
   const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
   async function placesOf(items: readonly Wanted[]): Promise<(Place | undefined)[]> {
     const named = items.filter((item) => 'clientOrderid' in item)
     const newest = named.length === 0 ? [] : await store.newestOrders(named)
     const byName = new Map(newest.map((row) => [nameKey(row), row]))
     return items.map((item) => ('orderId' in item ? item : byName.get(nameKey(item))))
+  }
+
+  /** Shows an order from memory while nobody else can have changed it. */
+  function shownFromMemory({ wanted, serialNumber }: Asked): Shown | undefined {
+    const held = 'orderId' in wanted ? hand.lastCommitted(wanted, heartbeat.processId) : undefined
+    return held && heartbeat.holding(held.since) ? shownOf(held.order, serialNumber) : undefined
+  }
+
+  /** Shows copies that are still true, and reads the others. */
+  async function shownAs(asked: readonly (ShownWish | undefined)[]): Promise<(Shown | undefined)[]> {
+    const wishes = asked.filter((wish) => wish !== undefined)
+    const copied = new Map(wishes.flatMap((wish) => copies.get(wish) ?? []).map((order) => [placeKey(order), order]))
+    const versions = await store.versions([...copied.values()])
+    const shown = new Map<ShownWish, Shown>()
+    for (const wish of wishes) {
+      const order = copied.get(placeKey(wish))
+      const isTrue = order && versions.get(placeKey(wish)) === order.version
+      const found = isTrue ? shownOf(order, wish.serialNumber) : undefined
+      if (found) shown.set(wish, found)
+    }
+    const others = wishes.filter((wish) => !shown.has(wish))
+    const read = (await store.shown(others)).values()
+    return asked.map((wish) => wish && (shown.get(wish) ?? read.next().value))
   }
 
   const batch: Batch<Wanted, Order | undefined> = openBatch({
@@ -39,22 +80,33 @@ export function openReader(store: OrderStore, clock: Clock, log: Log): Reader {
     },
     ...shared,
   })
-  const statuses = openBatch<{ wanted: Wanted; serialNumber: string | undefined }, Shown | undefined>({
+  const statuses = openBatch<Asked, Shown | undefined>({
     name: 'statuses',
     run: async (items) => {
       const places = await placesOf(items.map(({ wanted }) => wanted))
-      const wishes = places.map((place, i) => place && { ...place, serialNumber: items[i]!.serialNumber })
-      const shown = (await store.shown(wishes.filter((wish) => wish !== undefined))).values()
-      return wishes.map((wish) => (wish ? shown.next().value : undefined))
+      return shownAs(places.map((place, i) => place && { serialNumber: items[i]!.serialNumber, ...place }))
     },
     ...shared,
   })
   return {
     byId: (place) => batch.submit({ merchantId: place.merchantId, orderId: place.orderId }),
     signedAmounts: (place) => store.signedAmounts(place),
-    shown: (wanted, serialNumber) => statuses.submit({ wanted, serialNumber }),
+    async shown(wanted, serialNumber) {
+      const asked = { wanted, serialNumber }
+      return shownFromMemory(asked) ?? statuses.submit(asked)
+    },
     close: async () => void (await Promise.all([batch.close(), statuses.close()])),
   }
+}
+
+/**
+ * What the request with this serial number is shown, or by default the newest that created a
+ * transaction. Undefined if only the database knows, because the request repeated another one.
+ */
+function shownOf(order: Order, serialNumber: string | undefined): Shown | undefined {
+  const asked = order.transactions.filter(({ origin }) => origin === 'request')
+  const transaction = serialNumber === undefined ? asked.at(-1) : asked.find((t) => t.serialNumber === serialNumber)
+  return transaction && { order, transaction }
 }
 
 const nameKey = (named: { merchantId: bigint; clientOrderid: string }) => `${named.merchantId}/${named.clientOrderid}`

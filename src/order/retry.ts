@@ -14,9 +14,10 @@ export interface Retries {
   /** Whether an earlier run tried to commit it. */
   wasBegun(item: Submission): boolean
   begin(entries: readonly Entry[]): void
+  /** They were not saved: it is as if this round had not tried. Earlier runs tried `before`. */
+  withdraw(entries: readonly Entry[], before: ReadonlySet<Entry>): void
   /** Records the decision about an event until it is known whether it was saved. */
   decide(item: Submission, work: Work): void
-  undecide(item: Submission): void
   /**
    * The decision about an event, if `stored` is exactly that order: then its commit succeeded. The
    * same version alone is not enough, because another process may have written it.
@@ -33,8 +34,13 @@ export function openRetries(): Retries {
     answer: (item, answer) => void answers.set(item, answer),
     wasBegun: (item) => begun.has(item),
     begin: (entries) => entries.forEach(({ item }) => begun.add(item)),
+    withdraw(entries, before) {
+      for (const entry of entries) {
+        if (!before.has(entry)) begun.delete(entry.item)
+        decided.delete(entry.item)
+      }
+    },
     decide: (item, work) => void decided.set(item, work),
-    undecide: (item) => void decided.delete(item),
     committed(item, stored) {
       const own = decided.get(item)
       return own && stored && isDeepStrictEqual(own.after, stored) ? own : undefined

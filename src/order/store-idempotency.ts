@@ -1,5 +1,6 @@
 /** The table of `Idempotency-Key`s. */
-import { asJson, bytea, statement, timestamp, type Runner } from '../storage/pool.ts'
+import { columnsOf, insertion, onRows, readOf, rowsOf } from '../storage/columns.ts'
+import { statement, timestamp, type Runner } from '../storage/pool.ts'
 
 /** The transaction that a key stands for, with the digest of its request. */
 export interface IdempotencyRow {
@@ -18,36 +19,55 @@ export interface KeyName {
   key: string
 }
 
-const select = statement<{
-  merchant_id: bigint
-  key: string
-  digest: Buffer
-  order_id: bigint
-  transaction_no: number
-  serial_number: string
-  held_until: number
-}>(`
-  select k.merchant_id, k.key, k.digest, k.order_id, k.transaction_no, k.serial_number, k.held_until
-  from json_to_recordset($1) as n (merchant_id bigint, key text)
-  join idempotency_key k on k.merchant_id = n.merchant_id and k.key = n.key
-  where k.held_until > $2`)
+const named = columnsOf<KeyName>()
+const nameRows = rowsOf({ merchant_id: named.int8((k) => k.merchantId), key: named.text((k) => k.key) })
+const select = onRows<
+  KeyName,
+  {
+    merchant_id: bigint
+    key: string
+    digest: Buffer
+    order_id: bigint
+    transaction_no: number
+    serial_number: string
+    held_until: number
+  }
+>(
+  nameRows,
+  `select k.merchant_id, k.key, k.digest, k.order_id, k.transaction_no, k.serial_number, k.held_until
+  from ${nameRows.list} join idempotency_key k on k.merchant_id = n.merchant_id and k.key = n.key`,
+)
+
+const row = columnsOf<IdempotencyRow>()
+const keyRows = rowsOf({
+  merchant_id: row.int8((k) => k.merchantId),
+  key: row.text((k) => k.key),
+  digest: row.bytes((k) => k.digest),
+  order_id: row.int8((k) => k.orderId),
+  transaction_no: row.int4((k) => k.transactionNo),
+  serial_number: row.uuid((k) => k.serialNumber),
+  held_until: row.time((k) => k.heldUntil),
+})
 
 /**
  * Takes keys that are free or expired. Sorted, so that two batches lock shared keys in the same
  * order. A row of the very same request is written again: its commit may have succeeded although
  * the connection broke.
  */
-const claim = statement<{ merchant_id: bigint }>(`
-  insert into idempotency_key as k (merchant_id, key, digest, order_id, transaction_no, serial_number, held_until)
-  select merchant_id, key, digest, order_id, transaction_no, serial_number, held_until
-  from json_to_recordset($1) as n (merchant_id bigint, key text, digest bytea, order_id bigint, transaction_no int,
-    serial_number uuid, held_until timestamptz)
+const claim = onRows<IdempotencyRow, { merchant_id: bigint }>(
+  keyRows,
+  `insert into idempotency_key as k (${keyRows.names})
+  select ${keyRows.names} from ${keyRows.list}
   order by merchant_id, key
   on conflict (merchant_id, key) do update
     set digest = excluded.digest, order_id = excluded.order_id, transaction_no = excluded.transaction_no,
       serial_number = excluded.serial_number, held_until = excluded.held_until
-    where k.held_until <= $2 or k.serial_number = excluded.serial_number
-  returning merchant_id`)
+    where k.held_until <= $${keyRows.count + 1} or k.serial_number = excluded.serial_number
+  returning merchant_id`,
+)
+
+/** Takes keys that have no row, not even an expired one; fails if one has. */
+export const claimNewIdempotencyKeys = insertion('idempotency_key', keyRows, 'order by merchant_id, key')
 
 /** Skips rows that another process is removing at this moment. */
 const forget = statement<object>(`
@@ -59,34 +79,27 @@ const atOnce = 5_000
 
 /** The rows of these keys; keys that are free are left out. */
 export async function selectIdempotencyKeys(runner: Runner, keys: readonly KeyName[], now: number): Promise<IdempotencyRow[]> {
-  const wanted = keys.map(({ merchantId, key }) => ({ merchant_id: String(merchantId), key }))
-  const rows = await runner.run(select, [asJson(wanted), timestamp(now)])
-  return rows.map((r) => ({
-    merchantId: r.merchant_id,
-    key: r.key,
-    digest: r.digest,
-    orderId: r.order_id,
-    transactionNo: r.transaction_no,
-    serialNumber: r.serial_number,
-    heldUntil: r.held_until,
-  }))
+  const stored = await readOf(runner, select, keys)
+  return stored
+    .filter((r) => r.held_until > now)
+    .map((r) => ({
+      merchantId: r.merchant_id,
+      key: r.key,
+      digest: r.digest,
+      orderId: r.order_id,
+      transactionNo: r.transaction_no,
+      serialNumber: r.serial_number,
+      heldUntil: r.held_until,
+    }))
 }
 
 /**
  * Whether all of them were taken. If not, other requests hold some, and the caller looks those up.
  * No key may appear twice.
  */
-export async function claimIdempotencyKeys(runner: Runner, rows: readonly IdempotencyRow[], now: number): Promise<boolean> {
-  const records = rows.map((r) => ({
-    merchant_id: String(r.merchantId),
-    key: r.key,
-    digest: bytea(r.digest),
-    order_id: String(r.orderId),
-    transaction_no: r.transactionNo,
-    serial_number: r.serialNumber,
-    held_until: timestamp(r.heldUntil),
-  }))
-  return (await runner.run(claim, [asJson(records), timestamp(now)])).length === rows.length
+export async function claimIdempotencyKeys(runner: Runner, taken: readonly IdempotencyRow[], now: number): Promise<boolean> {
+  if (taken.length === 0) return true
+  return (await runner.run(claim.sql, [...claim.values(taken), timestamp(now)])).length === taken.length
 }
 
 export async function forgetIdempotencyKeys(runner: Runner, now: number): Promise<void> {

@@ -1,73 +1,198 @@
 /**
- * Converts orders to rows and back. Identifiers are sent as text (JSON has no 64-bit integers) and
- * read as bigint.
+ * The columns of the order tables, and orders made of their rows. The row of an order has its first
+ * transaction and that one's first attempt; further ones have rows of their own.
  */
 import type { SealedCard } from '../card/vault.ts'
-import { bytea, timestamp } from '../storage/pool.ts'
-import type { OrderEventRow } from './decide.ts'
+import { columnsOf, rowsOf, type RecordOf } from '../storage/columns.ts'
 import { capturedMinor, returnedMinor } from './amounts.ts'
-import { head, statusOf, type Attempt, type Order, type Step, type Transaction } from './order.ts'
+import type { Change, Place } from './change.ts'
+import { moveText } from './machine.ts'
+import { head, statusOf, type Attempt, type Order, type Transaction } from './order.ts'
 
-interface Placed {
+export interface PlaceRecord {
   merchant_id: bigint
   order_id: bigint
 }
 
-export interface OrderRecord extends Placed {
-  version: number
-  kind: Order['kind']
-  client_orderid: string
-  path_id: bigint
-  endpoint_id: bigint
-  currency: string
-  amount_minor: bigint
-  amount_text: string
-  request: Order['request']
-  card: Order['card']
-  screening: Order['screening'] | null
-  events: number
-  deliveries: number
-  created_at: number
-  final_at: number | null
+/** Whether an attempt stands in the row of its order. */
+export const isFirst = ({ no, transactionNo }: Attempt): boolean => no === 1 && transactionNo === 1
+
+const firstAttempt = ({ attempts: [first] }: Order): Attempt | undefined => (first && isFirst(first) ? first : undefined)
+
+const order = columnsOf<Change>()
+
+const orderKey = {
+  merchant_id: order.int8(({ after }) => after.merchantId),
+  order_id: order.int8(({ after }) => after.orderId),
 }
 
-export interface TransactionRecord extends Placed {
-  transaction_no: number
-  kind: Transaction['kind']
-  origin: Transaction['origin']
-  serial_number: string | null
-  parent_no: number | null
-  state: Transaction['state']
-  amount_minor: bigint
-  amount_text: string
-  result: Transaction['result']
-  authentication: Transaction['authentication'] | null
-  asked: Transaction['asked'] | null
-  step: Step | null
-  due_at: number | null
-  lease: bigint | null
-  tries: number
-  alarm: string | null
-  created_at: number
-  final_at: number | null
+/** What never changes. */
+const bornColumns = {
+  kind: order.text(({ after }) => after.kind),
+  client_orderid: order.text(({ after }) => after.clientOrderid),
+  path_id: order.int8(({ after }) => after.pathId),
+  endpoint_id: order.int8(({ after }) => after.endpointId),
+  currency: order.text(({ after }) => after.currency),
+  amount_minor: order.int8(({ after }) => after.amountMinor),
+  amount_text: order.text(({ after }) => after.amountText),
+  serial_number: order.uuid(({ after }) => head(after).serialNumber),
+  created_at: order.time(({ after }) => after.createdAt),
 }
 
-export interface AttemptRecord extends Placed {
-  attempt_no: number
-  transaction_no: number
-  gate_id: bigint
-  terminal_id: string
-  stan: string
-  rrn: string
-  started_at: number
-  deadline_at: number
-  outcome: NonNullable<Attempt['outcome']> | null
-  action_code: string | null
-  why: string | null
-  ended_at: number | null
+const movingColumns = {
+  version: order.int4(({ after }) => after.version),
+  status: order.text(({ after }) => statusOf(after)),
+  state: order.text(({ after }) => head(after).state),
+  authorised_minor: order.int8(({ after }) => head(after).amountMinor),
+  authorised_text: order.text(({ after }) => head(after).amountText),
+  captured_minor: order.int8(({ after }) => capturedMinor(after)),
+  returned_minor: order.int8(({ after }) => returnedMinor(after)),
+  result: order.json(({ after }) => head(after).result),
+  authentication: order.json(({ after }) => head(after).authentication),
+  events: order.int4(({ after }) => after.events),
+  deliveries: order.int4(({ after }) => after.deliveries),
+  transactions: order.int4(({ after }) => after.transactions.length),
+  attempts: order.int4(({ after }) => after.attempts.length),
+  final_at: order.time(({ after }) => after.finalAt),
+  gate_id: order.int8(({ after }) => firstAttempt(after)?.gateId),
+  terminal_id: order.text(({ after }) => firstAttempt(after)?.terminalId),
+  stan: order.text(({ after }) => firstAttempt(after)?.stan),
+  rrn: order.text(({ after }) => firstAttempt(after)?.rrn),
+  started_at: order.time(({ after }) => firstAttempt(after)?.startedAt),
+  deadline_at: order.time(({ after }) => firstAttempt(after)?.deadlineAt),
+  outcome: order.text(({ after }) => firstAttempt(after)?.outcome),
+  action_code: order.text(({ after }) => firstAttempt(after)?.actionCode),
+  why: order.text(({ after }) => firstAttempt(after)?.why),
+  ended_at: order.time(({ after }) => firstAttempt(after)?.endedAt),
 }
 
-export interface SealedCardRecord extends Placed {
+/** What a sweep changes too, without a new version. */
+const stepColumns = {
+  step: order.text(({ after }) => head(after).step),
+  due_at: order.time(({ after }) => head(after).dueAt),
+  lease: order.int8(({ after }) => head(after).lease),
+  tries: order.int4(({ after }) => head(after).tries),
+  alarm: order.text(({ after }) => head(after).alarm),
+}
+
+const orderColumns = { ...orderKey, ...bornColumns, ...movingColumns, ...stepColumns }
+
+export const newOrderRows = rowsOf(orderColumns)
+export const movedOrderRows = rowsOf({
+  ...orderKey,
+  was: order.int4(({ before }) => before!.version),
+  is_head_new: order.bool(({ before, after }) => head(before!) !== head(after)),
+  ...movingColumns,
+  ...stepColumns,
+})
+export const movingNames = Object.keys(movingColumns)
+export const stepNames = Object.keys(stepColumns)
+export const orderNames = Object.keys(orderColumns)
+
+const factsColumns = {
+  ...orderKey,
+  request: order.json(({ after }) => after.request),
+  card: order.json(({ after }) => after.card),
+  card_hash: order.text(({ after }) => after.card.hashId),
+  screening: order.json(({ after }) => after.screening),
+  pan_sealed: order.bytes(({ sealed }) => sealed?.panSealed),
+  pan_key: order.int8(({ sealed }) => sealed?.panKey),
+  fingerprint: order.bytes(({ sealed }) => sealed?.fingerprint),
+  cvv2_sealed: order.bytes(({ sealed }) => sealed?.cvv2Sealed),
+  cvv2_key: order.int8(({ sealed }) => sealed?.cvv2Key),
+  destination_sealed: order.bytes(({ sealed }) => sealed?.destinationSealed),
+}
+export const factsRows = rowsOf(factsColumns)
+
+/** The events of one commit; a list is text with commas, which no name contains. */
+export const eventRows = rowsOf({
+  ...orderKey,
+  event_no: order.int4(({ rows: [first] }) => first!.eventNo),
+  moves: order.text(({ rows: all }) => all.map(({ from, event: on, to }) => moveText({ from, on, to })).join(',')),
+  transaction_nos: order.text(({ rows: all }) => all.map((r) => r.transactionNo).join(',')),
+  facts: order.json(({ rows: all }) => (all.some((r) => r.facts) ? all.map((r) => r.facts ?? null) : undefined)),
+  at: order.time(({ rows: all }) => all.at(-1)!.at),
+})
+
+interface Owned<Part> {
+  place: Place
+  part: Part
+}
+
+const transaction = columnsOf<Owned<Transaction>>()
+const transactionKey = {
+  merchant_id: transaction.int8(({ place }) => place.merchantId),
+  order_id: transaction.int8(({ place }) => place.orderId),
+  transaction_no: transaction.int4(({ part }) => part.no),
+}
+const movingTransaction = {
+  state: transaction.text(({ part }) => part.state),
+  amount_minor: transaction.int8(({ part }) => part.amountMinor),
+  amount_text: transaction.text(({ part }) => part.amountText),
+  result: transaction.json(({ part }) => part.result),
+  authentication: transaction.json(({ part }) => part.authentication),
+  step: transaction.text(({ part }) => part.step),
+  due_at: transaction.time(({ part }) => part.dueAt),
+  lease: transaction.int8(({ part }) => part.lease),
+  tries: transaction.int4(({ part }) => part.tries),
+  alarm: transaction.text(({ part }) => part.alarm),
+  final_at: transaction.time(({ part }) => part.finalAt),
+}
+const transactionColumns = {
+  ...transactionKey,
+  kind: transaction.text(({ part }) => part.kind),
+  origin: transaction.text(({ part }) => part.origin),
+  serial_number: transaction.uuid(({ part }) => part.serialNumber),
+  parent_no: transaction.int4(({ part }) => part.parentNo),
+  asked: transaction.json(({ part }) => part.asked),
+  created_at: transaction.time(({ part }) => part.createdAt),
+  ...movingTransaction,
+}
+export const newTransactionRows = rowsOf(transactionColumns)
+export const movedTransactionRows = rowsOf({ ...transactionKey, ...movingTransaction })
+export const movingTransactionNames = Object.keys(movingTransaction)
+export const transactionNames = Object.keys(transactionColumns)
+
+const attempt = columnsOf<Owned<Attempt>>()
+const attemptKey = {
+  merchant_id: attempt.int8(({ place }) => place.merchantId),
+  order_id: attempt.int8(({ place }) => place.orderId),
+  attempt_no: attempt.int4(({ part }) => part.no),
+}
+const endColumns = {
+  outcome: attempt.text(({ part }) => part.outcome),
+  action_code: attempt.text(({ part }) => part.actionCode),
+  why: attempt.text(({ part }) => part.why),
+  ended_at: attempt.time(({ part }) => part.endedAt),
+}
+const attemptColumns = {
+  ...attemptKey,
+  transaction_no: attempt.int4(({ part }) => part.transactionNo),
+  gate_id: attempt.int8(({ part }) => part.gateId),
+  terminal_id: attempt.text(({ part }) => part.terminalId),
+  stan: attempt.text(({ part }) => part.stan),
+  rrn: attempt.text(({ part }) => part.rrn),
+  started_at: attempt.time(({ part }) => part.startedAt),
+  deadline_at: attempt.time(({ part }) => part.deadlineAt),
+  ...endColumns,
+}
+export const newAttemptRows = rowsOf(attemptColumns)
+export const endedAttemptRows = rowsOf({ ...attemptKey, ...endColumns })
+export const endNames = Object.keys(endColumns)
+export const attemptNames = Object.keys(attemptColumns)
+
+const place = columnsOf<Place>()
+export const placeColumns = {
+  merchant_id: place.int8((p) => p.merchantId),
+  order_id: place.int8((p) => p.orderId),
+}
+export const placeRows = rowsOf(placeColumns)
+
+export type OrderRecord = RecordOf<typeof orderColumns> &
+  Omit<RecordOf<Pick<typeof factsColumns, 'request' | 'card' | 'screening'>>, never>
+export type TransactionRecord = RecordOf<typeof transactionColumns>
+export type AttemptRecord = RecordOf<typeof attemptColumns>
+export type SealedCardRecord = PlaceRecord & {
   pan_sealed: Buffer
   pan_key: bigint
   fingerprint: Buffer
@@ -76,45 +201,8 @@ export interface SealedCardRecord extends Placed {
   destination_sealed: Buffer | null
 }
 
-/**
- * The first two columns of every row, as text. Rows are written out column by column: building them
- * with spread syntax costs a tenth of a sale.
- */
-export interface PlaceRow {
-  merchant_id: string
-  order_id: string
-}
-
-export const orderRow = (p: PlaceRow, o: Order) => ({
-  merchant_id: p.merchant_id,
-  order_id: p.order_id,
-  version: o.version,
-  kind: o.kind,
-  client_orderid: o.clientOrderid,
-  path_id: String(o.pathId),
-  endpoint_id: String(o.endpointId),
-  currency: o.currency,
-  amount_minor: String(o.amountMinor),
-  amount_text: o.amountText,
-  status: statusOf(o),
-  authorised_minor: String(head(o).amountMinor),
-  captured_minor: String(capturedMinor(o)),
-  returned_minor: String(returnedMinor(o)),
-  events: o.events,
-  deliveries: o.deliveries,
-  created_at: timestamp(o.createdAt),
-  final_at: timestamp(o.finalAt),
-})
-
-export const factsRow = (p: PlaceRow, o: Order) => ({
-  merchant_id: p.merchant_id,
-  order_id: p.order_id,
-  request: o.request,
-  card: o.card,
-  screening: o.screening ?? null,
-})
-
-export const orderOf = (r: OrderRecord, transactions: Transaction[], attempts: Attempt[]): Order => ({
+/** `others` and `attempts` are those with rows of their own. */
+export const orderOf = (r: OrderRecord, others: Transaction[], attempts: Attempt[]): Order => ({
   merchantId: r.merchant_id,
   orderId: r.order_id,
   version: r.version,
@@ -127,37 +215,45 @@ export const orderOf = (r: OrderRecord, transactions: Transaction[], attempts: A
   amountText: r.amount_text,
   request: r.request,
   card: r.card,
-  ...(r.screening === null ? {} : { screening: r.screening! }),
+  ...(r.screening === null ? {} : { screening: r.screening }),
   events: r.events,
   deliveries: r.deliveries,
   createdAt: r.created_at,
   ...(r.final_at === null ? {} : { finalAt: r.final_at }),
-  transactions,
-  attempts,
+  transactions: [headOf(r), ...others],
+  attempts: [...firstAttemptOf(r), ...attempts],
 })
 
-export const transactionRow = (p: PlaceRow, t: Transaction) => ({
-  merchant_id: p.merchant_id,
-  order_id: p.order_id,
-  transaction_no: t.no,
-  kind: t.kind,
-  origin: t.origin,
-  serial_number: t.serialNumber ?? null,
-  parent_no: t.parentNo ?? null,
-  state: t.state,
-  amount_minor: String(t.amountMinor),
-  amount_text: t.amountText,
-  result: t.result,
-  authentication: t.authentication ?? null,
-  asked: t.asked ?? null,
-  step: t.step ?? null,
-  due_at: timestamp(t.dueAt),
-  lease: t.lease === undefined ? null : String(t.lease),
-  tries: t.tries,
-  alarm: t.alarm ?? null,
-  created_at: timestamp(t.createdAt),
-  final_at: timestamp(t.finalAt),
+/** Its kind, its times and its origin are those of the order. */
+const headOf = (r: OrderRecord): Transaction => ({
+  no: 1,
+  kind: r.kind,
+  origin: 'request',
+  ...(r.serial_number === null ? {} : { serialNumber: r.serial_number }),
+  state: r.state,
+  amountMinor: r.authorised_minor,
+  amountText: r.authorised_text,
+  result: r.result,
+  ...(r.authentication === null ? {} : { authentication: r.authentication }),
+  ...jobOf(r),
+  createdAt: r.created_at,
+  ...(r.final_at === null ? {} : { finalAt: r.final_at }),
 })
+
+const jobOf = (r: RecordOf<typeof stepColumns>): Pick<Transaction, 'tries' | 'step' | 'dueAt' | 'lease' | 'alarm'> => ({
+  tries: r.tries,
+  ...(r.step === null ? {} : { step: r.step }),
+  ...(r.due_at === null ? {} : { dueAt: r.due_at }),
+  ...(r.lease === null ? {} : { lease: r.lease }),
+  ...(r.alarm === null ? {} : { alarm: r.alarm }),
+})
+
+const firstAttemptOf = (r: OrderRecord): Attempt[] => {
+  const { gate_id: gateId, terminal_id: terminalId, stan, rrn, started_at: startedAt, deadline_at: deadlineAt } = r
+  if (gateId === null || terminalId === null || stan === null || rrn === null || startedAt === null || deadlineAt === null)
+    return []
+  return [{ no: 1, transactionNo: 1, gateId, terminalId, stan, rrn, startedAt, deadlineAt, ...endOf(r) }]
+}
 
 export const transactionOf = (r: TransactionRecord): Transaction => ({
   no: r.transaction_no,
@@ -169,32 +265,11 @@ export const transactionOf = (r: TransactionRecord): Transaction => ({
   amountMinor: r.amount_minor,
   amountText: r.amount_text,
   result: r.result,
-  ...(r.authentication === null ? {} : { authentication: r.authentication! }),
-  ...(r.asked === null ? {} : { asked: r.asked! }),
-  ...(r.step === null ? {} : { step: r.step }),
-  ...(r.due_at === null ? {} : { dueAt: r.due_at }),
-  ...(r.lease === null ? {} : { lease: r.lease }),
-  tries: r.tries,
-  ...(r.alarm === null ? {} : { alarm: r.alarm }),
+  ...(r.authentication === null ? {} : { authentication: r.authentication }),
+  ...(r.asked === null ? {} : { asked: r.asked }),
+  ...jobOf(r),
   createdAt: r.created_at,
   ...(r.final_at === null ? {} : { finalAt: r.final_at }),
-})
-
-export const attemptRow = (p: PlaceRow, a: Attempt) => ({
-  merchant_id: p.merchant_id,
-  order_id: p.order_id,
-  attempt_no: a.no,
-  transaction_no: a.transactionNo,
-  gate_id: String(a.gateId),
-  terminal_id: a.terminalId,
-  stan: a.stan,
-  rrn: a.rrn,
-  started_at: timestamp(a.startedAt),
-  deadline_at: timestamp(a.deadlineAt),
-  outcome: a.outcome ?? null,
-  action_code: a.actionCode ?? null,
-  why: a.why ?? null,
-  ended_at: timestamp(a.endedAt),
 })
 
 export const attemptOf = (r: AttemptRecord): Attempt => ({
@@ -206,33 +281,14 @@ export const attemptOf = (r: AttemptRecord): Attempt => ({
   rrn: r.rrn,
   startedAt: r.started_at,
   deadlineAt: r.deadline_at,
+  ...endOf(r),
+})
+
+const endOf = (r: RecordOf<typeof endColumns>): Pick<Attempt, 'outcome' | 'actionCode' | 'why' | 'endedAt'> => ({
   ...(r.outcome === null ? {} : { outcome: r.outcome }),
   ...(r.action_code === null ? {} : { actionCode: r.action_code }),
   ...(r.why === null ? {} : { why: r.why }),
   ...(r.ended_at === null ? {} : { endedAt: r.ended_at }),
-})
-
-export const eventRow = (p: PlaceRow, e: OrderEventRow) => ({
-  merchant_id: p.merchant_id,
-  order_id: p.order_id,
-  event_no: e.eventNo,
-  transaction_no: e.transactionNo,
-  event: e.event,
-  from_state: e.from,
-  to_state: e.to,
-  facts: e.facts ?? null,
-  at: timestamp(e.at),
-})
-
-export const cardRow = (p: PlaceRow, c: SealedCard) => ({
-  merchant_id: p.merchant_id,
-  order_id: p.order_id,
-  pan_sealed: bytea(c.panSealed),
-  pan_key: String(c.panKey),
-  fingerprint: bytea(c.fingerprint),
-  cvv2_sealed: bytea(c.cvv2Sealed),
-  cvv2_key: c.cvv2Key === undefined ? null : String(c.cvv2Key),
-  destination_sealed: bytea(c.destinationSealed),
 })
 
 export const cardOf = (r: SealedCardRecord): SealedCard => ({
@@ -268,15 +324,4 @@ export function signedAmountsOf(row: SignedAmountsRow | { currency: null }): rea
     { currency, amountText: row.amount_text, amountMinor: row.amount_minor },
     { currency, amountText: row.payment_text, amountMinor: row.payment_minor },
   ]
-}
-
-export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group) group.push(item)
-    else groups.set(key, [item])
-  }
-  return groups
 }

@@ -1,106 +1,104 @@
-import { insertDeliveries, type DeliveryLease } from '../delivery/store.ts'
-import { asJson, timestamp, type Runner } from '../storage/pool.ts'
-import { capturedMinor, returnedMinor } from './amounts.ts'
+import { deliveryWrites, type DeliveryLease } from '../delivery/store.ts'
+import { writes } from '../storage/columns.ts'
+import type { Runner } from '../storage/pool.ts'
+import type { Write } from '../storage/transaction.ts'
 import { newKeys } from './locator-keys.ts'
-import { head, statusOf, type Attempt, type Transaction } from './order.ts'
+import { statusOf, type Order } from './order.ts'
 import * as sql from './store-statements.ts'
-import { attemptRow, cardRow, eventRow, factsRow, orderRow, transactionRow } from './store-rows.ts'
-import { placeKey, placeRow, type Change, type Place } from './change.ts'
+import { isFirst } from './store-rows.ts'
+import { placeKey, recordKey, type Change, type Place } from './change.ts'
 
 /**
- * Inserts new orders and updates changed ones, with one statement for each table. Rows go in the
- * order of their keys, so that two batches never wait for each other in a circle.
+ * Inserts new orders and updates changed ones, with one statement for each table. An order that
+ * changed meanwhile is left out of the result, and nothing of it is written.
  */
 export async function saveOrders(
   runner: Runner,
   changes: readonly Change[],
   deliveryLease: DeliveryLease | undefined,
 ): Promise<Set<string>> {
-  const sorted = [...changes].sort((a, b) => compare(a.after, b.after))
-  const fresh = sorted.filter((c) => !c.before)
+  const sorted = inOrder(changes)
   const old = sorted.filter((c) => c.before)
-  const saved = new Set(fresh.map((c) => placeKey(c.after)))
-  if (old.length > 0) {
-    const rows = old.map(({ before, after }) => ({
-      ...placeRow(after),
-      was: before!.version,
-      version: after.version,
-      status: statusOf(after),
-      authorised_minor: String(head(after).amountMinor),
-      captured_minor: String(capturedMinor(after)),
-      returned_minor: String(returnedMinor(after)),
-      events: after.events,
-      deliveries: after.deliveries,
-      final_at: timestamp(after.finalAt),
-    }))
-    for (const r of await runner.run(sql.updateOrders, [asJson(rows)]))
-      saved.add(placeKey({ merchantId: r.merchant_id, orderId: r.order_id }))
-  }
+  const saved = new Set(sorted.filter((c) => !c.before).map((c) => placeKey(c.after)))
+  if (old.length > 0)
+    for (const row of await runner.run(sql.updateOrders.sql, sql.updateOrders.values(old))) saved.add(recordKey(row))
   const kept = sorted.filter((c) => saved.has(placeKey(c.after)))
-  const lists = listsOf(kept)
-  const pending: Promise<unknown>[] = []
-  const put = (statement: sql.Write, rows: readonly object[]) =>
-    rows.length > 0 && pending.push(runner.run(statement, [asJson(rows)]))
-  put(sql.insertOrders, lists.orders)
-  put(sql.insertFacts, lists.facts)
-  put(sql.insertCards, lists.cards)
-  put(sql.insertTransactions, lists.newTransactions)
-  put(sql.updateTransactions, lists.transactions)
-  put(sql.insertAttempts, lists.newAttempts)
-  put(sql.updateAttempts, lists.attempts)
-  put(sql.insertEvents, lists.events)
-  put(sql.insertLocators, lists.locators)
-  put(sql.freeKeys, lists.freed)
-  put(sql.eraseCvv2, lists.erased)
-  const deliveries = kept.flatMap(({ after, rows, deliveries: created }) =>
-    created.map((d) => ({ ...d, merchantId: after.merchantId, orderId: after.orderId, at: rows.at(-1)!.at })),
-  )
-  if (deliveries.length > 0) pending.push(insertDeliveries(runner, deliveries, deliveryLease))
-  await Promise.all(pending)
+  await Promise.all(writesOf(kept, deliveryLease).map((write) => runner.run(write.sql, write.values)))
   return saved
 }
 
-function listsOf(changes: readonly Change[]) {
-  const lists = {
-    orders: [] as object[],
-    facts: [] as object[],
-    cards: [] as object[],
-    newTransactions: [] as object[],
-    transactions: [] as object[],
-    newAttempts: [] as object[],
-    attempts: [] as object[],
-    events: [] as object[],
-    locators: [] as object[],
-    freed: [] as object[],
-    erased: [] as object[],
-  }
-  for (const { before, after, rows, sealed, eraseCvv2 } of changes) {
-    const place = placeRow(after)
-    if (!before) {
-      lists.orders.push(orderRow(place, after))
-      lists.facts.push(factsRow(place, after))
-    }
-    if (sealed) lists.cards.push(cardRow(place, sealed))
-    sort(before?.transactions, after.transactions, (t: Transaction, fresh) =>
-      (fresh ? lists.newTransactions : lists.transactions).push(transactionRow(place, t)),
-    )
-    sort(before?.attempts, after.attempts, (a: Attempt, fresh) =>
-      (fresh ? lists.newAttempts : lists.attempts).push(attemptRow(place, a)),
-    )
-    for (const r of rows) lists.events.push(eventRow(place, r))
-    for (const key of newKeys(before, after))
-      lists.locators.push({ key, merchant_id: place.merchant_id, order_id: place.order_id })
-    const ended = !['processing', 'unknown', 'approved'].includes(statusOf(after))
-    if (ended) lists.freed.push({ merchant_id: place.merchant_id, client_orderid: after.clientOrderid, order_id: place.order_id })
-    if (eraseCvv2) lists.erased.push(place)
-  }
-  return lists
+/** The same as statements of which the first fails if an order changed meanwhile. */
+export function savesAtOnce(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Write[] {
+  const sorted = inOrder(changes)
+  const old = sorted.filter((c) => c.before)
+  return [...writes(sql.updateAllOrders, old), ...writesOf(sorted, deliveryLease)]
 }
 
-/** Calls `use` for each item that is new or was replaced. */
-function sort<T>(before: readonly T[] | undefined, after: readonly T[], use: (item: T, fresh: boolean) => void): void {
-  for (const [i, item] of after.entries()) if (before?.[i] !== item) use(item, before?.[i] === undefined)
+/** All rows besides those of changed orders. */
+function writesOf(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Write[] {
+  const fresh = changes.filter((c) => !c.before)
+  const transactions = partsOf(changes, (order) => order.transactions)
+  const attempts = partsOf(changes, (order) => order.attempts)
+  const locators = changes.flatMap(({ before, after }) => newKeys(before, after).map((key) => ({ place: after, key })))
+  return [
+    ...writes(sql.insertOrders, fresh),
+    ...writes(sql.insertFacts, fresh),
+    ...writes(
+      sql.insertTransactions,
+      transactions.fresh.filter(({ part }) => part.no > 1),
+    ),
+    ...writes(
+      sql.updateTransactions,
+      transactions.changed.filter(({ part }) => part.no > 1),
+    ),
+    ...writes(
+      sql.insertAttempts,
+      attempts.fresh.filter(({ part }) => !isFirst(part)),
+    ),
+    ...writes(
+      sql.updateAttempts,
+      attempts.changed.filter(({ part }) => !isFirst(part)),
+    ),
+    ...writes(
+      sql.insertEvents,
+      changes.filter(({ rows }) => rows.length > 0),
+    ),
+    ...writes(sql.insertLocators, locators),
+    ...writes(
+      sql.freeKeys,
+      changes.filter(({ after }) => hasFailed(after)),
+    ),
+    ...writes(
+      sql.eraseCvv2,
+      changes.filter(({ eraseCvv2 }) => eraseCvv2).map(({ after }) => after),
+    ),
+    ...deliveryWrites(
+      changes.flatMap(({ after, rows, deliveries }) =>
+        deliveries.map((d) => ({ merchantId: after.merchantId, orderId: after.orderId, at: rows.at(-1)!.at, ...d })),
+      ),
+      deliveryLease,
+    ),
+  ]
 }
+
+/** The transactions or attempts that are new, and those that were replaced. */
+function partsOf<Part>(changes: readonly Change[], of: (order: Order) => readonly Part[]) {
+  const fresh: { place: Place; part: Part }[] = []
+  const changed: { place: Place; part: Part }[] = []
+  for (const { before, after } of changes) {
+    const old = before && of(before)
+    for (const [i, part] of of(after).entries())
+      if (old?.[i] === undefined) fresh.push({ place: after, part })
+      else if (old[i] !== part) changed.push({ place: after, part })
+  }
+  return { fresh, changed }
+}
+
+/** Its name may be used again. */
+const hasFailed = (order: Order): boolean => !['processing', 'unknown', 'approved'].includes(statusOf(order))
+
+/** In the order of their keys, so that two batches never wait for each other in a circle. */
+const inOrder = (changes: readonly Change[]): Change[] => [...changes].sort((a, b) => compare(a.after, b.after))
 
 const compare = (a: Place, b: Place): number =>
   a.merchantId === b.merchantId ? Number(a.orderId - b.orderId) : Number(a.merchantId - b.merchantId)

@@ -1,7 +1,8 @@
-import { asJson, type Runner } from '../storage/pool.ts'
-import { placeKey, placeRow, recordKey, type Place } from './change.ts'
+import { readOf } from '../storage/columns.ts'
+import type { Runner } from '../storage/pool.ts'
+import { placeKey, recordKey, type Place } from './change.ts'
 import type { Order, Transaction } from './order.ts'
-import { groupBy, orderOf, transactionOf } from './store-rows.ts'
+import { orderOf, transactionOf } from './store-rows.ts'
 import { selectOrders, selectShown } from './store-statements.ts'
 
 export interface ShownWish extends Place {
@@ -21,21 +22,24 @@ export interface Shown {
 
 /** Reads only what is shown, however many transactions the order has. */
 export async function loadShown(runner: Runner, wanted: readonly ShownWish[]): Promise<(Shown | undefined)[]> {
-  if (wanted.length === 0) return []
-  const rows = wanted.map((wish, at) => ({ at, ...placeRow(wish), serial_number: wish.serialNumber ?? null }))
-  const places = new Map(wanted.map((wish) => [placeKey(wish), placeRow(wish)]))
-  const [orders, transactions] = await Promise.all([
-    runner.run(selectOrders, [asJson([...places.values()])]),
-    runner.run(selectShown, [asJson(rows)]),
-  ])
-  const byPlace = new Map(orders.map((row) => [recordKey(row), row]))
-  const byWish = groupBy(transactions, ({ at }) => at)
+  const places = new Map(wanted.map((wish) => [placeKey(wish), wish]))
+  const rows = await readOf(runner, selectOrders, [...places.values()])
+  const orders = new Map(rows.map((row) => [recordKey(row), row]))
+  // The request that is wanted nearly always created the one transaction there is.
+  const others = wanted.flatMap((wish, at) => {
+    const row = orders.get(placeKey(wish))
+    const isFirst = row?.transactions === 1 && (wish.serialNumber ?? row.serial_number) === row.serial_number
+    return row && !isFirst ? [{ at, ...wish }] : []
+  })
+  const found = new Map((await readOf(runner, selectShown, others)).map((row) => [row.at, row]))
   return wanted.map((wish, at) => {
-    const row = byPlace.get(placeKey(wish))
-    const own = byWish.get(at)?.sort((a, b) => a.transaction_no - b.transaction_no)
-    if (!row || !own) return undefined
-    const order = orderOf(row, own.map(transactionOf), [])
-    const transaction = order.transactions.find(({ no }) => no === own[0]!.shown)
-    return { order, ...(transaction ? { transaction } : {}) }
+    const row = orders.get(placeKey(wish))
+    if (!row) return undefined
+    const other = found.get(at)
+    const transactions = other && other.transaction_no !== null ? [transactionOf(other)] : []
+    const order = orderOf(row, transactions, [])
+    const no = other ? other.shown : 1
+    const transaction = order.transactions.find((t) => t.no === no)
+    return { order: { ...order, attempts: [] }, ...(transaction ? { transaction } : {}) }
   })
 }

@@ -1,12 +1,36 @@
 /**
- * The statements of the order tables. Each works on a whole batch, passed as one JSON list, and
- * looks up by primary key.
+ * The statements of the order tables. Each works on a whole batch, passed as one array for each
+ * column, and looks up by primary key.
  */
+import { columnsOf, insertion, onRows, rowsOf } from '../storage/columns.ts'
 import { isFree } from '../storage/leased.ts'
-import { statement, type Statement } from '../storage/pool.ts'
-import type { AttemptRecord, OrderRecord, SealedCardRecord, SignedAmountsRow, TransactionRecord } from './store-rows.ts'
-
-export type Write = Statement<object>
+import { statement } from '../storage/pool.ts'
+import type { Change, KeyClaim, Place, RepeatRow } from './change.ts'
+import {
+  attemptNames,
+  endedAttemptRows,
+  endNames,
+  eventRows,
+  factsRows,
+  movedOrderRows,
+  movedTransactionRows,
+  movingNames,
+  movingTransactionNames,
+  newAttemptRows,
+  newOrderRows,
+  newTransactionRows,
+  orderNames,
+  placeColumns,
+  placeRows,
+  stepNames,
+  transactionNames,
+  type AttemptRecord,
+  type OrderRecord,
+  type PlaceRecord,
+  type SealedCardRecord,
+  type SignedAmountsRow,
+  type TransactionRecord,
+} from './store-rows.ts'
 
 export interface KeyRecord {
   merchant_id: bigint
@@ -15,10 +39,23 @@ export interface KeyRecord {
   digest: Buffer
 }
 
-interface PlaceRecord {
-  merchant_id: bigint
-  order_id: bigint
+const sameAs = (table: string, names: readonly string[]): string => names.map((name) => `${name} = ${table}.${name}`).join(', ')
+const of = (table: string, names: readonly string[]): string => names.map((name) => `${table}.${name}`).join(', ')
+
+export interface Name {
+  merchantId: bigint
+  clientOrderid: string
 }
+
+const claim = columnsOf<KeyClaim>()
+const claimRows = rowsOf({
+  merchant_id: claim.int8((c) => c.merchantId),
+  client_orderid: claim.text((c) => c.clientOrderid),
+  order_id: claim.int8((c) => c.orderId),
+  digest: claim.bytes((c) => c.digest),
+  created_at: claim.time((c) => c.at),
+  held_until: claim.time((c) => c.heldUntil),
+})
 
 /**
  * docs/choices.md, "Idempotency": takes a client_orderid that is free, or whose order ended
@@ -26,112 +63,136 @@ interface PlaceRecord {
  * Sorted, so that two batches take shared names in the same order. Names that stay with their order
  * are locked too, so that the next read of them is exact.
  */
-export const claimKeys = statement<KeyRecord>(`
-  insert into order_key as k (merchant_id, client_orderid, order_id, live, digest, created_at, held_until)
-  select merchant_id, client_orderid, order_id, true, digest, created_at, held_until
-  from json_to_recordset($1) as n (merchant_id bigint, client_orderid text, order_id bigint, digest bytea, created_at timestamptz,
-    held_until timestamptz)
+export const claimKeys = onRows<KeyClaim, KeyRecord>(
+  claimRows,
+  `insert into order_key as k (${claimRows.names}, live)
+  select ${claimRows.names}, true from ${claimRows.list}
   order by merchant_id, client_orderid
   on conflict (merchant_id, client_orderid) do update
     set order_id = excluded.order_id, live = true, digest = excluded.digest, created_at = excluded.created_at,
       held_until = excluded.held_until
     where not k.live and (k.digest <> excluded.digest or k.held_until < excluded.created_at)
-  returning merchant_id, client_orderid, order_id, digest`)
+  returning merchant_id, client_orderid, order_id, digest`,
+)
 
-export const selectKeys = statement<KeyRecord>(`
-  select k.merchant_id, k.client_orderid, k.order_id, k.digest
-  from json_to_recordset($1) as n (merchant_id bigint, client_orderid text)
-  join order_key k on k.merchant_id = n.merchant_id and k.client_orderid = n.client_orderid`)
+/** Takes names that nobody ever used; fails if one was. */
+export const claimNewKeys = onRows(
+  claimRows,
+  `insert into order_key (${claimRows.names}, live)
+  select ${claimRows.names}, true from ${claimRows.list} order by merchant_id, client_orderid`,
+)
 
+const named = columnsOf<Name>()
+const nameRows = rowsOf({ merchant_id: named.int8((n) => n.merchantId), client_orderid: named.text((n) => n.clientOrderid) })
+export const selectKeys = onRows<Name, KeyRecord>(
+  nameRows,
+  `select k.merchant_id, k.client_orderid, k.order_id, k.digest
+  from ${nameRows.list} join order_key k on k.merchant_id = n.merchant_id and k.client_orderid = n.client_orderid`,
+)
+
+const order = columnsOf<Change>()
+const freedRows = rowsOf({
+  merchant_id: order.int8(({ after }) => after.merchantId),
+  client_orderid: order.text(({ after }) => after.clientOrderid),
+  order_id: order.int8(({ after }) => after.orderId),
+})
 /** Frees the name for another order, but only if it still belongs to this one. */
-export const freeKeys: Write = statement(`
-  update order_key k set live = false
-  from json_to_recordset($1) as n (merchant_id bigint, client_orderid text, order_id bigint)
-  where k.merchant_id = n.merchant_id and k.client_orderid = n.client_orderid and k.order_id = n.order_id and k.live`)
+export const freeKeys = onRows(
+  freedRows,
+  `update order_key k set live = false from ${freedRows.list}
+  where k.merchant_id = n.merchant_id and k.client_orderid = n.client_orderid and k.order_id = n.order_id and k.live`,
+)
 
-export const insertOrders: Write = statement(`
-  insert into orders (merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor,
-    amount_text, status, authorised_minor, captured_minor, returned_minor, events, deliveries, created_at, final_at)
-  select merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency, amount_minor, amount_text, status,
-    authorised_minor, captured_minor, returned_minor, events, deliveries, created_at, final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, version int, kind text, client_orderid text,
-    path_id bigint, endpoint_id bigint, currency text, amount_minor bigint, amount_text text, status text,
-    authorised_minor bigint, captured_minor bigint, returned_minor bigint, events int, deliveries int, created_at timestamptz,
-    final_at timestamptz)`)
+export const insertOrders = insertion('orders', newOrderRows)
+export const insertFacts = insertion('order_facts', factsRows)
 
-export const insertFacts: Write = statement(`
-  insert into order_facts (merchant_id, order_id, request, card, screening)
-  select merchant_id, order_id, request, card, screening
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, request jsonb, card jsonb, screening jsonb)`)
+/** Of the step, an update keeps what a sweep may have changed, unless the decision changed it. */
+const move = `update orders o set ${sameAs('n', movingNames)},
+    ${stepNames.map((name) => `${name} = case when n.is_head_new then n.${name} else o.${name} end`).join(', ')}
+  from ${movedOrderRows.list}
+  where o.merchant_id = n.merchant_id and o.order_id = n.order_id and o.version = n.was`
 
 /**
  * A row whose version changed is not in the result; the caller reloads it and decides again.
  * *Rejected:* select … for update first, a round trip more.
  */
-export const updateOrders = statement<PlaceRecord>(`
-  update orders o set version = n.version, status = n.status, authorised_minor = n.authorised_minor,
-    captured_minor = n.captured_minor, returned_minor = n.returned_minor, events = n.events, deliveries = n.deliveries,
-    final_at = n.final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, was int, version int, status text,
-    authorised_minor bigint, captured_minor bigint, returned_minor bigint, events int, deliveries int, final_at timestamptz)
-  where o.merchant_id = n.merchant_id and o.order_id = n.order_id and o.version = n.was
-  returning o.merchant_id, o.order_id`)
+export const updateOrders = onRows<Change, PlaceRecord>(movedOrderRows, `${move} returning o.merchant_id, o.order_id`)
 
-export const selectOrders = statement<OrderRecord>(`
-  select o.merchant_id, o.order_id, o.version, o.kind, o.client_orderid, o.path_id, o.endpoint_id, o.currency, o.amount_minor,
-    o.amount_text, f.request, f.card, f.screening, o.events, o.deliveries, o.created_at, o.final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
+/** The same, but a row whose version changed makes it fail with `versionMoved`. */
+export const updateAllOrders = onRows(
+  movedOrderRows,
+  `with moved as (${move} returning 1) select 1 / (count(*) = cardinality($1))::int from moved`,
+)
+/** Division by zero; no other statement divides. */
+export const versionMoved = '22012'
+
+export const selectOrders = onRows<Place, OrderRecord>(
+  placeRows,
+  `select ${of('o', orderNames)}, f.request, f.card, f.screening
+  from ${placeRows.list}
   join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id
-  join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id`)
+  join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id`,
+)
 
-export const insertTransactions: Write = statement(`
-  insert into transaction (merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor,
-    amount_text, result, authentication, asked, step, due_at, lease, tries, alarm, created_at, final_at)
-  select merchant_id, order_id, transaction_no, kind, origin, serial_number, parent_no, state, amount_minor, amount_text, result,
-    authentication, asked, step, due_at, lease, tries, alarm, created_at, final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, kind text, origin text,
-    serial_number uuid, parent_no int, state text, amount_minor bigint, amount_text text, result jsonb, authentication jsonb,
-    asked jsonb, step text, due_at timestamptz, lease bigint, tries int, alarm text, created_at timestamptz,
-    final_at timestamptz)`)
+export const selectVersions = onRows<Place, PlaceRecord & { version: number }>(
+  placeRows,
+  `select o.merchant_id, o.order_id, o.version
+  from ${placeRows.list} join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id`,
+)
+
+export const insertTransactions = insertion('transaction', newTransactionRows)
 
 /** Fenced by the order's version, which is written in the same transaction. */
-export const updateTransactions: Write = statement(`
-  update transaction t set state = n.state, amount_minor = n.amount_minor, amount_text = n.amount_text, result = n.result,
-    authentication = n.authentication, step = n.step, due_at = n.due_at, lease = n.lease, tries = n.tries, alarm = n.alarm,
-    final_at = n.final_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, transaction_no int, state text, amount_minor bigint,
-    amount_text text, result jsonb, authentication jsonb,
-    step text, due_at timestamptz, lease bigint, tries int, alarm text, final_at timestamptz)
-  where t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = n.transaction_no`)
+export const updateTransactions = onRows(
+  movedTransactionRows,
+  `update transaction t set ${sameAs('n', movingTransactionNames)} from ${movedTransactionRows.list}
+  where t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = n.transaction_no`,
+)
 
-const transactionColumns = `t.merchant_id, t.order_id, t.transaction_no, t.kind, t.origin, t.serial_number, t.parent_no,
-    t.state, t.amount_minor, t.amount_text, t.result, t.authentication, t.asked, t.step, t.due_at, t.lease, t.tries, t.alarm,
-    t.created_at, t.final_at`
+/** The transactions of an order after its first. */
+export const selectTransactions = onRows<Place, TransactionRecord>(
+  placeRows,
+  `select ${of('t', transactionNames)}
+  from ${placeRows.list} join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id`,
+)
 
-export const selectTransactions = statement<TransactionRecord>(`
-  select ${transactionColumns}
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
-  join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id`)
+const shown = columnsOf<ShownPlace>()
+const shownRows = rowsOf({
+  ...placeColumns,
+  at: shown.int4((w) => w.at),
+  serial_number: shown.uuid((w) => w.serialNumber),
+})
+interface ShownPlace extends Place {
+  at: number
+  serialNumber?: string | undefined
+}
 
 /**
- * Reads two transactions of each order: the payment, and as `shown` the one that the named request
- * created or repeated. Without a name, `shown` is the newest that any request created.
+ * Which transaction each request created or repeated, and its row if it is not the first. Without a
+ * name, it is the newest that any request created.
  */
-export const selectShown = statement<TransactionRecord & { at: number; shown: number | null }>(`
-  select n.at, w.shown, ${transactionColumns}
-  from json_to_recordset($1) as n (at int, merchant_id bigint, order_id bigint, serial_number uuid)
+export const selectShown = onRows<
+  ShownPlace,
+  { at: number; shown: number | null } & ({ transaction_no: null } | TransactionRecord)
+>(
+  shownRows,
+  `select n.at, w.shown, ${of('t', transactionNames)}
+  from ${shownRows.list}
   cross join lateral (select case
-    when n.serial_number is null then
+    when n.serial_number is null then coalesce(
       (select r.transaction_no from transaction r
        where r.merchant_id = n.merchant_id and r.order_id = n.order_id and r.origin = 'request'
-       order by r.transaction_no desc limit 1)
+       order by r.transaction_no desc limit 1), 1)
     else coalesce(
+      (select 1 from orders o
+       where o.merchant_id = n.merchant_id and o.order_id = n.order_id and o.serial_number = n.serial_number),
       (select r.transaction_no from transaction r
        where r.merchant_id = n.merchant_id and r.order_id = n.order_id and r.serial_number = n.serial_number),
       (select q.transaction_no from request q
        where q.merchant_id = n.merchant_id and q.order_id = n.order_id and q.serial_number = n.serial_number))
     end as shown) w
-  join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = any (array[1, w.shown])`)
+  left join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = w.shown`,
+)
 
 /**
  * How much longer than the dead-after span a silent process keeps a step whose call may still be
@@ -139,98 +200,119 @@ export const selectShown = statement<TransactionRecord & { at: number; shown: nu
  * Measured by the heartbeat, not by the deadline of the attempt: the line may have held the request
  * back, and the wall clocks of two processes may disagree.
  */
-const patience = `case
-            when t.step = 'authorise' then coalesce((
-              select max(a.deadline_at - a.started_at) from attempt a
-              where a.merchant_id = t.merchant_id and a.order_id = t.order_id and a.transaction_no = t.transaction_no
-                and a.outcome is null), interval '0')
+const patience = (openAttempt: string) => `case
+            when t.step = 'authorise' then coalesce(${openAttempt}, interval '0')
             when t.step in ('authenticate', 'enrol') then $7::int * interval '1 millisecond'
             else interval '0' end`
 
+const openAttemptOf = (transactionNo: string) => `(
+              select max(a.deadline_at - a.started_at) from attempt a
+              where a.merchant_id = t.merchant_id and a.order_id = t.order_id and a.transaction_no = ${transactionNo}
+                and a.outcome is null)`
+
+const firstOrOther = `greatest(case when t.outcome is null then t.deadline_at - t.started_at end, ${openAttemptOf('1')})`
+
+/** Due and free rows of one of the two tables that transactions stand in. */
+const freeIn = (table: string, transactionNo: string, openAttempt: string) => `
+    select t.merchant_id, t.order_id, ${transactionNo} as transaction_no, t.lease, t.due_at
+    from ${table} t
+    where t.due_at <= $2 and t.alarm is null
+      and ${isFree('t', { me: '$1', silent: '$6', deadAfterMs: '$4' }, patience(openAttempt))}
+    order by t.due_at limit $3
+    for update of t skip locked`
+
 /** Takes steps that are due and free. For a leased row `due_at` is when to check it again. */
 export const claimDue = statement<PlaceRecord & { transaction_no: number; tries: number; was: bigint | null }>(`
-  with due as (
-    select t.merchant_id, t.order_id, t.transaction_no, t.lease
-    from transaction t
-    where t.due_at <= $2 and t.alarm is null
-      and ${isFree('t', { me: '$1', silent: '$6', deadAfterMs: '$4' }, patience)}
-    order by t.due_at limit $3
-    for update of t skip locked)
-  update transaction t set lease = $1, due_at = $5
-  from due d
-  where t.merchant_id = d.merchant_id and t.order_id = d.order_id and t.transaction_no = d.transaction_no
-  returning t.merchant_id, t.order_id, t.transaction_no, t.tries, d.lease as was`)
+  with heads as (${freeIn('orders', '1', firstOrOther)}),
+  others as (${freeIn('transaction', 't.transaction_no', openAttemptOf('t.transaction_no'))}),
+  due as (select * from (select * from heads union all select * from others) d order by due_at limit $3),
+  taken as (
+    update orders o set lease = $1, due_at = $5 from due d
+    where d.transaction_no = 1 and o.merchant_id = d.merchant_id and o.order_id = d.order_id
+    returning o.merchant_id, o.order_id, 1 as transaction_no, o.tries, d.lease as was),
+  taken_others as (
+    update transaction t set lease = $1, due_at = $5 from due d
+    where d.transaction_no > 1 and t.merchant_id = d.merchant_id and t.order_id = d.order_id
+      and t.transaction_no = d.transaction_no
+    returning t.merchant_id, t.order_id, t.transaction_no, t.tries, d.lease as was)
+  select * from taken union all select * from taken_others`)
 
-export const firstDue = statement<{ due_at: number }>(
-  `select due_at from transaction where due_at is not null and alarm is null order by due_at limit 1`,
-)
+export const firstDue = statement<{ due_at: number | null }>(`
+  select least(
+    (select due_at from orders where due_at is not null and alarm is null order by due_at limit 1),
+    (select due_at from transaction where due_at is not null and alarm is null order by due_at limit 1)) as due_at`)
 
+const back = `set tries = tries + 1, due_at = $4, lease = null, alarm = $5
+  where merchant_id = $1 and order_id = $2 and lease = $3 and step is not null`
 /**
  * Returns a step that could not be run: due later, without a lease, and invisible to sweeps if it
  * has an alarm. Only the holder of the lease may do so.
  */
-export const putBack: Write = statement(`
-  update transaction set tries = tries + 1, due_at = $5, lease = null, alarm = $6
-  where merchant_id = $1 and order_id = $2 and transaction_no = $3 and lease = $4 and step is not null`)
+export const putBackHead = statement<object>(`update orders ${back}`)
+export const putBack = statement<object>(`update transaction ${back} and transaction_no = $6`)
 
-export const insertAttempts: Write = statement(`
-  insert into attempt (merchant_id, order_id, attempt_no, transaction_no, gate_id, terminal_id, stan, rrn, started_at,
-    deadline_at)
-  select merchant_id, order_id, attempt_no, transaction_no, gate_id, terminal_id, stan, rrn, started_at, deadline_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, attempt_no int, transaction_no int, gate_id bigint,
-    terminal_id text, stan text, rrn text, started_at timestamptz, deadline_at timestamptz)`)
+export const insertAttempts = insertion('attempt', newAttemptRows)
 
-export const updateAttempts: Write = statement(`
-  update attempt a set outcome = n.outcome, action_code = n.action_code, why = n.why, ended_at = n.ended_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, attempt_no int, outcome text, action_code text, why text,
-    ended_at timestamptz)
-  where a.merchant_id = n.merchant_id and a.order_id = n.order_id and a.attempt_no = n.attempt_no`)
+export const updateAttempts = onRows(
+  endedAttemptRows,
+  `update attempt a set ${sameAs('n', endNames)} from ${endedAttemptRows.list}
+  where a.merchant_id = n.merchant_id and a.order_id = n.order_id and a.attempt_no = n.attempt_no`,
+)
 
-export const selectAttempts = statement<AttemptRecord>(`
-  select a.merchant_id, a.order_id, a.attempt_no, a.transaction_no, a.gate_id, a.terminal_id, a.stan, a.rrn, a.started_at,
-    a.deadline_at, a.outcome, a.action_code, a.why, a.ended_at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
-  join attempt a on a.merchant_id = n.merchant_id and a.order_id = n.order_id`)
+/** The attempts of an order that do not stand in its row. */
+export const selectAttempts = onRows<Place, AttemptRecord>(
+  placeRows,
+  `select ${of('a', attemptNames)}
+  from ${placeRows.list} join attempt a on a.merchant_id = n.merchant_id and a.order_id = n.order_id`,
+)
 
-export const insertEvents: Write = statement(`
-  insert into order_event (merchant_id, order_id, event_no, transaction_no, event, from_state, to_state, facts, at)
-  select merchant_id, order_id, event_no, transaction_no, event, from_state, to_state, facts, at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, event_no int, transaction_no int, event text,
-    from_state text, to_state text, facts jsonb, at timestamptz)`)
+export const insertEvents = onRows(
+  eventRows,
+  `insert into order_event (${eventRows.names})
+  select merchant_id, order_id, event_no, string_to_array(moves, ','), string_to_array(transaction_nos, ',')::int[], facts, at
+  from ${eventRows.list}`,
+)
 
-export const insertRepeats: Write = statement(`
-  insert into request (merchant_id, order_id, serial_number, operation, transaction_no, at)
-  select merchant_id, order_id, serial_number, operation, transaction_no, at
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, serial_number uuid, operation text, transaction_no int,
-    at timestamptz)
-  on conflict do nothing`)
+const repeat = columnsOf<RepeatRow>()
+export const insertRepeats = insertion(
+  'request',
+  rowsOf({
+    ...placeColumns,
+    serial_number: repeat.uuid((r) => r.serialNumber),
+    operation: repeat.text((r) => r.operation),
+    transaction_no: repeat.int4((r) => r.transactionNo),
+    at: repeat.time((r) => r.at),
+  }),
+  'on conflict do nothing',
+)
 
 /** Always returns one row; a row of nulls if the order does not exist. */
 export const selectSignedAmounts = statement<SignedAmountsRow | { currency: null }>(`
-  select o.currency, o.amount_text, o.amount_minor, t.amount_text as payment_text, t.amount_minor as payment_minor
-  from (values (1)) as one
-    left join orders o on o.merchant_id = $1 and o.order_id = $2
-    left join transaction t on t.merchant_id = $1 and t.order_id = $2 and t.transaction_no = 1`)
+  select o.currency, o.amount_text, o.amount_minor, o.authorised_text as payment_text, o.authorised_minor as payment_minor
+  from (values (1)) as one left join orders o on o.merchant_id = $1 and o.order_id = $2`)
 
-export const insertCards: Write = statement(`
-  insert into sealed_card (merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key, destination_sealed)
-  select merchant_id, order_id, pan_sealed, pan_key, fingerprint, cvv2_sealed, cvv2_key, destination_sealed
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint, pan_sealed bytea, pan_key bigint, fingerprint bytea,
-    cvv2_sealed bytea, cvv2_key bigint, destination_sealed bytea)`)
+export const eraseCvv2 = onRows(
+  placeRows,
+  `update order_facts f set cvv2_sealed = null, cvv2_key = null from ${placeRows.list}
+  where f.merchant_id = n.merchant_id and f.order_id = n.order_id and f.cvv2_sealed is not null`,
+)
 
-export const eraseCvv2: Write = statement(`
-  update sealed_card c set cvv2_sealed = null, cvv2_key = null
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
-  where c.merchant_id = n.merchant_id and c.order_id = n.order_id and c.cvv2_sealed is not null`)
+export const selectCards = onRows<Place, SealedCardRecord>(
+  placeRows,
+  `select f.merchant_id, f.order_id, f.pan_sealed, f.pan_key, f.fingerprint, f.cvv2_sealed, f.cvv2_key, f.destination_sealed
+  from ${placeRows.list}
+  join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id and f.pan_sealed is not null`,
+)
 
-export const selectCards = statement<SealedCardRecord>(`
-  select c.merchant_id, c.order_id, c.pan_sealed, c.pan_key, c.fingerprint, c.cvv2_sealed, c.cvv2_key, c.destination_sealed
-  from json_to_recordset($1) as n (merchant_id bigint, order_id bigint)
-  join sealed_card c on c.merchant_id = n.merchant_id and c.order_id = n.order_id`)
-
-export const insertLocators: Write = statement(`
-  insert into locator (key, merchant_id, order_id)
-  select key, merchant_id, order_id from json_to_recordset($1) as n (key text, merchant_id bigint, order_id bigint)
-  on conflict (key) do nothing`)
+const locator = columnsOf<{ place: Place; key: string }>()
+export const insertLocators = insertion(
+  'locator',
+  rowsOf({
+    key: locator.text((l) => l.key),
+    merchant_id: locator.int8((l) => l.place.merchantId),
+    order_id: locator.int8((l) => l.place.orderId),
+  }),
+  'on conflict (key) do nothing',
+)
 
 export const locate = statement<PlaceRecord>(`select merchant_id, order_id from locator where key = $1`)

@@ -2,14 +2,16 @@ import type { SealedCard } from '../card/vault.ts'
 import { type DeliveryLease } from '../delivery/store.ts'
 import type { CountTables } from '../risk/limits.ts'
 import { countTables } from '../risk/store-counts.ts'
-import { asJson, bytea, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { readOf, writes } from '../storage/columns.ts'
+import { timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { answerWithinMs } from '../three-d-secure/authentication.ts'
-import { transaction } from '../storage/transaction.ts'
+import { atOnce, transaction } from '../storage/transaction.ts'
 import { type Order } from './order.ts'
 import {
   claimIdempotencyKeys,
+  claimNewIdempotencyKeys,
   forgetIdempotencyKeys,
   selectIdempotencyKeys,
   type IdempotencyRow,
@@ -17,29 +19,13 @@ import {
 } from './store-idempotency.ts'
 import { loadShown, type Shown, type ShownWish } from './store-shown.ts'
 import * as sql from './store-statements.ts'
-import { attemptOf, cardOf, groupBy, orderOf, signedAmountsOf, transactionOf, type SignedAmount } from './store-rows.ts'
-import { saveOrders } from './store-save.ts'
-import { placeRow, recordKey, type Change, type Place } from './change.ts'
-
-/** A claim of a client_orderid for a new order. */
-export interface KeyClaim extends Place {
-  clientOrderid: string
-  digest: Buffer
-  at: number
-  /** How long the same request is answered with this order, whatever its outcome. */
-  heldUntil: number
-}
+import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type SignedAmount } from './store-rows.ts'
+import { saveOrders, savesAtOnce } from './store-save.ts'
+import { recordKey, type Change, type KeyClaim, type Place, type RepeatRow } from './change.ts'
 
 export interface KeyRow extends Place {
   clientOrderid: string
   digest: Buffer
-}
-
-export interface RepeatRow extends Place {
-  serialNumber: string
-  operation: string
-  transactionNo: number
-  at: number
 }
 
 /**
@@ -67,6 +53,15 @@ export interface OrderTables extends CountTables {
   claimIdempotencyKeys(rows: readonly IdempotencyRow[], now: number): Promise<boolean>
 }
 
+/** Everything that a batch writes if no name is taken and no order has changed meanwhile. */
+export interface PlainBatch {
+  claims: readonly KeyClaim[]
+  changes: readonly Change[]
+  deliveryLease: DeliveryLease | undefined
+  repeats: readonly RepeatRow[]
+  keys: readonly IdempotencyRow[]
+}
+
 export interface Due extends Place {
   transactionNo: number
   /** How often it was returned, or run without an answer. */
@@ -79,6 +74,14 @@ export interface Due extends Place {
 
 export interface OrderStore {
   transaction<T>(body: (tables: OrderTables) => Promise<T>): Promise<T>
+  /**
+   * Commits a batch in one round trip. False: a client_orderid or an Idempotency-Key was used
+   * before, or the stored version of an order is not the one that was decided on. Then nothing was
+   * written.
+   */
+  saveAtOnce(batch: PlainBatch): Promise<boolean>
+  /** The versions of these orders as stored. */
+  versions(places: readonly Place[]): Promise<Map<string, number>>
   load(places: readonly Place[]): Promise<Order[]>
   /**
    * Takes the lease of up to `limit` due transactions that have no lease, that of a dead process,
@@ -114,6 +117,25 @@ export interface OrderStore {
 export function openOrderStore(pool: Pool): OrderStore {
   return {
     transaction: (body) => transaction(pool, (runner) => body(tablesOn(runner))),
+    async saveAtOnce({ claims, changes, deliveryLease, repeats, keys }) {
+      const all = [
+        ...writes(sql.claimNewKeys, claims),
+        ...savesAtOnce(changes, deliveryLease),
+        ...writes(sql.insertRepeats, repeats),
+        ...writes(claimNewIdempotencyKeys, keys),
+      ]
+      try {
+        if (all.length > 0) await atOnce(pool, all)
+        return true
+      } catch (error) {
+        if (isConflict(error)) return false
+        throw error
+      }
+    },
+    async versions(places) {
+      const rows = await readOf(pool, sql.selectVersions, places)
+      return new Map(rows.map((row) => [recordKey(row), row.version]))
+    },
     load: (places) => load(pool, places),
     async claimDue({ processId, silent }, now, limit) {
       const lookAt = timestamp(now + leaseLookMs)
@@ -136,17 +158,17 @@ export function openOrderStore(pool: Pool): OrderStore {
     },
     firstDue: async () => (await pool.run(sql.firstDue, []))[0]?.due_at ?? Infinity,
     async putBack(due, processId, dueAt, alarm) {
-      await pool.run(sql.putBack, [due.merchantId, due.orderId, due.transactionNo, processId, timestamp(dueAt), alarm ?? null])
+      const { merchantId, orderId, transactionNo } = due
+      const values = [merchantId, orderId, processId, timestamp(dueAt), alarm ?? null]
+      if (transactionNo === 1) await pool.run(sql.putBackHead, values)
+      else await pool.run(sql.putBack, [...values, transactionNo])
     },
     async sealedCards(places) {
-      const rows = await pool.run(sql.selectCards, [asJson(places.map(placeRow))])
+      const rows = await readOf(pool, sql.selectCards, places)
       return new Map(rows.map((row) => [recordKey(row), cardOf(row)]))
     },
     async newestOrders(names) {
-      const rows = await pool.run(sql.selectKeys, [
-        asJson(names.map((n) => ({ merchant_id: String(n.merchantId), client_orderid: n.clientOrderid }))),
-      ])
-      return rows.map(keyRow)
+      return (await readOf(pool, sql.selectKeys, names)).map(keyRow)
     },
     async signedAmounts({ merchantId, orderId }) {
       const [row] = await pool.run(sql.selectSignedAmounts, [merchantId, orderId])
@@ -165,49 +187,32 @@ export function openOrderStore(pool: Pool): OrderStore {
 function tablesOn(runner: Runner): OrderTables {
   return {
     async claimKeys(claims) {
-      const rows = claims.map((c) => ({
-        ...placeRow(c),
-        client_orderid: c.clientOrderid,
-        digest: bytea(c.digest),
-        created_at: timestamp(c.at),
-        held_until: timestamp(c.heldUntil),
-      }))
-      const won = (await runner.run(sql.claimKeys, [asJson(rows)])).map(keyRow)
+      const won = (await readOf(runner, sql.claimKeys, claims)).map(keyRow)
       if (won.length === claims.length) return won
-      const taken = new Set(won.map((k) => `${k.merchantId}/${k.clientOrderid}`))
-      const lost = rows.filter((r) => !taken.has(`${r.merchant_id}/${r.client_orderid}`))
-      return [...won, ...(await runner.run(sql.selectKeys, [asJson(lost)])).map(keyRow)]
+      const taken = new Set(won.map(nameKey))
+      const lost = claims.filter((claim) => !taken.has(nameKey(claim)))
+      return [...won, ...(await readOf(runner, sql.selectKeys, lost)).map(keyRow)]
     },
     ...countTables(runner),
     load: (places) => load(runner, places),
     save: (changes, deliveryLease) => saveOrders(runner, changes, deliveryLease),
-    async insertRepeats(rows) {
-      if (rows.length === 0) return
-      await runner.run(sql.insertRepeats, [
-        asJson(
-          rows.map((r) => ({
-            ...placeRow(r),
-            serial_number: r.serialNumber,
-            operation: r.operation,
-            transaction_no: r.transactionNo,
-            at: timestamp(r.at),
-          })),
-        ),
-      ])
-    },
+    insertRepeats: async (rows) => void (await readOf(runner, sql.insertRepeats, rows)),
     claimIdempotencyKeys: (rows, now) => claimIdempotencyKeys(runner, rows, now),
   }
 }
 
 async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> {
-  if (places.length === 0) return []
-  const wanted = [asJson(places.map(placeRow))]
   // Reads the version first. If it were read last it could be newer than the rest, and a save with
   // it would succeed although the order had changed.
-  const orders = await runner.run(sql.selectOrders, wanted)
+  const orders = await readOf(runner, sql.selectOrders, places)
+  const placed = (some: typeof orders) => some.map((row) => ({ merchantId: row.merchant_id, orderId: row.order_id }))
   const [transactions, attempts] = await Promise.all([
-    runner.run(sql.selectTransactions, wanted),
-    runner.run(sql.selectAttempts, wanted),
+    readOf(runner, sql.selectTransactions, placed(orders.filter((row) => row.transactions > 1))),
+    readOf(
+      runner,
+      sql.selectAttempts,
+      placed(orders.filter((row) => row.attempts > 1 || (row.attempts === 1 && row.gate_id === null))),
+    ),
   ])
   const transactionsOf = groupBy(transactions, recordKey)
   const attemptsOf = groupBy(attempts, recordKey)
@@ -220,9 +225,29 @@ async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> 
   )
 }
 
+/** A duplicate in another table is a defect. */
+function isConflict(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return false
+  if (error.code === sql.versionMoved) return true
+  return error.code === '23505' && 'table' in error && (error.table === 'order_key' || error.table === 'idempotency_key')
+}
+
+const nameKey = (n: sql.Name) => `${n.merchantId}/${n.clientOrderid}`
+
 const keyRow = (r: sql.KeyRecord): KeyRow => ({
   merchantId: r.merchant_id,
   orderId: r.order_id,
   clientOrderid: r.client_orderid,
   digest: r.digest,
 })
+
+function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group) group.push(item)
+    else groups.set(key, [item])
+  }
+  return groups
+}

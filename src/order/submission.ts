@@ -4,8 +4,8 @@ import type { FollowAsk } from './amounts.ts'
 import type { Refused } from './decide.ts'
 import type { Event } from './event.ts'
 import type { Order } from './order.ts'
-import type { Place } from './change.ts'
-import type { KeyClaim, KeyRow, RepeatRow } from './store.ts'
+import type { KeyClaim, Place, RepeatRow } from './change.ts'
+import type { KeyRow } from './store.ts'
 import type { NotFollowed, Work } from './work.ts'
 
 /** A new order, in state `new` with its one transaction, and its card. */
@@ -87,7 +87,7 @@ export const placeOf = (item: Submission): Place => (item.is === 'accept' ? item
 /** docs/choices.md, "Idempotency". */
 const sameRequestMs = 10_000
 
-export const claimOf = ({ order, digest }: Accept): KeyClaim => ({
+export const claimOf = ({ item: { order, digest } }: AcceptEntry): KeyClaim => ({
   merchantId: order.merchantId,
   orderId: order.orderId,
   clientOrderid: order.clientOrderid,

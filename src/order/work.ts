@@ -151,7 +151,8 @@ function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding
   const gate = gateOf(order, transaction, registry)
   if (!gate) return { is: 'no gate', transactionNo: transaction.no }
   const { terminalId, answerTimeoutMs } = gate.settings
-  return { ...about, attempt: { gateId: gate.gateId, terminalId, ...names, startedAt: now, deadlineAt: now + answerTimeoutMs } }
+  const attempt = { gateId: gate.gateId, terminalId, startedAt: now, deadlineAt: now + answerTimeoutMs, ...names }
+  return { attempt, ...about }
 }
 
 /** Kinds that cancel their original by an advice, repeated until it is acknowledged. */

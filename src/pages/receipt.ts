@@ -5,12 +5,14 @@ import { html, type Markup } from '../http/page.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { receiptKey } from '../order/locator-keys.ts'
 import type { Place } from '../order/change.ts'
+import type { ReceiptIds } from '../order/receipt.ts'
 import { statusView, wireTime } from '../order/view.ts'
 import { statusOfState } from '../order/order.ts'
 import { pageAnswer } from './layout.ts'
 
 export interface ReceiptParts {
   random: Random
+  receipts: Pick<ReceiptIds, 'placeOf'>
   locate: (key: string) => Promise<Place | undefined>
   order: (place: Place) => Promise<Order | undefined>
   merchantName: (merchantId: bigint) => string | undefined
@@ -23,7 +25,9 @@ export interface ReceiptParts {
 export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
   const handle = async ({ params }: { params: Readonly<Record<string, string>> }) => {
     const id = params.receipt?.toLowerCase() ?? ''
-    const place = /^[0-9a-f-]{36}$/.test(id) ? await parts.locate(receiptKey(id)) : undefined
+    const place = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)
+      ? (parts.receipts.placeOf(id) ?? (await parts.locate(receiptKey(id))))
+      : undefined
     const order = place && (await parts.order(place))
     const transaction = order?.transactions.find((t) => t.result.receiptId === id)
     if (!order || !transaction || params.endpoint !== String(order.endpointId))

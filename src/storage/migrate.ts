@@ -36,13 +36,12 @@ const applied = statement<{ name: string; sha256: string }>(`select name, sha256
 /**
  * Migrates the database to this version; returns the names of the applied migrations. Each file is
  * one transaction that first inserts its own name, so if two processes migrate at once, one waits
- * and then finds it done. Refuses a database with unknown applied migrations.
+ * and then finds it done. Refuses a database with applied migrations that are not `known`.
  */
-export async function migrate(pool: Pool, now: number, log: Log): Promise<string[]> {
+export async function migrate(pool: Pool, now: number, log: Log, known = migrations()): Promise<string[]> {
   await plain(pool, createLedger).catch((error) =>
     log.debug({ reason: reasonOf(error) }, 'another process creates the migration table'),
   )
-  const known = migrations()
   await refuseForeign(pool, known)
   const done: string[] = []
   for (const { name, sql } of known) {
@@ -55,7 +54,8 @@ export async function migrate(pool: Pool, now: number, log: Log): Promise<string
     if (ran) done.push(name)
   }
   await ensurePartitions(pool)
-  if (done.length > 0) await plain(pool, 'analyze')
+  const isNew = done.length === known.length
+  if (done.length > 0 && !isNew) await plain(pool, 'analyze')
   return done
 }
 
@@ -89,23 +89,18 @@ async function refuseForeign(pool: Pool, known: Migration[]): Promise<void> {
 }
 
 /** The tables whose rows live in partitions by order id. */
-const partitioned = [
-  'orders',
-  'order_facts',
-  'transaction',
-  'attempt',
-  'order_event',
-  'request',
-  'sealed_card',
-  'delivery',
-  'delivery_attempt',
-]
+const partitioned = ['orders', 'order_facts', 'transaction', 'attempt', 'order_event', 'request', 'delivery', 'delivery_attempt']
 const partitionWidth = 10_000_000n
 /**
  * Fill factor, in percent of a page. The rest is for the one or two updates of a row, so that it
  * stays in its page.
  */
-const fillfactors: Readonly<Record<string, number>> = { orders: 45, attempt: 50, delivery: 50 }
+const fillfactors: Readonly<Record<string, number>> = { orders: 45, transaction: 50, attempt: 50, delivery: 50 }
+/**
+ * Statistics of a partition with a few hundred rows make the planner read all of it for each batch,
+ * and the plan stays while the partition grows. Without statistics it assumes a larger one.
+ */
+const firstLookAfter = 20_000
 const nextOrderId = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
 
 /**
@@ -118,25 +113,15 @@ export async function ensurePartitions(pool: Pool, registry: Pool = pool): Promi
   for (const number of [current, current + 1n]) {
     const [from, to] = [number * partitionWidth, (number + 1n) * partitionWidth]
     for (const name of partitioned) {
-      const room = fillfactors[name] === undefined ? '' : ` with (fillfactor = ${fillfactors[name]})`
-      const sql = `create table if not exists ${name}_p${number} partition of ${name} for values from (${from}) to (${to})${room}`
+      const sql = `create table if not exists ${name}_p${number} partition of ${name} for values from (${from}) to (${to})
+        with (fillfactor = ${fillfactors[name] ?? 100}, autovacuum_analyze_threshold = ${firstLookAfter},
+          autovacuum_vacuum_threshold = ${firstLookAfter}, autovacuum_vacuum_insert_threshold = ${firstLookAfter})`
       await plain(pool, sql).catch((error: { code?: string }) => {
         // Another process created it at the same time.
         if (error.code !== '42P07' && error.code !== '23505') throw error
       })
     }
   }
-}
-
-const addTransition = statement<object>(
-  `insert into legal_transition (from_state, to_state) values ($1, $2) on conflict do nothing`,
-)
-
-/** Writes the moves of the machine into the table that `order_event` refers to. */
-export async function declareTransitions(pool: Pool, moves: readonly (readonly [from: string, to: string])[]): Promise<void> {
-  await transaction(pool, async (runner) => {
-    for (const [from, to] of moves) await runner.run(addTransition, [from, to])
-  })
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -47,17 +47,11 @@ export interface PoolSettings {
 }
 
 /**
- * Planner settings of the OLTP pool. On new tables, until the first autoanalyze, `update … from` a
- * list of rows is planned as a hash join over a sequential scan, and the generic plan stays so: 3–5
- * times slower. Batches always look up by primary key, so the other plans are disabled.
+ * Planner settings of the OLTP pool. On small tables `update … from` a list of rows is planned as a
+ * hash join over a sequential scan, and stays so while they grow: 3–5 times slower. Batches always
+ * look up by primary key, so the other plans are disabled.
  */
-const oltpOptions = [
-  'plan_cache_mode=force_generic_plan',
-  'enable_hashjoin=off',
-  'enable_mergejoin=off',
-  'enable_seqscan=off',
-  'jit=off',
-]
+const oltpOptions = ['enable_hashjoin=off', 'enable_mergejoin=off', 'enable_seqscan=off', 'jit=off']
 
 /**
  * Time limits after which a silent server is abandoned for a new connection. A heartbeat retries

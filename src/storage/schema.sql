@@ -105,12 +105,14 @@ create table delivery (
   kind text not null,
   url text not null,
   origin text not null,
-  state text not null,
+  state text not null default 'due'::text,
   due_at timestamp with time zone,
   lease bigint,
-  tries integer not null,
+  tries integer not null default 0,
   created_at timestamp with time zone not null,
   done_at timestamp with time zone,
+  http_status integer,
+  duration_ms integer,
   constraint delivery_pkey PRIMARY KEY (merchant_id, order_id, delivery_no),
   constraint delivery_check CHECK (((state = 'due'::text) = (due_at IS NOT NULL))),
   constraint delivery_state_check CHECK ((state = ANY (ARRAY['due'::text, 'delivered'::text, 'given up'::text])))
@@ -260,12 +262,6 @@ create table key_version (
   constraint key_version_pkey PRIMARY KEY (purpose, version)
 );
 
-create table legal_transition (
-  from_state text not null,
-  to_state text not null,
-  constraint legal_transition_pkey PRIMARY KEY (from_state, to_state)
-);
-
 create table locator (
   key text not null,
   merchant_id bigint not null,
@@ -364,25 +360,33 @@ create table order_event (
   merchant_id bigint not null,
   order_id bigint not null,
   event_no integer not null,
-  transaction_no integer not null,
-  event text not null,
-  from_state text not null,
-  to_state text not null,
-  facts jsonb,
+  facts json,
   at timestamp with time zone not null,
+  moves text[] not null,
+  transaction_nos integer[] not null,
   constraint order_event_pkey PRIMARY KEY (merchant_id, order_id, event_no),
-  constraint order_event_from_state_to_state_fkey FOREIGN KEY (from_state, to_state) REFERENCES legal_transition(from_state, to_state)
+  constraint order_event_check CHECK ((cardinality(moves) = cardinality(transaction_nos))),
+  constraint order_event_moves_check CHECK ((moves <@ ARRAY['new>accepted>filtering'::text, 'filtering>screened clean>ready'::text, 'filtering>filtered>filtered'::text, 'filtering>card expired>declined'::text, 'filtering>refused>declined'::text, 'filtering>authentication begun>awaiting method'::text, 'filtering>authentication waived>ready'::text, 'filtering>not authenticated>declined'::text, 'awaiting method>method begun>awaiting method'::text, 'awaiting method>method uploaded>authenticating'::text, 'awaiting method>not authenticated>declined'::text, 'authenticating>authenticated>ready'::text, 'authenticating>not authenticated>declined'::text, 'authenticating>challenge required>awaiting challenge'::text, 'awaiting challenge>challenge returned>awaiting challenge'::text, 'awaiting challenge>authenticated>ready'::text, 'awaiting challenge>not authenticated>declined'::text, 'awaiting challenge>result missing>error'::text, 'authorising>authentication demanded>authenticating'::text, 'filtering>enrolment unknown>enrolling'::text, 'enrolling>payer authentication required>awaiting pares'::text, 'enrolling>authenticated>ready'::text, 'enrolling>not authenticated>declined'::text, 'awaiting pares>authenticated>ready'::text, 'awaiting pares>not authenticated>declined'::text, 'ready>attempt recorded>authorising'::text, 'ready>no gate>error'::text, 'authorising>approved>approved'::text, 'authorising>declined>declined'::text, 'authorising>amount declined>ready'::text, 'authorising>not sent>error'::text, 'authorising>answer lost>unknown'::text, 'authorising>answer awaited>authorising'::text, 'authorising>lease lost>unknown'::text, 'unknown>reversed>error'::text, 'authorising>debited>crediting'::text, 'crediting>credited>approved'::text, 'crediting>credit refused>returning'::text, 'returning>debit returned>declined'::text, 'returning>reversed>error'::text, 'new>requested>ready'::text, 'new>owed>owed'::text, 'owed>attempt recorded>reversing'::text, 'reversing>taken up>reversing'::text, 'reversing>reversal unanswered>reversing'::text, 'reversing>reversal acknowledged>approved'::text]))
 ) partition by RANGE (order_id);
 
 create table order_facts (
   merchant_id bigint not null,
   order_id bigint not null,
-  request jsonb not null,
-  card jsonb not null,
-  screening jsonb,
-  constraint order_facts_pkey PRIMARY KEY (merchant_id, order_id)
+  request json not null,
+  card json not null,
+  screening json,
+  card_hash text not null,
+  pan_sealed bytea,
+  pan_key bigint,
+  fingerprint bytea,
+  cvv2_sealed bytea,
+  cvv2_key bigint,
+  destination_sealed bytea,
+  constraint order_facts_pkey PRIMARY KEY (merchant_id, order_id),
+  constraint order_facts_card_check CHECK ((num_nulls(pan_sealed, pan_key, fingerprint) = ANY (ARRAY[0, 3]))),
+  constraint order_facts_cvv2_check CHECK (((cvv2_sealed IS NULL) = (cvv2_key IS NULL)))
 ) partition by RANGE (order_id);
-CREATE INDEX orders_by_card ON order_facts USING btree (((card ->> 'hashId'::text)));
+CREATE INDEX orders_by_card ON order_facts USING btree (card_hash);
 
 create table order_key (
   merchant_id bigint not null,
@@ -413,15 +417,46 @@ create table orders (
   final_at timestamp with time zone,
   captured_minor bigint not null default 0,
   returned_minor bigint not null default 0,
-  authorised_minor bigint,
+  authorised_minor bigint not null,
+  serial_number uuid,
+  state text not null,
+  authorised_text text not null,
+  result json not null,
+  authentication json,
+  step text,
+  due_at timestamp with time zone,
+  lease bigint,
+  tries integer not null,
+  alarm text,
+  transactions integer not null,
+  attempts integer not null,
+  gate_id bigint,
+  terminal_id text,
+  stan text,
+  rrn text,
+  started_at timestamp with time zone,
+  deadline_at timestamp with time zone,
+  outcome text,
+  action_code text,
+  why text,
+  ended_at timestamp with time zone,
+  unusual text generated always as (
+CASE
+    WHEN (status = ANY (ARRAY['unknown'::text, 'error'::text, 'filtered'::text])) THEN status
+    ELSE NULL::text
+END) stored,
   constraint orders_pkey PRIMARY KEY (merchant_id, order_id),
   constraint orders_amount_minor_check CHECK ((amount_minor >= 0)),
+  constraint orders_attempt_check CHECK ((num_nulls(gate_id, terminal_id, stan, rrn, started_at, deadline_at) = ANY (ARRAY[0, 6]))),
   constraint orders_check CHECK (((captured_minor >= 0) AND (captured_minor <= COALESCE(authorised_minor, amount_minor)))),
-  constraint orders_check1 CHECK (((returned_minor >= 0) AND (returned_minor <= captured_minor)))
+  constraint orders_check1 CHECK (((returned_minor >= 0) AND (returned_minor <= captured_minor))),
+  constraint orders_step_check CHECK (((step IS NULL) = (due_at IS NULL)))
 ) partition by RANGE (order_id);
 CREATE INDEX orders_by_name ON orders USING btree (client_orderid, merchant_id);
 CREATE INDEX orders_by_time ON orders USING btree (created_at, merchant_id);
-CREATE INDEX orders_unusual ON orders USING btree (status, created_at) WHERE (status = ANY (ARRAY['unknown'::text, 'error'::text, 'filtered'::text]));
+CREATE INDEX orders_due ON orders USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX orders_parked ON orders USING btree (order_id) WHERE (alarm IS NOT NULL);
+CREATE INDEX orders_unusual ON orders USING btree (unusual, created_at) WHERE (unusual IS NOT NULL);
 
 create table request (
   merchant_id bigint not null,
@@ -431,19 +466,6 @@ create table request (
   transaction_no integer not null,
   at timestamp with time zone not null,
   constraint request_pkey PRIMARY KEY (merchant_id, order_id, serial_number)
-) partition by RANGE (order_id);
-
-create table sealed_card (
-  merchant_id bigint not null,
-  order_id bigint not null,
-  pan_sealed bytea not null,
-  pan_key bigint not null,
-  fingerprint bytea not null,
-  cvv2_sealed bytea,
-  cvv2_key bigint,
-  destination_sealed bytea,
-  constraint sealed_card_pkey PRIMARY KEY (merchant_id, order_id),
-  constraint sealed_card_check CHECK (((cvv2_sealed IS NULL) = (cvv2_key IS NULL)))
 ) partition by RANGE (order_id);
 
 create table transaction (
@@ -457,7 +479,7 @@ create table transaction (
   state text not null,
   amount_minor bigint not null,
   amount_text text not null,
-  result jsonb not null,
+  result json not null,
   step text,
   due_at timestamp with time zone,
   lease bigint,
@@ -465,12 +487,13 @@ create table transaction (
   alarm text,
   created_at timestamp with time zone not null,
   final_at timestamp with time zone,
-  authentication jsonb,
-  asked jsonb,
+  authentication json,
+  asked json,
   constraint transaction_pkey PRIMARY KEY (merchant_id, order_id, transaction_no),
   constraint transaction_amount_minor_check CHECK ((amount_minor >= 0)),
   constraint transaction_check CHECK (((serial_number IS NULL) = (origin = 'gateway'::text))),
   constraint transaction_check1 CHECK (((step IS NULL) = (due_at IS NULL))),
+  constraint transaction_number_check CHECK ((transaction_no > 1)),
   constraint transaction_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'gateway'::text])))
 ) partition by RANGE (order_id);
 CREATE INDEX transaction_due ON transaction USING btree (due_at) WHERE (due_at IS NOT NULL);
@@ -483,3 +506,51 @@ create table wrong_sum (
   constraint wrong_sum_pkey PRIMARY KEY (card_hash)
 );
 CREATE INDEX wrong_sum_last_at_idx ON wrong_sum USING btree (last_at);
+
+create view all_attempts as
+ SELECT orders.merchant_id, orders.order_id, 1 AS attempt_no, 1 AS transaction_no, orders.gate_id, orders.terminal_id,
+    orders.stan, orders.rrn, orders.started_at, orders.deadline_at, orders.outcome, orders.action_code, orders.why,
+    orders.ended_at
+   FROM orders
+  WHERE orders.gate_id IS NOT NULL
+UNION ALL
+ SELECT attempt.merchant_id, attempt.order_id, attempt.attempt_no, attempt.transaction_no, attempt.gate_id,
+    attempt.terminal_id, attempt.stan, attempt.rrn, attempt.started_at, attempt.deadline_at, attempt.outcome,
+    attempt.action_code, attempt.why, attempt.ended_at
+   FROM attempt;
+
+create view all_events as
+ SELECT e.merchant_id, e.order_id, e.event_no + (m.at - 1)::integer AS event_no,
+    e.transaction_nos[m.at] AS transaction_no, split_part(m.move, '>'::text, 2) AS event,
+    split_part(m.move, '>'::text, 1) AS from_state, split_part(m.move, '>'::text, 3) AS to_state,
+        CASE
+            WHEN json_typeof(e.facts -> (m.at - 1)::integer) <> 'null'::text THEN e.facts -> (m.at - 1)::integer
+            ELSE NULL::json
+        END AS facts,
+    e.at
+   FROM order_event e
+     CROSS JOIN LATERAL unnest(e.moves) WITH ORDINALITY m(move, at);
+
+create view all_transactions as
+ SELECT orders.merchant_id, orders.order_id, 1 AS transaction_no, orders.kind, 'request'::text AS origin,
+    orders.serial_number, NULL::integer AS parent_no, orders.state, orders.authorised_minor AS amount_minor,
+    orders.authorised_text AS amount_text, orders.result, orders.authentication, NULL::json AS asked, orders.step,
+    orders.due_at, orders.lease, orders.tries, orders.alarm, orders.created_at, orders.final_at
+   FROM orders
+UNION ALL
+ SELECT transaction.merchant_id, transaction.order_id, transaction.transaction_no, transaction.kind, transaction.origin,
+    transaction.serial_number, transaction.parent_no, transaction.state, transaction.amount_minor,
+    transaction.amount_text, transaction.result, transaction.authentication, transaction.asked, transaction.step,
+    transaction.due_at, transaction.lease, transaction.tries, transaction.alarm, transaction.created_at,
+    transaction.final_at
+   FROM transaction;
+
+create view all_tries as
+ SELECT delivery.merchant_id, delivery.order_id, delivery.delivery_no, 1 AS try_no, delivery.done_at AS at,
+    delivery.duration_ms, delivery.http_status, NULL::text AS failure
+   FROM delivery
+  WHERE delivery.duration_ms IS NOT NULL
+UNION ALL
+ SELECT delivery_attempt.merchant_id, delivery_attempt.order_id, delivery_attempt.delivery_no, delivery_attempt.try_no,
+    delivery_attempt.at, delivery_attempt.duration_ms, delivery_attempt.http_status, delivery_attempt.failure
+   FROM delivery_attempt;

@@ -4,8 +4,11 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { bytea, statement, timestamp, type Pool } from './pool.ts'
 
-/** `pan`, `cvv2` and `control` seal; `fingerprint` and `digest` are keys of one-way hashes. */
-export type KeyPurpose = 'pan' | 'cvv2' | 'control' | 'fingerprint' | 'digest'
+/**
+ * `pan`, `cvv2` and `control` seal; `fingerprint` and `digest` are keys of one-way hashes;
+ * `receipt` encrypts the ids of receipts.
+ */
+export type KeyPurpose = 'pan' | 'cvv2' | 'control' | 'fingerprint' | 'digest' | 'receipt'
 
 export interface NumberedKey {
   version: bigint
@@ -82,7 +85,8 @@ export async function openKeyRing(pool: Pool, kek: Secret<Buffer>, clock: Clock,
   }
 
   await load()
-  for (const purpose of ['pan', 'control', 'fingerprint', 'digest'] as const) if (!newest.has(purpose)) await ensure(purpose, 1n)
+  const lasting = ['pan', 'control', 'fingerprint', 'digest', 'receipt'] as const
+  for (const purpose of lasting) if (!newest.has(purpose)) await ensure(purpose, 1n)
   await turn()
 
   return {

@@ -48,7 +48,7 @@ describe('a gate that allows no parts', () => {
 
 /** How many reversals of an order were lost. */
 async function lost({ orderid }: Order): Promise<number> {
-  const sql = `select tries from transaction where order_id = $1 and kind = 'reversal'`
+  const sql = `select tries from all_transactions where order_id = $1 and kind = 'reversal'`
   return (await desk.rows<{ tries: number }>(sql, [orderid]))[0]?.tries ?? 0
 }
 

@@ -96,7 +96,7 @@ test(
     await letGo()
     assert.ok(longest < 4, `it was silent for ${longest} s`)
     for (const one of sold) assert.equal((await settled(busy.world, one)).status, 'approved')
-    const reversals = await desk.rows(`select from transaction where kind = 'reversal'`)
+    const reversals = await desk.rows(`select from all_transactions where kind = 'reversal'`)
     assert.equal(reversals.length, 0)
     assert.equal((await metricsOf(busy.world))('tollgate_lease_changes_total{mode="late"}'), 0)
     assert.deepEqual(await desk.books(), { open: 0, differences: [] })

@@ -37,7 +37,7 @@ interface Noted {
   failure: string | null
 }
 const noted = ({ orderid }: Order): Promise<Noted[]> =>
-  desk.rows<Noted>('select try_no, http_status, failure from delivery_attempt where order_id = $1 order by try_no', [orderid])
+  desk.rows<Noted>('select try_no, http_status, failure from all_tries where order_id = $1 order by try_no', [orderid])
 const notedWithin = (sold: Order, count: number, withinMs = 120_000): Promise<Noted[]> =>
   until(
     () => noted(sold),

@@ -166,7 +166,7 @@ test('killed under a storm of parts: the sums of both books are equal, and no or
     assert.equal((await sumsOf(desk, made))[1], String(250 * given.length))
   }
   const known = await desk.rows<{ n: number }>(
-    'select count(*)::int as n from transaction where serial_number = any($1::uuid[])',
+    'select count(*)::int as n from all_transactions where serial_number = any($1::uuid[])',
     [serials],
   )
   assert.equal(known[0]!.n, serials.length, 'each that was acknowledged exists')

@@ -267,7 +267,7 @@ describe('while the line is down', () => {
     }
     const tries = () =>
       desk.rows<{ n: number }>(
-        `select count(*)::int as n from order_event where order_id in ($1, $2) and event = 'reversal unanswered'`,
+        `select count(*)::int as n from all_events where order_id in ($1, $2) and event = 'reversal unanswered'`,
         [made.void.orderid, made.cancel.orderid],
       )
     await until(tries, ([row]) => row!.n >= 2, 120_000)

@@ -37,7 +37,7 @@ const servedAt = (): number => statSync(join(world.directory, 'sandbox.json')).m
 /** What happened to an order after a moment. */
 const eventsAfter = async (orderId: string, at: number): Promise<{ event: string; at: number }[]> =>
   desk.rows(
-    `select event, extract(epoch from at)::float8 * 1000 as at from order_event
+    `select event, extract(epoch from at)::float8 * 1000 as at from all_events
      where order_id = $1 and at > to_timestamp($2) order by event_no`,
     [orderId, at / 1_000],
   )
@@ -163,7 +163,7 @@ test('killed with 200 sales in flight: each acknowledged one ends with a callbac
   for (const one of acknowledged) await ended(one)
   const [late] = await desk.rows<{ ms: number | null }>(
     `select max(extract(epoch from first)::float8 * 1000 - $1::float8) as ms
-     from (select min(at) as first from order_event
+     from (select min(at) as first from all_events
        where at > to_timestamp($1::float8 / 1000) group by merchant_id, order_id) events`,
     [restartedAt],
   )

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
-import { insertOrders, updateAttempts } from '../../src/order/store-statements.ts'
+import { insertOrders, updateAllOrders } from '../../src/order/store-statements.ts'
 import {
   accepted,
   order,
@@ -69,14 +69,14 @@ async function approvedOnce(sold: Order & { path: string }): Promise<void> {
 describe('the connection breaks exactly at a commit', () => {
   // oxfmt-ignore
   const cuts = [
-    ['of the accepted order, which was made',       insertOrders,   'after'],
-    ['of the accepted order, which was not made',   insertOrders,   'before'],
-    ['of the outcome, which was made',              updateAttempts, 'after'],
-    ['of the outcome, which was not made',          updateAttempts, 'before'],
+    ['of the accepted order, which was made',       insertOrders,    'after'],
+    ['of the accepted order, which was not made',   insertOrders,    'before'],
+    ['of the outcome, which was made',              updateAllOrders, 'after'],
+    ['of the outcome, which was not made',          updateAllOrders, 'before'],
   ] as const
   for (const [what, statement, when] of cuts)
     test(`${what}: the client is answered, there is one order, one message to the acquirer, one callback`, async () => {
-      const sprung = proxy.cutAtCommit(statement.name, when)
+      const sprung = proxy.cutAtCommit(statement.sql.name, when)
       const fields = signedSale(world, { server_callback_url: `${merchant.origin}/callback/${++sales}` })
       const sold = { ...accepted(await postSale(world, fields)), path: `/callback/${sales}` }
       await sprung
@@ -167,7 +167,9 @@ describe('poisoned orders', () => {
     alarm: string | null
   }
   const transactionOf = async ({ orderid }: Order): Promise<Parked> =>
-    (await desk.rows<Parked>('select tries, alarm from transaction where order_id = $1 and transaction_no = 1', [orderid]))[0]!
+    (
+      await desk.rows<Parked>('select tries, alarm from all_transactions where order_id = $1 and transaction_no = 1', [orderid])
+    )[0]!
 
   before(async () => {
     // Long enough that the gateway is dead before any of them is given up.
@@ -179,12 +181,16 @@ describe('poisoned orders', () => {
     // Two cards that cannot be opened, one of them after enough failures; and an order that was
     // sent although no attempt is on record.
     await world.crash(async () => {
-      await desk.rows('update sealed_card set pan_sealed = $2 where order_id = any ($1::bigint[])', [
+      await desk.rows('update order_facts set pan_sealed = $2 where order_id = any ($1::bigint[])', [
         [sealed.orderid, hopeless.orderid],
         Buffer.alloc(60, 7),
       ])
-      await desk.rows('update transaction set tries = 7 where order_id = $1', [hopeless.orderid])
-      await desk.rows('delete from attempt where order_id = $1', [attemptless.orderid])
+      await desk.rows('update orders set tries = 7 where order_id = $1', [hopeless.orderid])
+      await desk.rows(
+        `update orders set attempts = 0, gate_id = null, terminal_id = null, stan = null, rrn = null, started_at = null,
+           deadline_at = null where order_id = $1`,
+        [attemptless.orderid],
+      )
     })
   })
 
@@ -192,7 +198,7 @@ describe('poisoned orders', () => {
     const taken = () =>
       desk.rows<{ late: number | null; n: number }>(
         `select count(*)::int as n, extract(epoch from max(e.at) - min(h.started_at))::float8 as late
-         from order_event e, heartbeat h where e.event in ('lease lost', 'answer lost') and e.order_id = any ($1::bigint[])`,
+         from all_events e, heartbeat h where e.event in ('lease lost', 'answer lost') and e.order_id = any ($1::bigint[])`,
         [healthy.map(({ orderid }) => orderid)],
       )
     const [seen] = await until(taken, ([row]) => row!.n === 20, 60_000)

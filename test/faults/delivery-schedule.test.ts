@@ -5,9 +5,10 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openSender } from '../../src/delivery/send.ts'
-import { insertDeliveries, openDeliveryStore } from '../../src/delivery/store.ts'
+import { deliveryWrites, openDeliveryStore } from '../../src/delivery/store.ts'
 import { openOutgoing, type Outgoing } from '../../src/http/outgoing.ts'
 import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { atOnce } from '../../src/storage/transaction.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import type { Heartbeat } from '../../src/storage/store-heartbeat.ts'
 import { openHeartbeat } from '../harness/heartbeat.ts'
@@ -87,7 +88,7 @@ test('a merchant that never answers 200 is called thirty times in fourteen days,
     maxInHand: 100,
     sweepMs: 200,
   })
-  await insertDeliveries(pool, [message(1, '/never', startAt)], undefined)
+  await atOnce(pool, deliveryWrites([message(1, '/never', startAt)], undefined))
   sender.sweep()
   /** Moves on by parts of a sweep until the next try is noted; a slow machine adds little. */
   const tried = async (count: number): Promise<void> => {
@@ -138,7 +139,7 @@ const room = { all: 10, common: 10, few: 1 }
 test('a newer message of an order waits only for the first try of the older one', async () => {
   const store = openDeliveryStore(pool)
   const now = systemClock.now()
-  await insertDeliveries(pool, [message(11, '/both', now), message(12, '/both', now)], undefined)
+  await atOnce(pool, deliveryWrites([message(11, '/both', now), message(12, '/both', now)], undefined))
   const claim = async (at: number) => (await store.claimDue(alone, at, turns, room)).taken.map(({ deliveryNo }) => deliveryNo)
   const [first] = (await store.claimDue(alone, now, turns, room)).taken
   assert.ok(first?.deliveryNo === 11)
@@ -150,7 +151,7 @@ test('a newer message of an order waits only for the first try of the older one'
 test('a process that was taken over notes nothing, and a message is in one hand only', async () => {
   const store = openDeliveryStore(pool)
   const now = systemClock.now()
-  await insertDeliveries(pool, [message(21, '/taken', now)], undefined)
+  await atOnce(pool, deliveryWrites([message(21, '/taken', now)], undefined))
   // Process 7 has no heartbeat: it is dead.
   const claim = async (processId: bigint, at: number) =>
     (await store.claimDue({ processId, silent: [] }, at, turns, room)).taken.find(({ deliveryNo }) => deliveryNo === 21)

@@ -4,9 +4,10 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openSender } from '../../src/delivery/send.ts'
-import { insertDeliveries, lookedAt, openDeliveryStore } from '../../src/delivery/store.ts'
+import { deliveryWrites, lookedAt, openDeliveryStore } from '../../src/delivery/store.ts'
 import { openOutgoing, type Outgoing } from '../../src/http/outgoing.ts'
 import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { atOnce } from '../../src/storage/transaction.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import type { Heartbeat } from '../../src/storage/store-heartbeat.ts'
 import { until } from '../harness/until.ts'
@@ -63,7 +64,7 @@ async function waits(merchantId: bigint, count: number, originOf: (n: number) =>
     const place = { merchantId, orderId: ++orders, deliveryNo: 1, transactionNo: 1, kind: 'callback' as const }
     return { ...place, url: `${origin}/${merchantId}`, origin, at: at + n }
   })
-  await insertDeliveries(pool, rows, undefined)
+  await atOnce(pool, deliveryWrites(rows, undefined))
 }
 const turn = (merchantId: bigint, more: { held?: number; blocked?: string[]; from?: number } = {}) => ({
   held: 0,

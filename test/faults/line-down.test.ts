@@ -25,7 +25,7 @@ test('an authorisation waits for a line that comes back in time', async () => {
   const sold = await Promise.all([sell('/1'), sell('/2'), sell('/3')])
   // Longer than the gate waits for an answer: that time counts from the moment of sending.
   await until(
-    () => desk.rows<{ down: boolean }>(`select max(started_at) < now() - interval '6 seconds' as down from attempt`),
+    () => desk.rows<{ down: boolean }>(`select max(started_at) < now() - interval '6 seconds' as down from all_attempts`),
     ([row]) => row!.down,
   )
   for (const one of sold) assert.equal((await statusOf(world, one)).status, 'processing')

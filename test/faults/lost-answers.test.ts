@@ -127,7 +127,7 @@ describe('a reversal is repeated until it is answered', { concurrency: 8 }, () =
       const silent = { no_answer: true } as const
       const sold = await sell({ sale: silent, reversal: at % 2 === 0 ? { wrong_stan: true } : silent, reversalTimes: 2 })
       await takenBack(sold)
-      const unanswered = await desk.rows(`select at from order_event where order_id = $1 and event = 'reversal unanswered'`, [
+      const unanswered = await desk.rows(`select at from all_events where order_id = $1 and event = 'reversal unanswered'`, [
         sold.orderid,
       ])
       assert.equal(unanswered.length, 2)

@@ -57,7 +57,7 @@ const stateIs = (one: Begun, state: string) => async () => (await sums.rowOf(one
 
 async function settledOnce(asked: Asked, charges: number): Promise<void> {
   assert.equal((await sums.released(asked)).length, 1, 'one hold, given back')
-  const { rows } = await database.query(`select kind from transaction where order_id = $1 order by transaction_no`, [
+  const { rows } = await database.query(`select kind from all_transactions where order_id = $1 order by transaction_no`, [
     asked.holdId,
   ])
   assert.deepEqual(

@@ -3,10 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import { configuration } from '../../simulation/configuration.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Door } from '../../src/order/advance.ts'
-import { legalTransitions } from '../../src/order/machine.ts'
 import type { Transaction } from '../../src/order/order.ts'
-import { updateTransactions } from '../../src/order/store-statements.ts'
-import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { updateAllOrders, updateOrders } from '../../src/order/store-statements.ts'
+import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import type { Heartbeat } from '../../src/storage/store-heartbeat.ts'
 import { until } from '../harness/until.ts'
@@ -26,7 +25,6 @@ before(async () => {
   database = await testDatabase()
   straight = openPool({ url: database.url, connections: 4, use: 'oltp', log })
   await migrate(straight, systemClock.now(), log)
-  await declareTransitions(straight, legalTransitions())
   await ensurePartitions(straight)
 })
 after(async () => {
@@ -68,7 +66,7 @@ describe('a batch loses its connection in the second round, when an order of the
       // decides again.
       await straight.run(statement('update orders set version = version + 1 where order_id = $1'), [older.order.orderId])
       // The statement runs only in the second round. In the first one no existing row is written.
-      const sprung = proxy.cutAtCommit(updateTransactions.name, when)
+      const sprung = proxy.cutAtCommit(updateOrders.sql.name, when)
       const [made, told] = await Promise.all([door.submit(newer), door.submit(approval(older.order)), sprung])
       assert.deepEqual(made, { is: 'accepted', orderId: newer.order.orderId, repeat: false })
       assert.equal(told.is, answer)
@@ -78,7 +76,7 @@ describe('a batch loses its connection in the second round, when an order of the
       )
       const ends = await straight.run(
         statement<{ status: string; attempts: bigint }>(
-          `select status, (select count(*) from attempt a where a.order_id = o.order_id) as attempts from orders o
+          `select status, (select count(*) from all_attempts a where a.order_id = o.order_id) as attempts from orders o
            where order_id = any ($1::bigint[]) order by order_id`,
         ),
         [[older.order.orderId, newer.order.orderId]],
@@ -99,7 +97,7 @@ describe('a batch loses its connection in the second round, when an order of the
       'it waits for the cardholder',
     )
     const stored = statement<{ id: string }>(
-      `select authentication ->> 'threeDSServerTransId' as id from transaction where order_id = $1`,
+      `select authentication ->> 'threeDSServerTransId' as id from all_transactions where order_id = $1`,
     )
     const [{ id: of } = { id: '' }] = await straight.run(stored, [orderId])
     const event = {
@@ -110,7 +108,7 @@ describe('a batch loses its connection in the second round, when an order of the
       lease: heartbeat.processId,
       leaseDueAt: systemClock.now() + 4_000,
     } as const
-    const sprung = proxy.cutAtCommit(updateTransactions.name, 'after')
+    const sprung = proxy.cutAtCommit(updateAllOrders.sql.name, 'after')
     const upload = { is: 'event', merchantId, orderId, event } as const
     const [told] = await Promise.all([door.submit(upload), sprung])
     assert.equal(told.is, 'applied')
@@ -193,7 +191,7 @@ test('while the reading of an order took its time, its last process sent it agai
     clock.pass(2_000)
     proxy.resume()
     assert.equal((await resumed).is, 'applied')
-    const reversals = statement<{ due_at: Date }>(`select due_at from transaction where order_id = $1 and kind = 'reversal'`)
+    const reversals = statement<{ due_at: Date }>(`select due_at from all_transactions where order_id = $1 and kind = 'reversal'`)
     const [reversal] = await straight.run(reversals, [orderId])
     const { answerTimeoutMs } = configuration.gate(configuration.endpoint(plainId)!.gateIds[0]!)!.settings
     assert.equal(Number(reversal!.due_at) - clock.now(), answerTimeoutMs)

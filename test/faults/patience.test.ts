@@ -34,7 +34,7 @@ interface Happened {
 }
 const happened = (made: Order, transactionNo = 1): Promise<Happened[]> =>
   desk.rows(
-    `select event, extract(epoch from at)::float8 * 1000 as ms from order_event
+    `select event, extract(epoch from at)::float8 * 1000 as ms from all_events
      where order_id = $1 and transaction_no = $2 order by event_no`,
     [made.orderid, transactionNo],
   )
@@ -85,7 +85,8 @@ test('a process is killed and nobody starts at its place: its payments are taken
     const seen = await over(one)
     assert.deepEqual([seen.status, seen['error-code']], ['error', '911'])
     const [attempt] = await desk.rows<{ deadline: number }>(
-      `select extract(epoch from deadline_at)::float8 * 1000 as deadline from attempt where order_id = $1 and attempt_no = 1`,
+      `select extract(epoch from deadline_at)::float8 * 1000 as deadline from all_attempts
+       where order_id = $1 and attempt_no = 1`,
       [one.orderid],
     )
     const lost = (await happened(one)).find(({ event }) => event === 'lease lost')

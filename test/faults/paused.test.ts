@@ -31,13 +31,13 @@ after(async () => {
 const times = <T>(count: number, make: (at: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => make(at)))
 const open = async (): Promise<number> => (await desk.books()).open
-const isTaken = `select count(*)::int as n from order_event where event = 'lease lost'`
+const isTaken = `select count(*)::int as n from all_events where event = 'lease lost'`
 const takenOver = async (): Promise<number> => (await desk.rows<{ n: number }>(isTaken))[0]!.n
 
 /** Each ends once, with one callback. (As in production, the second gateway calls no loopback.) */
 async function endedOnce(sold: Order[]): Promise<void> {
   const ends = await desk.rows<{ ends: number; callbacks: number }>(
-    `select (select count(*)::int from order_event e where e.order_id = o.order_id and transaction_no = 1
+    `select (select count(*)::int from all_events e where e.order_id = o.order_id and transaction_no = 1
          and to_state in ('approved', 'declined', 'error')) as ends,
        (select count(*)::int from delivery d where d.order_id = o.order_id) as callbacks
      from orders o where order_id = any ($1::bigint[])`,

@@ -134,7 +134,7 @@ test('30 rounds: four returns with names and comments, each three times over bot
     assert.equal(taken(replies).length, 12, JSON.stringify(replies))
     for (const [at, reply] of replies.entries()) {
       const meant = await desk.rows<{ key: string }>(
-        `select asked ->> 'idempotencyKey' as key from transaction t where order_id = $1
+        `select asked ->> 'idempotencyKey' as key from all_transactions t where order_id = $1
          and (serial_number = $2
            or transaction_no = (select transaction_no from request where order_id = $1 and serial_number = $2))`,
         [made.orderid, reply['serial-number']],
@@ -159,9 +159,10 @@ test('30 rounds: a void against a return, and a cancel against a capture: one of
     ]
     const replies = await all(round % 4 < 2 ? one : one.toReversed(), made)
     // Two voids alike are one; the second of two rivals, differently commented, is refused.
-    const kinds = await desk.rows<{ kind: string }>('select kind from transaction where order_id = $1 and transaction_no > 1', [
-      made.orderid,
-    ])
+    const kinds = await desk.rows<{ kind: string }>(
+      'select kind from all_transactions where order_id = $1 and transaction_no > 1',
+      [made.orderid],
+    )
     assert.equal(kinds.length, 1, JSON.stringify([kinds, replies]))
     assert.deepEqual(codes(replies), ['9'])
     await approved(made, taken(replies))

@@ -30,7 +30,7 @@ async function reconnect(): Promise<void> {
 async function crashAtRest(...waiting: Sold[]): Promise<void> {
   const rest = () =>
     desk.rows<object>(
-      `select order_id, state, step, due_at, authentication from transaction
+      `select order_id, state, step, due_at, authentication from all_transactions
        where order_id = any ($1) and transaction_no = 1 order by order_id`,
       [waiting.map(({ orderid }) => orderid)],
     )
@@ -74,7 +74,7 @@ test('killed while orders wait for a challenge: results and time limits count as
   await stage.issuer({ card: back.card, rreq_missing: true })
   await stage.uploadCres(back, await stage.pass(back))
   // A start may take longer than the 15 s.
-  await desk.rows(`update transaction set due_at = due_at + interval '5 minutes' where order_id = $1`, [back.orderid])
+  await desk.rows(`update orders set due_at = due_at + interval '5 minutes' where order_id = $1`, [back.orderid])
   await crashAtRest(passed, back, unheard)
   await reconnect()
   const { 'tds-creq-form-creq': creq } = await stage.status(passed)

@@ -61,13 +61,13 @@ async function settled(orderId: string, amount: number, seen: Json): Promise<voi
   for (const leg of ['debit', 'credit'])
     assert.ok(entries.filter((one) => one.startsWith(leg)).length <= 1, `${leg} in ${entries.join()}`)
   const legs = await desk.rows<{ kind: string; n: number }>(
-    `select t.kind, count(*)::int as n from attempt a join transaction t using (merchant_id, order_id, transaction_no)
+    `select t.kind, count(*)::int as n from all_attempts a join all_transactions t using (merchant_id, order_id, transaction_no)
      where order_id = $1 and t.kind <> 'reversal' group by t.kind`,
     [orderId],
   )
   for (const { kind, n } of legs) assert.equal(n, 1, `${kind} was tried ${n} times`)
   const [open] = await desk.rows<{ n: number }>(
-    `select count(*)::int as n from transaction where order_id = $1 and (due_at is not null or lease is not null)`,
+    `select count(*)::int as n from all_transactions where order_id = $1 and (due_at is not null or lease is not null)`,
     [orderId],
   )
   assert.equal(open!.n, 0, 'nothing of it is owed any more')

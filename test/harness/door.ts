@@ -7,7 +7,8 @@ import { secret } from '../../src/base/secret.ts'
 import { sealCard, withCvv2 } from '../../src/card/vault.ts'
 import type { Registry } from '../../src/merchant/merchant.ts'
 import { openDoor, type Door, type DoorSettings } from '../../src/order/advance.ts'
-import { openHand } from '../../src/order/hand.ts'
+import { openCopies, type Copies } from '../../src/order/copies.ts'
+import { openHand, type Hand } from '../../src/order/hand.ts'
 import type { Order } from '../../src/order/order.ts'
 import { openOrderStore } from '../../src/order/store.ts'
 import type { Accept } from '../../src/order/submission.ts'
@@ -37,12 +38,23 @@ interface DoorOver {
   straight: Pool
   processId: bigint
   clock?: Clock
+  hand?: Hand
+  copies?: Copies
   onStep: DoorSettings['onStep']
 }
 
-export const doorOn = ({ pool, straight, processId, clock = systemClock, onStep }: DoorOver): Door =>
+export const doorOn = ({
+  pool,
+  straight,
+  processId,
+  clock = systemClock,
+  hand = openHand(),
+  copies = openCopies(100),
+  onStep,
+}: DoorOver): Door =>
   openDoor({
-    hand: openHand(),
+    hand,
+    copies,
     store: openOrderStore(pool),
     attempts: openIds(straight, 'attempt'),
     clock,

@@ -105,7 +105,8 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
     async attempts(orderId) {
       const found = await rows<{ text: string }>(
         `select concat_ws(' ', a.transaction_no, t.kind, coalesce(a.outcome, 'open'), a.action_code) as text
-         from attempt a join transaction t using (merchant_id, order_id, transaction_no) where order_id = $1 order by attempt_no`,
+         from all_attempts a join all_transactions t using (merchant_id, order_id, transaction_no)
+         where order_id = $1 order by attempt_no`,
         [orderId],
       )
       return found.map(({ text }) => text)
@@ -162,7 +163,7 @@ interface BookedOrder {
 
 const bookedOrders = `select o.order_id::text as id, o.status,
     case o.kind when 'transfer' then concat_ws(',', t.amount_minor, o.amount_minor) else o.amount_minor::text end as stands
-  from orders o join transaction t using (merchant_id, order_id) where t.transaction_no = 1`
+  from orders o join all_transactions t using (merchant_id, order_id) where t.transaction_no = 1`
 
 const ordersOfOthers = `select order_id::text as id from public.orders except select order_id::text from orders`
 

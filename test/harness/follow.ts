@@ -70,8 +70,8 @@ export async function bothBooks(desk: FaultDesk): Promise<string[]> {
     `select t.order_id::text, t.transaction_no as no, t.kind, t.state, a.stan || ' ' || a.rrn as name,
        (case when t.transaction_no = 1 then coalesce(o.authorised_minor, t.amount_minor) else t.amount_minor end)::text as amount,
        a.attempt_no = max(a.attempt_no) over (partition by t.order_id, t.transaction_no) as "isLast"
-     from orders o join transaction t using (merchant_id, order_id)
-       left join attempt a using (merchant_id, order_id, transaction_no)`,
+     from orders o join all_transactions t using (merchant_id, order_id)
+       left join all_attempts a using (merchant_id, order_id, transaction_no)`,
   )
   const entries = new Map<string, { state: string; amountMinor: string; orderId: string; kind?: string }[]>()
   for (const entry of await desk.entries()) {
@@ -122,6 +122,6 @@ export async function booksAgree(desk: FaultDesk, withinMs?: number): Promise<vo
 const openWork = async (desk: FaultDesk): Promise<string[]> =>
   (
     await desk.rows<{ text: string }>(
-      `select concat_ws(' ', order_id, transaction_no, kind, state) as text from transaction where step is not null`,
+      `select concat_ws(' ', order_id, transaction_no, kind, state) as text from all_transactions where step is not null`,
     )
   ).map(({ text }) => text)

@@ -3,9 +3,9 @@ import { Client, escapeLiteral, Pool, type ClientBase } from 'pg'
 import type { World } from './world.ts'
 
 /**
- * Puts views in front of every table of this connection that has merchants: in a world that other
- * files used before, a query sees the rows of this file's merchants alone. The tables themselves
- * are in `public`.
+ * Puts views in front of every table and view of this connection that has merchants: in a world
+ * that other files used before, a query sees the rows of this file's merchants alone. The tables
+ * themselves are in `public`.
  */
 const narrow = `
   do $$
@@ -15,7 +15,7 @@ const narrow = `
   begin
     for name in
       select relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'merchant_id'
-      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition
     loop
       execute format('create temp view %1$I as select * from public.%1$I where merchant_id in (%2$s)', name, ids);
     end loop;

@@ -37,22 +37,22 @@ const storedOrder = `
   select t.state, t.step, o.version, extract(epoch from t.due_at - now())::float8 * 1000 as "dueInMs", t.authentication,
     c.cvv2_sealed as cvv2,
     (select k.version::float8 from key_version k where k.purpose = 'cvv2' and k.version = c.cvv2_key) as "keyHour"
-  from transaction t join orders o using (merchant_id, order_id) join sealed_card c using (merchant_id, order_id)
+  from all_transactions t join orders o using (merchant_id, order_id) join order_facts c using (merchant_id, order_id)
   where t.order_id = $1 and t.transaction_no = 1`
 
 const keptSecrets = `
   select concat_ws(' ', 'order', t.order_id, t.state, 'keeps',
-    case when t.authentication ? 'authenticationValue' then 'its proof' else 'its CVV2' end) as text
-  from transaction t join orders o using (merchant_id, order_id) join sealed_card c using (merchant_id, order_id)
+    case when t.authentication::jsonb ? 'authenticationValue' then 'its proof' else 'its CVV2' end) as text
+  from all_transactions t join orders o using (merchant_id, order_id) join order_facts c using (merchant_id, order_id)
   where t.transaction_no = 1 and o.status <> 'processing'
-    and (t.authentication ? 'authenticationValue' or c.cvv2_sealed is not null)`
+    and (t.authentication::jsonb ? 'authenticationValue' or c.cvv2_sealed is not null)`
 
 const owedCallbacks = `
   select status, (select count(*)::int from delivery d where d.order_id = o.order_id) as owed
   from orders o where order_id = $1`
 
 const endWait = `
-  update transaction set due_at = now() - interval '1 second'
+  update orders set due_at = now() - interval '1 second'
   where order_id = $1 and step like 'await%' returning 1`
 
 export function openSecureRows(desk: Pick<FaultDesk, 'rows'>): SecureRows {
@@ -75,7 +75,7 @@ export function openSecureRows(desk: Pick<FaultDesk, 'rows'>): SecureRows {
     },
     async events({ orderid }) {
       const events = await rows<{ event: string }>(
-        'select event from order_event where order_id = $1 and transaction_no = 1 order by event_no',
+        'select event from all_events where order_id = $1 and transaction_no = 1 order by event_no',
         [orderid],
       )
       return events.map(({ event }) => event)

@@ -172,7 +172,7 @@ test('the search reads the tables of orders and cards, the finest log, and the l
       .map(([, text]) => text)
       .join('')
   for (const { orderid } of finished)
-    for (const table of [/table .*orders_p/, /table .*sealed_card_p/]) assert.ok(content(table).includes(orderid), String(table))
+    for (const table of [/table .*orders_p/, /table .*order_facts_p/]) assert.ok(content(table).includes(orderid), String(table))
   assert.match(content(/gateway\.log/), /"level":20.*to the acquirer/)
   assert.ok(content(/acquirer-ledger/).includes(finished[0]!.orderid))
   assert.ok(content(/^the output/).length > 0)
@@ -192,7 +192,7 @@ test('a CVV2 is nowhere in clear', async () => {
 
 test('no sealed CVV2 is kept of an order that has its outcome, or has been sent', async () => {
   const kept = await database.query<{ order_id: string; state: string }>(
-    `select order_id, t.state from sealed_card c join transaction t using (merchant_id, order_id)
+    `select order_id, t.state from order_facts c join all_transactions t using (merchant_id, order_id)
      where c.cvv2_sealed is not null and t.transaction_no = 1 and t.state not in ('filtering', 'ready')`,
   )
   assert.deepEqual(kept.rows, [])

@@ -176,7 +176,7 @@ async function crashed(): Promise<void> {
   await app.ended(sum, tokens[2])
   // Last, since the acquirer is asked for as long as the gate waits for an answer only.
   tokens.push(await app.accepted(authorising))
-  const states = () => database.query<{ state: string }>('select state from transaction where amount_minor = 7511')
+  const states = () => database.query<{ state: string }>('select state from all_transactions where amount_minor = 7511')
   const { rows } = await until(states, (seen) => seen.rows[0]?.state === 'authorising')
   assert.deepEqual(rows, [{ state: 'authorising' }])
   printed += world.output()
@@ -219,7 +219,8 @@ test('no CVV2 is in clear, and no finished transaction has a sealed one', async 
   const kept = await database.query(`select state from mobile_invoice
     where cvv2_sealed is not null and state in ('releasing', 'ordered', 'declined')`)
   assert.deepEqual(kept.rows, [])
-  const cards = await database.query(`select order_id, t.state from sealed_card c join transaction t using (merchant_id, order_id)
+  const cards =
+    await database.query(`select order_id, t.state from order_facts c join all_transactions t using (merchant_id, order_id)
     where c.cvv2_sealed is not null and t.transaction_no = 1 and t.state not in ('filtering', 'awaiting method', 'ready')`)
   assert.deepEqual(cards.rows, [])
 })

@@ -15,7 +15,7 @@ import { acceptWork, drive, follow, resume, type Deciding, type Work } from '../
 import type { KeyRing } from '../../src/storage/store-keys.ts'
 import { plain } from './model-answers.ts'
 import { invoiceCalls } from './model-invoices.ts'
-import { keyCall } from './model-keys.ts'
+import { keyCall, keyRow } from './model-keys.ts'
 import {
   askFor,
   authenticationEventFor,
@@ -110,6 +110,13 @@ async function accept(state: State): Promise<void> {
   const at = order.createdAt
   const claim = { ...order, digest: Buffer.alloc(32, chance.whole(1, 2)), at, heldUntil: at + 10_000 }
   const repeat = { serialNumber: serial(order.orderId), operation: 'sale', transactionNo: 1, at: now } as const
+  if (chance.happens(0.5)) {
+    const rows = chance.happens(0.3) ? [keyRow(chance, now)] : []
+    const batch = { claims: [claim], changes: [work], repeats: [], keys: rows, deliveryLease: leaseOf(chance) }
+    const saved = await store.orders.saveAtOnce(batch)
+    if (saved) there.push(order)
+    return note(saved)
+  }
   note(
     await store.orders.transaction(async (tables) => {
       const holders = await tables.claimKeys([claim])
@@ -134,7 +141,11 @@ async function happen(state: State): Promise<void> {
   const work: Work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
   const refused = decideOn(work, order, state)
   if (refused || work.rows.length === 0) return
-  note(await store.orders.transaction((tables) => tables.save([work], leaseOf(chance))))
+  note((await store.orders.versions([order])).get(placeKey(order)))
+  const deliveryLease = leaseOf(chance)
+  if (chance.happens(0.5))
+    return note(await store.orders.saveAtOnce({ claims: [], changes: [work], repeats: [], keys: [], deliveryLease }))
+  note(await store.orders.transaction((tables) => tables.save([work], deliveryLease)))
 }
 
 /** Puts a decision into `work`: a request, an event, or a step that is taken up again. */

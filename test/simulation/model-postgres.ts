@@ -61,7 +61,6 @@ export async function forgetAll(pool: Pool): Promise<void> {
     'transaction',
     'attempt',
     'order_event',
-    'sealed_card',
     'request',
     'locator',
     'delivery',

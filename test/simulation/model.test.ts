@@ -7,8 +7,7 @@ import { openStoreLine } from '../../simulation/store-line.ts'
 import { StoreModel } from '../../simulation/store-model.ts'
 import { calmDatabase } from '../../simulation/troubles.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { legalTransitions } from '../../src/order/machine.ts'
-import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, type Pool } from '../../src/storage/pool.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { processes, silentProcess } from './model-events.ts'
@@ -23,7 +22,6 @@ before(async () => {
   database = await testDatabase()
   pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
   await migrate(pool, systemClock.now(), log)
-  await declareTransitions(pool, legalTransitions())
   await ensurePartitions(pool)
 })
 

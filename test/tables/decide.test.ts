@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decide } from '../../src/order/decide.ts'
-import { legalTransitions, machine, moveFor } from '../../src/order/machine.ts'
+import { machine, moveFor } from '../../src/order/machine.ts'
 import { head, statusOf, statusOfState, type Attempt } from '../../src/order/order.ts'
 import { screen } from '../../src/order/screen.ts'
 import {
@@ -43,13 +43,6 @@ test('a final status never becomes another status by the table', () => {
 test('a state at rest asks for nothing outside, a state that authorises does', () => {
   for (const move of machine) if (isFinal(move.to)) assert.equal(move.asks, undefined, named(move))
   assert.ok(machine.some(({ asks }) => asks === 'authorise'))
-})
-
-test('the moves that the database allows are those of the table', () => {
-  assert.deepEqual(
-    new Set(legalTransitions().map(([from, to]) => `${from}>${to}`)),
-    new Set(machine.map(({ from, to }) => `${from}>${to}`)),
-  )
 })
 
 for (const move of machine) {

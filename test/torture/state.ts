@@ -78,25 +78,25 @@ export interface Entry {
 
 const orders = statement<OrderRow>(
   `select o.order_id, o.client_orderid, o.status, o.currency, o.amount_minor, o.created_at, e.at as accepted_at, o.final_at
-   from orders o join order_event e on e.merchant_id = o.merchant_id and e.order_id = o.order_id and e.event_no = 1
+   from orders o join all_events e on e.merchant_id = o.merchant_id and e.order_id = o.order_id and e.event_no = 1
    order by o.created_at, o.order_id`,
 )
 const transactions = statement<TransactionRow>(
-  `select order_id, transaction_no, kind, state, step, due_at, lease, alarm from transaction`,
+  `select order_id, transaction_no, kind, state, step, due_at, lease, alarm from all_transactions`,
 )
-const attempts = statement<AttemptRow>(`select order_id, transaction_no, terminal_id, stan, rrn, outcome from attempt`)
+const attempts = statement<AttemptRow>(`select order_id, transaction_no, terminal_id, stan, rrn, outcome from all_attempts`)
 const deliveries = statement<DeliveryRow>(`
   select d.order_id, d.transaction_no, d.state, d.due_at, d.lease, d.tries, exists (
-    select from delivery_attempt a
+    select from all_tries a
     where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
       and a.http_status = 200) as taken
   from delivery d`)
-const cvv2s = statement<{ order_id: bigint }>(`select order_id from sealed_card where cvv2_sealed is not null`)
+const cvv2s = statement<{ order_id: bigint }>(`select order_id from order_facts where cvv2_sealed is not null`)
 const alive = statement<{ process_id: bigint }>(`select process_id from heartbeat where beat_at > now() - interval '4 seconds'`)
 const clock = statement<{ now: number }>(`select now() as now`)
 const left = statement<{ orders: bigint; steps: bigint; deliveries: bigint }>(`
   select (select count(*) from orders where final_at is null) as orders,
-    (select count(*) from transaction where step is not null) as steps,
+    (select count(*) from all_transactions where step is not null) as steps,
     (select count(*) from delivery where due_at < now() + interval '20 seconds') as deliveries`)
 
 /** Runs `work` with a pool on the database as it is now. */

@@ -79,7 +79,7 @@ for (const [operation, payment] of [
     const made = await approvedAtFive(payment)
     const { status } = await ended(world, made, accepted(await follow(world, operation, made)).serial)
     assert.equal(status, 'approved')
-    const second = 'select amount_minor::text as amount from transaction where order_id = $1 and transaction_no = 2'
+    const second = 'select amount_minor::text as amount from all_transactions where order_id = $1 and transaction_no = 2'
     assert.deepEqual(await desk.rows(second, [made.orderid]), [{ amount: '500' }])
   })
 

@@ -3,9 +3,8 @@ import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Door } from '../../src/order/advance.ts'
 import type { Held } from '../../src/order/hand.ts'
-import { legalTransitions } from '../../src/order/machine.ts'
 import type { Transaction } from '../../src/order/order.ts'
-import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
+import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { approval, doorOn, log, newSale, secureId } from '../harness/door.ts'
 import { openHeartbeat } from '../harness/heartbeat.ts'
@@ -24,7 +23,6 @@ before(async () => {
   pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
   closes.push(() => pool.close())
   await migrate(pool, systemClock.now(), log)
-  await declareTransitions(pool, legalTransitions())
   await ensurePartitions(pool)
   const { processId, stop } = await openHeartbeat(pool, 1n, 'place of the door', systemClock, log)
   closes.push(stop)
@@ -35,7 +33,7 @@ after(async () => {
   for (const close of closes.reverse()) await close()
 })
 
-const stans = statement<{ stan: string }>('select stan from attempt where order_id = any ($1::bigint[]) order by order_id')
+const stans = statement<{ stan: string }>('select stan from all_attempts where order_id = any ($1::bigint[]) order by order_id')
 
 test('an outcome takes no number: the STANs of sales that end one after the other follow each other', async () => {
   const sales = [1n, 2n, 3n].map((id) => newSale(id))
@@ -66,7 +64,7 @@ async function uploadTo(orderId: bigint) {
   const sale = newSale(orderId, secureId)
   await door.submit(sale)
   const authentication = statement<{ id: string }>(
-    `select authentication ->> 'threeDSServerTransId' as id from transaction where order_id = $1`,
+    `select authentication ->> 'threeDSServerTransId' as id from all_transactions where order_id = $1`,
   )
   const [{ id: of } = { id: '' }] = await pool.run(authentication, [orderId])
   const due = { lease: 1n, leaseDueAt: systemClock.now() + 4_000 }
@@ -76,10 +74,44 @@ async function uploadTo(orderId: bigint) {
 
 test('an event that leads outside brings no card: the door reads it; one whose card is gone fails alone', async () => {
   const [there, gone] = [await uploadTo(21n), await uploadTo(22n)]
-  await pool.run(statement('delete from sealed_card where order_id = $1'), [22n])
+  await pool.run(statement('update order_facts set pan_sealed = null, pan_key = null, fingerprint = null where order_id = $1'), [
+    22n,
+  ])
   const [well, badly] = await Promise.allSettled([door.submit(there), door.submit(gone)])
   assert.equal(well.status === 'fulfilled' && well.value.is, 'applied')
   assert.match(badly.status === 'rejected' ? String(badly.reason) : '', /the card of order 22 is gone/)
   const { held, transaction } = begun.find((one) => one.held.order.orderId === 21n)!
   assert.deepEqual([held.card.pan.reveal(), transaction.step], ['4111111111111111', 'authenticate'])
+})
+
+test('a repeat under an Idempotency-Key is found by its serial number, although its batch met a conflict', async () => {
+  const idempotencyKey = 'the same request'
+  const [moved, first] = [newSale(31n), { ...newSale(32n), idempotencyKey }]
+  await door.submit(moved)
+  await door.submit(first)
+  await pool.run(statement('update orders set version = version + 1 where order_id = $1'), [31n])
+  const again = { ...newSale(33n), digest: first.digest, idempotencyKey }
+  const [repeated, ended] = await Promise.all([door.submit(again), door.submit(approval(moved.order))])
+  assert.deepEqual(repeated, { is: 'accepted', orderId: 32n, repeat: true })
+  assert.equal(ended.is, 'applied')
+  const noted = statement<{ order_id: bigint }>('select order_id from request where serial_number = $1')
+  assert.deepEqual(await pool.run(noted, [again.order.transactions[0]!.serialNumber]), [{ order_id: 32n }])
+})
+
+test('only those whose name was used before take the longer way; nobody else of the batch notices', async () => {
+  const taken = newSale(41n)
+  await door.submit(taken)
+  const others = [42n, 43n].map((id) => newSale(id))
+  const another = newSale(44n)
+  const same = { ...another, order: { ...another.order, clientOrderid: taken.order.clientOrderid } }
+  const answers = await Promise.all([...others, same].map((sale) => door.submit(sale)))
+  assert.deepEqual(answers, [
+    { is: 'accepted', orderId: 42n, repeat: false },
+    { is: 'accepted', orderId: 43n, repeat: false },
+    { is: 'in use' },
+  ])
+  const [row] = await pool.run(statement<{ n: bigint }>('select count(*) as n from orders where order_id = any ($1::bigint[])'), [
+    [42n, 43n, 44n],
+  ])
+  assert.equal(row!.n, 2n)
 })

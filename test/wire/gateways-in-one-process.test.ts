@@ -111,7 +111,7 @@ after(async () => {
   for (const close of closes.reverse()) await close()
 })
 
-const attempts = statement<{ order_id: bigint; stan: string; rrn: string }>('select order_id, stan, rrn from attempt')
+const attempts = statement<{ order_id: bigint; stan: string; rrn: string }>('select order_id, stan, rrn from all_attempts')
 const ordersOf = (rows: readonly { order_id: bigint }[]) => new Set(rows.map((row) => row.order_id))
 const pay = async (way: Way) => {
   const made = await order(world, {}, way)

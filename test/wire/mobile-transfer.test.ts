@@ -150,7 +150,7 @@ describe('with a fee that the consumer chooses', () => {
     assert.deepEqual(sums(end), ['APPROVED', undefined, 1_000, 215, 'USD'], JSON.stringify(end))
     assert.deepEqual(await books(end), ['credit approved 1000', 'debit approved 1215'])
     const gates = await database.query<{ name: string }>(
-      'select distinct g.name from attempt a join gate g using (gate_id) where a.order_id = $1',
+      'select distinct g.name from all_attempts a join gate g using (gate_id) where a.order_id = $1',
       [end.orderId],
     )
     assert.deepEqual(gates.rows, [{ name: 'express' }])

@@ -173,7 +173,7 @@ test('a decline before any charge is an order with a callback; without a known c
       ['status', 'type', 'orderid', 'error_code', 'amount'].map((name) => query.get(name)),
       ['declined', 'sale', seen.orderId, '4001', '10.50'],
     )
-    const kept = await database.query(`select cvv2_sealed from sealed_card where order_id = $1`, [seen.orderId])
+    const kept = await database.query(`select cvv2_sealed from order_facts where order_id = $1`, [seen.orderId])
     assert.deepEqual(kept.rows, [{ cvv2_sealed: null }])
     const without = await app.ended(app.begin('sale', { reference: { clientCardId: 'nobody' } }))
     assert.equal(without.state, 'DECLINED')

@@ -5,11 +5,12 @@ import { systemClock } from '../../src/base/clock.ts'
 import { orderCanBeShown } from '../../src/gateway-api/checks.ts'
 import { performStatus } from '../../src/gateway-api/status.ts'
 import type { Attempt, Order, Transaction } from '../../src/order/order.ts'
+import { openCopies } from '../../src/order/copies.ts'
+import { openHand } from '../../src/order/hand.ts'
 import { openReader, type Reader } from '../../src/order/read.ts'
 import { openOrderStore } from '../../src/order/store.ts'
 import { statusView } from '../../src/order/view.ts'
-import { declareTransitions, ensurePartitions, migrate } from '../../src/storage/migrate.ts'
-import { legalTransitions } from '../../src/order/machine.ts'
+import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
 import { openPool, type Pool } from '../../src/storage/pool.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { now, openAttempt, orderIn } from '../tables/decide-orders.ts'
@@ -30,6 +31,7 @@ const serial = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, 
  */
 function busyOrder(): Order {
   const made = orderIn('approved', { kind: 'sale', amountMinor: 1000n, amountText: '10.00' })
+  const { finalAt } = made.transactions[0]!
   const payment: Transaction = { ...made.transactions[0]!, serialNumber: serial(1), amountMinor: 1000n }
   const returns = Array.from({ length: 100 }, (_, i): Transaction => ({
     no: i + 2,
@@ -55,7 +57,7 @@ function busyOrder(): Order {
     outcome: 'approved',
     endedAt: now,
   }))
-  return { ...made, transactions: [payment, ...returns, reversal], attempts }
+  return { ...made, ...(finalAt === undefined ? {} : { finalAt }), transactions: [payment, ...returns, reversal], attempts }
 }
 
 const order = busyOrder()
@@ -65,7 +67,6 @@ before(async () => {
   database = await testDatabase()
   pool = openPool({ url: database.url, connections: 2, use: 'oltp', log })
   await migrate(pool, systemClock.now(), log)
-  await declareTransitions(pool, legalTransitions())
   await ensurePartitions(pool)
   await openOrderStore(pool).transaction(async (tables) => {
     const { merchantId, orderId, clientOrderid } = order
@@ -82,7 +83,15 @@ before(async () => {
       return read
     },
   }
-  reader = openReader(openOrderStore(counting), systemClock, log)
+  const heartbeat = { processId: 1n, holding: () => true }
+  reader = openReader({
+    store: openOrderStore(counting),
+    hand: openHand(),
+    copies: openCopies(1),
+    heartbeat,
+    clock: systemClock,
+    log,
+  })
 })
 after(async () => {
   await reader?.close()

@@ -65,22 +65,43 @@ async function lockedOrder(lock: Client): Promise<Order> {
 const stepOf = async (made: Order) =>
   (
     await rows<{ due: string; step: string | null; lease: string | null }>(
-      `select due_at::text as due, step, lease from transaction where order_id = $1`,
+      `select due_at::text as due, step, lease from all_transactions where order_id = $1`,
       [made.orderid],
     )
   )[0]!
 
+/** A sale whose commit waits, and with it everything behind it, until the session ends. */
+async function saleThatWaits(session: Client): Promise<{ reply: Promise<unknown> }> {
+  const fields = signedSale(world)
+  await session.query('begin')
+  await session.query(
+    `insert into order_key (merchant_id, client_orderid, order_id, live, digest, created_at, held_until)
+     select merchant_id, $1, 0, false, '', now(), now() from orders limit 1`,
+    [fields['client_orderid']],
+  )
+  const reply = postSale(world, fields)
+  const waits = `select count(*)::int as n from pg_locks where not granted and locktype = 'transactionid'`
+  await until(
+    () => rows<{ n: number }>(waits),
+    ([row]) => row!.n > 0,
+    60_000,
+  )
+  return { reply }
+}
+
 test('a step that is found due twice, because the database was slow, is carried out once and well', async () => {
-  const lock = new Client({ connectionString: world.databaseUrl })
-  await lock.connect()
+  const [lock, name] = [0, 1].map(() => new Client({ connectionString: world.databaseUrl })) as [Client, Client]
+  await Promise.all([lock.connect(), name.connect()])
   const waiting = await lockedOrder(lock)
+  const { reply } = await saleThatWaits(name)
+  await lock.query('commit')
   const due = () => stepOf(waiting)
   const found = await until(due, ({ lease }) => lease !== null, 60_000)
   assert.ok(found.lease !== null, 'the sweep found the order')
-  // Looked at again after four seconds, while the first find still waits for the row.
+  // Looked at again after four seconds, while the first find still waits for its turn.
   assert.notEqual((await until(due, (seen) => seen.due !== found.due, 60_000)).due, found.due, 'it is found again')
-  await lock.query('commit')
-  await lock.end()
+  await name.query('rollback')
+  await Promise.all([lock.end(), name.end(), reply])
   assert.equal((await settled(world, waiting)).status, 'approved')
   assert.deepEqual(
     (await ledger(world, waiting.orderid)).map(({ state }) => state),
@@ -206,11 +227,11 @@ test('one is killed under load: the other finishes, nothing is lost or charged t
 })
 
 test('no two attempts of any process have the same name at the acquirer', async () => {
-  const twins = await rows('select terminal_id, stan, count(*) from attempt group by 1, 2 having count(*) > 1')
+  const twins = await rows('select terminal_id, stan, count(*) from all_attempts group by 1, 2 having count(*) > 1')
   assert.deepEqual(twins, [])
-  const shared = await rows('select rrn from attempt group by rrn having count(distinct order_id) > 1')
+  const shared = await rows('select rrn from all_attempts group by rrn having count(distinct order_id) > 1')
   assert.deepEqual(shared, [], 'a reversal has the RRN of its payment, and nobody else has')
-  const [count] = await rows<{ attempts: number }>('select count(*)::int as attempts from attempt')
+  const [count] = await rows<{ attempts: number }>('select count(*)::int as attempts from all_attempts')
   assert.ok(count!.attempts > 100)
 })
 

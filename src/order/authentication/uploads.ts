@@ -8,7 +8,7 @@ import type { Authentication } from '../../three-d-secure/authentication.ts'
 import type { Door } from '../advance.ts'
 import type { Event } from '../event.ts'
 import type { Order, Transaction } from '../order.ts'
-import type { RepeatRow } from '../store.ts'
+import type { RepeatRow } from '../change.ts'
 import { challengeEvent, methodEvent } from './browser.ts'
 import { judgePares, type ParesParts } from './pares.ts'
 

@@ -1,0 +1,24 @@
+import { placeKey, type Place } from './change.ts'
+import type { Order } from './order.ts'
+
+/**
+ * The orders that this process committed last, for showing. A copy is true as long as its version
+ * is the stored one; it is never decided upon, since a sweep changes rows without a new version.
+ */
+export interface Copies {
+  keep(order: Order): void
+  get(place: Place): Order | undefined
+}
+
+export function openCopies(most: number): Copies {
+  const copies = new Map<string, Order>()
+  return {
+    keep(order) {
+      const key = placeKey(order)
+      copies.delete(key)
+      copies.set(key, order)
+      if (copies.size > most) copies.delete(copies.keys().next().value!)
+    },
+    get: (place) => copies.get(placeKey(place)),
+  }
+}
