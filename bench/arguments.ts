@@ -17,7 +17,7 @@ export interface Wishes {
   bodies: boolean
   /** Undefined: each bench's own levels. */
   inFlight: readonly number[] | undefined
-  /** Of the long bench, which runs only by name. */
+  /** The size of the long bench; undefined: it does not run. */
   long: { orders: number; sales: number } | undefined
   /** Sales a second by a clock, or at half of what a closed loop carries. */
   arrivals: number | 'half' | undefined
@@ -26,9 +26,9 @@ export interface Wishes {
   /** Sales before the first window of a sandbox; undefined: each bench's own number. */
   warmUp: number | undefined
   measureMs: number
-  /** Of each yardstick; undefined leaves them out. */
+  /** How long each yardstick is measured; undefined leaves them out. */
   yardstickMs: number | undefined
-  /** Of each round of the comparison to one change a commit; undefined leaves it out. */
+  /** How long a round of the comparison to one change a commit is; undefined leaves it out. */
   roundMs: number | undefined
   /** The lines of an earlier run, to compare this one to. */
   older: readonly Line[] | undefined

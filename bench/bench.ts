@@ -46,7 +46,7 @@ export interface Figures extends Record<`${Spender}_cpu_us_per_sale`, number | n
   /** The part of it that is full page images, and their number. */
   wal_full_page_bytes_per_sale: number | null
   wal_full_pages_per_sale: number | null
-  /** Of the machine's processors, in percent. */
+  /** How busy the processors of the machine were. */
   machine_busy_percent: number | null
   machine_stolen_percent: number | null
 }

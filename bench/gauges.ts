@@ -12,7 +12,7 @@ import { openWal, type Wal, type WalAt } from './wal.ts'
  */
 export interface Gauges {
   cpu: CpuByKind | undefined
-  /** Of the process of the bench itself. */
+  /** Processor time of the bench itself. */
   benchUs: number
   machine: Omit<MachineTime, 'stolenUs'> & { stolenUs: number | undefined }
   wal: WalAt

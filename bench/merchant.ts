@@ -10,7 +10,7 @@ export interface Site {
   login: string
   controlKey: string
   endpoints: Readonly<Record<string, number>>
-  /** Of the sandbox's merchant server. */
+  /** Where the sandbox's merchant server takes callbacks. */
   callbackUrl: string
 }
 

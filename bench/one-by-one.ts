@@ -14,7 +14,7 @@ export interface Comparison {
   /** Sales per second of each round. */
   batched: number[]
   oneByOne: number[]
-  /** Of the medians of sales per second; undefined when one side carried none. */
+  /** How much faster the median is; undefined when one side carried no sale. */
   ratio: number | undefined
 }
 

@@ -12,7 +12,7 @@ export interface Card {
   destination?: Secret<string>
 }
 
-/** A card as it is stored: see `sealed_card`, and docs/choices.md, "Card data". */
+/** A card as it is stored: see `order_facts`, and docs/choices.md, "Card data". */
 export interface SealedCard {
   panSealed: Buffer
   panKey: bigint

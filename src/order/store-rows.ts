@@ -188,8 +188,7 @@ export const placeColumns = {
 }
 export const placeRows = rowsOf(placeColumns)
 
-export type OrderRecord = RecordOf<typeof orderColumns> &
-  Omit<RecordOf<Pick<typeof factsColumns, 'request' | 'card' | 'screening'>>, never>
+export type OrderRecord = RecordOf<typeof orderColumns> & RecordOf<Pick<typeof factsColumns, 'request' | 'card' | 'screening'>>
 export type TransactionRecord = RecordOf<typeof transactionColumns>
 export type AttemptRecord = RecordOf<typeof attemptColumns>
 export type SealedCardRecord = PlaceRecord & {

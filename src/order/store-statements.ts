@@ -106,7 +106,7 @@ export const freeKeys = onRows(
 export const insertOrders = insertion('orders', newOrderRows)
 export const insertFacts = insertion('order_facts', factsRows)
 
-/** Of the step, an update keeps what a sweep may have changed, unless the decision changed it. */
+/** An update keeps what a sweep may have changed of the step, unless the decision changed it. */
 const move = `update orders o set ${sameAs('n', movingNames)},
     ${stepNames.map((name) => `${name} = case when n.is_head_new then n.${name} else o.${name} end`).join(', ')}
   from ${movedOrderRows.list}

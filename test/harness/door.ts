@@ -13,8 +13,11 @@ import type { Order } from '../../src/order/order.ts'
 import { openOrderStore } from '../../src/order/store.ts'
 import type { Accept } from '../../src/order/submission.ts'
 import { hideBy } from '../../src/risk/limits.ts'
-import type { Pool } from '../../src/storage/pool.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { openPool, type Pool } from '../../src/storage/pool.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
+import { openHeartbeat } from './heartbeat.ts'
+import { testDatabase } from './postgres.ts'
 
 /** A door over real PostgreSQL, whose steps outside the test does itself. */
 
@@ -30,6 +33,18 @@ const secured: Registry = {
     const settings = { ...plain.settings, threeDSecure: true }
     return id === secureId ? { ...plain, endpointId: id, settings } : configuration.endpoint(id)
   },
+}
+
+/** A migrated database of the file's own, in which process 1 is alive. */
+export async function openDoorGround(closes: (() => unknown)[]): Promise<{ pool: Pool; processId: bigint }> {
+  const database = await testDatabase()
+  closes.push(() => database.close())
+  const pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
+  closes.push(() => pool.close())
+  await migrate(pool, systemClock.now(), log)
+  const { processId, stop } = await openHeartbeat(pool, 1n, 'place of the door', systemClock, log)
+  closes.push(stop)
+  return { pool, processId }
 }
 
 interface DoorOver {

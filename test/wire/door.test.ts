@@ -4,11 +4,8 @@ import { systemClock } from '../../src/base/clock.ts'
 import type { Door } from '../../src/order/advance.ts'
 import type { Held } from '../../src/order/hand.ts'
 import type { Transaction } from '../../src/order/order.ts'
-import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
-import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import { approval, doorOn, log, newSale, secureId } from '../harness/door.ts'
-import { openHeartbeat } from '../harness/heartbeat.ts'
-import { testDatabase } from '../harness/postgres.ts'
+import { statement, type Pool } from '../../src/storage/pool.ts'
+import { approval, doorOn, newSale, openDoorGround, secureId } from '../harness/door.ts'
 
 /** What the door does by itself: numbers, cards, and who waits for the end of an order. */
 
@@ -18,14 +15,8 @@ let door: Door
 const begun: { held: Held; transaction: Transaction }[] = []
 
 before(async () => {
-  const database = await testDatabase()
-  closes.push(() => database.close())
-  pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
-  closes.push(() => pool.close())
-  await migrate(pool, systemClock.now(), log)
-  await ensurePartitions(pool)
-  const { processId, stop } = await openHeartbeat(pool, 1n, 'place of the door', systemClock, log)
-  closes.push(stop)
+  const { pool: opened, processId } = await openDoorGround(closes)
+  pool = opened
   door = doorOn({ pool, straight: pool, processId, onStep: (held, transaction) => void begun.push({ held, transaction }) })
   closes.push(() => door.close())
 })

@@ -7,11 +7,8 @@ import { openHand } from '../../src/order/hand.ts'
 import { statusOf } from '../../src/order/order.ts'
 import { openReader, type Reader } from '../../src/order/read.ts'
 import { openOrderStore } from '../../src/order/store.ts'
-import { ensurePartitions, migrate } from '../../src/storage/migrate.ts'
-import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import { approval, doorOn, log, newSale } from '../harness/door.ts'
-import { openHeartbeat } from '../harness/heartbeat.ts'
-import { testDatabase } from '../harness/postgres.ts'
+import { statement, type Pool } from '../../src/storage/pool.ts'
+import { approval, doorOn, log, newSale, openDoorGround } from '../harness/door.ts'
 
 /** What a status is shown from: memory, a copy whose version is still true, or the database. */
 
@@ -25,14 +22,8 @@ let isHolding: (since: number) => boolean
 let asked: string[]
 
 before(async () => {
-  const database = await testDatabase()
-  closes.push(() => database.close())
-  pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
-  closes.push(() => pool.close())
-  await migrate(pool, systemClock.now(), log)
-  await ensurePartitions(pool)
-  const { processId, stop } = await openHeartbeat(pool, 1n, 'place of the reader', systemClock, log)
-  closes.push(stop)
+  const { pool: opened, processId } = await openDoorGround(closes)
+  pool = opened
   const copies = openCopies(2)
   door = doorOn({ pool, straight: pool, processId, hand, copies, onStep: () => {} })
   closes.push(() => door.close())
