@@ -42,6 +42,8 @@ interface Waiting<T, R> {
   reject: (reason: unknown) => void
 }
 
+const answersInTurn = 16
+
 export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {
   const queue: Waiting<T, R>[] = []
   const closing = new AbortController()
@@ -95,8 +97,7 @@ function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (ba
     const began = settings.clock.monotonic()
     for (let tries = 1; ; tries++) {
       try {
-        const results = await settings.run(batch.map((w) => w.item))
-        for (const [i, waiting] of batch.entries()) waiting.resolve(results[i]!)
+        answer(batch, await settings.run(batch.map((w) => w.item)))
         return
       } catch (error) {
         const failure = failureOf(error)
@@ -124,6 +125,17 @@ function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (ba
     const middle = batch.length >> 1
     await carry(batch.slice(0, middle))
     await carry(batch.slice(middle))
+  }
+
+  /**
+   * What follows from an answer, a reply for instance, takes time during which nobody else is
+   * served; so others have their turn after every few answers. The next batch does not wait for
+   * them.
+   */
+  function answer(batch: readonly Waiting<T, R>[], results: readonly R[]): void {
+    for (let i = 0; i < Math.min(answersInTurn, batch.length); i++) batch[i]!.resolve(results[i]!)
+    if (batch.length > answersInTurn)
+      settings.clock.after(0, () => answer(batch.slice(answersInTurn), results.slice(answersInTurn)))
   }
 
   return carry

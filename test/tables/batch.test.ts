@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
+import { until } from '../harness/until.ts'
 import { openBatch, type BatchSettings } from '../../src/storage/batch.ts'
 import { failureOf } from '../../src/storage/pool.ts'
 
@@ -69,6 +70,39 @@ test('entries submitted at once share a batch; those that come meanwhile gather 
     [3, 8, 4],
   )
   assert.deepEqual(batch.counts(), { batches: 3, items: 15 })
+})
+
+test('a large batch is answered a few at a time, with a turn for others between, and the next one does not wait', async () => {
+  const turns: (() => void)[] = []
+  const clock = { ...quickClock(), after: (_delayMs: number, fn: () => void) => (turns.push(fn), () => {}) }
+  const seen: number[] = []
+  const run = async (items: number[]) => (seen.push(items.length), items)
+  const batch = open(run, { clock, maxItems: 40 })
+  const answered: number[] = []
+  const all = Promise.all(upTo(50).map((i) => batch.submit(i).then((result) => answered.push(result))))
+  await until(
+    () => seen,
+    (sizes) => sizes.length === 2,
+  )
+  await until(
+    () => answered.length,
+    (count) => count === 26,
+  )
+  assert.deepEqual(seen, [40, 10])
+  for (const count of [42, 50]) {
+    turns.shift()!()
+    await until(
+      () => answered.length,
+      (now) => now >= count,
+    )
+    assert.equal(answered.length, count)
+  }
+  await all
+  assert.deepEqual(
+    answered.toSorted((a, b) => a - b),
+    upTo(50),
+  )
+  assert.deepEqual(turns, [])
 })
 
 test('there are never more batches under way than lanes', async () => {
