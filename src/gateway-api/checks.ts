@@ -9,6 +9,7 @@ import { judgeRedirectUrl, judgeTarget, type Refused, type TargetPolicy } from '
 import { idIn, isSwitchedOff, memberFor, type Endpoint, type Entry } from '../merchant/merchant.ts'
 import { cresReader } from '../order/authentication/browser.ts'
 import type { Reader } from '../order/read.ts'
+import type { Shown } from '../order/store-shown.ts'
 import { readFields, type Table, type Values } from '../spec/field.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import { operations, operationRow } from '../spec/gateway/operations.ts'
@@ -27,7 +28,7 @@ import type { Known, WithCres, WithEndpoint, WithOrder, WithReference, WithTrans
 export function serviceHasRoom({ operation, overloaded }: Received, { door, limits }: Room): Refusal | undefined {
   const { kind } = operations[operation]
   const makesOrder = kind === 'payment' || kind === 'rebill'
-  const isFull = door.load(0n, 0n).waiting >= limits.maxWaiting || (makesOrder && door.room() === 0)
+  const isFull = door.waiting() >= limits.maxWaiting || (makesOrder && door.room() === 0)
   return overloaded || isFull ? refuse('too many requests') : undefined
 }
 
@@ -174,16 +175,19 @@ export async function orderIsThisMerchants(
 }
 
 /** A status reads only the parts of an order that it shows. */
-export async function orderCanBeShown(
+export function orderCanBeShown(
   { values, merchant }: Pick<Known<StatusOperation>, 'values' | 'merchant'>,
   { orders }: { orders: Pick<Reader, 'shown'> },
-): Promise<Refusal | WithTransaction> {
+): Refusal | WithTransaction | Promise<Refusal | WithTransaction> {
   const { client_orderid: clientOrderid, orderid: orderId, 'by-request-sn': serialNumber } = values
   const { merchantId } = merchant
   const wanted = orderId === undefined ? { merchantId, clientOrderid } : { merchantId, orderId }
-  const shown = await orders.shown(wanted, serialNumber?.toLowerCase())
-  if (shown?.order.clientOrderid !== clientOrderid) return refuse('order not found')
-  return { order: shown.order, transaction: shown.transaction }
+  const judge = (shown: Shown | undefined) =>
+    shown?.order.clientOrderid === clientOrderid
+      ? { order: shown.order, transaction: shown.transaction }
+      : refuse('order not found')
+  const shown = orders.shown(wanted, serialNumber?.toLowerCase())
+  return shown instanceof Promise ? shown.then(judge) : judge(shown)
 }
 
 type AboutReference = Rebill | 'get-card-info'

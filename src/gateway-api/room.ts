@@ -5,7 +5,7 @@ import type { Door } from '../order/advance.ts'
 import { gateHasRoom } from '../order/room.ts'
 
 export interface Room {
-  door: Pick<Door, 'load' | 'room'>
+  door: Pick<Door, 'load' | 'room' | 'waiting'>
   limits: { maxWaiting: number; maxOfMerchant: number }
 }
 

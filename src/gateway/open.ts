@@ -104,7 +104,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
     },
     gauges: {
       orders: door.counts,
-      waiting: () => door.load(0n, 0n).waiting,
+      waiting: door.waiting,
       deliveries: sender.counts,
       parked: () => ({ transactions: steps.parked(), invoices: invoiceWork.parked() }),
       holding: heartbeat.holding,

@@ -109,7 +109,7 @@ const repeated = (values: JsonValues) =>
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
 
 export interface Room {
-  door: Pick<Door, 'load'>
+  door: Pick<Door, 'load' | 'waiting'>
   invoices: Pick<InvoiceStore, 'find'>
   limits: { maxWaiting: number; maxOfMerchant: number }
   /** Invoices of a merchant whose server is being asked. */
@@ -134,7 +134,7 @@ export async function merchantHasRoom(
   const gateIsFull = gate !== undefined && !gateHasRoom(gate, withInvoices(load, waiting), registry)
   const { maxWaiting, maxOfMerchant } = limits
   const merchantIsFull = waiting >= mostWaitingOfMerchant || load.ofMerchant > maxOfMerchant
-  if (!gateIsFull && !merchantIsFull && load.waiting <= maxWaiting) return undefined
+  if (!gateIsFull && !merchantIsFull && door.waiting() <= maxWaiting) return undefined
   const found = await invoices.find(merchantId, invoiceId)
   return found?.invoice.digest.equals(digest) ? undefined : noRoom
 }

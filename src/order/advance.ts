@@ -23,8 +23,10 @@ export interface Door {
   release(place: Place, transaction: Transaction): void
   /** How many more orders may be taken into memory. */
   room(): number
-  /** Orders in memory or submitted, by merchant and gate, and submissions waiting for a batch. */
-  load(merchantId: bigint, gateId: bigint): Load & { waiting: number }
+  /** Orders in memory or submitted, of a merchant and at a gate. */
+  load(merchantId: bigint, gateId: bigint): Load
+  /** Submissions that wait for a batch. */
+  waiting(): number
   /**
    * Resolves when this process commits the end of the order, or when `signal` aborts the wait. It
    * does not notice an end committed earlier or by another process.
@@ -111,7 +113,8 @@ export function openDoor(s: DoorSettings): Door {
     holds: (step) => hand.does(step, step.transactionNo),
     release: hand.release,
     room: roomInHand,
-    load: (merchantId, gateId) => ({ ...hand.load(merchantId, gateId), waiting: batch.waiting() }),
+    load: hand.load,
+    waiting: batch.waiting,
     ended,
     counts: () => ({ ...batch.counts(), held: hand.size() }),
     close: () => batch.close(),

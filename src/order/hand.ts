@@ -42,6 +42,8 @@ export interface Hand {
    * Runs a save of these orders and what follows from it. If it fails, they must be reloaded.
    */
   saving<T>(orders: readonly Place[], save: () => Promise<T>): Promise<T>
+  /** Resolves when the save of this order that runs at this moment is over, however it ended. */
+  saved(place: Place): Promise<void> | undefined
   /** Whether this process is running a step of that transaction now. */
   does(place: Place, transactionNo: number): boolean
   /**
@@ -70,8 +72,7 @@ export function openHand(): Hand {
    */
   const steps = new Map<string, Map<number, Transaction>>()
   const outdated = new Set<string>()
-  /** Orders that may be committed at any moment. */
-  const unsure = openTally()
+  const saves = openSaves()
   const loads = openLoads()
 
   function drop(key: string): void {
@@ -88,20 +89,20 @@ export function openHand(): Hand {
     lastCommitted(place, processId) {
       const key = placeKey(place)
       const held = orders.get(key)
-      return held && !outdated.has(key) && unsure.of(key) === 0 && head(held.order).lease === processId ? held : undefined
+      return held && !outdated.has(key) && !saves.over(key) && head(held.order).lease === processId ? held : undefined
     },
-    async saving(places, save) {
+    saving(places, save) {
       const keys = places.map(placeKey)
-      unsure.add(keys, 1)
-      try {
-        return await save()
-      } catch (error) {
-        for (const key of keys) if (orders.has(key)) outdated.add(key)
-        throw error
-      } finally {
-        unsure.add(keys, -1)
-      }
+      return saves.run(keys, async () => {
+        try {
+          return await save()
+        } catch (error) {
+          for (const key of keys) if (orders.has(key)) outdated.add(key)
+          throw error
+        }
+      })
     },
+    saved: (place) => saves.over(placeKey(place)),
     does: (place, transactionNo) => steps.get(placeKey(place))?.has(transactionNo) ?? false,
     keep(order, card, begun, since) {
       const key = placeKey(order)
@@ -131,43 +132,75 @@ export function openHand(): Hand {
   }
 }
 
-/** How many orders there are, by merchant and gate. */
-function openLoads(): Pick<Hand, 'expect'> & { add: (order: Order, by: 1 | -1) => void; of: Hand['load'] } {
-  const counts = openTally()
+/** The saves under way: each of their orders may be committed at any moment. */
+function openSaves() {
+  const underWay = new Map<string, { saves: number; over: Promise<void> }>()
   return {
-    add: (order, by) => counts.add(keysOf(order), by),
-    expect(order, registry) {
-      const keys = keysAt(order.merchantId, gateOf(order, head(order), registry)?.gateId, true)
-      counts.add(keys, 1)
-      return () => counts.add(keys, -1)
-    },
-    of(merchantId, gateId) {
-      const [ofMerchant, ofGate, ofBoth, paying] = keysAt(merchantId, gateId, true).map(counts.of)
-      return { ofMerchant: ofMerchant!, ofGate: ofGate!, ofBoth: ofBoth!, paying: paying! }
-    },
-  }
-}
-
-/** How often each key was added. */
-function openTally() {
-  const counts = new Map<string, number>()
-  return {
-    of: (key: string): number => counts.get(key) ?? 0,
-    add(keys: readonly string[], by: 1 | -1): void {
+    /** Resolves when all saves of this order that run now are over; undefined if there is none. */
+    over: (key: string): Promise<void> | undefined => underWay.get(key)?.over,
+    async run<T>(keys: readonly string[], save: () => Promise<T>): Promise<T> {
+      let end = () => {}
+      const over = new Promise<void>((resolve) => (end = resolve))
       for (const key of keys) {
-        const n = (counts.get(key) ?? 0) + by
-        if (n === 0) counts.delete(key)
-        else counts.set(key, n)
+        const others = underWay.get(key)
+        underWay.set(key, others ? { saves: others.saves + 1, over: others.over.then(() => over) } : { saves: 1, over })
+      }
+      try {
+        return await save()
+      } finally {
+        for (const key of keys) if (--underWay.get(key)!.saves === 0) underWay.delete(key)
+        end()
       }
     },
   }
 }
 
-const keysAt = (merchantId: bigint, gateId: bigint | string | undefined, isPaying: boolean): string[] => [
-  `merchant ${merchantId}`,
-  `gate ${gateId}`,
-  `merchant ${merchantId} gate ${gateId}`,
-  ...(isPaying ? [`paying ${gateId}`] : []),
-]
+/** How many orders there are, by merchant and gate. */
+function openLoads(): Pick<Hand, 'expect'> & { add: (order: Order, by: 1 | -1) => void; of: Hand['load'] } {
+  const merchants = new Map<bigint, number>()
+  const gates = new Map<bigint, GateLoad>()
 
-const keysOf = (order: Order): string[] => keysAt(order.merchantId, head(order).result.gateId, statusOf(order) === 'processing')
+  function count(merchantId: bigint, gateId: bigint | undefined, paying: boolean, by: 1 | -1): void {
+    addTo(merchants, merchantId, by)
+    if (gateId === undefined) return
+    const gate = gates.get(gateId) ?? { orders: 0, paying: 0, byMerchant: new Map() }
+    gate.orders += by
+    if (paying) gate.paying += by
+    addTo(gate.byMerchant, merchantId, by)
+    if (gate.orders === 0) gates.delete(gateId)
+    else gates.set(gateId, gate)
+  }
+
+  return {
+    add(order, by) {
+      const { gateId } = head(order).result
+      count(order.merchantId, gateId === undefined ? undefined : BigInt(gateId), statusOf(order) === 'processing', by)
+    },
+    expect(order, registry) {
+      const gateId = gateOf(order, head(order), registry)?.gateId
+      count(order.merchantId, gateId, true, 1)
+      return () => count(order.merchantId, gateId, true, -1)
+    },
+    of(merchantId, gateId) {
+      const gate = gates.get(gateId)
+      return {
+        ofMerchant: merchants.get(merchantId) ?? 0,
+        ofGate: gate?.orders ?? 0,
+        ofBoth: gate?.byMerchant.get(merchantId) ?? 0,
+        paying: gate?.paying ?? 0,
+      }
+    },
+  }
+}
+
+interface GateLoad {
+  orders: number
+  paying: number
+  byMerchant: Map<bigint, number>
+}
+
+function addTo(counts: Map<bigint, number>, key: bigint, by: 1 | -1): void {
+  const n = (counts.get(key) ?? 0) + by
+  if (n === 0) counts.delete(key)
+  else counts.set(key, n)
+}

@@ -18,15 +18,19 @@ type Wanted = Place | { merchantId: bigint; clientOrderid: string }
 export interface Reader {
   byId(place: Place): Promise<Order | undefined>
   signedAmounts: OrderStore['signedAmounts']
-  /** The part of an order that a status shows, by its id or as the newest of a client_orderid. */
-  shown(wanted: Wanted, serialNumber?: string): Promise<Shown | undefined>
+  /**
+   * The part of an order that a status shows, by its id or as the newest of a client_orderid. While
+   * this process saves the order, it waits for the end of that save, since what it would read
+   * meanwhile is about to be outdated. The result is a promise only if it waits or reads.
+   */
+  shown(wanted: Wanted, serialNumber?: string): Shown | Promise<Shown | undefined>
   close(): Promise<void>
 }
 
 export interface ReaderParts {
   store: OrderStore
   /** Orders in the memory of this process, and copies of those that it committed last. */
-  hand: Pick<Hand, 'lastCommitted'>
+  hand: Pick<Hand, 'lastCommitted' | 'saved'>
   copies: Pick<Copies, 'get'>
   heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
   clock: Clock
@@ -91,9 +95,11 @@ export function openReader({ store, hand, copies, heartbeat, clock, log }: Reade
   return {
     byId: (place) => batch.submit({ merchantId: place.merchantId, orderId: place.orderId }),
     signedAmounts: (place) => store.signedAmounts(place),
-    async shown(wanted, serialNumber) {
+    shown(wanted, serialNumber) {
       const asked = { wanted, serialNumber }
-      return shownFromMemory(asked) ?? statuses.submit(asked)
+      const saved = 'orderId' in wanted ? hand.saved(wanted) : undefined
+      const show = () => shownFromMemory(asked) ?? statuses.submit(asked)
+      return saved ? saved.then(show) : show()
     },
     close: async () => void (await Promise.all([batch.close(), statuses.close()])),
   }

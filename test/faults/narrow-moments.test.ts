@@ -184,10 +184,7 @@ test('while the reading of an order took its time, its last process sent it agai
     door.release(sale.order, sent!)
     proxy.pause()
     const resumed = door.submit({ is: 'resume', merchantId, orderId, transactionNo: 1 })
-    await until(
-      () => door.load(merchantId, 1n).waiting,
-      (waiting) => waiting === 0,
-    )
+    await until(door.waiting, (waiting) => waiting === 0)
     clock.pass(2_000)
     proxy.resume()
     assert.equal((await resumed).is, 'applied')
