@@ -32,6 +32,8 @@ export interface Wishes {
   roundMs: number | undefined
   /** The lines of an earlier run, to compare this one to. */
   older: readonly Line[] | undefined
+  /** Where a picture of the run goes, or of an earlier one: then nothing is measured. */
+  picture: { path: string; of: readonly Line[] | undefined } | undefined
   json: boolean
 }
 
@@ -54,6 +56,8 @@ npm run bench -- sale               one bench
   --quick                ${quick.seconds} s a window after ${quick.warmUp} sales, to try: V8 is not warm by then
   --no-yardstick         without the yardsticks: bare posts, payments of pgbench, commits of one row
   --compare older.json   this run beside an earlier one: its output, or the JSON lines of it
+  --picture sale.svg     draws sales/s and latency of sale over what is in flight
+  --of earlier.json      --picture: of that run, and measures nothing
   --one-by-one           sale beside a gateway that commits one change at a time, in a sandbox of its own
   --orders 1000000       long: earlier orders in the database
   --sales 1000000        long: sales, with ten rows on the way; 0 for none
@@ -102,7 +106,8 @@ export function readArguments(args: readonly string[]): Wishes {
     measureMs: (seconds ?? usual.seconds) * 1_000,
     yardstickMs: values['no-yardstick'] ? undefined : atMost(usual.yardstickSeconds),
     roundMs: values['one-by-one'] ? atMost(usual.roundSeconds) : undefined,
-    older: values.compare === undefined ? undefined : runIn(values.compare),
+    older: values.compare === undefined ? undefined : runIn('compare', values.compare),
+    picture: pictureWanted(values),
     json: values.json,
   }
 }
@@ -121,6 +126,8 @@ function parsed(args: readonly string[]) {
         quick: { type: 'boolean', default: false },
         'no-yardstick': { type: 'boolean', default: false },
         compare: { type: 'string' },
+        picture: { type: 'string' },
+        of: { type: 'string' },
         orders: { type: 'string' },
         sales: { type: 'string' },
         'one-by-one': { type: 'boolean', default: false },
@@ -148,11 +155,16 @@ function numberIn(
   return value
 }
 
-function runIn(path: string): readonly Line[] {
+function pictureWanted({ picture, of }: { picture?: string; of?: string }): Wishes['picture'] {
+  if (picture === undefined && of !== undefined) refuse('--of needs --picture.')
+  return picture === undefined ? undefined : { path: picture, of: of === undefined ? undefined : runIn('of', of) }
+}
+
+function runIn(option: string, path: string): readonly Line[] {
   try {
     return readRun(path)
   } catch (thrown) {
-    return refuse(`--compare cannot read an earlier run: ${reasonOf(thrown)}`)
+    return refuse(`--${option} cannot read an earlier run: ${reasonOf(thrown)}`)
   }
 }
 

@@ -34,6 +34,8 @@ export interface Figures extends Record<`${Spender}_cpu_us_per_sale`, number | n
   polls_per_sale: number | null
   /** Changes of orders that shared a commit. */
   mean_batch: number | null
+  /** Messages to merchants that were delivered within the window. */
+  callbacks_per_sale: number | null
   /** The most during the window and what was left at its end, in millions of bytes. */
   gateway_rss_mb: number | null
   gateway_rss_end_mb: number | null

@@ -1,11 +1,13 @@
 // npm run bench: measures payments, and what strangers send, against sandboxes of its own.
 // tools/bench.mjs builds and starts it.
+import { writeFileSync } from 'node:fs'
 import { reasonOf } from '../src/base/log.ts'
 import { readArguments } from './arguments.ts'
 import { bodies, isAnswered, measureBodies } from './bodies.ts'
 import { comparedText, compareRuns, lineOfCompared, type Line } from './compare.ts'
 import { runLong } from './long.ts'
 import { openOutput } from './output.ts'
+import { pictureOf } from './picture.ts'
 import { bodyHead, bodyRow, machine } from './report.ts'
 import { runBench } from './run.ts'
 import { startSandbox } from './sandbox.ts'
@@ -17,16 +19,8 @@ const started = openStarted()
 
 let good = false
 try {
-  output.people(`${machine()}\n`)
-  good = true
-  for (const bench of wishes.benches) {
-    good = (await runBench(bench, wishes, output, started)) && good
-    await stopAll()
-  }
-  if (wishes.long) good = (await runLong(wishes, wishes.long, output, started)) && good
-  await stopAll()
-  if (wishes.bodies) good = (await runBodies()) && good
-  if (wishes.older) showComparison(wishes.older)
+  good = wishes.picture?.of ? true : await measure()
+  if (wishes.picture) writeFileSync(wishes.picture.path, pictureOf(wishes.picture.of ?? (output.all() as Line[])))
 } catch (thrown) {
   good = false
   if (!started.interrupted.aborted) console.error(`\nThe bench failed: ${reasonOf(thrown)}`)
@@ -34,6 +28,21 @@ try {
   await stopAll()
   output.flush()
   process.exitCode = started.interrupted.aborted ? 130 : good ? 0 : 1
+}
+
+/** Answers whether everything ended as it should. */
+async function measure(): Promise<boolean> {
+  output.people(`${machine()}\n`)
+  let isGood = true
+  for (const bench of wishes.benches) {
+    isGood = (await runBench(bench, wishes, output, started)) && isGood
+    await stopAll()
+  }
+  if (wishes.long) isGood = (await runLong(wishes, wishes.long, output, started)) && isGood
+  await stopAll()
+  if (wishes.bodies) isGood = (await runBodies()) && isGood
+  if (wishes.older) showComparison(wishes.older)
+  return isGood
 }
 
 /** Answers whether no body made the gateway fail. */

@@ -144,6 +144,7 @@ function figuresOf(
     final_p999_ms: rounded(final.p999, 2),
     polls_per_sale: perSale(report.polls, 2),
     mean_batch: rounded(batches === undefined || items === undefined ? undefined : items / batches, 2),
+    callbacks_per_sale: perSale(counted('tollgate_deliveries_total', { result: 'delivered' }), 2),
     ...cpuPerSale(report, before, after),
     gateway_rss_mb: rounded(rss.most === undefined ? undefined : rss.most / 1e6, 1),
     gateway_rss_end_mb: rounded(rss.end === undefined ? undefined : rss.end / 1e6, 1),

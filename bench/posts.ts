@@ -15,13 +15,12 @@ export interface Posts {
   loadUs: number
 }
 
-const connections = 32
 /** After so many, V8 has compiled what it will. */
 const ramp = 5_000
 const rampMs = 60_000
 const withinMs = 20_000
 
-export async function measurePosts(load: Load, site: Site, measureMs: number): Promise<Posts> {
+export async function measurePosts(load: Load, site: Site, connections: number, measureMs: number): Promise<Posts> {
   // A session of its own, as the load process has: the bench stops everybody in order.
   const server = fork(fileURLToPath(new URL('./post-server.js', import.meta.url)), { detached: true })
   const answer = async () => (await once(server, 'message')) as [unknown]

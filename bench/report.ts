@@ -40,6 +40,7 @@ const columns: readonly Column<{ row: Row; report: LoadReport }>[] = [
   { head: ['',        'p99 ms'],     cell: ({ row }) => figure(row.final_p99_ms, 1) },
   { head: ['mean',    'batch'],      cell: ({ row }) => figure(row.mean_batch, 1) },
   { head: ['polls',   'per sale'],   cell: ({ row }) => figure(row.polls_per_sale, 1) },
+  { head: ['called',  'per sale'],   cell: ({ row }) => figure(row.callbacks_per_sale, 2) },
   { head: ['turn',    'p99 ms'],     cell: ({ row }) => figure(row.loop_turn_p99_ms, 1) },
   { head: ['timer',   'late p99'],   cell: ({ row }) => figure(row.timers_late_p99_ms, 1) },
   { head: ['memory',  'most MB'],    cell: ({ row }) => figure(row.gateway_rss_mb) },
@@ -122,6 +123,7 @@ export function yardsticksText(before: Yardsticks, after: Yardsticks): string {
     `  bare posts a second, 32 connections           ${values((one) => figure(one.bare_post_per_s))}`,
     `  a bare post, server, us                       ${values((one) => figure(one.bare_post_us, 1))}`,
     `  a bare post, load process, us                 ${values((one) => figure(one.bare_post_load_us, 1))}`,
+    `  a bare post alone, server, us                 ${values((one) => figure(one.bare_post_alone_us, 1))}`,
     `  payments a second, 32 clients                 ${values((one) => figure(one.payments_per_s))}   (${by})`,
     `  commit of one row, p50 ms                     ${values((one) => figure(one.fsync_p50_ms, 2))}`,
   ].join('\n')

@@ -14,6 +14,8 @@ export interface Yardsticks {
   /** Processor time of its server for a request, and what the load process took beside it. */
   bare_post_us: number
   bare_post_load_us: number
+  /** The server's, when one post follows the other on a single connection. */
+  bare_post_alone_us: number
   payments_per_s: number
   payments_by: Payments['by']
   fsync_p50_ms: number
@@ -33,18 +35,22 @@ export interface Ratios {
   accept_p50_in_fsyncs: number | null
 }
 
+const manyConnections = 32
+
 export async function measureYardsticks(
   load: Load,
   sandbox: Sandbox,
   measureMs: number,
   signal: AbortSignal,
 ): Promise<Yardsticks> {
-  const post = await measurePosts(load, sandbox.site, measureMs)
+  const post = await measurePosts(load, sandbox.site, manyConnections, measureMs)
+  const alone = await measurePosts(load, sandbox.site, 1, measureMs)
   const payments = await measurePayments(sandbox, measureMs, signal)
   return {
     bare_post_per_s: rounded(post.perSecond, 0),
     bare_post_us: rounded(post.serverUs, 1),
     bare_post_load_us: rounded(post.loadUs, 1),
+    bare_post_alone_us: rounded(alone.serverUs, 1),
     payments_per_s: rounded(payments.perSecond, 0),
     payments_by: payments.by,
     fsync_p50_ms: rounded(payments.fsyncP50Ms, 3),
