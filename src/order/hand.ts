@@ -57,7 +57,7 @@ export interface Hand {
   release(place: Place, transaction: Transaction): void
   /**
    * Counts a submitted order, so that a burst cannot pass before its first order is in memory.
-   * Returns a function that undoes the count.
+   * `keep` counts it instead. Returns a function that undoes the count if nothing else did.
    */
   expect(order: Order, registry: Registry): () => void
   size(): number
@@ -72,8 +72,15 @@ export function openHand(): Hand {
    */
   const steps = new Map<string, Map<number, Transaction>>()
   const outdated = new Set<string>()
+  /** Orders that were submitted and not kept so far: what undoes their count. */
+  const expected = new Map<string, () => void>()
   const saves = openSaves()
   const loads = openLoads()
+
+  function arrived(key: string): void {
+    expected.get(key)?.()
+    expected.delete(key)
+  }
 
   function drop(key: string): void {
     const held = orders.get(key)
@@ -108,6 +115,8 @@ export function openHand(): Hand {
       const key = placeKey(order)
       const running = steps.get(key) ?? new Map<number, Transaction>()
       drop(key)
+      // At once: its submitter may hear of the commit later, and it would count twice until then.
+      arrived(key)
       if (!card || running.size + begun.length === 0) return undefined
       const held = { order, card, since }
       orders.set(key, held)
@@ -126,7 +135,11 @@ export function openHand(): Hand {
       steps.delete(key)
       drop(key)
     },
-    expect: loads.expect,
+    expect(order, registry) {
+      const key = placeKey(order)
+      expected.set(key, loads.expect(order, registry))
+      return () => arrived(key)
+    },
     size: () => orders.size,
     load: loads.of,
   }

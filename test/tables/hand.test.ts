@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { configuration } from '../../simulation/configuration.ts'
+import { openHand } from '../../src/order/hand.ts'
+import { newSale } from '../harness/door.ts'
+
+const { order, card } = newSale(1n)
+const step = order.transactions[0]!
+
+test('an order counts once for its merchant: from its submission, while it is in memory, until it leaves', () => {
+  const hand = openHand()
+  const count = () => hand.load(1n, 0n).ofMerchant
+  const heard = hand.expect(order, configuration)
+  assert.equal(count(), 1)
+  hand.keep(order, card, [step], 0)
+  assert.equal(count(), 1, 'in memory, and its submitter has not heard of it so far')
+  heard()
+  assert.equal(count(), 1)
+  hand.release(order, step)
+  assert.equal(count(), 0)
+})
+
+test('an order that never comes into memory counts until its submitter hears of it, or its commit', () => {
+  const hand = openHand()
+  const count = () => hand.load(1n, 0n).ofMerchant
+  const refused = hand.expect(order, configuration)
+  refused()
+  assert.equal(count(), 0)
+  const heard = hand.expect(order, configuration)
+  hand.keep(order, card, [], 0)
+  assert.equal(count(), 0)
+  heard()
+  assert.equal(count(), 0)
+})
