@@ -1,19 +1,26 @@
 /**
- * Reading untrusted input takes time, during which no other request is served. So it is done in
- * pieces: a reader announces each piece before it does it, and one turn of the event loop accepts a
- * limited amount of them, whichever requests they belong to.
+ * While one request is worked on, nobody else is served. So one turn of the event loop begins a
+ * limited number of requests, and reading untrusted input is done in pieces: a reader announces
+ * each piece before it does it, and one turn accepts a limited amount of them, whichever requests
+ * they belong to.
  */
 
 /**
- * Bytes of a text that is decoded or scanned, pairs of a form, values and names of JSON or elements
- * of XML, checks of an RSA signature.
+ * Requests that begin, bytes of a text that is decoded or scanned, pairs of a form, values and names
+ * of JSON or elements of XML, checks of an RSA signature.
  */
-export type Unit = 'bytes' | 'pairs' | 'nodes' | 'signatures'
+export type Unit = 'requests' | 'bytes' | 'pairs' | 'nodes' | 'signatures'
 
-export const units: readonly Unit[] = ['bytes', 'pairs', 'nodes', 'signatures']
+export const units: readonly Unit[] = ['requests', 'bytes', 'pairs', 'nodes', 'signatures']
 
 /** The budget of one turn; docs/reliability.md, "What one turn may take". No piece is larger. */
-export const turnBudget: Readonly<Record<Unit, number>> = { bytes: 65_536, pairs: 1_100, nodes: 4_000, signatures: 8 }
+export const turnBudget: Readonly<Record<Unit, number>> = {
+  requests: 8,
+  bytes: 65_536,
+  pairs: 1_100,
+  nodes: 4_000,
+  signatures: 8,
+}
 
 export type Piece = readonly [unit: Unit, count: number]
 
@@ -30,6 +37,13 @@ export function atOnce<T>(work: InPieces<T>): T {
 
 export interface Turns {
   /**
+   * Takes a place for a request to begin in this turn. If there is none left, the promise resolves
+   * in a later turn, in the order of the calls.
+   */
+  begin(): Promise<void> | undefined
+  /** If requests wait for a place: resolves in the next turn. */
+  rush(): Promise<void> | undefined
+  /**
    * Does the work, and lets others run whenever the next piece would exceed the budget of this
    * turn. The result is a promise only if it had to.
    */
@@ -43,6 +57,7 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
   const spent = none()
   const total = none()
   const most = none()
+  const waiting: (() => void)[] = []
   let end: Promise<void> | undefined
 
   /** One promise for all that wait; they continue in the order in which they came. */
@@ -51,6 +66,10 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
       afterTurn(() => {
         end = undefined
         Object.assign(spent, none())
+        for (const begin of waiting.splice(0, turnBudget.requests)) {
+          spend(place)
+          begin()
+        }
         resolve()
       }),
     ))
@@ -75,10 +94,18 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
     return run(work)
   }
   return {
+    begin() {
+      if (!fits(place)) return new Promise((resolve) => void waiting.push(resolve))
+      spend(place)
+      return undefined
+    },
+    rush: () => (waiting.length > 0 ? endOfTurn() : undefined),
     run,
     counts: () =>
       Object.fromEntries(units.map((unit) => [unit, { total: total[unit], most: most[unit] }])) as ReturnType<Turns['counts']>,
   }
 }
 
-const none = (): Record<Unit, number> => ({ bytes: 0, pairs: 0, nodes: 0, signatures: 0 })
+const place: Piece = ['requests', 1]
+
+const none = (): Record<Unit, number> => ({ requests: 0, bytes: 0, pairs: 0, nodes: 0, signatures: 0 })

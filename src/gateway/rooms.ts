@@ -164,7 +164,7 @@ export interface Memory {
 /** The door, and the loop that carries orders on. */
 export function openOrders(on: Foundations, over: Ways & Lease & Messages, memory: Memory, between: Between): Orders {
   const { ground, stores, transports, settings } = on
-  const { clock, random, log } = ground
+  const { clock, random, log, turns } = ground
   const { current: registry, keys, ids } = stores.registry
   const { orders } = stores.cell
   const { tuning } = settings
@@ -199,6 +199,7 @@ export function openOrders(on: Foundations, over: Ways & Lease & Messages, memor
     planner,
     hide: hideBy(keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
+    rush: turns.rush,
     onStep: steps.start,
     onStepDue: steps.expect,
     deliveryRoom: () => (tuning.handOver ? sender.room() : () => false),

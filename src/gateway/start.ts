@@ -108,21 +108,28 @@ export async function startGateway(o: GatewayOptions): Promise<GatewayProcess> {
 
 async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProcess> {
   const { clock, random, log, callbackPolicy } = o
-  const ground = { clock, random, log, turns: openTurns(nextTurn) }
+  const meters = openMeters()
+  const turns = openTurns((fn) => {
+    const began = clock.monotonic()
+    nextTurn(() => {
+      meters.turned((clock.monotonic() - began) / 1_000)
+      fn()
+    })
+  })
+  const ground = { clock, random, log, turns }
   const pool = await openDatabase(o, closing)
   const keys = await openKeyRing(pool, o.kek, clock, random)
   const cell = await openCell({ pool, databaseUrl: o.databaseUrl, registry: pool, keys }, ground)
 
   // The server listens first, because others need its address. It answers 503 until it has routes.
   const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
-  const server = await openServer({ host: o.host, port: o.port, maxBodiesBytes, maxConnections, ...proxies, random, log })
+  const server = await openServer({ host: o.host, port: o.port, maxBodiesBytes, maxConnections, ...proxies, turns, random, log })
   closing.add(() => server.close(drainMs))
   const local = (name: string) => `http://${name}:${server.port}`
   const publicUrls = o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const)
   const baseUrl = publicUrls[0] + basePath
   await o.beforeServing?.(baseUrl)
 
-  const meters = openMeters()
   const outgoing = openOutgoing({ policy: callbackPolicy, clock, perOrigin: 256 })
   closing.add(() => outgoing.close())
   const gates = openGates(ground, meters)
@@ -165,7 +172,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     gates: () => gates.states(),
     configuration: () => configuration.current().version,
     directories: () => (facts?.directories ?? []).map((directory) => ({ directory, loaded: ranges().loaded(directory) })),
-    turns: ground.turns.counts,
+    turns: turns.counts,
   }
   await server.serve([...watchRoutes(meters, [gateway], shared), ...(o.routes?.(baseUrl) ?? []), ...gateway.routes])
   // Requests end before the parts that answer them.

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Stray } from '../acquirer/connector.ts'
 import { turnBudget, units, type Turns } from '../base/turn.ts'
 import type { Answer, Route } from '../http/server.ts'
@@ -37,6 +37,8 @@ export interface Meters {
   stray: (gate: string, kind: Stray['kind']) => void
   /** Counts a request that was answered with the result of an earlier one. */
   repeated: (operation: string) => void
+  /** Records how long a turn of the event loop lasted that began requests or read of them. */
+  turned: (seconds: number) => void
 }
 
 export function openMeters(): Meters {
@@ -60,11 +62,18 @@ export function openMeters(): Meters {
     labelNames: ['operation'],
     registers: [registry],
   })
+  const turns = new Histogram({
+    name: 'tollgate_loop_turn_seconds',
+    help: 'Turns of the event loop that began requests, from the first of them to the end',
+    buckets: [0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1],
+    registers: [registry],
+  })
   return {
     registry,
     answered: (operation, outcome) => requests.inc({ operation, outcome }),
     stray: (gate, kind) => strays.inc({ gate, kind }),
     repeated: (operation) => repeats.inc({ operation }),
+    turned: (seconds) => turns.observe(seconds),
   }
 }
 
@@ -106,7 +115,7 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
       [{ what: 'transaction' }, sum(all, (g) => g.parked().transactions)],
       [{ what: 'invoice' }, sum(all, (g) => g.parked().invoices)],
     ]],
-  ['tollgate_read_total', 'What was read of strangers since the start', ['unit'],
+  ['tollgate_read_total', 'Requests that began, and what was read of strangers, since the start', ['unit'],
     (_all, { turns }) => units.map((unit) => [{ unit }, turns()[unit].total])],
   ['tollgate_read_most', 'The most of it that was read in one turn of the event loop', ['unit'],
     (_all, { turns }) => units.map((unit) => [{ unit }, turns()[unit].most])],

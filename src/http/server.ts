@@ -2,6 +2,7 @@ import { createServer, METHODS, type RequestListener, type Server as HttpServer 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
+import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
 import { clientAddress, type Network } from './client-address.ts'
 
@@ -43,6 +44,8 @@ export interface ServerSettings extends BodyLimits {
   port: number
   /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly Network[]
+  /** Where a request that was read whole waits for its turn. */
+  turns: Pick<Turns, 'begin'>
   random: Random
   log: Log
 }
@@ -146,7 +149,7 @@ function register(
   app: FastifyInstance,
   path: string,
   routes: readonly Route[],
-  { log, random, trustedProxies = [] }: ServerSettings,
+  { log, random, turns, trustedProxies = [] }: ServerSettings,
   read: ReadBody,
 ): void {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -178,7 +181,10 @@ function register(
       handler: async (request, reply) => {
         const announcedBytes = Number(request.headers['content-length'] ?? 0)
         const limitBytes = route.bodyLimitBytes ?? smallBytes
-        return answer(request, reply, route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes))
+        const body = route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes)
+        const place = turns.begin()
+        if (place) await place
+        return answer(request, reply, body)
       },
       errorHandler: (error: { code?: string; message: string }, request, reply) => {
         if (!error.code?.startsWith('FST_ERR_CTP')) return fail(error, request, reply)

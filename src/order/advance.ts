@@ -50,6 +50,8 @@ export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'beg
   handOver: boolean
   maxBatch: number
   lanes: number
+  /** If requests wait to begin: resolves in the next turn of the event loop. */
+  rush?: () => Promise<void> | undefined
   /** An order in memory has a step to run outside. */
   onStep: (held: Held, transaction: Transaction, door: Door) => void
   /** A transaction was committed without a lease; its step is due at `dueAt`. */
@@ -102,6 +104,7 @@ export function openDoor(s: DoorSettings): Door {
     run: (items) => runBatch(parts, items),
     maxItems: s.maxBatch,
     lanes: s.lanes,
+    ...(s.rush && { rush: s.rush }),
     patienceMs,
     clock,
     log,

@@ -69,13 +69,14 @@ export async function openPages() {
   const open = async (loopbackHttp: boolean) => {
     const log = openLog({ level: 'silent', destination: process.stdout })
     const limits = { maxBodiesBytes: 50_000, maxConnections: 50 }
+    const turns = openTurns(nextTurn)
     const routes = threeDSecureRoutes({
       base: '/gateway',
       publicUrl,
       loopbackHttp,
       random: systemRandom,
       now: () => now,
-      turns: openTurns(nextTurn),
+      turns,
       find: (token) => (asked.push(token), Promise.resolve(orders.get(token))),
       methodBegun: (token, seen) => Promise.resolve(begun.push({ token, seen }) > 0 ? now + 10_000 : undefined),
       browserCollected: (token, facts) => Promise.resolve(void collected.push({ token, ...facts })),
@@ -84,7 +85,7 @@ export async function openPages() {
       paresReturned: (token, answer) => Promise.resolve(void answers.push({ token, ...answer })),
       ipOf: () => '203.0.113.7',
     })
-    const server = await openServer({ host: '127.0.0.1', port: 0, random: systemRandom, log, ...limits })
+    const server = await openServer({ host: '127.0.0.1', port: 0, turns, random: systemRandom, log, ...limits })
     await server.serve(routes)
     return server
   }

@@ -105,6 +105,29 @@ test('a large batch is answered a few at a time, with a turn for others between,
   assert.deepEqual(turns, [])
 })
 
+test('while more is about to come, a small batch waits for it, and one that is worth a commit does not', async () => {
+  const turns: (() => void)[] = []
+  const coming = { is: true }
+  const rush = () => (coming.is ? new Promise<void>((resolve) => void turns.push(resolve)) : undefined)
+  const seen: number[] = []
+  const batch = open(async (items) => (seen.push(items.length), items), { rush, maxItems: 100 })
+  const turn = () => (turns.shift()!(), new Promise(setImmediate))
+  const few = upTo(2).map((i) => batch.submit(i))
+  await turn()
+  assert.deepEqual(seen, [])
+  coming.is = false
+  await turn()
+  assert.deepEqual(seen, [2])
+  coming.is = true
+  const many = upTo(30).map((i) => batch.submit(i))
+  await turn()
+  many.push(...upTo(30).map((i) => batch.submit(i)))
+  await turn()
+  assert.deepEqual(seen, [2, 60])
+  assert.deepEqual(turns, [])
+  await Promise.all([...few, ...many])
+})
+
 test('there are never more batches under way than lanes', async () => {
   let active = 0
   let most = 0

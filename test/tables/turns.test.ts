@@ -75,6 +75,31 @@ test('units do not stand in each other’s way, and what fits one turn never wai
   assert.equal(ends.length, 1)
 })
 
+test('a turn begins as many requests as its budget; the others begin in later ones, in the order in which they came', async () => {
+  const { turns, ends } = openByHand()
+  const begun: number[] = []
+  const ask = async (from: number, to: number) => {
+    for (let i = from; i < to; i++) void Promise.resolve(turns.begin()).then(() => begun.push(i))
+    await settle()
+  }
+  assert.equal(turns.rush(), undefined)
+  await ask(0, 20)
+  assert.equal(begun.length, turnBudget.requests)
+  // These come when the turn is over, and before those that wait were let in.
+  ends.shift()!()
+  await ask(20, 22)
+  assert.equal(begun.length, 2 * turnBudget.requests)
+  assert.ok(turns.rush() instanceof Promise)
+  ends.shift()!()
+  await settle()
+  assert.deepEqual(
+    begun,
+    Array.from({ length: 22 }, (_, i) => i),
+  )
+  assert.equal(turns.rush(), undefined, 'nobody waits any more')
+  assert.deepEqual(turns.counts().requests, { total: 22, most: turnBudget.requests })
+})
+
 const piecesOf = (reader: InPieces<unknown>): Piece[] => [...reader]
 
 test('no piece of a form is more than a turn takes, whatever its shape', () => {

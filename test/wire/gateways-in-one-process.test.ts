@@ -62,8 +62,9 @@ before(async () => {
   closes.push(() => configuration.stop())
   const outgoing = openOutgoing({ policy, clock })
   closes.push(() => outgoing.close())
-  const server = await openServer({ host: '127.0.0.1', port: 0, maxBodiesBytes: 1_000_000, maxConnections: 50, random, log })
   const ground = { clock, random, log, turns: openTurns(nextTurn) }
+  const limits = { maxBodiesBytes: 1_000_000, maxConnections: 50 }
+  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, ...ground })
   for (const name of ['first', 'second']) {
     const database = await testDatabase()
     closes.push(() => database.close())
