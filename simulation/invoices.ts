@@ -1,5 +1,5 @@
 import type { Invoice } from '../src/mobile-api/invoice.ts'
-import type { InvoiceStore, Move, OpenInvoice } from '../src/mobile-api/store-invoices.ts'
+import type { InvoiceStore, Move, OpenInvoice, SealedInvoice } from '../src/mobile-api/store-invoices.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
 
@@ -44,7 +44,8 @@ export class Invoices {
   add({ invoice, secrets }: OpenInvoice, processId: bigint): boolean {
     const key = invoiceKey(invoice)
     const nonce = `${invoice.merchantId}/${invoice.nonce}`
-    if (this.rows.has(key) || this.nonces.has(nonce)) return false
+    const stored = this.rows.get(key)
+    if (stored || this.nonces.has(nonce)) return stored?.invoice.orderId === invoice.orderId
     this.nonces.add(nonce)
     this.#write(key, { invoice, secrets, dueAt: invoice.createdAt + leaseLookMs, lease: processId })
     return true
@@ -87,9 +88,17 @@ export class Invoices {
     const { cvv2, ...others } = row.secrets
     const secrets = cvv2 === undefined || withoutCvv2.has(to.state) ? others : row.secrets
     const invoice: Invoice = { ...was, ...to, tries: 0 }
-    const dueAt = ended.has(to.state) ? undefined : lease === undefined ? invoice.restsUntil : now + leaseLookMs
-    this.#write(key, { invoice, secrets, dueAt, lease })
+    this.#write(key, { invoice, secrets, dueAt: dueAfter({ lease, ...to }, now), lease })
     return { invoice, secrets }
+  }
+
+  /** The invoice, if this move of it was stored before. */
+  moved(of: Invoice, { lease, ...to }: Move & { lease?: bigint }, now: number): OpenInvoice | undefined {
+    const row = this.rows.get(invoiceKey(of))
+    if (row?.invoice.state !== to.state || row.lease !== lease || row.dueAt !== dueAfter({ lease, ...to }, now)) return undefined
+    const isSameDecline = row.invoice.errorCode === ('errorCode' in to ? to.errorCode : undefined)
+    const isSameFee = to.fee === undefined || row.invoice.fee?.assignedId === to.fee.assignedId
+    return isSameDecline && isSameFee ? row : undefined
   }
 
   rest(of: Invoice, processId: bigint, dueAt: number): void {
@@ -118,17 +127,31 @@ export class Invoices {
 export const invoiceKey = ({ merchantId, invoiceId }: Pick<Invoice, 'merchantId' | 'invoiceId'>): string =>
   `${merchantId}/${invoiceId}`
 
+function dueAfter(
+  to: { state: Invoice['state']; lease?: bigint | undefined; restsUntil?: number },
+  now: number,
+): number | undefined {
+  if (ended.has(to.state)) return undefined
+  return to.lease === undefined ? to.restsUntil : now + leaseLookMs
+}
+
+function sealed(open: OpenInvoice): SealedInvoice
+function sealed(open: OpenInvoice | undefined): SealedInvoice | undefined
+function sealed(open: OpenInvoice | undefined): SealedInvoice | undefined {
+  return open && { invoice: open.invoice, openSecrets: () => open.secrets }
+}
+
 /** The store of one process; each statement goes through `run`. */
 export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise<T>): InvoiceStore => ({
-  add: (invoice, secrets, processId) => run(() => table.add({ invoice, secrets }, processId)),
-  find: (merchantId, invoiceId) => run(() => table.find(merchantId, invoiceId)),
-  claimDue: async (by, now, limit) => {
-    const claimed = await run(() => table.claimDue(by, now, limit))
-    return claimed.map(({ invoice, secrets }) => ({ invoice, openSecrets: () => secrets }))
-  },
+  add: (invoices, processId) => run(() => invoices.map((open) => table.add(open, processId))),
+  find: (names) => run(() => names.map(({ merchantId, invoiceId }) => sealed(table.find(merchantId, invoiceId)))),
+  move: (decided, processId) =>
+    run(() =>
+      decided.map(({ invoice, to, now }) => sealed(table.move(invoice, to, processId, now) ?? table.moved(invoice, to, now))),
+    ),
+  claimDue: (by, now, limit) => run(() => table.claimDue(by, now, limit).map((open) => sealed(open))),
   firstDue: () => run(() => table.firstDue()),
   findByPage: (pageToken) => run(() => table.findByPage(pageToken)),
-  move: (invoice, to, processId, now) => run(() => table.move(invoice, to, processId, now)),
   rest: (invoice, processId, dueAt) => run(() => table.rest(invoice, processId, dueAt)),
   putBack: (invoice, processId, dueAt, alarm) => run(() => table.putBack(invoice, processId, dueAt, alarm)),
 })

@@ -29,7 +29,10 @@ const inChecks = (change: (ask: () => Promise<Reply>, invoice: OpenInvoice, part
 
 async function askedAbout({ url }: OutgoingRequest, { stores }: GatewayParts): Promise<OpenInvoice | undefined> {
   const server = merchantServers.find((s) => url.startsWith(s.url))
-  return server && stores.invoices.find(server.merchantId, decodeURIComponent(url.split('/').at(-2)!))
+  if (!server) return undefined
+  const { merchantId } = server
+  const [found] = await stores.invoices.find([{ merchantId, invoiceId: decodeURIComponent(url.split('/').at(-2)!) }])
+  return found && { invoice: found.invoice, secrets: found.openSecrets() }
 }
 
 interface Named {
@@ -154,13 +157,13 @@ export const plantedInMobile: readonly Planted[] = [
   { name: 'keep the CVV2 of an invoice that ended', breaks: ['a CVV2 is gone when it is not needed'], wrap: keepCvv2 },
   { name: 'make another order for an invoice that is taken over', breaks: ['one order an invoice', 'an invoice ends once', confirmed], wrap: orderAgain },
   { name: 'take a nonce again', breaks: ['a nonce makes one invoice'], wrap: forgetNonces },
-  { name: 'take an invoice that is there for a new one', breaks: ['the same request has the same answer', 'an acknowledged order exists', 'a stranger is told nothing'], wrap: inInvoices((i) => ({ add: async (...asked) => { await i.add(...asked); return true } })) },
+  { name: 'take an invoice that is there for a new one', breaks: ['the same request has the same answer', 'an acknowledged order exists', 'a stranger is told nothing'], wrap: inInvoices((i) => ({ add: async (...asked) => (await i.add(...asked)).map(() => true) })) },
   { name: "tell no merchant's server of a card", breaks: [mapped], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, deliveries: c.deliveries.filter((d) => d.kind !== 'card mapping') })), lease) })) },
   { name: 'take any answer to a card for its receipt', breaks: [mapped], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt, ...t }) => t.delivery.kind === 'card mapping' ? { ...t, state: 'delivered' } : { ...t, ...(dueAt === undefined ? {} : { dueAt }) }), id) })) },
   { name: 'never expire a choice of fee', breaks: [ends], wrap: inInvoices((i) => ({ claimDue: async (...asked) => (await i.claimDue(...asked)).filter(({ invoice }) => invoice.state !== 'choosing') })) },
   { name: 'take the first fee for the one that was chosen', breaks: [fee], wrap: inInvoices((i) => ({
-    move: (invoice, to, ...rest) => i.move(invoice, to.fee && invoice.fees ? { ...to, fee: invoice.fees[0]! } : to, ...rest) })) },
+    move: (decided, ...rest) => i.move(decided.map((one) => one.to.fee && one.invoice.fees ? { ...one, to: { ...one.to, fee: one.invoice.fees[0]! } } : one), ...rest) })) },
   { name: 'let a second choice of fee count', breaks: [fee], wrap: chooseAgain },
 ]

@@ -1,4 +1,4 @@
-import type { InvoiceStore } from '../src/mobile-api/store-invoices.ts'
+import type { InvoiceStore, Move } from '../src/mobile-api/store-invoices.ts'
 import type { WrongSums } from '../src/mobile-api/store-sums.ts'
 import type { Advanced } from '../src/order/submission.ts'
 import type { Wraps } from './gateway-parts.ts'
@@ -28,13 +28,13 @@ const askNobody: Wraps = {
     ...stores,
     invoices: {
       ...stores.invoices,
-      move: (invoice, to, processId, now) =>
-        stores.invoices.move(
-          invoice,
-          to.state === 'answering' ? { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' } : to,
+      move: (decided, processId) => {
+        const confirmed: Move = { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }
+        return stores.invoices.move(
+          decided.map((one) => (one.to.state === 'answering' ? { ...one, to: confirmed } : one)),
           processId,
-          now,
-        ),
+        )
+      },
     },
   }),
 }
@@ -42,7 +42,7 @@ const askNobody: Wraps = {
 /** Counts an answer for the form that is open now, not for the one that was sent. */
 const countForms = inSums((sums, invoices) => ({
   async answer(invoice, answer, ...rest) {
-    const now = await invoices.find(invoice.merchantId, invoice.invoiceId)
+    const [now] = await invoices.find([invoice])
     return sums.answer(invoice, { ...answer, answerNo: (now ?? { invoice }).invoice.wrongAnswers + 1 }, ...rest)
   },
 }))

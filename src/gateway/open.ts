@@ -2,6 +2,7 @@ import { secret } from '../base/secret.ts'
 import { gatewayRoutes, type GatewayApi } from '../gateway-api/serve.ts'
 import { isInternal } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
+import { openInvoices, type Invoices } from '../mobile-api/invoices.ts'
 import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
 import { openInvoiceWork, type Working } from '../mobile-api/work.ts'
 import { takeResult, wantedResult } from '../order/authentication/result.ts'
@@ -74,11 +75,12 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const lease = await openLease(parts, hand, between)
   const { heartbeat } = lease
   const cards = openCards({ orders, references: cell.references, keys: registry.keys, random })
-  const messages = openMessages(parts, { ...ways, ...lease, ...cards })
+  const invoices = openInvoices({ store: cell.invoices, processId: lease.processId, clock, log })
+  const messages = openMessages(parts, { ...ways, ...lease, ...cards, invoices })
   const { sender } = messages
   const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, { hand, copies }, between)
   const reader = openReader({ store: orders, hand, copies, heartbeat, clock, log })
-  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, door, orders: reader })
+  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, door, orders: reader, invoices })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
   const resulting = { ...registry, orders, random, log, door, registry: registry.current }
@@ -118,12 +120,13 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
       await door.close()
       await sender.stop(drain.deliveriesMs)
       await reader.close()
+      await invoices.close()
       await heartbeat.stop()
     },
   }
 }
 
-type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & { orders: Reader }
+type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & { orders: Reader; invoices: Invoices }
 
 /** All ports except those of the invoice worker, which is built on them. */
 function sharedPorts(
@@ -146,7 +149,6 @@ function sharedPorts(
     limits,
     callbackPolicy: settings.callbackPolicy,
     outgoing: transports.outgoing,
-    invoices: cell.invoices,
     wrongSums: cell.wrongSums,
     sumPage: (token) => sumPageUrl(rooms.publicUrl, token),
     holding: rooms.heartbeat.holding,

@@ -6,6 +6,7 @@ import type { Rendered } from '../delivery/try.ts'
 import { callbackMessages } from '../gateway-api/callback-messages.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
+import type { Invoices } from '../mobile-api/invoices.ts'
 import { cardMapping } from '../mobile-api/mapping.ts'
 import { openDoor, type Door } from '../order/advance.ts'
 import { enrol } from '../order/authentication/ask-enrolment.ts'
@@ -123,13 +124,16 @@ export interface Messages {
 }
 
 /** Callbacks and card mappings, and their sender. */
-export function openMessages({ ground, stores, transports, settings }: Foundations, over: Ways & Lease & Cards): Messages {
+export function openMessages(
+  { ground, stores, transports, settings }: Foundations,
+  over: Ways & Lease & Cards & { invoices: Invoices },
+): Messages {
   const { clock, random, log } = ground
   const { registry, cell } = stores
   const { policyOf, heartbeat, judge } = over
   const orderOf = async (delivery: Delivery) => (await cell.orders.load([delivery]))[0]
   const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf })
-  const mapping = cardMapping({ ...over, registry: registry.current, invoices: cell.invoices, clock }, orderOf)
+  const mapping = cardMapping({ ...over, registry: registry.current, clock }, orderOf)
   const sender = openSender({
     store: cell.deliveries,
     outgoing: transports.outgoing,
@@ -145,8 +149,7 @@ export function openMessages({ ground, stores, transports, settings }: Foundatio
   })
   return {
     sender,
-    rendered: async (delivery, order) =>
-      delivery.kind === 'callback' ? callbacks.renderFor(delivery, order) : mapping.render(delivery),
+    rendered: async (delivery, order) => (delivery.kind === 'callback' ? callbacks : mapping).renderFor(delivery, order),
   }
 }
 

@@ -16,7 +16,8 @@ import { minorOfCentis } from './centis.ts'
 import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
 import type { Received, WithAmount, WithDigest, WithEndpoint, WithInvoice, WithJson, WithValues } from './stages.ts'
-import type { InvoiceStore, OpenInvoice } from './store-invoices.ts'
+import type { Invoices } from './invoices.ts'
+import type { OpenInvoice } from './store-invoices.ts'
 
 export const serviceHasRoom = ({ overloaded }: Received): MobileRefusal | undefined => (overloaded ? noRoom : undefined)
 
@@ -110,7 +111,7 @@ const repeated = (values: JsonValues) =>
 
 export interface Room {
   door: Pick<Door, 'load' | 'waiting'>
-  invoices: Pick<InvoiceStore, 'find'>
+  invoices: Pick<Invoices, 'find'>
   limits: { maxWaiting: number; maxOfMerchant: number }
   /** Invoices of a merchant whose server is being asked. */
   waitingOf(merchantId: bigint): number
@@ -150,7 +151,7 @@ const withInvoices = (load: Load, waiting: number): Load => ({
 /** Another app's invoice gets the same refusal as one that does not exist. */
 export async function invoiceIsThisApps(
   { kind, invoiceId, endpoint, values }: Received & WithEndpoint & WithValues,
-  { invoices }: { invoices: Pick<InvoiceStore, 'find'> },
+  { invoices }: { invoices: Pick<Invoices, 'find'> },
 ): Promise<MobileRefusal | WithInvoice> {
   const found = isInvoiceId(invoiceId) ? await invoices.find(endpoint.merchantId, invoiceId) : undefined
   const isTheirs = found?.invoice.kind === kind && found.invoice.endpointId === endpoint.endpointId && tokensHold(values, found)

@@ -1,10 +1,10 @@
 import { invoiceAnswer, type Beginning } from './perform.ts'
 import { refuseMobile, type MobileRefusal } from './refusal.ts'
 import type { Received, WithInvoice } from './stages.ts'
-import type { InvoiceStore } from './store-invoices.ts'
+import type { Invoices } from './invoices.ts'
 
 type Request = Pick<Received, 'now'> & WithInvoice & { readonly assignedId: string }
-export type Completing = Beginning & { invoices: Pick<InvoiceStore, 'find' | 'move'> }
+export type Completing = Beginning & { invoices: Pick<Invoices, 'find' | 'move'> }
 
 /**
  * The consumer chose a fee: the transfer continues at its gate. The first choice counts; repeating
@@ -19,7 +19,7 @@ export async function completeTransfer(
   const refused = (why: string) => refuseMobile('fee not chosen', why)
   if (invoice.state === 'choosing' && restsUntil > now) {
     if (!fee) return refused('assignedId is not in the list')
-    const chosen = await invoices.move(invoice, { state: 'ordering', lease: processId, fee }, processId, now)
+    const chosen = await invoices.move(invoice, { state: 'ordering', lease: processId, fee }, now)
     if (chosen) {
       begin(chosen.invoice, chosen.secrets)
       return invoiceAnswer(invoice)

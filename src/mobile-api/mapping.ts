@@ -7,11 +7,11 @@ import type { Clock } from '../base/clock.ts'
 import type { Order } from '../order/order.ts'
 import { judgeMapping, mappingBody, type MappedCard } from './merchant-wire.ts'
 import { merchantEndpointOf } from './merchant-endpoint.ts'
-import type { InvoiceStore } from './store-invoices.ts'
+import type { Invoices } from './invoices.ts'
 
 interface Mapping extends Pick<Cards, 'registerCard' | 'registerDestination'> {
   registry: () => Registry
-  invoices: Pick<InvoiceStore, 'find'>
+  invoices: Pick<Invoices, 'find'>
   clock: Clock
   policyOf: (endpoint: Endpoint) => TargetPolicy
 }
@@ -20,14 +20,14 @@ interface Mapping extends Pick<Cards, 'registerCard' | 'registerDestination'> {
  * The card mapping notification: registers the cards of an approved transaction and sends their
  * references to the merchant's server. Fifteen tries take less than a day.
  */
-export const cardMapping = (w: Mapping, orderOf: (delivery: Delivery) => Promise<Order | undefined>): Kind => ({
-  maxTries: 15,
-  judge: () => 'again',
-  async render(delivery): Promise<Rendered | undefined> {
-    const order = await orderOf(delivery)
-    const { invoiceId } = order?.request.mobile ?? {}
+export function cardMapping(
+  w: Mapping,
+  orderOf: (delivery: Delivery) => Promise<Order | undefined>,
+): Kind & { renderFor(delivery: Delivery, order: Order): Promise<Rendered | undefined> } {
+  async function renderFor(delivery: Delivery, order: Order): Promise<Rendered | undefined> {
+    const { invoiceId } = order.request.mobile ?? {}
     const found = invoiceId === undefined ? undefined : await w.invoices.find(delivery.merchantId, invoiceId)
-    if (!order || !found) return undefined
+    if (!found) return undefined
     const { invoice, secrets } = found
     const { merchant, endpoint } = merchantEndpointOf(w.registry(), invoice)
     const source = invoice.request.card && (await sourceOf(w, order))
@@ -41,8 +41,17 @@ export const cardMapping = (w: Mapping, orderOf: (delivery: Delivery) => Promise
       policy: w.policyOf(endpoint),
       judge: (reply) => judgeMapping(invoice, reply, merchant.controlKeys),
     }
-  },
-})
+  }
+  return {
+    maxTries: 15,
+    judge: () => 'again',
+    async render(delivery) {
+      const order = await orderOf(delivery)
+      return order && renderFor(delivery, order)
+    },
+    renderFor,
+  }
+}
 
 const binFact = ({ bin }: { bin: string }) => (bin === '' ? {} : { bin: Number(bin) })
 

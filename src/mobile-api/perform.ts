@@ -10,7 +10,7 @@ import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { billingOf, ipAddressOf } from './merchant-wire.ts'
 import { refuseMobile, type MobileRefusal } from './refusal.ts'
 import type { Received, WithAmount, WithDigest, WithValues } from './stages.ts'
-import type { InvoiceStore } from './store-invoices.ts'
+import type { Invoices } from './invoices.ts'
 
 /** Passes an invoice that this process has just written, under its lease, to the invoice worker. */
 export interface Beginning {
@@ -21,7 +21,7 @@ export interface Beginning {
 export type Performing = Beginning & {
   random: Random
   orderIds: Ids
-  invoices: Pick<InvoiceStore, 'add' | 'find'>
+  invoices: Pick<Invoices, 'add' | 'find'>
 }
 
 type Request = Received & MerchantEndpoint & WithValues & WithAmount & WithDigest
@@ -29,7 +29,7 @@ type Request = Received & MerchantEndpoint & WithValues & WithAmount & WithDiges
 /** Writes the invoice; its steps are run afterwards. */
 export async function performMobile(request: Request, parts: Performing): Promise<object | MobileRefusal> {
   const { kind, invoiceId, merchant, endpoint, values, digest, now } = request
-  const { random, orderIds, invoices, processId } = parts
+  const { random, orderIds, invoices } = parts
   const secrets = secretsOf(request)
   const invoice: Invoice = {
     merchantId: merchant.merchantId,
@@ -46,7 +46,7 @@ export async function performMobile(request: Request, parts: Performing): Promis
     tries: 0,
     createdAt: now,
   }
-  if (await invoices.add(invoice, secrets, processId)) {
+  if (await invoices.add(invoice, secrets)) {
     parts.begin(invoice, secrets)
     return invoiceAnswer(invoice)
   }

@@ -1,59 +1,67 @@
 import type { Random } from '../base/random.ts'
-import { seal, unseal } from '../base/seal.ts'
-import { secret } from '../base/secret.ts'
+import { columnsOf, onRows, readOf, rowsOf } from '../storage/columns.ts'
 import { isFree } from '../storage/leased.ts'
-import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Claimer } from '../storage/store-silence.ts'
-import type { Confirmed, Decline, Fee, Hold, Invoice, InvoiceSecrets, SumStatus } from './invoice.ts'
+import type { Confirmed, Decline, Fee, Hold, Invoice, SumStatus } from './invoice.ts'
+import {
+  columns,
+  invoiceKey,
+  nameOf,
+  openInvoice,
+  sealSecrets,
+  sealedOf,
+  type InvoiceName,
+  type InvoiceRow,
+  type OpenInvoice,
+  type SealedInvoice,
+  type Sealed,
+} from './store-invoice-rows.ts'
 
-interface InvoiceRow {
-  merchant_id: bigint
-  invoice_id: string
-  endpoint_id: bigint
-  kind: Invoice['kind']
-  nonce: string
-  session_token: string
-  order_id: bigint
-  digest: Buffer
-  request: Invoice['request']
-  secrets_sealed: Buffer
-  secrets_key: bigint
-  cvv2_sealed: Buffer | null
-  cvv2_key: bigint | null
-  state: Invoice['state']
-  confirmed: Confirmed | null
-  fees: Fee[] | null
-  fee: Fee | null
-  rests_until: number | null
-  hold_order_id: bigint | null
-  sum_minor: bigint | null
-  page_token: string | null
-  wrong_answers: number
-  sum_status: SumStatus | null
-  error_code: number | null
-  error_message: string | null
-  tries: number
-  created_at: number
-}
+export type { InvoiceName, OpenInvoice, SealedInvoice }
 
-const names = `merchant_id invoice_id endpoint_id kind nonce session_token order_id digest request
-  secrets_sealed secrets_key cvv2_sealed cvv2_key state confirmed fees fee rests_until hold_order_id
-  sum_minor page_token wrong_answers sum_status error_code error_message tries created_at`
-const columns = names
-  .split(/\s+/)
-  .map((name) => `i.${name}`)
-  .join(', ')
+const named = columnsOf<InvoiceName>()
+const nameRows = rowsOf({
+  merchant_id: named.int8((i) => i.merchantId),
+  invoice_id: named.text((i) => i.invoiceId),
+})
+const selectAll = onRows<InvoiceName, InvoiceRow>(
+  nameRows,
+  `select ${columns} from ${nameRows.list}
+  join mobile_invoice i on i.merchant_id = n.merchant_id and i.invoice_id = n.invoice_id`,
+)
 
-/** Stores one of two requests with the same invoice or nonce; the other request finds it. */
-const insert = statement<object>(`
-  insert into mobile_invoice (merchant_id, invoice_id, endpoint_id, kind, nonce, session_token, order_id, digest,
-    request, secrets_sealed, secrets_key, cvv2_sealed, cvv2_key, state, due_at, lease, tries, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'checking', $14, $15, 0, $16)
-  on conflict do nothing returning invoice_id`)
-const select = statement<InvoiceRow>(`select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.invoice_id = $2`)
-const selectForUpdate = statement<InvoiceRow>(`${select.text} for update`)
+const added = columnsOf<Sealed>()
+const addedRows = rowsOf({
+  merchant_id: added.int8(({ invoice }) => invoice.merchantId),
+  invoice_id: added.text(({ invoice }) => invoice.invoiceId),
+  endpoint_id: added.int8(({ invoice }) => invoice.endpointId),
+  kind: added.text(({ invoice }) => invoice.kind),
+  nonce: added.text(({ invoice }) => invoice.nonce),
+  session_token: added.text(({ invoice }) => invoice.sessionToken),
+  order_id: added.int8(({ invoice }) => invoice.orderId),
+  digest: added.bytes(({ invoice }) => invoice.digest),
+  request: added.json(({ invoice }) => invoice.request),
+  secrets_sealed: added.bytes(({ secrets }) => secrets.bytes),
+  secrets_key: added.int8(({ secrets }) => secrets.keyVersion),
+  cvv2_sealed: added.bytes(({ cvv2 }) => cvv2?.bytes),
+  cvv2_key: added.int8(({ cvv2 }) => cvv2?.keyVersion),
+  due_at: added.time(({ invoice }) => invoice.createdAt + leaseLookMs),
+  lease: added.int8(({ processId }) => processId),
+  created_at: added.time(({ invoice }) => invoice.createdAt),
+})
+/** Stores one of several requests with the same invoice or nonce; the others find it. */
+const insert = onRows<Sealed, { order_id: bigint }>(
+  addedRows,
+  `insert into mobile_invoice (${addedRows.names}, state, tries)
+  select ${addedRows.names}, 'checking', 0 from ${addedRows.list}
+  on conflict do nothing returning order_id`,
+)
+const selectForUpdate = statement<InvoiceRow>(
+  `select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.invoice_id = $2 for update`,
+)
 const selectByPage = statement<InvoiceRow>(`select ${columns} from locator l
   join mobile_invoice i on i.merchant_id = l.merchant_id and i.page_token = l.key where l.key = $1`)
 /**
@@ -68,27 +76,54 @@ const claim = statement<InvoiceRow>(`
   update mobile_invoice i set lease = $1, due_at = $5
   from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
   returning ${columns}`)
+const moved = columnsOf<Moving>()
+const movedRows = rowsOf({
+  merchant_id: moved.int8(({ invoice }) => invoice.merchantId),
+  invoice_id: moved.text(({ invoice }) => invoice.invoiceId),
+  was: moved.text(({ invoice }) => invoice.state),
+  holder: moved.int8(({ processId }) => processId),
+  at: moved.time(({ now }) => now),
+  state: moved.text(({ to }) => to.state),
+  due_at: moved.time(dueAfter),
+  lease: moved.int8(({ to }) => leaseOf(to)),
+  rests_until: moved.time(({ to }) => restOf(to)),
+  confirmed: moved.json(({ to }) => to.confirmed),
+  hold_order_id: moved.int8(({ to }) => to.hold?.orderId),
+  sum_minor: moved.int8(({ to }) => to.hold?.sumMinor),
+  page_token: moved.text(({ to }) => to.hold?.pageToken),
+  wrong_answers: moved.int4(({ to }) => to.wrongAnswers),
+  sum_status: moved.text(({ to }) => to.sumStatus),
+  error_code: moved.int4(({ to }) => ('errorCode' in to ? to.errorCode : undefined)),
+  error_message: moved.text(({ to }) => ('errorMessage' in to ? to.errorMessage : undefined)),
+  fees: moved.json(({ to }) => ('fees' in to ? to.fees : undefined)),
+  fee: moved.json(({ to }) => to.fee),
+})
 /**
  * Moves an invoice only from the state that the decision was about, and only for the process that
  * works on it: if two processes decide, one succeeds. An invoice that ends, or is certain to, loses
- * its CVV2. The page of a random sum is found by its token alone.
+ * its CVV2. The page of a random sum is found by its token alone. No invoice may be in the list
+ * twice.
  */
-const move = statement<InvoiceRow>(`
-  with moved as (update mobile_invoice i set
-    state = $4::text, due_at = $5, lease = $6, tries = 0, alarm = null, rests_until = $7,
-    confirmed = coalesce($8, i.confirmed), hold_order_id = coalesce($9, i.hold_order_id),
-    sum_minor = coalesce($10, i.sum_minor), page_token = coalesce($11, i.page_token),
-    wrong_answers = coalesce($12, i.wrong_answers), sum_status = coalesce($13, i.sum_status),
-    error_code = $14, error_message = $15,
-    fees = coalesce($16, i.fees), fee = coalesce($17, i.fee),
-    ended_at = case when $4::text in ('ordered', 'declined') then $18::timestamptz end,
-    cvv2_sealed = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
-    cvv2_key = case when $4::text in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
-  where i.merchant_id = $1 and i.invoice_id = $2 and i.state = $3 and (i.lease is null or i.lease = $19)
-  returning ${columns}),
+const move = onRows<Moving, InvoiceRow>(
+  movedRows,
+  `with moved as (update mobile_invoice i set
+    state = n.state, due_at = n.due_at, lease = n.lease, tries = 0, alarm = null, rests_until = n.rests_until,
+    confirmed = coalesce(n.confirmed::jsonb, i.confirmed), hold_order_id = coalesce(n.hold_order_id, i.hold_order_id),
+    sum_minor = coalesce(n.sum_minor, i.sum_minor), page_token = coalesce(n.page_token, i.page_token),
+    wrong_answers = coalesce(n.wrong_answers, i.wrong_answers), sum_status = coalesce(n.sum_status, i.sum_status),
+    error_code = n.error_code, error_message = n.error_message,
+    fees = coalesce(n.fees::jsonb, i.fees), fee = coalesce(n.fee::jsonb, i.fee),
+    ended_at = case when n.state in ('ordered', 'declined') then n.at end,
+    cvv2_sealed = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
+    cvv2_key = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
+  from ${movedRows.list}
+  where i.merchant_id = n.merchant_id and i.invoice_id = n.invoice_id and i.state = n.was
+    and (i.lease is null or i.lease = n.holder)
+  returning ${columns}, n.page_token is not null as has_page),
   placed as (insert into locator (key, merchant_id, order_id)
-    select page_token, merchant_id, order_id from moved where $11::text is not null on conflict (key) do nothing)
-  select * from moved`)
+    select page_token, merchant_id, order_id from moved where has_page on conflict (key) do nothing)
+  select * from moved`,
+)
 const firstDue = statement<{ due_at: number }>(
   `select due_at from mobile_invoice where due_at is not null and alarm is null order by due_at limit 1`,
 )
@@ -101,19 +136,6 @@ const putBack = statement<object>(
   `update mobile_invoice set lease = null, due_at = $4, tries = tries + 1, alarm = $5 where ${ofHolder}`,
 )
 
-export interface OpenInvoice {
-  invoice: Invoice
-  secrets: InvoiceSecrets
-}
-
-/**
- * An invoice taken up by a sweep. Opening its secrets may fail, which must not hold up the others.
- */
-export interface ClaimedInvoice {
-  invoice: Invoice
-  openSecrets: () => InvoiceSecrets
-}
-
 /** A change of state, with the data that is known from then on. */
 export type Move = (
   | { state: 'holding' | 'ordering'; lease: bigint }
@@ -124,18 +146,28 @@ export type Move = (
   | ({ state: 'declined' } & Decline)
 ) & { confirmed?: Confirmed; fee?: Fee; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
 
+/** A decision about an invoice as it was read. */
+export interface Decided {
+  invoice: Invoice
+  to: Move
+  now: number
+}
+
+type Moving = Decided & { processId: bigint }
+
+/** Answers of the first three are in the order of what was asked. All of them may be repeated. */
 export interface InvoiceStore {
-  /** False if the invoice or its nonce exists already. */
-  add(invoice: Invoice, secrets: InvoiceSecrets, processId: bigint): Promise<boolean>
-  find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
+  /** False for an invoice whose id or nonce another one has. */
+  add(invoices: readonly OpenInvoice[], processId: bigint): Promise<boolean[]>
+  find(names: readonly InvoiceName[]): Promise<(SealedInvoice | undefined)[]>
+  /** Undefined for an invoice that is in another state by now, or owned by another process. */
+  move(decided: readonly Decided[], processId: bigint): Promise<(SealedInvoice | undefined)[]>
   findByPage(pageToken: string): Promise<OpenInvoice | undefined>
-  claimDue(by: Claimer, now: number, limit: number): Promise<ClaimedInvoice[]>
+  claimDue(by: Claimer, now: number, limit: number): Promise<SealedInvoice[]>
   /**
    * When the first invoice is due, whichever process owns its lease; `Infinity` if there is none.
    */
   firstDue(): Promise<number>
-  /** Undefined if it is in another state by now, or owned by another process. */
-  move(invoice: Invoice, to: Move, processId: bigint, now: number): Promise<OpenInvoice | undefined>
   /** Releases an invoice whose step has no result yet. */
   rest(invoice: Invoice, processId: bigint, dueAt: number): Promise<void>
   /** Returns an invoice whose step failed; with an alarm it is left to an operator. */
@@ -143,42 +175,36 @@ export interface InvoiceStore {
 }
 
 export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): InvoiceStore {
+  const find = async (names: readonly InvoiceName[]) => {
+    const found = new Map((await readOf(pool, selectAll, names)).map((row) => [nameOf(row), row]))
+    return names.map((name) => found.get(invoiceKey(name)))
+  }
   return {
-    async add(invoice, secrets, processId) {
-      const { merchantId, invoiceId, createdAt } = invoice
-      const key = keys.current('pan')
-      const cvv2Key = keys.current('cvv2')
-      const kept = {
-        accessToken: secrets.accessToken.reveal(),
-        signature: secrets.signature.reveal(),
-        pan: secrets.pan?.reveal(),
-        toPan: secrets.toPan?.reveal(),
-      }
-      const sealed = seal(key.key, Buffer.from(JSON.stringify(kept)), contextOf(invoice, 'secrets'), random)
-      const cvv2 = secrets.cvv2 && seal(cvv2Key.key, Buffer.from(secrets.cvv2.reveal()), contextOf(invoice, 'cvv2'), random)
-      const rows = await pool.run(insert, [
-        merchantId,
-        invoiceId,
-        invoice.endpointId,
-        invoice.kind,
-        invoice.nonce,
-        invoice.sessionToken,
-        invoice.orderId,
-        bytea(invoice.digest),
-        JSON.stringify(invoice.request),
-        bytea(sealed),
-        key.version,
-        bytea(cvv2),
-        cvv2 ? cvv2Key.version : null,
-        timestamp(createdAt + leaseLookMs),
-        processId,
-        timestamp(createdAt),
-      ])
-      return rows.length > 0
+    async add(invoices, processId) {
+      const sealed = invoices.map((open) => ({ invoice: open.invoice, processId, ...sealSecrets(open, keys, random) }))
+      const stored = new Set((await readOf(pool, insert, sealed)).map((row) => row.order_id))
+      const others = invoices.map(({ invoice }) => invoice).filter(({ orderId }) => !stored.has(orderId))
+      for (const row of await find(others)) if (row) stored.add(row.order_id)
+      return invoices.map(({ invoice }) => stored.has(invoice.orderId))
     },
-    async find(merchantId, invoiceId) {
-      const [row] = await pool.run(select, [merchantId, invoiceId])
-      return row && openInvoice(row, keys)
+    find: async (names) => (await find(names)).map((row) => row && sealedOf(row, keys)),
+    async move(decided, processId) {
+      const moves = decided.map((one) => ({ processId, ...one }))
+      const answers = new Map<Moving, SealedInvoice>()
+      for (const round of roundsOf(moves)) {
+        const rows = new Map((await readOf(pool, move, round.toSorted(byName))).map((row) => [nameOf(row), row]))
+        const others = round.filter(({ invoice }) => !rows.has(invoiceKey(invoice)))
+        const asStored = await find(others.map(({ invoice }) => invoice))
+        for (const [i, one] of others.entries()) {
+          const row = asStored[i]
+          if (row && isMoved(row, one)) rows.set(nameOf(row), row)
+        }
+        for (const one of round) {
+          const row = rows.get(invoiceKey(one.invoice))
+          if (row) answers.set(one, sealedOf(row, keys))
+        }
+      }
+      return moves.map((one) => answers.get(one))
     },
     async findByPage(pageToken) {
       const [row] = await pool.run(selectByPage, [pageToken])
@@ -187,13 +213,9 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
     async claimDue({ processId, silent }, now, limit) {
       const lookAt = timestamp(now + leaseLookMs)
       const rows = await pool.run(claim, [processId, timestamp(now), limit, deadAfterMs, lookAt, [...silent]])
-      return rows.map((row) => {
-        const invoice = invoiceOf(row)
-        return { invoice, openSecrets: () => secretsOf(row, invoice, keys) }
-      })
+      return rows.map((row) => sealedOf(row, keys))
     },
     firstDue: async () => (await pool.run(firstDue, []))[0]?.due_at ?? Infinity,
-    move: (invoice, to, processId, now) => moveInvoice(pool, keys, invoice, to, processId, now),
     async rest({ merchantId, invoiceId }, processId, dueAt) {
       await pool.run(rest, [merchantId, invoiceId, processId, timestamp(dueAt)])
     },
@@ -214,97 +236,52 @@ export async function lockInvoice(
   return row && openInvoice(row, keys)
 }
 
+/** In the transaction that decided; undefined as for `move`. */
 export async function moveInvoice(
   runner: Runner,
   keys: KeyRing,
-  { merchantId, invoiceId, state: from }: Invoice,
+  invoice: Invoice,
   to: Move,
   processId: bigint,
   now: number,
 ): Promise<OpenInvoice | undefined> {
-  const { confirmed, fee, hold, wrongAnswers, sumStatus } = to
-  const lease = 'lease' in to ? to.lease : null
-  const restsUntil = 'restsUntil' in to ? timestamp(to.restsUntil) : null
-  const { errorCode = null, errorMessage = null } = 'errorCode' in to ? to : {}
-  const [row] = await runner.run(move, [
-    merchantId,
-    invoiceId,
-    from,
-    to.state,
-    lease === null ? restsUntil : timestamp(now + leaseLookMs),
-    lease,
-    restsUntil,
-    confirmed === undefined ? null : JSON.stringify(confirmed),
-    hold?.orderId ?? null,
-    hold?.sumMinor ?? null,
-    hold?.pageToken ?? null,
-    wrongAnswers ?? null,
-    sumStatus ?? null,
-    errorCode,
-    errorMessage,
-    'fees' in to ? JSON.stringify(to.fees) : null,
-    fee === undefined ? null : JSON.stringify(fee),
-    timestamp(now),
-    processId,
-  ])
+  const [row] = await readOf(runner, move, [{ invoice, to, processId, now }])
   return row && openInvoice(row, keys)
 }
 
-const contextOf = (i: Pick<Invoice, 'merchantId' | 'invoiceId'>, what: 'secrets' | 'cvv2') =>
-  `${what}:${i.merchantId}:${i.invoiceId}`
-
-const holdOf = ({ hold_order_id: orderId, sum_minor: sumMinor, page_token: pageToken }: InvoiceRow): Hold | undefined =>
-  orderId === null || sumMinor === null || pageToken === null ? undefined : { orderId, sumMinor, pageToken }
-
-function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
-  const invoice = invoiceOf(row)
-  return { invoice, secrets: secretsOf(row, invoice, keys) }
+/** Each of these has no invoice twice: a statement that updates a row twice does it once. */
+function roundsOf(moves: readonly Moving[]): Moving[][] {
+  const rounds: Moving[][] = []
+  const seen = new Map<string, number>()
+  for (const one of moves) {
+    const name = invoiceKey(one.invoice)
+    const at = seen.get(name) ?? 0
+    seen.set(name, at + 1)
+    ;(rounds[at] ??= []).push(one)
+  }
+  return rounds
 }
 
-function invoiceOf(row: InvoiceRow): Invoice {
-  const hold = holdOf(row)
-  return {
-    merchantId: row.merchant_id,
-    invoiceId: row.invoice_id,
-    endpointId: row.endpoint_id,
-    kind: row.kind,
-    nonce: row.nonce,
-    sessionToken: row.session_token,
-    orderId: row.order_id,
-    digest: row.digest,
-    request: row.request,
-    state: row.state,
-    wrongAnswers: row.wrong_answers,
-    tries: row.tries,
-    createdAt: row.created_at,
-    ...(row.confirmed === null ? {} : { confirmed: row.confirmed }),
-    ...(row.fees === null ? {} : { fees: row.fees }),
-    ...(row.fee === null ? {} : { fee: row.fee }),
-    ...(row.rests_until === null ? {} : { restsUntil: row.rests_until }),
-    ...(hold === undefined ? {} : { hold }),
-    ...(row.sum_status === null ? {} : { sumStatus: row.sum_status }),
-    ...(row.error_code === null ? {} : { errorCode: row.error_code }),
-    ...(row.error_message === null ? {} : { errorMessage: row.error_message }),
-  }
+/** Whether this move was stored already, by a run whose answer was lost. */
+const isMoved = (row: InvoiceRow, moving: Moving): boolean =>
+  row.state === moving.to.state &&
+  row.lease === (leaseOf(moving.to) ?? null) &&
+  row.due_at === (dueAfter(moving) ?? null) &&
+  row.error_code === ('errorCode' in moving.to ? moving.to.errorCode : null) &&
+  (moving.to.fee === undefined || row.fee?.assignedId === moving.to.fee.assignedId)
+
+function leaseOf(to: Move): bigint | undefined {
+  return 'lease' in to ? to.lease : undefined
 }
 
-function secretsOf(row: InvoiceRow, invoice: Invoice, keys: KeyRing): InvoiceSecrets {
-  const key = keys.version('pan', row.secrets_key)
-  if (!key) throw new Error(`the vault has no key ${row.secrets_key} for invoice ${row.invoice_id}`)
-  const kept = JSON.parse(unseal(key, row.secrets_sealed, contextOf(invoice, 'secrets')).toString()) as {
-    accessToken: string
-    signature: string
-    pan?: string
-    toPan?: string
-  }
-  // A CVV2 whose hourly key was destroyed is treated as absent.
-  const cvv2Key = row.cvv2_key === null ? undefined : keys.version('cvv2', row.cvv2_key)
-  const cvv2 = row.cvv2_sealed && cvv2Key ? unseal(cvv2Key, row.cvv2_sealed, contextOf(invoice, 'cvv2')).toString() : undefined
-  return {
-    accessToken: secret(kept.accessToken),
-    signature: secret(kept.signature),
-    ...(kept.pan === undefined ? {} : { pan: secret(kept.pan) }),
-    ...(kept.toPan === undefined ? {} : { toPan: secret(kept.toPan) }),
-    ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
-  }
+function restOf(to: Move): number | undefined {
+  return 'restsUntil' in to ? to.restsUntil : undefined
 }
+
+function dueAfter({ to, now }: Moving): number | undefined {
+  return 'lease' in to ? now + leaseLookMs : restOf(to)
+}
+
+/** Batches that share rows lock them in the same order. */
+const byName = (a: { invoice: InvoiceName }, b: { invoice: InvoiceName }): number =>
+  invoiceKey(a.invoice) < invoiceKey(b.invoice) ? -1 : 1

@@ -13,7 +13,7 @@ import { totalMinor } from './fees.ts'
 import { holdOf, type Invoice } from './invoice.ts'
 import type { Beginning } from './perform.ts'
 import { answersLeft, boundsOf, readSum } from './random-sum.ts'
-import type { InvoiceStore } from './store-invoices.ts'
+import type { Invoices } from './invoices.ts'
 import type { WrongSums } from './store-sums.ts'
 
 interface Shown {
@@ -46,7 +46,7 @@ export interface OverSum extends Shown {
 export type SumView = AskingSum | OverSum | (Shown & { is: 'working' })
 
 export interface SumParts extends Beginning, Pick<Cards, 'cardOf'> {
-  invoices: Pick<InvoiceStore, 'findByPage'>
+  invoices: Pick<Invoices, 'findByPage'>
   orders: Pick<Reader, 'byId'>
   keys: KeyRing
   registry: () => Registry

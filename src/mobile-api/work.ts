@@ -4,14 +4,15 @@ import { look, putBackLater, startSweep, type Sweep } from '../storage/leased.ts
 import type { Judge } from '../storage/store-silence.ts'
 import { nextMove, type Carrying } from './carry.ts'
 import type { Invoice, InvoiceSecrets } from './invoice.ts'
-import type { ClaimedInvoice, InvoiceStore, OpenInvoice } from './store-invoices.ts'
+import type { Invoices } from './invoices.ts'
+import type { OpenInvoice, SealedInvoice } from './store-invoices.ts'
 
 const atOnce = 100
 const mostInHand = 4_000
 /** After a step that came to nothing yet, or that failed the first time. */
 const againMs = 500
 
-export type Working = Carrying & { invoices: InvoiceStore; judge: Judge }
+export type Working = Carrying & { invoices: Invoices; judge: Judge }
 
 /** The loop of invoices. */
 export interface InvoiceWork {
@@ -35,9 +36,9 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
   let sweeping: Sweep | undefined
   let parked = 0
 
-  const carry = (claimed: ClaimedInvoice): void => inHand.take(claimed.invoice, () => work(claimed))
+  const carry = (claimed: SealedInvoice): void => inHand.take(claimed.invoice, () => work(claimed))
 
-  async function work({ invoice, openSecrets }: ClaimedInvoice): Promise<void> {
+  async function work({ invoice, openSecrets }: SealedInvoice): Promise<void> {
     let last = invoice
     try {
       let open: OpenInvoice | undefined = { invoice, secrets: openSecrets() }
@@ -45,7 +46,7 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
         const move = await nextMove(w, open, stopping.signal)
         if (stopping.signal.aborted || !w.holding()) return
         if (!move) return await rest(open.invoice, w.clock.now() + againMs)
-        open = await w.invoices.move(open.invoice, move, w.processId, w.clock.now())
+        open = await w.invoices.move(open.invoice, move, w.clock.now())
         last = open?.invoice ?? last
       }
     } catch (error) {

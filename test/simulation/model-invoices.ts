@@ -2,7 +2,7 @@
 import type { Chance } from '../../simulation/chance.ts'
 import { secret } from '../../src/base/secret.ts'
 import { declines, type Confirmed, type Fee, type Hold, type Invoice, type InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
-import type { InvoiceStore, Move, OpenInvoice } from '../../src/mobile-api/store-invoices.ts'
+import type { InvoiceStore, Move, OpenInvoice, SealedInvoice } from '../../src/mobile-api/store-invoices.ts'
 import type { WrongSums } from '../../src/mobile-api/store-sums.ts'
 import { claimerBy, processes } from './model-events.ts'
 
@@ -79,13 +79,27 @@ const revealed = (open: OpenInvoice | undefined) =>
     ...Object.fromEntries(Object.entries(open.secrets).map(([name, value]) => [name, (value as { reveal(): string }).reveal()])),
   }
 
+const opened = (sealed: SealedInvoice | undefined) => revealed(sealed && { ...sealed, secrets: sealed.openSecrets() })
+
+/** Some of one statement's batch are of the same invoice or nonce, or the very same. */
+const several = <T>(chance: Chance, draw: () => T): T[] => {
+  const drawn = Array.from({ length: chance.whole(1, 3) }, draw)
+  return chance.happens(0.2) ? [...drawn, drawn[0]!] : drawn
+}
+
 export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Asking): (() => Promise<void>)[] {
   const asked: Invoice[] = []
   const some = () => (asked.length > 0 ? chance.pick(asked) : undefined)
   const add = async () => {
-    const invoice = newInvoice(asked.length + 1, chance, now())
-    asked.push(invoice)
-    note(await store.add(invoice, newSecrets(chance), chance.pick(processes)))
+    const fresh = several(chance, () => {
+      const invoice = newInvoice(asked.length + 1, chance, now())
+      asked.push(invoice)
+      return { invoice, secrets: newSecrets(chance) }
+    })
+    const processId = chance.pick(processes)
+    note(await store.add(fresh, processId))
+    // A run whose answer was lost is repeated.
+    if (chance.happens(0.3)) note(await store.add(fresh, processId))
   }
   /**
    * For few cards, so that they run out of wrong sums; some answers are late, early, or of another
@@ -104,30 +118,34 @@ export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Ask
     add,
     add,
     async () => {
-      for (const { merchantId, invoiceId } of asked) note(revealed(await store.find(merchantId, invoiceId)))
+      note((await store.find(asked)).map(opened))
     },
     async () => {
       const { by, silentMs } = claimerBy(chance)
       await fallSilent(silentMs)
       note(await store.firstDue())
       const claimed = await store.claimDue(by, now() + chance.whole(-2_000, 20_000), 1_000)
-      const opened = claimed.map(({ invoice, openSecrets }) => ({ invoice, secrets: openSecrets() }))
-      note(opened.map(revealed).sort((a, b) => Number(a!.orderId - b!.orderId)))
+      note(claimed.map(opened).sort((a, b) => Number(a!.orderId - b!.orderId)))
     },
     async () => {
-      const invoice = some()
-      if (!invoice) return
+      if (asked.length === 0) return
+      const at = now()
+      const chosen = several(chance, () => chance.pick(asked))
+      const read = await store.find(chosen)
       // From the state that is stored, or from one that it had before.
-      const read = chance.happens(0.8) ? await store.find(invoice.merchantId, invoice.invoiceId) : undefined
-      const moved = await store.move(
-        read?.invoice ?? invoice,
-        newMove(chance, now(), asked.length),
-        chance.pick(processes),
-        now(),
-      )
-      note(revealed(moved))
-      if (moved?.invoice.state === 'answering') await answers(moved.invoice)
-      if (moved?.invoice.hold) note(revealed(await store.findByPage(moved.invoice.hold.pageToken)))
+      const decided = chosen.map((invoice, i) => ({
+        invoice: (chance.happens(0.8) ? read[i]?.invoice : undefined) ?? invoice,
+        to: newMove(chance, at, asked.length),
+        now: at,
+      }))
+      const processId = chance.pick(processes)
+      const moved = await store.move(decided, processId)
+      note(moved.map(opened))
+      if (chance.happens(0.3)) note((await store.move(decided, processId)).map(opened))
+      for (const { invoice } of moved.filter((one) => one !== undefined)) {
+        if (invoice.state === 'answering') await answers(invoice)
+        if (invoice.hold) note(revealed(await store.findByPage(invoice.hold.pageToken)))
+      }
     },
     async () => {
       const invoice = some()

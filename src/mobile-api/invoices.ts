@@ -1,0 +1,51 @@
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { openBatch } from '../storage/batch.ts'
+import type { Invoice, InvoiceSecrets } from './invoice.ts'
+import type { Decided, InvoiceName, InvoiceStore, Move, OpenInvoice, SealedInvoice } from './store-invoices.ts'
+
+/**
+ * Single reads and writes of invoices. Those that come at the same time share a round trip and a
+ * commit, since each one of its own costs PostgreSQL and this process several times as much.
+ */
+export interface Invoices extends Omit<InvoiceStore, 'add' | 'find' | 'move'> {
+  /** False if the id of the invoice or its nonce is another one's. */
+  add(invoice: Invoice, secrets: InvoiceSecrets): Promise<boolean>
+  find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
+  /** Undefined if it is in another state by now, or owned by another process. */
+  move(invoice: Invoice, to: Move, now: number): Promise<OpenInvoice | undefined>
+  /** Resolves when what is under way is stored. */
+  close(): Promise<void>
+}
+
+export interface InvoicesParts {
+  store: InvoiceStore
+  processId: bigint
+  clock: Clock
+  log: Log
+}
+
+export function openInvoices({ store, processId, clock, log }: InvoicesParts): Invoices {
+  const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
+  const adding = openBatch<OpenInvoice, boolean>({
+    name: 'new invoices',
+    run: (items) => store.add(items, processId),
+    ...shared,
+  })
+  const finding = openBatch<InvoiceName, SealedInvoice | undefined>({ name: 'invoices', run: store.find, ...shared })
+  const moving = openBatch<Decided, SealedInvoice | undefined>({
+    name: 'moves of invoices',
+    run: (items) => store.move(items, processId),
+    ...shared,
+  })
+  return {
+    ...store,
+    add: (invoice, secrets) => adding.submit({ invoice, secrets }),
+    find: async (merchantId, invoiceId) => opened(await finding.submit({ merchantId, invoiceId })),
+    move: async (invoice, to, now) => opened(await moving.submit({ invoice, to, now })),
+    close: async () => void (await Promise.all([adding.close(), finding.close(), moving.close()])),
+  }
+}
+
+const opened = (found: SealedInvoice | undefined): OpenInvoice | undefined =>
+  found && { invoice: found.invoice, secrets: found.openSecrets() }

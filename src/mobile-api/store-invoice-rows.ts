@@ -1,0 +1,156 @@
+/** Rows of invoices, and the secrets in them. */
+import type { Random } from '../base/random.ts'
+import { seal, unseal } from '../base/seal.ts'
+import { secret } from '../base/secret.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import type { Confirmed, Fee, Hold, Invoice, InvoiceSecrets, SumStatus } from './invoice.ts'
+
+export interface InvoiceRow {
+  merchant_id: bigint
+  invoice_id: string
+  endpoint_id: bigint
+  kind: Invoice['kind']
+  nonce: string
+  session_token: string
+  order_id: bigint
+  digest: Buffer
+  request: Invoice['request']
+  secrets_sealed: Buffer
+  secrets_key: bigint
+  cvv2_sealed: Buffer | null
+  cvv2_key: bigint | null
+  state: Invoice['state']
+  due_at: number | null
+  lease: bigint | null
+  confirmed: Confirmed | null
+  fees: Fee[] | null
+  fee: Fee | null
+  rests_until: number | null
+  hold_order_id: bigint | null
+  sum_minor: bigint | null
+  page_token: string | null
+  wrong_answers: number
+  sum_status: SumStatus | null
+  error_code: number | null
+  error_message: string | null
+  tries: number
+  created_at: number
+}
+
+const names = `merchant_id invoice_id endpoint_id kind nonce session_token order_id digest request
+  secrets_sealed secrets_key cvv2_sealed cvv2_key state due_at lease confirmed fees fee rests_until hold_order_id
+  sum_minor page_token wrong_answers sum_status error_code error_message tries created_at`
+export const columns = names
+  .split(/\s+/)
+  .map((name) => `i.${name}`)
+  .join(', ')
+
+export type InvoiceName = Pick<Invoice, 'merchantId' | 'invoiceId'>
+
+export interface OpenInvoice {
+  invoice: Invoice
+  secrets: InvoiceSecrets
+}
+
+/** A stored invoice. Opening its secrets may fail, which must not hold up other invoices. */
+export interface SealedInvoice {
+  invoice: Invoice
+  openSecrets: () => InvoiceSecrets
+}
+
+interface SealedBytes {
+  bytes: Buffer
+  keyVersion: bigint
+}
+
+/** A new invoice of a process, as it is stored. */
+export interface Sealed {
+  invoice: Invoice
+  processId: bigint
+  secrets: SealedBytes
+  cvv2?: SealedBytes
+}
+
+export const invoiceKey = ({ merchantId, invoiceId }: InvoiceName): string => `${merchantId}/${invoiceId}`
+
+export const nameOf = (row: Pick<InvoiceRow, 'merchant_id' | 'invoice_id'>): string =>
+  invoiceKey({ merchantId: row.merchant_id, invoiceId: row.invoice_id })
+
+export function sealSecrets({ invoice, secrets }: OpenInvoice, keys: KeyRing, random: Random): Pick<Sealed, 'secrets' | 'cvv2'> {
+  const key = keys.current('pan')
+  const kept = {
+    accessToken: secrets.accessToken.reveal(),
+    signature: secrets.signature.reveal(),
+    pan: secrets.pan?.reveal(),
+    toPan: secrets.toPan?.reveal(),
+  }
+  const bytes = seal(key.key, Buffer.from(JSON.stringify(kept)), contextOf(invoice, 'secrets'), random)
+  const sealed = { bytes, keyVersion: key.version }
+  if (!secrets.cvv2) return { secrets: sealed }
+  const cvv2Key = keys.current('cvv2')
+  const cvv2 = seal(cvv2Key.key, Buffer.from(secrets.cvv2.reveal()), contextOf(invoice, 'cvv2'), random)
+  return { secrets: sealed, cvv2: { bytes: cvv2, keyVersion: cvv2Key.version } }
+}
+
+export const sealedOf = (row: InvoiceRow, keys: KeyRing): SealedInvoice => {
+  const invoice = invoiceOf(row)
+  return { invoice, openSecrets: () => secretsOf(row, invoice, keys) }
+}
+
+const contextOf = (i: InvoiceName, what: 'secrets' | 'cvv2') => `${what}:${i.merchantId}:${i.invoiceId}`
+
+const holdOf = ({ hold_order_id: orderId, sum_minor: sumMinor, page_token: pageToken }: InvoiceRow): Hold | undefined =>
+  orderId === null || sumMinor === null || pageToken === null ? undefined : { orderId, sumMinor, pageToken }
+
+export function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
+  const invoice = invoiceOf(row)
+  return { invoice, secrets: secretsOf(row, invoice, keys) }
+}
+
+function invoiceOf(row: InvoiceRow): Invoice {
+  const hold = holdOf(row)
+  return {
+    merchantId: row.merchant_id,
+    invoiceId: row.invoice_id,
+    endpointId: row.endpoint_id,
+    kind: row.kind,
+    nonce: row.nonce,
+    sessionToken: row.session_token,
+    orderId: row.order_id,
+    digest: row.digest,
+    request: row.request,
+    state: row.state,
+    wrongAnswers: row.wrong_answers,
+    tries: row.tries,
+    createdAt: row.created_at,
+    ...(row.confirmed === null ? {} : { confirmed: row.confirmed }),
+    ...(row.fees === null ? {} : { fees: row.fees }),
+    ...(row.fee === null ? {} : { fee: row.fee }),
+    ...(row.rests_until === null ? {} : { restsUntil: row.rests_until }),
+    ...(hold === undefined ? {} : { hold }),
+    ...(row.sum_status === null ? {} : { sumStatus: row.sum_status }),
+    ...(row.error_code === null ? {} : { errorCode: row.error_code }),
+    ...(row.error_message === null ? {} : { errorMessage: row.error_message }),
+  }
+}
+
+function secretsOf(row: InvoiceRow, invoice: Invoice, keys: KeyRing): InvoiceSecrets {
+  const key = keys.version('pan', row.secrets_key)
+  if (!key) throw new Error(`the vault has no key ${row.secrets_key} for invoice ${row.invoice_id}`)
+  const kept = JSON.parse(unseal(key, row.secrets_sealed, contextOf(invoice, 'secrets')).toString()) as {
+    accessToken: string
+    signature: string
+    pan?: string
+    toPan?: string
+  }
+  // A CVV2 whose hourly key was destroyed is treated as absent.
+  const cvv2Key = row.cvv2_key === null ? undefined : keys.version('cvv2', row.cvv2_key)
+  const cvv2 = row.cvv2_sealed && cvv2Key ? unseal(cvv2Key, row.cvv2_sealed, contextOf(invoice, 'cvv2')).toString() : undefined
+  return {
+    accessToken: secret(kept.accessToken),
+    signature: secret(kept.signature),
+    ...(kept.pan === undefined ? {} : { pan: secret(kept.pan) }),
+    ...(kept.toPan === undefined ? {} : { toPan: secret(kept.toPan) }),
+    ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
+  }
+}
