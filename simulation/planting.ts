@@ -1,6 +1,5 @@
-import type { Card } from '../src/card/vault.ts'
-import { openCards } from '../src/order/cards.ts'
-import type { Place } from '../src/order/change.ts'
+import { openCard, type Card } from '../src/card/vault.ts'
+import { placeKey, type Place } from '../src/order/change.ts'
 import type { OrderStore, OrderTables } from '../src/order/store.ts'
 import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Invariant } from './invariant.ts'
@@ -17,8 +16,11 @@ export interface Planted {
 }
 
 /** The card of an order, for a bug that sends a message of its own. */
-export const cardOf = ({ stores, keys, random }: GatewayParts, place: Place): Promise<Card> =>
-  openCards({ ...stores, keys, random }).cardOf(place)
+export async function cardOf({ stores, keys }: GatewayParts, place: Place): Promise<Card> {
+  const sealed = (await stores.orders.sealedCards([place])).get(placeKey(place))
+  if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
+  return openCard(sealed, place, keys)
+}
 
 export const inOrders = (change: (orders: OrderStore) => Partial<OrderStore>): Wraps => ({
   stores: (stores) => ({ ...stores, orders: { ...stores.orders, ...change(stores.orders) } }),

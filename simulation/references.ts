@@ -1,4 +1,13 @@
-import { drawIds, drawUnique, sealDestination, sealForReference, type CardReference } from '../src/card/reference.ts'
+import {
+  drawIds,
+  drawUnique,
+  sealDestination,
+  sealForReference,
+  type CardReference,
+  type NewReference,
+  type ReferenceIds,
+  type SealedNumber,
+} from '../src/card/reference.ts'
 import type { Destination, ReferenceStore } from '../src/card/store-references.ts'
 
 type Row = Destination & { uniqueReference: number; whole: CardReference | undefined }
@@ -59,18 +68,32 @@ export const openReferenceStore = (
   run: <T>(body: () => T | Promise<T>) => Promise<T>,
 ): ReferenceStore => ({
   async register(fresh, keys, random) {
-    const { merchantId, orderId } = fresh.place
+    const made = new Map<NewReference, CardReference | Error>()
     for (;;) {
-      const known = await run(() => references.ofOrder(merchantId, orderId))
-      if (known) return known
-      const ids = drawIds(random)
-      const sealed = sealForReference(fresh, ids, keys, random)
-      const drawn = drawUnique(random)
-      const place = { merchantId, orderId }
-      const uniqueReference = await run(() => references.insertNumber(merchantId, sealed.fingerprint, drawn))
-      const { card, first, at: createdAt } = fresh
-      const whole = { place, ids, uniqueReference, sealed, card, first, createdAt }
-      await run(() => references.insert({ ...whole, whole }))
+      const missing = [...new Set(fresh)].filter((one) => !made.has(one))
+      const known = await run(() => missing.map(({ place }) => references.ofOrder(place.merchantId, place.orderId)))
+      for (const [i, one] of missing.entries()) if (known[i]) made.set(one, known[i])
+      const drawn: { of: NewReference; ids: ReferenceIds; sealed: SealedNumber; unique: number }[] = []
+      for (const of of missing.filter((one) => !made.has(one))) {
+        const ids = drawIds(random)
+        try {
+          drawn.push({ of, ids, sealed: sealForReference(of, ids, keys, random), unique: drawUnique(random) })
+        } catch (error) {
+          made.set(of, error as Error)
+        }
+      }
+      if (drawn.length === 0) return fresh.map((one) => made.get(one)!)
+      const numbers = await run(() =>
+        drawn.map(({ of, sealed, unique }) => references.insertNumber(of.place.merchantId, sealed.fingerprint, unique)),
+      )
+      await run(() =>
+        drawn.forEach(({ of, ids, sealed }, i) => {
+          const { card, first, at: createdAt } = of
+          const place = { merchantId: of.place.merchantId, orderId: of.place.orderId }
+          const whole = { place, ids, uniqueReference: numbers[i]!, sealed, card, first, createdAt }
+          references.insert({ ...whole, whole })
+        }),
+      )
     }
   },
   find: (merchantId, cardRefId) => run(() => references.find(merchantId, cardRefId)),

@@ -1,5 +1,6 @@
 import type { Random } from '../base/random.ts'
-import { bytea, statement, timestamp, type Pool } from '../storage/pool.ts'
+import { columnsOf, insertion, onRows, readOf, rowsOf } from '../storage/columns.ts'
+import { statement, type Pool } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import {
   drawIds,
@@ -33,14 +34,11 @@ interface ReferenceRow {
   unique_reference: bigint
 }
 
-const select = (where: string) => `
-  select r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_card_ref_id, r.dst_recurring_payment_id, r.order_id,
-    r.pan_sealed, r.pan_key, r.fingerprint, r.card, r.first_payment, r.created_at, n.unique_reference
-  from card_reference r
-  join card_number_ref n on n.merchant_id = r.merchant_id and n.fingerprint = r.fingerprint
-  where ${where}`
+const columns = `r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_card_ref_id, r.dst_recurring_payment_id, r.order_id,
+    r.pan_sealed, r.pan_key, r.fingerprint, r.card, r.first_payment, r.created_at, u.unique_reference`
+const withNumber = `join card_number_ref u on u.merchant_id = r.merchant_id and u.fingerprint = r.fingerprint`
+const select = (where: string) => `select ${columns} from card_reference r ${withNumber} where ${where}`
 
-const selectByOrder = statement<ReferenceRow>(select('r.merchant_id = $1 and r.order_id = $2 and r.of_destination = $3'))
 const selectById = statement<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2 and not r.of_destination'))
 /** For cards that may be credited, by the remainder of the id. */
 const selectDestination = new Map([
@@ -49,21 +47,57 @@ const selectDestination = new Map([
   [3n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_recurring_payment_id = $2'))],
 ])
 
+const registered = columnsOf<Registered>()
+const placeRows = rowsOf({
+  merchant_id: registered.int8(({ place }) => place.merchantId),
+  order_id: registered.int8(({ place }) => place.orderId),
+  of_destination: registered.bool(({ ofDestination }) => ofDestination),
+})
+const selectByOrder = onRows<Registered, ReferenceRow>(
+  placeRows,
+  `select ${columns} from ${placeRows.list}
+  join card_reference r on r.merchant_id = n.merchant_id and r.order_id = n.order_id and r.of_destination = n.of_destination
+  ${withNumber}`,
+)
+const drawn = columnsOf<Drawn>()
+const numberRows = rowsOf({
+  merchant_id: drawn.int8(({ of }) => of.place.merchantId),
+  fingerprint: drawn.bytes(({ sealed }) => sealed.fingerprint),
+  unique_reference: drawn.int8(({ unique }) => BigInt(unique)),
+  created_at: drawn.time(({ of }) => of.at),
+})
+const referenceRows = rowsOf({
+  merchant_id: drawn.int8(({ of }) => of.place.merchantId),
+  card_ref_id: drawn.int8(({ ids }) => ids.cardRefId),
+  recurring_payment_id: drawn.int8(({ ids }) => ids.recurringPaymentId),
+  dst_card_ref_id: drawn.int8(({ ids }) => ids.dstCardRefId),
+  dst_recurring_payment_id: drawn.int8(({ ids }) => ids.dstRecurringPaymentId),
+  order_id: drawn.int8(({ of }) => of.place.orderId),
+  pan_sealed: drawn.bytes(({ sealed }) => sealed.panSealed),
+  pan_key: drawn.int8(({ sealed }) => sealed.panKey),
+  fingerprint: drawn.bytes(({ sealed }) => sealed.fingerprint),
+  card: drawn.json(({ of }) => of.card),
+  first_payment: drawn.json(({ of }) => of.first),
+  created_at: drawn.time(({ of }) => of.at),
+  of_destination: drawn.bool(({ of }) => of.ofDestination),
+})
 /** Neither changes an existing row, whether it has the same card, order or id. */
-const insertNumber = statement<object>(`
-  insert into card_number_ref (merchant_id, fingerprint, unique_reference, created_at)
-  values ($1, $2, $3, $4) on conflict do nothing`)
-const insertReference = statement<object>(`
-  insert into card_reference (merchant_id, card_ref_id, recurring_payment_id, dst_card_ref_id, dst_recurring_payment_id, order_id,
-    pan_sealed, pan_key, fingerprint, card, first_payment, created_at, of_destination)
-  select n.merchant_id, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bytea, $9::bigint, n.fingerprint,
-    $10::jsonb, $11::jsonb, $12::timestamptz, $13::boolean
-  from card_number_ref n where n.merchant_id = $1 and n.fingerprint = $2
-  on conflict do nothing`)
+const insertNumbers = insertion('card_number_ref', numberRows, 'on conflict do nothing')
+const insertReferences = onRows<Drawn, object>(
+  referenceRows,
+  `insert into card_reference (${referenceRows.names})
+  select n.* from ${referenceRows.list}
+  where exists (select from card_number_ref u where u.merchant_id = n.merchant_id and u.fingerprint = n.fingerprint)
+  on conflict do nothing`,
+)
 
 /** The card references of a cell. The simulation replaces this with its model. */
 export interface ReferenceStore {
-  register(fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference>
+  /**
+   * For each payment its reference, an existing or a new one; an error if its card cannot be
+   * opened.
+   */
+  register(fresh: readonly NewReference[], keys: KeyRing, random: Random): Promise<(CardReference | Error)[]>
   find(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
   registerDestination(
     fresh: NewDestination,
@@ -74,7 +108,7 @@ export interface ReferenceStore {
 }
 
 export const openReferenceStore = (pool: Pool): ReferenceStore => ({
-  register: (fresh, keys, random) => registerCard(pool, fresh, keys, random),
+  register: (fresh, keys, random) => registerCards(pool, fresh, keys, random),
   find: (merchantId, cardRefId) => findReference(pool, merchantId, cardRefId),
   registerDestination: (fresh, keys, random) => registerDestination(pool, fresh, keys, random),
   findDestination: (merchantId, id) => findDestination(pool, merchantId, id),
@@ -87,16 +121,26 @@ export const openReferenceStore = (pool: Pool): ReferenceStore => ({
 const mostDraws = 5
 
 /**
- * The reference of a first payment: the existing one, or a new one. If several calls run at once,
- * in any process, one creates it and all return it. The caller has checked that the payment is
- * approved. The statements run on their own, each waiting for at most one row. If a row is missing
- * after both, its drawn id was taken, and it is drawn again; a number left without its reference
- * serves the next one.
+ * The references of first payments: existing ones, or new ones. If several calls run at once, in any
+ * process, one creates a reference and all return it. The caller has checked that the payments are
+ * approved. The statements run on their own. If a row is missing after both, its drawn id was taken,
+ * and it is drawn again; a number left without its reference serves the next one.
  */
-export async function registerCard(pool: Pool, fresh: NewReference, keys: KeyRing, random: Random): Promise<CardReference> {
-  const { place, card, first, at } = fresh
-  const seal = (ids: ReferenceIds) => sealForReference(fresh, ids, keys, random)
-  return referenceOf(await register(pool, { place, card, first, at, ofDestination: false, seal }, random))
+export async function registerCards(
+  pool: Pool,
+  fresh: readonly NewReference[],
+  keys: KeyRing,
+  random: Random,
+): Promise<(CardReference | Error)[]> {
+  const wanted = fresh.map((one): Registered => ({
+    place: one.place,
+    card: one.card,
+    first: one.first,
+    at: one.at,
+    ofDestination: false,
+    seal: (ids) => sealForReference(one, ids, keys, random),
+  }))
+  return (await register(pool, wanted, random)).map((row) => (row instanceof Error ? row : referenceOf(row)))
 }
 
 /** The reference of the card that a transfer credits, with an id that has no other use. */
@@ -109,7 +153,8 @@ async function registerDestination(
   const { place, card, at } = fresh
   const seal = (ids: ReferenceIds) => sealDestination(fresh, ids, keys, random)
   const first: FirstPayment = { payer: { email: '' } }
-  const row = await register(pool, { place, card, first, at, ofDestination: true, seal }, random)
+  const [row] = await register(pool, [{ place, card, first, at, ofDestination: true, seal }], random)
+  if (!row || row instanceof Error) throw row ?? new Error(`no reference was made for order ${place.orderId}`)
   return { dstCardRefId: row.dst_card_ref_id, uniqueReference: Number(row.unique_reference) }
 }
 
@@ -122,34 +167,38 @@ interface Registered {
   seal: (ids: ReferenceIds) => SealedNumber
 }
 
-async function register(pool: Pool, fresh: Registered, random: Random): Promise<ReferenceRow> {
-  const { merchantId, orderId } = fresh.place
+interface Drawn {
+  of: Registered
+  ids: ReferenceIds
+  unique: number
+  sealed: SealedNumber
+}
+
+async function register(pool: Pool, fresh: readonly Registered[], random: Random): Promise<(ReferenceRow | Error)[]> {
+  const made = new Map<string, ReferenceRow | Error>()
   for (let draws = 0; ; draws++) {
-    const [row] = await pool.run(selectByOrder, [merchantId, orderId, fresh.ofDestination])
-    if (row) return row
-    if (draws === mostDraws) throw new Error(`no free id was found for the card reference of order ${orderId}`)
-    const ids = drawIds(random)
-    const sealed = fresh.seal(ids)
-    const fingerprint = bytea(sealed.fingerprint)
-    const at = timestamp(fresh.at)
-    await pool.run(insertNumber, [merchantId, fingerprint, drawUnique(random), at])
-    await pool.run(insertReference, [
-      merchantId,
-      fingerprint,
-      ids.cardRefId,
-      ids.recurringPaymentId,
-      ids.dstCardRefId,
-      ids.dstRecurringPaymentId,
-      orderId,
-      bytea(sealed.panSealed),
-      sealed.panKey,
-      JSON.stringify(fresh.card),
-      JSON.stringify(fresh.first),
-      at,
-      fresh.ofDestination,
-    ])
+    const missing = [...new Map(fresh.filter((one) => !made.has(placeOf(one))).map((one) => [placeOf(one), one])).values()]
+    for (const row of await readOf(pool, selectByOrder, missing)) made.set(`${row.merchant_id}/${row.order_id}`, row)
+    const unmade = missing.filter((one) => !made.has(placeOf(one)))
+    if (unmade.length === 0) return fresh.map((one) => made.get(placeOf(one))!)
+    if (draws === mostDraws) throw new Error(`no free id was found for the card reference of order ${unmade[0]!.place.orderId}`)
+    const rows: Drawn[] = []
+    for (const of of unmade) {
+      const ids = drawIds(random)
+      try {
+        rows.push({ of, ids, sealed: of.seal(ids), unique: drawUnique(random) })
+      } catch (error) {
+        made.set(placeOf(of), error instanceof Error ? error : new Error(String(error)))
+      }
+    }
+    // Batches that share cards write them in the same order.
+    rows.sort((a, b) => Buffer.compare(a.sealed.fingerprint, b.sealed.fingerprint))
+    await readOf(pool, insertNumbers, rows)
+    await readOf(pool, insertReferences, rows)
   }
 }
+
+const placeOf = ({ place }: Registered) => `${place.merchantId}/${place.orderId}`
 
 const aboveBigint = 2n ** 63n
 

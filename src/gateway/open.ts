@@ -74,7 +74,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const ways = waysOf(parts)
   const lease = await openLease(parts, hand, between)
   const { heartbeat } = lease
-  const cards = openCards({ orders, references: cell.references, keys: registry.keys, random })
+  const cards = openCards({ orders, references: cell.references, keys: registry.keys, random, clock, log })
   const invoices = openInvoices({ store: cell.invoices, processId: lease.processId, clock, log })
   const messages = openMessages(parts, { ...ways, ...lease, ...cards, invoices })
   const { sender } = messages
@@ -121,6 +121,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
       await sender.stop(drain.deliveriesMs)
       await reader.close()
       await invoices.close()
+      await cards.close()
       await heartbeat.stop()
     },
   }

@@ -1,4 +1,6 @@
 import { defined } from '../base/defined.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import {
@@ -11,6 +13,7 @@ import {
 } from '../card/reference.ts'
 import type { ReferenceStore } from '../card/store-references.ts'
 import { openCard, type Card, type SealedCard } from '../card/vault.ts'
+import { openBatch } from '../storage/batch.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { placeKey, type Place } from './change.ts'
 import { head, type Order } from './order.ts'
@@ -33,6 +36,8 @@ export interface Cards {
    */
   registerDestination(made: Omit<NewDestination, 'sealed'>): Promise<{ dstCardRefId: bigint; uniqueReference: number }>
   findDestination(merchantId: bigint, id: bigint): Promise<{ pan: Secret<string>; card: DestinationCard } | undefined>
+  /** Resolves when what is under way is stored. */
+  close(): Promise<void>
 }
 
 export interface CardsParts {
@@ -40,17 +45,38 @@ export interface CardsParts {
   references: ReferenceStore
   keys: KeyRing
   random: Random
+  clock: Clock
+  log: Log
 }
 
-export function openCards({ orders, references, keys, random }: CardsParts): Cards {
+/** What comes at the same time shares its statements. */
+export function openCards({ orders, references, keys, random, clock, log }: CardsParts): Cards {
+  const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
+  const reading = openBatch<Place, SealedCard | undefined>({
+    name: 'cards of orders',
+    async run(places) {
+      const sealed = await orders.sealedCards(places)
+      return places.map((place) => sealed.get(placeKey(place)))
+    },
+    ...shared,
+  })
+  const registering = openBatch<NewReference, CardReference | Error>({
+    name: 'card references',
+    run: (fresh) => references.register(fresh, keys, random),
+    ...shared,
+  })
   const sealedOf = async (place: Place): Promise<SealedCard> => {
-    const sealed = (await orders.sealedCards([place])).get(placeKey(place))
+    const sealed = await reading.submit(place)
     if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
     return sealed
   }
   return {
     cardOf: async (place) => openCard(await sealedOf(place), place, keys),
-    registerCard: async (made) => references.register({ ...made, sealed: await sealedOf(made.place) }, keys, random),
+    async registerCard(made) {
+      const reference = await registering.submit({ ...made, sealed: await sealedOf(made.place) })
+      if (reference instanceof Error) throw reference
+      return reference
+    },
     registerDestination: async (made) =>
       references.registerDestination({ ...made, sealed: await sealedOf(made.place) }, keys, random),
     async findDestination(merchantId, id) {
@@ -59,6 +85,7 @@ export function openCards({ orders, references, keys, random }: CardsParts): Car
     },
     findReference: references.find,
     openReference: (reference) => openReference(reference, keys),
+    close: async () => void (await Promise.all([reading.close(), registering.close()])),
   }
 }
 

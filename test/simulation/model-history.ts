@@ -1,4 +1,5 @@
 /** A history of calls to the stores, drawn from a seed. */
+import assert from 'node:assert/strict'
 import { Chance } from '../../simulation/chance.ts'
 import { configuration, enrolmentOf, secureCards } from '../../simulation/configuration.ts'
 import { openFixedKeys } from '../../simulation/fixed-keys.ts'
@@ -214,9 +215,12 @@ async function registerCard({ store, chance, keys, random, now, made, references
   const sealed = order && (await store.orders.sealedCards([order])).get(placeKey(order))
   if (!order || !sealed) return
   const first = { networkReference: `net ${order.orderId}`, payer: { email: order.request.email, city: 'Town' } }
-  const reference = await store.references.register({ place: order, sealed, card: order.card, first, at: now }, keys, random)
+  // The same payment twice in a batch has one reference.
+  const asked = { place: order, sealed, card: order.card, first, at: now }
+  const [reference, again] = await store.references.register(chance.happens(0.3) ? [asked, asked] : [asked], keys, random)
+  assert.ok(reference && !(reference instanceof Error))
   references.push(reference)
-  note(reference)
+  note([reference, again])
   if (order.kind !== 'transfer') return
   const { destination } = order.request.transfer!
   const fresh = { place: order, sealed, card: destination, at: now }

@@ -13,7 +13,7 @@ import {
   type NewReference,
   type ReferenceIds,
 } from '../../src/card/reference.ts'
-import { findReference, registerCard } from '../../src/card/store-references.ts'
+import { findReference, registerCards } from '../../src/card/store-references.ts'
 import { hashIdOf, sealCard } from '../../src/card/vault.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { bytea, openPool, statement, timestamp, type Pool } from '../../src/storage/pool.ts'
@@ -72,7 +72,16 @@ function payment(pan: string, merchantId = 1n, expiryYear = 2031, ring = keys): 
   }
 }
 
-const register = (fresh: NewReference, random: Random = systemRandom, on: Pool = pool) => registerCard(on, fresh, keys, random)
+async function register(
+  fresh: NewReference,
+  random: Random = systemRandom,
+  on: Pool = pool,
+  ring = keys,
+): Promise<CardReference> {
+  const [made] = await registerCards(on, [fresh], ring, random)
+  assert.ok(made && !(made instanceof Error))
+  return made
+}
 const find = (cardRefId: bigint, merchantId = 1n) => findReference(pool, merchantId, cardRefId)
 
 async function counts(fresh: NewReference): Promise<{ references: number; numbers: number }> {
@@ -307,7 +316,7 @@ test('after a new key came, old references open under the old one and new ones u
   const ring = await openKeyRing(pool, kek, systemClock, systemRandom)
   const pan = newPan()
   // Its order was sealed by a process that did not know of the new key yet.
-  const made = await registerCard(pool, payment(pan), ring, systemRandom)
+  const made = await register(payment(pan), systemRandom, pool, ring)
   assert.equal(made.sealed.panKey, 2n)
   assert.equal(openReference(made, ring).pan.reveal(), pan)
   assert.match(openReference(old, ring).pan.reveal(), /^492942/)
