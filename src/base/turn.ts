@@ -6,8 +6,8 @@
  */
 
 /**
- * Requests that begin, bytes of a text that is decoded or scanned, pairs of a form, values and names
- * of JSON or elements of XML, checks of an RSA signature.
+ * Requests that begin; bytes of a text that is decoded or scanned, pairs of a form, values and
+ * names of JSON or elements of XML, checks of an RSA signature.
  */
 export type Unit = 'requests' | 'bytes' | 'pairs' | 'nodes' | 'signatures'
 

@@ -5,7 +5,7 @@ import { nextTurn, sleep, type Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
-import { openTurns } from '../base/turn.ts'
+import { openTurns, type Turns } from '../base/turn.ts'
 import { openBins } from '../card/store-bins.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Network } from '../http/client-address.ts'
@@ -109,13 +109,7 @@ export async function startGateway(o: GatewayOptions): Promise<GatewayProcess> {
 async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProcess> {
   const { clock, random, log, callbackPolicy } = o
   const meters = openMeters()
-  const turns = openTurns((fn) => {
-    const began = clock.monotonic()
-    nextTurn(() => {
-      meters.turned((clock.monotonic() - began) / 1_000)
-      fn()
-    })
-  })
+  const turns = openMeteredTurns(clock, meters)
   const ground = { clock, random, log, turns }
   const pool = await openDatabase(o, closing)
   const keys = await openKeyRing(pool, o.kek, clock, random)
@@ -178,6 +172,16 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   // Requests end before the parts that answer them.
   closing.add(() => server.close(drainMs))
   return { port: server.port, lost: gateway.lost, stop: closing.close }
+}
+
+function openMeteredTurns(clock: Clock, meters: Meters): Turns {
+  return openTurns((fn) => {
+    const began = clock.monotonic()
+    nextTurn(() => {
+      meters.turned((clock.monotonic() - began) / 1_000)
+      fn()
+    })
+  })
 }
 
 async function openDatabase({ databaseUrl, clock, log }: GatewayOptions, closing: Closing): Promise<Pool> {

@@ -108,11 +108,11 @@ const move = onRows<Moving, InvoiceRow>(
   movedRows,
   `with moved as (update mobile_invoice i set
     state = n.state, due_at = n.due_at, lease = n.lease, tries = 0, alarm = null, rests_until = n.rests_until,
-    confirmed = coalesce(n.confirmed::jsonb, i.confirmed), hold_order_id = coalesce(n.hold_order_id, i.hold_order_id),
+    confirmed = coalesce(n.confirmed, i.confirmed), hold_order_id = coalesce(n.hold_order_id, i.hold_order_id),
     sum_minor = coalesce(n.sum_minor, i.sum_minor), page_token = coalesce(n.page_token, i.page_token),
     wrong_answers = coalesce(n.wrong_answers, i.wrong_answers), sum_status = coalesce(n.sum_status, i.sum_status),
     error_code = n.error_code, error_message = n.error_message,
-    fees = coalesce(n.fees::jsonb, i.fees), fee = coalesce(n.fee::jsonb, i.fee),
+    fees = coalesce(n.fees, i.fees), fee = coalesce(n.fee, i.fee),
     ended_at = case when n.state in ('ordered', 'declined') then n.at end,
     cvv2_sealed = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
     cvv2_key = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end

@@ -72,15 +72,8 @@ export function openHand(): Hand {
    */
   const steps = new Map<string, Map<number, Transaction>>()
   const outdated = new Set<string>()
-  /** Orders that were submitted and not kept so far: what undoes their count. */
-  const expected = new Map<string, () => void>()
   const saves = openSaves()
   const loads = openLoads()
-
-  function arrived(key: string): void {
-    expected.get(key)?.()
-    expected.delete(key)
-  }
 
   function drop(key: string): void {
     const held = orders.get(key)
@@ -116,7 +109,7 @@ export function openHand(): Hand {
       const running = steps.get(key) ?? new Map<number, Transaction>()
       drop(key)
       // At once: its submitter may hear of the commit later, and it would count twice until then.
-      arrived(key)
+      loads.arrived(key)
       if (!card || running.size + begun.length === 0) return undefined
       const held = { order, card, since }
       orders.set(key, held)
@@ -135,11 +128,7 @@ export function openHand(): Hand {
       steps.delete(key)
       drop(key)
     },
-    expect(order, registry) {
-      const key = placeKey(order)
-      expected.set(key, loads.expect(order, registry))
-      return () => arrived(key)
-    },
+    expect: loads.expect,
     size: () => orders.size,
     load: loads.of,
   }
@@ -169,7 +158,9 @@ function openSaves() {
 }
 
 /** How many orders there are, by merchant and gate. */
-function openLoads(): Pick<Hand, 'expect'> & { add: (order: Order, by: 1 | -1) => void; of: Hand['load'] } {
+function openLoads() {
+  /** Orders that were submitted and are not kept so far: what undoes their count. */
+  const expected = new Map<string, () => void>()
   const merchants = new Map<bigint, number>()
   const gates = new Map<bigint, GateLoad>()
 
@@ -184,17 +175,25 @@ function openLoads(): Pick<Hand, 'expect'> & { add: (order: Order, by: 1 | -1) =
     else gates.set(gateId, gate)
   }
 
+  function arrived(key: string): void {
+    expected.get(key)?.()
+    expected.delete(key)
+  }
+
   return {
-    add(order, by) {
+    arrived,
+    add(order: Order, by: 1 | -1) {
       const { gateId } = head(order).result
       count(order.merchantId, gateId === undefined ? undefined : BigInt(gateId), statusOf(order) === 'processing', by)
     },
-    expect(order, registry) {
+    expect(order: Order, registry: Registry) {
+      const key = placeKey(order)
       const gateId = gateOf(order, head(order), registry)?.gateId
       count(order.merchantId, gateId, true, 1)
-      return () => count(order.merchantId, gateId, true, -1)
+      expected.set(key, () => count(order.merchantId, gateId, true, -1))
+      return () => arrived(key)
     },
-    of(merchantId, gateId) {
+    of(merchantId: bigint, gateId: bigint): Load {
       const gate = gates.get(gateId)
       return {
         ofMerchant: merchants.get(merchantId) ?? 0,

@@ -46,7 +46,7 @@ create table card_number_ref (
   unique_reference bigint not null,
   created_at timestamp with time zone not null,
   constraint card_number_ref_pkey PRIMARY KEY (merchant_id, fingerprint),
-  constraint card_number_ref_merchant_id_unique_reference_key UNIQUE (merchant_id, unique_reference),
+  constraint card_number_ref_unique_reference_merchant_id_key UNIQUE (unique_reference, merchant_id),
   constraint card_number_ref_unique_reference_check CHECK (((unique_reference > 0) AND (unique_reference < '9007199254740992'::bigint)))
 );
 
@@ -73,15 +73,15 @@ create table card_reference (
   pan_sealed bytea not null,
   pan_key bigint not null,
   fingerprint bytea not null,
-  card jsonb not null,
-  first_payment jsonb not null,
+  card json not null,
+  first_payment json not null,
   created_at timestamp with time zone not null,
   of_destination boolean not null default false,
   constraint card_reference_pkey PRIMARY KEY (merchant_id, card_ref_id),
-  constraint card_reference_merchant_id_dst_card_ref_id_key UNIQUE (merchant_id, dst_card_ref_id),
-  constraint card_reference_merchant_id_dst_recurring_payment_id_key UNIQUE (merchant_id, dst_recurring_payment_id),
-  constraint card_reference_merchant_id_order_id_key UNIQUE (merchant_id, order_id, of_destination),
-  constraint card_reference_merchant_id_recurring_payment_id_key UNIQUE (merchant_id, recurring_payment_id),
+  constraint card_reference_dst_card_ref_id_merchant_id_key UNIQUE (dst_card_ref_id, merchant_id),
+  constraint card_reference_dst_recurring_payment_id_merchant_id_key UNIQUE (dst_recurring_payment_id, merchant_id),
+  constraint card_reference_order_id_merchant_id_key UNIQUE (order_id, merchant_id, of_destination),
+  constraint card_reference_recurring_payment_id_merchant_id_key UNIQUE (recurring_payment_id, merchant_id),
   constraint card_reference_merchant_id_fingerprint_fkey FOREIGN KEY (merchant_id, fingerprint) REFERENCES card_number_ref(merchant_id, fingerprint),
   constraint card_reference_card_ref_id_check CHECK (((card_ref_id > 0) AND ((card_ref_id % (4)::bigint) = 0))),
   constraint card_reference_dst_card_ref_id_check CHECK (((dst_card_ref_id > 0) AND ((dst_card_ref_id % (4)::bigint) = 2))),
@@ -310,7 +310,7 @@ create table mobile_invoice (
   session_token text not null,
   order_id bigint not null,
   digest bytea not null,
-  request jsonb not null,
+  request json not null,
   secrets_sealed bytea not null,
   secrets_key bigint not null,
   cvv2_sealed bytea,
@@ -323,9 +323,9 @@ create table mobile_invoice (
   tries integer not null,
   created_at timestamp with time zone not null,
   ended_at timestamp with time zone,
-  confirmed jsonb,
-  fees jsonb,
-  fee jsonb,
+  confirmed json,
+  fees json,
+  fee json,
   rests_until timestamp with time zone,
   hold_order_id bigint,
   sum_minor bigint,
@@ -334,7 +334,7 @@ create table mobile_invoice (
   sum_status text,
   alarm text,
   constraint mobile_invoice_pkey PRIMARY KEY (merchant_id, invoice_id),
-  constraint mobile_invoice_merchant_id_nonce_key UNIQUE (merchant_id, nonce),
+  constraint mobile_invoice_nonce_merchant_id_key UNIQUE (nonce, merchant_id),
   constraint mobile_invoice_cvv2_check CHECK (((state <> ALL (ARRAY['releasing'::text, 'ordered'::text, 'declined'::text])) OR (cvv2_sealed IS NULL))),
   constraint mobile_invoice_due_check CHECK (((state = ANY (ARRAY['ordered'::text, 'declined'::text])) = (due_at IS NULL))),
   constraint mobile_invoice_hold_check CHECK (((state <> ALL (ARRAY['holding'::text, 'answering'::text, 'releasing'::text])) OR ((hold_order_id IS NOT NULL) AND (sum_minor IS NOT NULL) AND (page_token IS NOT NULL)))),
@@ -345,7 +345,7 @@ create table mobile_invoice (
   constraint mobile_invoice_wrong_answers_check CHECK (((wrong_answers >= 0) AND (wrong_answers <= 3)))
 );
 CREATE INDEX mobile_invoice_due_at_idx ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
-CREATE UNIQUE INDEX mobile_invoice_merchant_id_page_token_idx ON mobile_invoice USING btree (merchant_id, page_token) WHERE (page_token IS NOT NULL);
+CREATE UNIQUE INDEX mobile_invoice_page_token_merchant_id_idx ON mobile_invoice USING btree (page_token, merchant_id) WHERE (page_token IS NOT NULL);
 CREATE INDEX mobile_invoice_parked ON mobile_invoice USING btree (invoice_id) WHERE (alarm IS NOT NULL);
 
 create table nonce (

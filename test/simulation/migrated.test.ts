@@ -54,6 +54,9 @@ const narrow: Readonly<Record<string, string>> = {
   locator: 'select * from locator',
   delivery: 'select * from delivery',
   delivery_attempt: 'select * from all_tries',
+  card_number_ref: 'select * from card_number_ref',
+  card_reference: 'select * from card_reference',
+  mobile_invoice: 'select * from mobile_invoice',
 }
 
 /** Everything that must be equal. First tries of older messages stay in rows of their own. */
@@ -68,6 +71,9 @@ const compared: Readonly<Record<string, string>> = {
   all_tries: 'select * from all_tries order by merchant_id, order_id, delivery_no, try_no',
   delivery: `select merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, state, due_at, lease, tries,
     created_at, done_at from delivery order by merchant_id, order_id, delivery_no`,
+  card_number_ref: 'select * from card_number_ref order by merchant_id, fingerprint',
+  card_reference: 'select * from card_reference order by merchant_id, card_ref_id',
+  mobile_invoice: 'select * from mobile_invoice order by merchant_id, invoice_id',
 }
 
 async function narrowCopy(): Promise<void> {
@@ -82,7 +88,7 @@ async function narrowCopy(): Promise<void> {
   }
 }
 
-const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 35]
 const kinds = ['sale', 'preauth', 'account-verification', 'transfer', 'capture', 'return', 'void', 'cancel', 'credit', 'reversal']
 const states =
   'ready,awaiting method,authenticating,authorising,crediting,returning,owed,reversing,unknown,approved,declined,error'

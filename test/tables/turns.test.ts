@@ -75,7 +75,7 @@ test('units do not stand in each other’s way, and what fits one turn never wai
   assert.equal(ends.length, 1)
 })
 
-test('a turn begins as many requests as its budget; the others begin in later ones, in the order in which they came', async () => {
+test('a turn begins as many requests as its budget; the others follow in their order', async () => {
   const { turns, ends } = openByHand()
   const begun: number[] = []
   const ask = async (from: number, to: number) => {
