@@ -56,7 +56,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   )
   const { ports, routes } = gateway
   const uploads = { method: performUploadMethod, cres: performUploadCres, pares: performUploadPares }
-  const finding = { locate: parts.stores.orders.locate, order: ports.orders.byId, merchant: parts.registry.merchant }
+  const finding = { locate: ports.orders.locate, order: ports.orders.byId, merchant: parts.registry.merchant }
   const hosted = hostedOrders({ ...ports, ...finding })
   const results = wrap.results?.(gateway.results, parts) ?? gateway.results
   const inbound: Gateway['result'] = (text, peer) => answerResult(Buffer.from(text), { peers, ...ground }, results, peer)

@@ -139,12 +139,11 @@ const findAnybodys: Wraps = {
     ...stores,
     references: {
       ...references,
-      async find(merchantId, cardRefId) {
-        for (const anybody of [merchantId, 1n, 2n, 3n]) {
-          const found = await references.find(anybody, cardRefId)
-          if (found) return found
-        }
-        return undefined
+      async find(names) {
+        const anybodys = names.map(({ merchantId, cardRefId }) =>
+          references.find([merchantId, 1n, 2n, 3n].map((anybody) => ({ merchantId: anybody, cardRefId }))),
+        )
+        return (await Promise.all(anybodys)).map((found) => found.find((one) => one !== undefined))
       },
     },
   }),

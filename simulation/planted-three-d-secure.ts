@@ -81,7 +81,7 @@ export const askAgainOnRecovery = (step: 'authenticate' | 'enrol'): Wraps => ({
 })
 
 async function authenticationOf(orders: OrderStore, id: string): Promise<Authentication | undefined> {
-  const place = await orders.locate(authenticationKey(id))
+  const [place] = await orders.locate([authenticationKey(id)])
   const [order] = place ? await orders.load([place]) : []
   return order?.transactions.find((t) => t.authentication?.threeDSServerTransId === id)?.authentication
 }
@@ -182,7 +182,7 @@ const keptProof = (now: Transaction, was: Transaction | undefined): Transaction 
   return kept === undefined ? now : { ...now, authentication: { ...now.authentication!, authenticationValue: kept } }
 }
 
-const placeOfPage = ({ stores }: GatewayParts, token: string) => stores.orders.locate(pageKey(token))
+const placeOfPage = async ({ stores }: GatewayParts, token: string) => (await stores.orders.locate([pageKey(token)]))[0]
 
 /** Restarts the ten seconds when a hosted page is loaded again. */
 const beginAnew: Wraps = {

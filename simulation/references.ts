@@ -96,7 +96,7 @@ export const openReferenceStore = (
       )
     }
   },
-  find: (merchantId, cardRefId) => run(() => references.find(merchantId, cardRefId)),
+  find: (names) => run(() => names.map(({ merchantId, cardRefId }) => references.find(merchantId, cardRefId))),
   async registerDestination(fresh, keys, random) {
     const { merchantId, orderId } = fresh.place
     for (;;) {

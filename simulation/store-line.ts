@@ -82,7 +82,7 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
   shown: (wanted) => unlessEmpty(wanted, [], () => calls.run(() => model.shown(wanted))),
   idempotencyKeys: (keys, now) => calls.run(() => model.idempotency.held(keys, now)),
   forgetIdempotencyKeys: (now) => calls.run(() => model.idempotency.forget(now)),
-  locate: (key) => calls.run(() => model.locate(key)),
+  locate: (keys) => calls.run(() => keys.map((key) => model.locate(key))),
 })
 
 function tablesOver(calls: StoreCalls, model: StoreModel, unit: Unit): OrderTables {

@@ -39,10 +39,20 @@ const columns = `r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_car
 const withNumber = `join card_number_ref u on u.merchant_id = r.merchant_id and u.fingerprint = r.fingerprint`
 const select = (where: string) => `select ${columns} from card_reference r ${withNumber} where ${where}`
 
-const selectById = statement<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2 and not r.of_destination'))
+const wanted = columnsOf<ReferenceName>()
+const wantedRows = rowsOf({
+  merchant_id: wanted.int8((n) => n.merchantId),
+  card_ref_id: wanted.int8((n) => n.cardRefId),
+})
+const selectByIds = onRows<ReferenceName, ReferenceRow>(
+  wantedRows,
+  `select ${columns} from ${wantedRows.list}
+  join card_reference r on r.merchant_id = n.merchant_id and r.card_ref_id = n.card_ref_id and not r.of_destination
+  ${withNumber}`,
+)
 /** For cards that may be credited, by the remainder of the id. */
 const selectDestination = new Map([
-  [0n, selectById],
+  [0n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2 and not r.of_destination'))],
   [2n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_card_ref_id = $2'))],
   [3n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_recurring_payment_id = $2'))],
 ])
@@ -91,6 +101,11 @@ const insertReferences = onRows<Drawn, object>(
   on conflict do nothing`,
 )
 
+export interface ReferenceName {
+  merchantId: bigint
+  cardRefId: bigint
+}
+
 /** The card references of a cell. The simulation replaces this with its model. */
 export interface ReferenceStore {
   /**
@@ -98,7 +113,8 @@ export interface ReferenceStore {
    * opened.
    */
   register(fresh: readonly NewReference[], keys: KeyRing, random: Random): Promise<(CardReference | Error)[]>
-  find(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
+  /** By `card-ref-id` alone: its other ids, and other merchants' ids, find nothing. */
+  find(names: readonly ReferenceName[]): Promise<(CardReference | undefined)[]>
   registerDestination(
     fresh: NewDestination,
     keys: KeyRing,
@@ -109,7 +125,7 @@ export interface ReferenceStore {
 
 export const openReferenceStore = (pool: Pool): ReferenceStore => ({
   register: (fresh, keys, random) => registerCards(pool, fresh, keys, random),
-  find: (merchantId, cardRefId) => findReference(pool, merchantId, cardRefId),
+  find: (names) => findReferences(pool, names),
   registerDestination: (fresh, keys, random) => registerDestination(pool, fresh, keys, random),
   findDestination: (merchantId, id) => findDestination(pool, merchantId, id),
 })
@@ -202,11 +218,14 @@ const placeOf = ({ place }: Registered) => `${place.merchantId}/${place.orderId}
 
 const aboveBigint = 2n ** 63n
 
-/** By `card-ref-id` alone: its other ids, and other merchants' ids, find nothing. */
-export async function findReference(pool: Pool, merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined> {
-  if (cardRefId >= aboveBigint) return undefined
-  const [row] = await pool.run(selectById, [merchantId, cardRefId])
-  return row && referenceOf(row)
+export async function findReferences(pool: Pool, names: readonly ReferenceName[]): Promise<(CardReference | undefined)[]> {
+  const rows = await readOf(
+    pool,
+    selectByIds,
+    names.filter(({ cardRefId }) => cardRefId < aboveBigint),
+  )
+  const found = new Map(rows.map((row) => [`${row.merchant_id}/${row.card_ref_id}`, referenceOf(row)]))
+  return names.map(({ merchantId, cardRefId }) => found.get(`${merchantId}/${cardRefId}`))
 }
 
 /**

@@ -7,7 +7,6 @@ import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
 import { openInvoiceWork, type Working } from '../mobile-api/work.ts'
 import { takeResult, wantedResult } from '../order/authentication/result.ts'
 import { openCards, type Cards } from '../order/cards.ts'
-import type { Place } from '../order/change.ts'
 import { openCopies } from '../order/copies.ts'
 import { openHand } from '../order/hand.ts'
 import { openReader, type Reader } from '../order/read.ts'
@@ -36,7 +35,10 @@ export interface GatewayParts extends Foundations {
 }
 
 /** All ports of the operations and pages: each of their files declares what it takes. */
-export type Ports = GatewayApi & MobileApi & Parameters<typeof randomSumRoutes>[1] & Pick<Ways, 'receipts'>
+export type Ports = GatewayApi &
+  MobileApi &
+  Parameters<typeof randomSumRoutes>[1] &
+  Pick<Ways, 'receipts'> & { orders: Pick<Reader, 'locate'> }
 
 /** A gateway over one cell. Several can be open in one process, each over a cell of its own. */
 export interface Gateway {
@@ -83,7 +85,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, door, orders: reader, invoices })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
-  const resulting = { ...registry, orders, random, log, door, registry: registry.current }
+  const resulting = { ...registry, orders: reader, random, log, door, registry: registry.current }
 
   steps.sweep(door)
   sender.sweep()
@@ -161,9 +163,8 @@ function sharedPorts(
 function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Route[] {
   const { clock, random } = ground
   const { current } = stores.registry
-  const { orders } = stores.cell
   const { basePath, publicUrls, callbackPolicy } = settings
-  const finding = { locate: (key: string) => orders.locate(key), order: (place: Place) => ports.orders.byId(place) }
+  const finding = { locate: ports.orders.locate, order: ports.orders.byId }
   return [
     ...gatewayRoutes(basePath, ports),
     ...mobileRoutes(basePath, ports),

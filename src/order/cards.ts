@@ -11,7 +11,7 @@ import {
   type NewDestination,
   type NewReference,
 } from '../card/reference.ts'
-import type { ReferenceStore } from '../card/store-references.ts'
+import type { ReferenceName, ReferenceStore } from '../card/store-references.ts'
 import { openCard, type Card, type SealedCard } from '../card/vault.ts'
 import { openBatch } from '../storage/batch.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
@@ -65,6 +65,7 @@ export function openCards({ orders, references, keys, random, clock, log }: Card
     run: (fresh) => references.register(fresh, keys, random),
     ...shared,
   })
+  const finding = openBatch<ReferenceName, CardReference | undefined>({ name: 'card ids', run: references.find, ...shared })
   const sealedOf = async (place: Place): Promise<SealedCard> => {
     const sealed = await reading.submit(place)
     if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
@@ -83,9 +84,9 @@ export function openCards({ orders, references, keys, random, clock, log }: Card
       const found = await references.findDestination(merchantId, id)
       return found && { ...openReference(found, keys), card: found.card }
     },
-    findReference: references.find,
+    findReference: (merchantId, cardRefId) => finding.submit({ merchantId, cardRefId }),
     openReference: (reference) => openReference(reference, keys),
-    close: async () => void (await Promise.all([reading.close(), registering.close()])),
+    close: async () => void (await Promise.all([reading.close(), registering.close(), finding.close()])),
   }
 }
 

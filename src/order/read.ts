@@ -17,6 +17,8 @@ type Wanted = Place | { merchantId: bigint; clientOrderid: string }
  */
 export interface Reader {
   byId(place: Place): Promise<Order | undefined>
+  /** The order of a key that does not include the merchant. */
+  locate(key: string): Promise<Place | undefined>
   signedAmounts: OrderStore['signedAmounts']
   /**
    * The part of an order that a status shows, by its id or as the newest of a client_orderid. While
@@ -84,6 +86,7 @@ export function openReader({ store, hand, copies, heartbeat, clock, log }: Reade
     },
     ...shared,
   })
+  const located = openBatch<string, Place | undefined>({ name: 'keys of orders', run: store.locate, ...shared })
   const statuses = openBatch<Asked, Shown | undefined>({
     name: 'statuses',
     run: async (items) => {
@@ -94,6 +97,7 @@ export function openReader({ store, hand, copies, heartbeat, clock, log }: Reade
   })
   return {
     byId: (place) => batch.submit({ merchantId: place.merchantId, orderId: place.orderId }),
+    locate: (key) => located.submit(key),
     signedAmounts: (place) => store.signedAmounts(place),
     shown(wanted, serialNumber) {
       const asked = { wanted, serialNumber }
@@ -101,7 +105,7 @@ export function openReader({ store, hand, copies, heartbeat, clock, log }: Reade
       const show = () => shownFromMemory(asked) ?? statuses.submit(asked)
       return saved ? saved.then(show) : show()
     },
-    close: async () => void (await Promise.all([batch.close(), statuses.close()])),
+    close: async () => void (await Promise.all([batch.close(), located.close(), statuses.close()])),
   }
 }
 

@@ -315,4 +315,9 @@ export const insertLocators = insertion(
   'on conflict (key) do nothing',
 )
 
-export const locate = statement<PlaceRecord>(`select merchant_id, order_id from locator where key = $1`)
+const key = columnsOf<string>()
+const keyRows = rowsOf({ key: key.text((k) => k) })
+export const locate = onRows<string, PlaceRecord & { key: string }>(
+  keyRows,
+  `select l.key, l.merchant_id, l.order_id from ${keyRows.list} join locator l on l.key = n.key`,
+)

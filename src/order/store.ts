@@ -19,7 +19,7 @@ import {
 } from './store-idempotency.ts'
 import { loadShown, type Shown, type ShownWish } from './store-shown.ts'
 import * as sql from './store-statements.ts'
-import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type SignedAmount } from './store-rows.ts'
+import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type PlaceRecord, type SignedAmount } from './store-rows.ts'
 import { saveOrders, savesAtOnce } from './store-save.ts'
 import { recordKey, type Change, type KeyClaim, type Place, type RepeatRow } from './change.ts'
 
@@ -110,8 +110,8 @@ export interface OrderStore {
   idempotencyKeys(keys: readonly KeyName[], now: number): Promise<IdempotencyRow[]>
   /** Removes expired keys. Safe to run twice, and in several processes. */
   forgetIdempotencyKeys(now: number): Promise<void>
-  /** The order of a key that does not include the merchant. */
-  locate(key: string): Promise<Place | undefined>
+  /** For each key that does not include the merchant its order. */
+  locate(keys: readonly string[]): Promise<(Place | undefined)[]>
 }
 
 export function openOrderStore(pool: Pool): OrderStore {
@@ -177,9 +177,9 @@ export function openOrderStore(pool: Pool): OrderStore {
     shown: (wanted) => loadShown(pool, wanted),
     idempotencyKeys: (keys, now) => selectIdempotencyKeys(pool, keys, now),
     forgetIdempotencyKeys: (now) => forgetIdempotencyKeys(pool, now),
-    async locate(key) {
-      const [row] = await pool.run(sql.locate, [key])
-      return row && { merchantId: row.merchant_id, orderId: row.order_id }
+    async locate(keys) {
+      const places = new Map((await readOf(pool, sql.locate, keys)).map((row) => [row.key, placeIn(row)]))
+      return keys.map((key) => places.get(key))
     },
   }
 }
@@ -205,7 +205,7 @@ async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> 
   // Reads the version first. If it were read last it could be newer than the rest, and a save with
   // it would succeed although the order had changed.
   const orders = await readOf(runner, sql.selectOrders, places)
-  const placed = (some: typeof orders) => some.map((row) => ({ merchantId: row.merchant_id, orderId: row.order_id }))
+  const placed = (some: typeof orders) => some.map(placeIn)
   const [transactions, attempts] = await Promise.all([
     readOf(runner, sql.selectTransactions, placed(orders.filter((row) => row.transactions > 1))),
     readOf(
@@ -224,6 +224,8 @@ async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> 
     ),
   )
 }
+
+const placeIn = (row: PlaceRecord): Place => ({ merchantId: row.merchant_id, orderId: row.order_id })
 
 /** A duplicate in another table is a defect. */
 function isConflict(error: unknown): boolean {

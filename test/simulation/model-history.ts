@@ -203,11 +203,11 @@ async function readShown({ store, chance, versions, made, note }: State): Promis
         { ...order, serialNumber: serial(order.orderId * 1_000n + BigInt(chance.whole(1, 4))) },
         { merchantId: 2n, orderId: order.orderId },
       ]),
-      await store.orders.locate(receiptKey(serial(order.orderId))),
+      await store.orders.locate([receiptKey(serial(order.orderId)), 'a key of nobody']),
     ])
   const ids = versions.flatMap((o) => o.transactions.flatMap((t) => t.authentication ?? []))
   const locators = ids.flatMap((a) => [authenticationKey(a.threeDSServerTransId), pageKey(a.pageToken)])
-  for (const key of new Set(locators)) note(await store.orders.locate(key))
+  note(await store.orders.locate(locators))
 }
 
 async function registerCard({ store, chance, keys, random, now, made, references, note }: State): Promise<void> {
@@ -230,7 +230,11 @@ async function registerCard({ store, chance, keys, random, now, made, references
 
 async function findReference({ store, chance, references, note }: State): Promise<void> {
   const { place, ids } = references.length > 0 ? chance.pick(references) : { place: { merchantId: 1n }, ids: { cardRefId: 4n } }
-  note(await store.references.find(chance.pick([place.merchantId, 2n]), ids.cardRefId))
+  const { merchantId } = place
+  const asked = Object.values(ids).map((cardRefId) => ({ merchantId, cardRefId }))
+  note(
+    await store.references.find([...asked, { merchantId: 2n, cardRefId: ids.cardRefId }, { merchantId, cardRefId: 2n ** 63n }]),
+  )
   for (const id of Object.values(ids) as bigint[]) note(await store.references.findDestination(place.merchantId, id))
 }
 

@@ -13,7 +13,7 @@ import {
   type NewReference,
   type ReferenceIds,
 } from '../../src/card/reference.ts'
-import { findReference, registerCards } from '../../src/card/store-references.ts'
+import { findReferences, registerCards } from '../../src/card/store-references.ts'
 import { hashIdOf, sealCard } from '../../src/card/vault.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { bytea, openPool, statement, timestamp, type Pool } from '../../src/storage/pool.ts'
@@ -82,7 +82,7 @@ async function register(
   assert.ok(made && !(made instanceof Error))
   return made
 }
-const find = (cardRefId: bigint, merchantId = 1n) => findReference(pool, merchantId, cardRefId)
+const find = async (cardRefId: bigint, merchantId = 1n) => (await findReferences(pool, [{ merchantId, cardRefId }]))[0]
 
 async function counts(fresh: NewReference): Promise<{ references: number; numbers: number }> {
   const { merchantId } = fresh.place

@@ -11,10 +11,10 @@ import { categoryOf } from './areq.ts'
 import type { Order, Transaction } from '../order.ts'
 import { resultEvent, type AuthenticationParts } from './ask-issuer.ts'
 import { authenticationKey } from '../locator-keys.ts'
-import type { OrderStore } from '../store.ts'
+import type { Reader } from '../read.ts'
 
 export interface ResultParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
-  orders: Pick<OrderStore, 'locate' | 'load'>
+  orders: Pick<Reader, 'locate' | 'byId'>
   door: Door
   log: Log
 }
@@ -57,7 +57,7 @@ type Waiting = { order: Order; transaction: Transaction & { authentication: Auth
 /** The transaction that waits for the result of this authentication. */
 async function waiting({ orders }: ResultParts, threeDSServerTransId: string): Promise<Waiting | undefined> {
   const place = await orders.locate(authenticationKey(threeDSServerTransId))
-  const [order] = place ? await orders.load([place]) : []
+  const order = place && (await orders.byId(place))
   const transaction = order?.transactions.find((t) => t.authentication?.threeDSServerTransId === threeDSServerTransId)
   if (!order || transaction?.state !== 'awaiting challenge') return undefined
   return { order, transaction: { ...transaction, authentication: transaction.authentication! } }
