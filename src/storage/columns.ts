@@ -139,10 +139,13 @@ const twoTo32 = 2 ** 32
  */
 class ArrayWriter {
   #buffer: Buffer
+  /** The same bytes: Buffer.writeBigInt64BE makes several bigints of each. */
+  #view: DataView
   #at = headerBytes
 
   constructor(oid: number, items: number) {
     this.#buffer = Buffer.allocUnsafe(headerBytes + items * 24)
+    this.#view = viewOf(this.#buffer)
     this.#buffer.writeInt32BE(1, 0)
     this.#buffer.writeInt32BE(0, 4)
     this.#buffer.writeInt32BE(oid, 8)
@@ -167,7 +170,8 @@ class ArrayWriter {
 
   int64(value: bigint): void {
     this.#length(8)
-    this.#at = this.#buffer.writeBigInt64BE(value, this.#at)
+    this.#view.setBigInt64(this.#at, value)
+    this.#at += 8
   }
 
   time(ms: number): void {
@@ -212,5 +216,8 @@ class ArrayWriter {
     const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2))
     this.#buffer.copy(larger, 0, 0, this.#at)
     this.#buffer = larger
+    this.#view = viewOf(larger)
   }
 }
+
+const viewOf = (buffer: Buffer) => new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
