@@ -1,6 +1,6 @@
 import { controlOf } from '../src/merchant/control.ts'
 import { writeForm } from '../src/spec/form.ts'
-import type { Bench } from './bench.ts'
+import type { Bench, Payment } from './bench.ts'
 import type { Merchant, Site } from './merchant.ts'
 
 const cards = ['4111111111111111', '5555555555554444']
@@ -45,19 +45,25 @@ export const sale: Bench = {
   inFlight: [1, 32, 256, 512, 1_000],
   warmUp: 5_000,
   inDetail: true,
-  open(merchant) {
-    const { site } = merchant
-    const endpoint = String(site.endpoints['plain'])
-    const path = `/api/v2/sale/${endpoint}`
-    const sameForAll = cards.map((card) => sameForm(site, card))
-    let sent = 0
-    return async (clientOrderid) => {
-      const began = performance.now()
-      const same = sameForAll[sent++ % cards.length]!
-      const reply = await merchant.post(path, signedForm(merchant, endpoint, clientOrderid, same))
-      const acceptMs = performance.now() - began
-      const ending = await merchant.untilFinal(endpoint, clientOrderid, reply, began)
-      return { acceptMs, finalMs: performance.now() - began, ending }
-    }
-  },
+  open: (merchant) => salesOf(merchant, (send) => send()),
+}
+
+/** Carries one sale after the other; `accept` sends its request, and gives the reply. */
+export function salesOf(
+  merchant: Merchant,
+  accept: (send: () => Promise<string>) => Promise<string>,
+): (clientOrderid: string) => Promise<Payment> {
+  const { site } = merchant
+  const endpoint = String(site.endpoints['plain'])
+  const path = `/api/v2/sale/${endpoint}`
+  const sameForAll = cards.map((card) => sameForm(site, card))
+  let sent = 0
+  return async (clientOrderid) => {
+    const began = performance.now()
+    const form = signedForm(merchant, endpoint, clientOrderid, sameForAll[sent++ % cards.length]!)
+    const reply = await accept(() => merchant.post(path, form))
+    const acceptMs = performance.now() - began
+    const ending = await merchant.untilFinal(endpoint, clientOrderid, reply, began)
+    return { acceptMs, finalMs: performance.now() - began, ending }
+  }
 }
