@@ -190,7 +190,11 @@ function openLoads() {
       const key = placeKey(order)
       const gateId = gateOf(order, head(order), registry)?.gateId
       count(order.merchantId, gateId, true, 1)
-      expected.set(key, () => count(order.merchantId, gateId, true, -1))
+      const twin = expected.get(key)
+      expected.set(key, () => {
+        twin?.()
+        count(order.merchantId, gateId, true, -1)
+      })
       return () => arrived(key)
     },
     of(merchantId: bigint, gateId: bigint): Load {

@@ -20,6 +20,15 @@ test('an order counts once for its merchant: from its submission, while it is in
   assert.equal(count(), 0)
 })
 
+test('an order that is submitted twice at once leaves no count behind', () => {
+  const hand = openHand()
+  const heard = [hand.expect(order, configuration), hand.expect(order, configuration)]
+  hand.keep(order, card, [step], 0)
+  for (const undo of heard) undo()
+  hand.release(order, step)
+  assert.equal(hand.load(1n, 0n).ofMerchant, 0)
+})
+
 test('an order that never comes into memory counts until its submitter hears of it, or its commit', () => {
   const hand = openHand()
   const count = () => hand.load(1n, 0n).ofMerchant

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openFixedKeys } from '../../simulation/fixed-keys.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
+import type { Fee, Invoice, InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
+import { openInvoices, type Invoices } from '../../src/mobile-api/invoices.ts'
+import { openInvoiceStore, type InvoiceStore, type Move } from '../../src/mobile-api/store-invoices.ts'
+import { statement, type Pool } from '../../src/storage/pool.ts'
+import { log, openDoorGround } from '../harness/door.ts'
+
+/** Invoices that are written and read at the same time share their statements, and nothing else. */
+
+const closes: (() => unknown)[] = []
+let pool: Pool
+let store: InvoiceStore
+let invoices: Invoices
+let statements = 0
+
+before(async () => {
+  const ground = await openDoorGround(closes)
+  pool = ground.pool
+  const counted: Pool = { ...pool, run: (sql, values) => (statements++, pool.run(sql, values)) }
+  store = openInvoiceStore(counted, openFixedKeys(systemRandom), systemRandom)
+  invoices = openInvoices({ store, processId: ground.processId, clock: systemClock, log })
+  closes.push(() => invoices.close())
+})
+after(async () => {
+  for (const close of closes.reverse()) await close()
+})
+
+let made = 0
+const now = systemClock.now()
+const secrets: InvoiceSecrets = { accessToken: secret('a token'), signature: secret('a signature') }
+
+function newInvoice(over: Partial<Invoice> = {}): Invoice {
+  const no = ++made
+  return {
+    merchantId: 1n,
+    invoiceId: `invoice ${no}`,
+    endpointId: 11n,
+    kind: 'transfer',
+    nonce: `nonce ${no}`,
+    sessionToken: `token ${no}`,
+    orderId: BigInt(no),
+    digest: Buffer.alloc(32, no),
+    request: { serialNumber: 'device', currency: 'USD', ipAddress: '192.0.2.1', billing: {} },
+    state: 'checking',
+    wrongAnswers: 0,
+    tries: 0,
+    createdAt: now,
+    ...over,
+  }
+}
+
+const fees: Fee[] = ['plain', 'other'].map((assignedId) => ({ assignedId, gateId: '1', commissionMinor: '30' }))
+const choosing: Move = { state: 'choosing', restsUntil: now + 60_000, fees }
+const chosen = (fee: Fee): Move => ({ state: 'ordering', lease: 1n, fee })
+
+async function waitingForChoice(): Promise<Invoice> {
+  const invoice = newInvoice()
+  await invoices.add(invoice, secrets)
+  return (await invoices.move(invoice, choosing, now))!.invoice
+}
+
+test('what comes at the same time shares a statement', async () => {
+  const fresh = Array.from({ length: 50 }, () => newInvoice())
+  const before = statements
+  assert.ok((await Promise.all(fresh.map((one) => invoices.add(one, secrets)))).every(Boolean))
+  const found = await Promise.all(fresh.map(({ merchantId, invoiceId }) => invoices.find(merchantId, invoiceId)))
+  assert.deepEqual(
+    found.map((one) => one?.invoice),
+    fresh,
+  )
+  assert.equal(statements - before, 2)
+})
+
+test('of invoices with one id or one nonce that come at the same time, the first is stored', async () => {
+  const first = newInvoice()
+  const others = [newInvoice({ invoiceId: first.invoiceId }), newInvoice({ nonce: first.nonce }), newInvoice()]
+  const stored = await Promise.all([first, ...others].map((one) => invoices.add(one, secrets)))
+  assert.deepEqual(stored, [true, false, false, true])
+  assert.equal((await invoices.find(1n, first.invoiceId))?.invoice.orderId, first.orderId)
+})
+
+test('two fees that are chosen at the same time: one counts, and only its chooser is told so', async () => {
+  const invoice = await waitingForChoice()
+  const answers = await Promise.all(fees.map((fee) => invoices.move(invoice, chosen(fee), now)))
+  assert.deepEqual(
+    answers.map((one) => one?.invoice.fee?.assignedId),
+    ['plain', undefined],
+  )
+})
+
+test('a batch that is run again, because its answer was lost, has the same answers', async () => {
+  const fresh = [newInvoice(), newInvoice()].map((invoice) => ({ invoice, secrets }))
+  assert.deepEqual(await store.add(fresh, 1n), [true, true])
+  assert.deepEqual(await store.add(fresh, 1n), [true, true])
+  const moves = [await waitingForChoice(), await waitingForChoice()].map((invoice, i) => ({ invoice, to: chosen(fees[i]!), now }))
+  const states = async () => (await store.move(moves, 1n)).map((one) => [one?.invoice.state, one?.invoice.fee?.assignedId])
+  const ordering = fees.map(({ assignedId }) => ['ordering', assignedId])
+  assert.deepEqual(await states(), ordering)
+  assert.deepEqual(await states(), ordering)
+})
+
+test('an invoice whose secrets cannot be opened fails alone', async () => {
+  const [broken, sound] = [newInvoice(), newInvoice()]
+  await Promise.all([broken, sound].map((one) => invoices.add(one, secrets)))
+  await pool.run(statement('update mobile_invoice set secrets_key = 77 where invoice_id = $1'), [broken.invoiceId])
+  const found = invoices.find(1n, sound.invoiceId)
+  await assert.rejects(invoices.find(1n, broken.invoiceId), /the vault has no key 77/)
+  assert.equal((await found)?.invoice.invoiceId, sound.invoiceId)
+})
