@@ -1,5 +1,5 @@
 import type { Invoice } from '../src/mobile-api/invoice.ts'
-import type { InvoiceStore, Move, OpenInvoice, SealedInvoice } from '../src/mobile-api/store-invoices.ts'
+import { byName, type InvoiceStore, type Move, type OpenInvoice, type SealedInvoice } from '../src/mobile-api/store-invoices.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
 
@@ -45,9 +45,17 @@ export class Invoices {
     const key = invoiceKey(invoice)
     const nonce = `${invoice.merchantId}/${invoice.nonce}`
     const stored = this.rows.get(key)
-    if (stored || this.nonces.has(nonce)) return stored?.invoice.orderId === invoice.orderId
+    const dueAt = invoice.createdAt + leaseLookMs
+    if (stored)
+      return (
+        stored.invoice.orderId === invoice.orderId &&
+        stored.invoice.state === 'checking' &&
+        stored.lease === processId &&
+        stored.dueAt === dueAt
+      )
+    if (this.nonces.has(nonce)) return false
     this.nonces.add(nonce)
-    this.#write(key, { invoice, secrets, dueAt: invoice.createdAt + leaseLookMs, lease: processId })
+    this.#write(key, { invoice, secrets, dueAt, lease: processId })
     return true
   }
 
@@ -143,7 +151,11 @@ function sealed(open: OpenInvoice | undefined): SealedInvoice | undefined {
 
 /** The store of one process; each statement goes through `run`. */
 export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise<T>): InvoiceStore => ({
-  add: (invoices, processId) => run(() => invoices.map((open) => table.add(open, processId))),
+  add: (invoices, processId) =>
+    run(() => {
+      const added = new Map(invoices.toSorted(byName).map((open) => [open, table.add(open, processId)]))
+      return invoices.map((open) => added.get(open)!)
+    }),
   find: (names) => run(() => names.map(({ merchantId, invoiceId }) => sealed(table.find(merchantId, invoiceId)))),
   move: (decided, processId) =>
     run(() =>

@@ -208,7 +208,9 @@ async function register(pool: Pool, fresh: readonly Registered[], random: Random
       }
     }
     // Batches that share cards write them in the same order.
-    rows.sort((a, b) => Buffer.compare(a.sealed.fingerprint, b.sealed.fingerprint))
+    rows.sort(
+      (a, b) => Buffer.compare(a.sealed.fingerprint, b.sealed.fingerprint) || Number(a.of.place.orderId - b.of.place.orderId),
+    )
     await readOf(pool, insertNumbers, rows)
     await readOf(pool, insertReferences, rows)
   }

@@ -64,7 +64,7 @@ export function openMeters(): Meters {
   })
   const turns = new Histogram({
     name: 'tollgate_loop_turn_seconds',
-    help: 'Turns of the event loop that began requests, from the first of them to the end',
+    help: 'Turns of the event loop that began requests or read of them, from the first of them to the end',
     buckets: [0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1],
     registers: [registry],
   })

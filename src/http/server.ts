@@ -159,14 +159,19 @@ function register(
     void reply.code(500).type('text/plain;charset=utf-8').send(`Internal error ${id}\n`)
   }
   for (const route of routes) {
-    const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body): Promise<unknown> => {
+    const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body, address: string): Promise<unknown> => {
       // The rest of the body is then not awaited.
       if (!body.bytes) {
         await discard(request.raw, discardBytes, AbortSignal.timeout(discardMs))
         void reply.header('connection', 'close')
       }
       try {
-        const { status, type, headers, body: replyBody } = await route.handle(new Received(request, body, trustedProxies))
+        const {
+          status,
+          type,
+          headers,
+          body: replyBody,
+        } = await route.handle(new Received(request, body, address, trustedProxies))
         void reply.code(status).type(type)
         if (headers) void reply.headers(headers)
         return reply.send(replyBody)
@@ -179,16 +184,18 @@ function register(
       url: path,
       exposeHeadRoute: false,
       handler: async (request, reply) => {
+        // Before anything is awaited: a connection that has ended has none.
+        const address = request.ip
         const announcedBytes = Number(request.headers['content-length'] ?? 0)
         const limitBytes = route.bodyLimitBytes ?? smallBytes
         const body = route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes)
         const place = turns.begin()
         if (place) await place
-        return answer(request, reply, body)
+        return answer(request, reply, body, address)
       },
       errorHandler: (error: { code?: string; message: string }, request, reply) => {
         if (!error.code?.startsWith('FST_ERR_CTP')) return fail(error, request, reply)
-        answer(request, reply, unreadable).catch((failure) => fail(failure, request, reply))
+        answer(request, reply, unreadable, request.ip).catch((failure) => fail(failure, request, reply))
       },
     })
   }
@@ -213,18 +220,17 @@ class Received implements Incoming {
   readonly body: Buffer | undefined
   readonly overloaded: boolean
   readonly #url: string
-  /** Read at once: a connection that has ended has none. */
   readonly #address: string
   readonly #trusted: readonly Network[]
 
-  constructor(request: FastifyRequest, { bytes, overloaded }: Body, trusted: readonly Network[]) {
+  constructor(request: FastifyRequest, { bytes, overloaded }: Body, address: string, trusted: readonly Network[]) {
     this.method = request.method
     this.params = request.params as Record<string, string>
     this.headers = request.headers
     this.body = bytes
     this.overloaded = overloaded
     this.#url = request.url
-    this.#address = request.ip
+    this.#address = address
     this.#trusted = trusted
   }
 

@@ -33,16 +33,8 @@ export type Carrying = MerchantCalls &
     wrongSums: Pick<WrongSums, 'count'>
   }
 
-/**
- * The next state; undefined if there is nothing to do now, and a sweep looks again. `isOwn`: nobody
- * else has worked on the invoice, so only this call can make its order.
- */
-export async function nextMove(
-  parts: Carrying,
-  open: OpenInvoice,
-  isOwn: boolean,
-  stopping: AbortSignal,
-): Promise<Move | undefined> {
+/** The next state; undefined if there is nothing to do now, and a sweep looks again. */
+export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: AbortSignal): Promise<Move | undefined> {
   const { invoice } = open
   const { invoiceId } = invoice
   const at = merchantEndpointOf(parts.registry(), invoice)
@@ -63,7 +55,7 @@ export async function nextMove(
     case 'ordering':
       if (invoice.hold) await releaseHold(parts, invoice, invoice.hold)
       // An earlier step created the order: no later change may decline it.
-      if (!isOwn && (await parts.orders.byId(invoice))) return { state: 'ordered' }
+      if (await parts.orders.byId(invoice)) return { state: 'ordered' }
       if (!invoice.hold) return goOn(parts, at, open)
       return orderMove(
         parts,

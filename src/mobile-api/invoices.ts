@@ -26,8 +26,7 @@ export interface InvoicesParts {
 }
 
 export function openInvoices({ store, processId, clock, log }: InvoicesParts): Invoices {
-  // One lane of each: their statements are short, and a second lane only makes batches smaller.
-  const shared = { maxItems: 128, lanes: 1, patienceMs: 5_000, clock, log }
+  const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
   const adding = openBatch<OpenInvoice, boolean>({
     name: 'new invoices',
     run: (items) => store.add(items, processId),

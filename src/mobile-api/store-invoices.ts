@@ -108,11 +108,11 @@ const move = onRows<Moving, InvoiceRow>(
   movedRows,
   `with moved as (update mobile_invoice i set
     state = n.state, due_at = n.due_at, lease = n.lease, tries = 0, alarm = null, rests_until = n.rests_until,
-    confirmed = coalesce(n.confirmed, i.confirmed), hold_order_id = coalesce(n.hold_order_id, i.hold_order_id),
+    confirmed = coalesce(n.confirmed::jsonb, i.confirmed), hold_order_id = coalesce(n.hold_order_id, i.hold_order_id),
     sum_minor = coalesce(n.sum_minor, i.sum_minor), page_token = coalesce(n.page_token, i.page_token),
     wrong_answers = coalesce(n.wrong_answers, i.wrong_answers), sum_status = coalesce(n.sum_status, i.sum_status),
     error_code = n.error_code, error_message = n.error_message,
-    fees = coalesce(n.fees, i.fees), fee = coalesce(n.fee, i.fee),
+    fees = coalesce(n.fees::jsonb, i.fees), fee = coalesce(n.fee::jsonb, i.fee),
     ended_at = case when n.state in ('ordered', 'declined') then n.at end,
     cvv2_sealed = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
     cvv2_key = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
@@ -157,7 +157,7 @@ type Moving = Decided & { processId: bigint }
 
 /** Answers of the first three are in the order of what was asked. All of them may be repeated. */
 export interface InvoiceStore {
-  /** False for an invoice whose id or nonce another one has. */
+  /** False for an invoice whose id or nonce another one has; of those in the list, one has it. */
   add(invoices: readonly OpenInvoice[], processId: bigint): Promise<boolean[]>
   find(names: readonly InvoiceName[]): Promise<(SealedInvoice | undefined)[]>
   /** Undefined for an invoice that is in another state by now, or owned by another process. */
@@ -182,9 +182,10 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
   return {
     async add(invoices, processId) {
       const sealed = invoices.map((open) => ({ invoice: open.invoice, processId, ...sealSecrets(open, keys, random) }))
-      const stored = new Set((await readOf(pool, insert, sealed)).map((row) => row.order_id))
+      const stored = new Set((await readOf(pool, insert, sealed.toSorted(byName))).map((row) => row.order_id))
       const others = invoices.map(({ invoice }) => invoice).filter(({ orderId }) => !stored.has(orderId))
-      for (const row of await find(others)) if (row) stored.add(row.order_id)
+      for (const [i, row] of (await find(others)).entries())
+        if (row && isAdded(row, others[i]!, processId)) stored.add(row.order_id)
       return invoices.map(({ invoice }) => stored.has(invoice.orderId))
     },
     find: async (names) => (await find(names)).map((row) => row && sealedOf(row, keys)),
@@ -262,6 +263,13 @@ function roundsOf(moves: readonly Moving[]): Moving[][] {
   return rounds
 }
 
+/** Whether a run whose answer was lost stored it, and nobody has worked on it since. */
+const isAdded = (row: InvoiceRow, invoice: Invoice, processId: bigint): boolean =>
+  row.order_id === invoice.orderId &&
+  row.state === 'checking' &&
+  row.lease === processId &&
+  row.due_at === invoice.createdAt + leaseLookMs
+
 /** Whether this move was stored already, by a run whose answer was lost. */
 const isMoved = (row: InvoiceRow, moving: Moving): boolean =>
   row.state === moving.to.state &&
@@ -282,6 +290,8 @@ function dueAfter({ to, now }: Moving): number | undefined {
   return 'lease' in to ? now + leaseLookMs : restOf(to)
 }
 
-/** Batches that share rows lock them in the same order. */
-const byName = (a: { invoice: InvoiceName }, b: { invoice: InvoiceName }): number =>
-  invoiceKey(a.invoice) < invoiceKey(b.invoice) ? -1 : 1
+/** The order in which a batch writes its rows: batches that share some lock them alike. */
+export function byName(a: { invoice: InvoiceName }, b: { invoice: InvoiceName }): number {
+  const [one, other] = [invoiceKey(a.invoice), invoiceKey(b.invoice)]
+  return one === other ? 0 : one < other ? -1 : 1
+}

@@ -36,14 +36,14 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
   let sweeping: Sweep | undefined
   let parked = 0
 
-  const carry = (claimed: SealedInvoice, isNew: boolean): void => inHand.take(claimed.invoice, () => work(claimed, isNew))
+  const carry = (claimed: SealedInvoice): void => inHand.take(claimed.invoice, () => work(claimed))
 
-  async function work({ invoice, openSecrets }: SealedInvoice, isNew: boolean): Promise<void> {
+  async function work({ invoice, openSecrets }: SealedInvoice): Promise<void> {
     let last = invoice
     try {
       let open: OpenInvoice | undefined = { invoice, secrets: openSecrets() }
       while (open && hasStep(open.invoice, w.clock.now())) {
-        const move = await nextMove(w, open, isNew, stopping.signal)
+        const move = await nextMove(w, open, stopping.signal)
         if (stopping.signal.aborted || !w.holding()) return
         if (!move) return await rest(open.invoice, w.clock.now() + againMs)
         open = await w.invoices.move(open.invoice, move, w.clock.now())
@@ -82,14 +82,14 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
       everyMs: sweepMs,
       firstDue: w.invoices.firstDue,
       claim: async () => w.invoices.claimDue(await w.judge(), w.clock.now(), room),
-      take: (due) => due.forEach((claimed) => carry(claimed, false)),
+      take: (due) => due.forEach(carry),
     })
   }
 
   return {
     begin(invoice, secrets) {
       // Without room a sweep finds it when its lease is looked at.
-      if (inHand.hasRoom()) carry({ invoice, openSecrets: () => secrets }, invoice.state === 'checking')
+      if (inHand.hasRoom()) carry({ invoice, openSecrets: () => secrets })
     },
     parked: () => parked,
     waitingOf: inHand.waitingOf,

@@ -51,7 +51,7 @@ export interface CardsParts {
 
 /** What comes at the same time shares its statements. */
 export function openCards({ orders, references, keys, random, clock, log }: CardsParts): Cards {
-  const shared = { maxItems: 128, lanes: 1, patienceMs: 5_000, clock, log }
+  const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
   const reading = openBatch<Place, SealedCard | undefined>({
     name: 'cards of orders',
     async run(places) {

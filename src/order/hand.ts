@@ -57,7 +57,8 @@ export interface Hand {
   release(place: Place, transaction: Transaction): void
   /**
    * Counts a submitted order, so that a burst cannot pass before its first order is in memory.
-   * `keep` counts it instead. Returns a function that undoes the count if nothing else did.
+   * `keep` ends this count, and counts it as in memory if it is. Returns a function that ends the
+   * count if nothing else did.
    */
   expect(order: Order, registry: Registry): () => void
   size(): number

@@ -31,8 +31,9 @@ export interface BatchSettings<T, R> {
   /** How long the first item waits for others to join; for work that nobody waits for. */
   lingerMs?: number
   /**
-   * If more items are about to come: resolves in the next turn of the event loop. A batch of less
-   * than 48 items waits for them, since a commit costs about the same for few items as for many.
+   * If more items may be about to come: resolves in the next turn of the event loop. A batch of
+   * less than 48 items waits for them, for some turns, since a commit costs about the same for few
+   * items as for many.
    */
   rush?: () => Promise<void> | undefined
   /** How long to retry on a broken connection before the items fail. */
@@ -50,6 +51,8 @@ interface Waiting<T, R> {
 const answersInTurn = 16
 /** What is worth a commit while more items are about to come. */
 const worthwhile = 48
+/** What comes may be of another kind, so nobody waits for longer than this. */
+const mostTurns = 16
 
 export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {
   const queue: Waiting<T, R>[] = []
@@ -74,11 +77,11 @@ export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {
     }
   }
 
-  function begin() {
+  function begin(turns = 0) {
     if (closing.signal.aborted) return queueMicrotask(start)
     if (settings.lingerMs !== undefined) return void settings.clock.after(settings.lingerMs, start)
-    const rush = queue.length < worthwhile ? settings.rush?.() : undefined
-    if (rush) void rush.then(begin)
+    const rush = queue.length < worthwhile && turns < mostTurns ? settings.rush?.() : undefined
+    if (rush) void rush.then(() => begin(turns + 1))
     else queueMicrotask(start)
   }
 

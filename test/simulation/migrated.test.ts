@@ -88,7 +88,9 @@ async function narrowCopy(): Promise<void> {
   }
 }
 
-const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 35]
+/** The first histories are migrated whatever is in them, later ones for what the others lack. */
+const firstSeeds = 10
+const mostSeeds = 100
 const kinds = ['sale', 'preauth', 'account-verification', 'transfer', 'capture', 'return', 'void', 'cancel', 'credit', 'reversal']
 const states =
   'ready,awaiting method,authenticating,authorising,crediting,returning,owed,reversing,unknown,approved,declined,error'
@@ -97,13 +99,14 @@ test(
   'an older database has the same orders, cards, events and messages after it was migrated',
   { timeout: 300_000 },
   async () => {
-    const seen = new Set<unknown>()
+    const missing = new Set([...kinds, ...states.split(',')])
     let orders = 0
-    for (const seed of seeds) {
+    for (let seed = 1; seed <= firstSeeds || (missing.size > 0 && seed <= mostSeeds); seed++) {
       await forgetAll(present)
       await history(seed, stored(present, seed))
-      for (const row of await run(present, 'select distinct kind, state from all_transactions'))
-        seen.add(row['kind']).add(row['state'])
+      const rows = await run(present, 'select distinct kind, state from all_transactions')
+      const seen = rows.flatMap((row) => [String(row['kind']), String(row['state'])]).filter((one) => missing.delete(one))
+      if (seed > firstSeeds && seen.length === 0) continue
       await run(migrated, 'drop schema public cascade')
       await run(migrated, 'create schema public')
       await narrowCopy()
@@ -121,8 +124,7 @@ test(
       assert.deepEqual(await is.sealedCards(places), await was.sealedCards(places))
     }
     assert.ok(orders > 30, `only ${orders} orders were migrated`)
-    const missing = [...kinds, ...states.split(',')].filter((one) => !seen.has(one))
-    assert.deepEqual(missing, [], 'every kind of order was there')
+    assert.deepEqual([...missing], [], 'every kind of order was there')
   },
 )
 

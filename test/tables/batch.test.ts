@@ -128,6 +128,14 @@ test('while more is about to come, a small batch waits for it, and one that is w
   await Promise.all([...few, ...many])
 })
 
+test('what never becomes an item of the batch does not keep it waiting', async () => {
+  let turns = 0
+  const rush = () => (turns++, new Promise<void>((resolve) => setImmediate(resolve)))
+  const batch = open(async (items) => items, { rush })
+  assert.equal(await batch.submit(7), 7)
+  assert.ok(turns > 1 && turns < 20, `${turns} turns`)
+})
+
 test('there are never more batches under way than lanes', async () => {
   let active = 0
   let most = 0

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { nextTurn } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
-import { openServer } from '../../src/http/server.ts'
+import { openServer, type Incoming } from '../../src/http/server.ts'
 
-/** A process listens before it can serve, since others must know its address. */
+/** A server before it has routes, and a request before it has its turn. */
 
 test('a server answers 503 until it is given its routes, and then by them on the same connection', async () => {
   const log = openLog({ level: 'silent', destination: process.stdout })
@@ -23,4 +25,30 @@ test('a server answers 503 until it is given its routes, and then by them on the
   assert.equal((await fetch(`http://127.0.0.1:${server.port}/there`)).status, 404)
   await server.close(1_000)
   await assert.rejects(ask())
+})
+
+test('a request whose sender hangs up while it waits for its turn keeps its address', { timeout: 20_000 }, async () => {
+  const log = openLog({ level: 'silent', destination: process.stdout })
+  let socket: Socket | undefined
+  const seen = (message: unknown) => ({ socket } = message as { socket: Socket })
+  subscribe('http.server.request.start', seen)
+  const turns = { begin: async () => void socket!.destroy() }
+  const server = await openServer({
+    host: '127.0.0.1',
+    port: 0,
+    maxBodiesBytes: 1_000,
+    maxConnections: 10,
+    turns,
+    random: systemRandom,
+    log,
+  })
+  const address = await new Promise((resolve) => {
+    const handle = ({ clientAddress }: Incoming) => (resolve(clientAddress), { status: 200, type: 'text/plain', body: '' })
+    void server
+      .serve([{ method: 'POST', path: '/here', handle }])
+      .then(() => assert.rejects(fetch(`http://127.0.0.1:${server.port}/here`, { method: 'POST', body: 'a' })))
+  })
+  assert.equal(address, '127.0.0.1')
+  unsubscribe('http.server.request.start', seen)
+  await server.close(1_000)
 })

@@ -20,13 +20,3 @@ alter table card_reference
   add constraint card_reference_recurring_payment_id_merchant_id_key unique (recurring_payment_id, merchant_id),
   add constraint card_reference_dst_card_ref_id_merchant_id_key unique (dst_card_ref_id, merchant_id),
   add constraint card_reference_dst_recurring_payment_id_merchant_id_key unique (dst_recurring_payment_id, merchant_id);
-
--- Nothing looks inside these, and text is cheaper to store.
-alter table mobile_invoice
-  alter column request type json using request::text::json,
-  alter column confirmed type json using confirmed::text::json,
-  alter column fees type json using fees::text::json,
-  alter column fee type json using fee::text::json;
-alter table card_reference
-  alter column card type json using card::text::json,
-  alter column first_payment type json using first_payment::text::json;
