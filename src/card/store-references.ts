@@ -39,14 +39,14 @@ const columns = `r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_car
 const withNumber = `join card_number_ref u on u.merchant_id = r.merchant_id and u.fingerprint = r.fingerprint`
 const select = (where: string) => `select ${columns} from card_reference r ${withNumber} where ${where}`
 
-const wanted = columnsOf<ReferenceName>()
-const wantedRows = rowsOf({
-  merchant_id: wanted.int8((n) => n.merchantId),
-  card_ref_id: wanted.int8((n) => n.cardRefId),
+const name = columnsOf<ReferenceName>()
+const nameRows = rowsOf({
+  merchant_id: name.int8((n) => n.merchantId),
+  card_ref_id: name.int8((n) => n.cardRefId),
 })
 const selectByIds = onRows<ReferenceName, ReferenceRow>(
-  wantedRows,
-  `select ${columns} from ${wantedRows.list}
+  nameRows,
+  `select ${columns} from ${nameRows.list}
   join card_reference r on r.merchant_id = n.merchant_id and r.card_ref_id = n.card_ref_id and not r.of_destination
   ${withNumber}`,
 )
@@ -93,7 +93,7 @@ const referenceRows = rowsOf({
 })
 /** Neither changes an existing row, whether it has the same card, order or id. */
 const insertNumbers = insertion('card_number_ref', numberRows, 'on conflict do nothing')
-const insertReferences = onRows<Drawn, object>(
+const insertReferences = onRows<Drawn>(
   referenceRows,
   `insert into card_reference (${referenceRows.names})
   select n.* from ${referenceRows.list}

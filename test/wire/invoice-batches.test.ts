@@ -66,14 +66,14 @@ async function waitingForChoice(): Promise<Invoice> {
 
 test('what comes at the same time shares a statement', async () => {
   const fresh = Array.from({ length: 50 }, () => newInvoice())
-  const before = statements
+  const earlier = statements
   assert.ok((await Promise.all(fresh.map((one) => invoices.add(one, secrets)))).every(Boolean))
   const found = await Promise.all(fresh.map(({ merchantId, invoiceId }) => invoices.find(merchantId, invoiceId)))
   assert.deepEqual(
     found.map((one) => one?.invoice),
     fresh,
   )
-  assert.equal(statements - before, 2)
+  assert.equal(statements - earlier, 2)
 })
 
 test('of invoices with one id or one nonce that come at the same time, the first is stored', async () => {
