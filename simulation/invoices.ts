@@ -1,4 +1,4 @@
-import type { Invoice } from '../src/mobile-api/invoice.ts'
+import { invoiceKey, type Invoice } from '../src/mobile-api/invoice.ts'
 import { byName, type InvoiceStore, type Move, type OpenInvoice, type SealedInvoice } from '../src/mobile-api/store-invoices.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
@@ -131,9 +131,6 @@ export class Invoices {
     this.onWrite(row, before)
   }
 }
-
-export const invoiceKey = ({ merchantId, invoiceId }: Pick<Invoice, 'merchantId' | 'invoiceId'>): string =>
-  `${merchantId}/${invoiceId}`
 
 function dueAfter(
   to: { state: Invoice['state']; lease?: bigint | undefined; restsUntil?: number },

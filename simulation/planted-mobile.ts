@@ -4,7 +4,8 @@ import type { OpenInvoice, InvoiceStore } from '../src/mobile-api/store-invoices
 import type { Accept } from '../src/order/submission.ts'
 import { merchantServers } from './configuration.ts'
 import type { GatewayParts, Wraps } from './gateway-parts.ts'
-import { invoiceKey, type Invoices } from './invoices.ts'
+import { invoiceKey } from '../src/mobile-api/invoice.ts'
+import type { Invoices } from './invoices.ts'
 import { inDeliveries, inTables, type Planted } from './planting.ts'
 
 const inInvoices = (change: (invoices: InvoiceStore) => Partial<InvoiceStore>): Wraps => ({

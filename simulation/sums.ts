@@ -2,7 +2,8 @@ import { wrongForMs } from '../src/mobile-api/random-sum.ts'
 import { afterAnswer, isAsked, type Answer, type WrongSums } from '../src/mobile-api/store-sums.ts'
 import type { Invoice } from '../src/mobile-api/invoice.ts'
 import type { OpenInvoice } from '../src/mobile-api/store-invoices.ts'
-import { invoiceKey, type Invoices } from './invoices.ts'
+import { invoiceKey } from '../src/mobile-api/invoice.ts'
+import type { Invoices } from './invoices.ts'
 
 /**
  * The table of wrong sums. The real statement locks the invoice and then the card until the answer

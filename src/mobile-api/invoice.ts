@@ -101,6 +101,10 @@ export interface Invoice {
   createdAt: number
 }
 
+export type InvoiceName = Pick<Invoice, 'merchantId' | 'invoiceId'>
+
+export const invoiceKey = ({ merchantId, invoiceId }: InvoiceName): string => `${merchantId}/${invoiceId}`
+
 export type SumStatus = 'AUTHENTICATED' | 'NOT_AUTHENTICATED'
 
 /** The random sum: a separate preauthorisation. */

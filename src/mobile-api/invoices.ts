@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { openBatch } from '../storage/batch.ts'
-import type { Invoice, InvoiceSecrets } from './invoice.ts'
-import type { Decided, InvoiceName, InvoiceStore, Move, OpenInvoice, SealedInvoice } from './store-invoices.ts'
+import { openBatch, singles } from '../storage/batch.ts'
+import type { Invoice, InvoiceName, InvoiceSecrets } from './invoice.ts'
+import type { Decided, InvoiceStore, Move, OpenInvoice, SealedInvoice } from './store-invoices.ts'
 
 /**
  * Single reads and writes of invoices. Those that come at the same time share a round trip and a
@@ -26,7 +26,7 @@ export interface InvoicesParts {
 }
 
 export function openInvoices({ store, processId, clock, log }: InvoicesParts): Invoices {
-  const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
+  const shared = { ...singles, clock, log }
   const adding = openBatch<OpenInvoice, boolean>({
     name: 'new invoices',
     run: (items) => store.add(items, processId),

@@ -3,7 +3,16 @@ import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import type { Confirmed, Fee, Hold, Invoice, InvoiceSecrets, SumStatus } from './invoice.ts'
+import {
+  invoiceKey,
+  type Confirmed,
+  type Fee,
+  type Hold,
+  type Invoice,
+  type InvoiceName,
+  type InvoiceSecrets,
+  type SumStatus,
+} from './invoice.ts'
 
 export interface InvoiceRow {
   merchant_id: bigint
@@ -45,8 +54,6 @@ export const columns = names
   .map((name) => `i.${name}`)
   .join(', ')
 
-export type InvoiceName = Pick<Invoice, 'merchantId' | 'invoiceId'>
-
 export interface OpenInvoice {
   invoice: Invoice
   secrets: InvoiceSecrets
@@ -70,8 +77,6 @@ export interface Sealed {
   secrets: SealedBytes
   cvv2?: SealedBytes
 }
-
-export const invoiceKey = ({ merchantId, invoiceId }: InvoiceName): string => `${merchantId}/${invoiceId}`
 
 export const nameOf = (row: Pick<InvoiceRow, 'merchant_id' | 'invoice_id'>): string =>
   invoiceKey({ merchantId: row.merchant_id, invoiceId: row.invoice_id })

@@ -5,22 +5,29 @@ import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Claimer } from '../storage/store-silence.ts'
-import type { Confirmed, Decline, Fee, Hold, Invoice, SumStatus } from './invoice.ts'
+import {
+  invoiceKey,
+  type Confirmed,
+  type Decline,
+  type Fee,
+  type Hold,
+  type Invoice,
+  type InvoiceName,
+  type SumStatus,
+} from './invoice.ts'
 import {
   columns,
-  invoiceKey,
   nameOf,
   openInvoice,
   sealSecrets,
   sealedOf,
-  type InvoiceName,
   type InvoiceRow,
   type OpenInvoice,
   type SealedInvoice,
   type Sealed,
 } from './store-invoice-rows.ts'
 
-export type { InvoiceName, OpenInvoice, SealedInvoice }
+export type { OpenInvoice, SealedInvoice }
 
 const named = columnsOf<InvoiceName>()
 const nameRows = rowsOf({

@@ -3,7 +3,7 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { look, putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
 import type { Judge } from '../storage/store-silence.ts'
 import { nextMove, type Carrying } from './carry.ts'
-import type { Invoice, InvoiceSecrets } from './invoice.ts'
+import { invoiceKey, type Invoice, type InvoiceSecrets } from './invoice.ts'
 import type { Invoices } from './invoices.ts'
 import type { OpenInvoice, SealedInvoice } from './store-invoices.ts'
 
@@ -114,8 +114,9 @@ function openInvoicesInHand() {
   const askingOf = new Map<bigint, number>()
   return {
     /** Does this work, unless the invoice is worked on already. */
-    take({ state, merchantId, invoiceId }: Invoice, work: () => Promise<void>): void {
-      const key = `${merchantId}/${invoiceId}`
+    take(invoice: Invoice, work: () => Promise<void>): void {
+      const { state, merchantId } = invoice
+      const key = invoiceKey(invoice)
       if (working.has(key)) return
       const by = state === 'checking' ? 1 : 0
       const count = (more: number) => {

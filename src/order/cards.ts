@@ -13,7 +13,7 @@ import {
 } from '../card/reference.ts'
 import type { ReferenceName, ReferenceStore } from '../card/store-references.ts'
 import { openCard, type Card, type SealedCard } from '../card/vault.ts'
-import { openBatch } from '../storage/batch.ts'
+import { openBatch, singles } from '../storage/batch.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { placeKey, type Place } from './change.ts'
 import { head, type Order } from './order.ts'
@@ -51,7 +51,7 @@ export interface CardsParts {
 
 /** What comes at the same time shares its statements. */
 export function openCards({ orders, references, keys, random, clock, log }: CardsParts): Cards {
-  const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
+  const shared = { ...singles, clock, log }
   const reading = openBatch<Place, SealedCard | undefined>({
     name: 'cards of orders',
     async run(places) {

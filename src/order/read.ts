@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { openBatch, type Batch } from '../storage/batch.ts'
+import { openBatch, singles, type Batch } from '../storage/batch.ts'
 import type { Order } from './order.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import { placeKey, type Place } from './change.ts'
@@ -45,7 +45,7 @@ interface Asked {
 }
 
 export function openReader({ store, hand, copies, heartbeat, clock, log }: ReaderParts): Reader {
-  const shared = { maxItems: 128, lanes: 2, patienceMs: 5_000, clock, log }
+  const shared = { ...singles, clock, log }
   async function placesOf(items: readonly Wanted[]): Promise<(Place | undefined)[]> {
     const named = items.filter((item) => 'clientOrderid' in item)
     const newest = named.length === 0 ? [] : await store.newestOrders(named)

@@ -48,6 +48,9 @@ interface Waiting<T, R> {
   reject: (reason: unknown) => void
 }
 
+/** For single reads and writes that somebody waits for: they share a round trip. */
+export const singles = { maxItems: 128, lanes: 2, patienceMs: 5_000 } as const
+
 const answersInTurn = 16
 /** What is worth a commit while more items are about to come. */
 const worthwhile = 48
