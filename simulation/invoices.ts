@@ -1,5 +1,6 @@
 import { invoiceKey, type Invoice } from '../src/mobile-api/invoice.ts'
-import { byName, type InvoiceStore, type Move, type OpenInvoice, type SealedInvoice } from '../src/mobile-api/store-invoices.ts'
+import type { OpenInvoice, SealedInvoice } from '../src/mobile-api/store-invoice-rows.ts'
+import { byName, type InvoiceStore, type Move } from '../src/mobile-api/store-invoices.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
 

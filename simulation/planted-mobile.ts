@@ -1,10 +1,11 @@
 import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
 import { checkParts, sessionSignature } from '../src/merchant/session.ts'
-import type { OpenInvoice, InvoiceStore } from '../src/mobile-api/store-invoices.ts'
+import { invoiceKey } from '../src/mobile-api/invoice.ts'
+import type { OpenInvoice } from '../src/mobile-api/store-invoice-rows.ts'
+import type { InvoiceStore } from '../src/mobile-api/store-invoices.ts'
 import type { Accept } from '../src/order/submission.ts'
 import { merchantServers } from './configuration.ts'
 import type { GatewayParts, Wraps } from './gateway-parts.ts'
-import { invoiceKey } from '../src/mobile-api/invoice.ts'
 import type { Invoices } from './invoices.ts'
 import { inDeliveries, inTables, type Planted } from './planting.ts'
 

@@ -1,8 +1,7 @@
 import { wrongForMs } from '../src/mobile-api/random-sum.ts'
 import { afterAnswer, isAsked, type Answer, type WrongSums } from '../src/mobile-api/store-sums.ts'
-import type { Invoice } from '../src/mobile-api/invoice.ts'
-import type { OpenInvoice } from '../src/mobile-api/store-invoices.ts'
-import { invoiceKey } from '../src/mobile-api/invoice.ts'
+import { invoiceKey, type Invoice } from '../src/mobile-api/invoice.ts'
+import type { OpenInvoice } from '../src/mobile-api/store-invoice-rows.ts'
 import type { Invoices } from './invoices.ts'
 
 /**

@@ -18,7 +18,8 @@ import { askMerchant, type MerchantCalls } from './merchant-calls.ts'
 import { merchantEndpointOf, type MerchantEndpoint } from './merchant-endpoint.ts'
 import { orderInvoice, type Making } from './pay.ts'
 import { answerMs, drawSumMinor, mostWrong } from './random-sum.ts'
-import type { Move, OpenInvoice } from './store-invoices.ts'
+import type { OpenInvoice } from './store-invoice-rows.ts'
+import type { Move } from './store-invoices.ts'
 import type { WrongSums } from './store-sums.ts'
 
 export type Carrying = MerchantCalls &

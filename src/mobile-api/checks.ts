@@ -17,7 +17,7 @@ import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
 import type { Received, WithAmount, WithDigest, WithEndpoint, WithInvoice, WithJson, WithValues } from './stages.ts'
 import type { Invoices } from './invoices.ts'
-import type { OpenInvoice } from './store-invoices.ts'
+import type { OpenInvoice } from './store-invoice-rows.ts'
 
 export const serviceHasRoom = ({ overloaded }: Received): MobileRefusal | undefined => (overloaded ? noRoom : undefined)
 

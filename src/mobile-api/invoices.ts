@@ -2,7 +2,8 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { openBatch, singles } from '../storage/batch.ts'
 import type { Invoice, InvoiceName, InvoiceSecrets } from './invoice.ts'
-import type { Decided, InvoiceStore, Move, OpenInvoice, SealedInvoice } from './store-invoices.ts'
+import type { OpenInvoice, SealedInvoice } from './store-invoice-rows.ts'
+import type { Decided, InvoiceStore, Move } from './store-invoices.ts'
 
 /**
  * Single reads and writes of invoices. Those that come at the same time share a round trip and a

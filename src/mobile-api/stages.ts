@@ -3,7 +3,7 @@ import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { JsonValues } from '../spec/mobile/field.ts'
 import type { MobileKind } from '../spec/mobile/kinds.ts'
 import { mobileOperationNames, mobileRow, type Deed, type MobileOperation } from '../spec/mobile/operations.ts'
-import type { OpenInvoice } from './store-invoices.ts'
+import type { OpenInvoice } from './store-invoice-rows.ts'
 
 /** An operation that the service answers, from its row. */
 export interface Answered {

@@ -27,8 +27,6 @@ import {
   type Sealed,
 } from './store-invoice-rows.ts'
 
-export type { OpenInvoice, SealedInvoice }
-
 const named = columnsOf<InvoiceName>()
 const nameRows = rowsOf({
   merchant_id: named.int8((i) => i.merchantId),

@@ -3,7 +3,8 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import { transaction } from '../storage/transaction.ts'
 import { declines, holdOf, type Invoice } from './invoice.ts'
 import { judgeAnswer, wrongForMs } from './random-sum.ts'
-import { lockInvoice, moveInvoice, type Move, type OpenInvoice } from './store-invoices.ts'
+import type { OpenInvoice } from './store-invoice-rows.ts'
+import { lockInvoice, moveInvoice, type Move } from './store-invoices.ts'
 
 const count = statement<{ wrong: bigint }>(`
   select (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong

@@ -5,7 +5,7 @@ import type { Judge } from '../storage/store-silence.ts'
 import { nextMove, type Carrying } from './carry.ts'
 import { invoiceKey, type Invoice, type InvoiceSecrets } from './invoice.ts'
 import type { Invoices } from './invoices.ts'
-import type { OpenInvoice, SealedInvoice } from './store-invoices.ts'
+import type { OpenInvoice, SealedInvoice } from './store-invoice-rows.ts'
 
 const atOnce = 100
 const mostInHand = 4_000

@@ -2,7 +2,8 @@
 import type { Chance } from '../../simulation/chance.ts'
 import { secret } from '../../src/base/secret.ts'
 import { declines, type Confirmed, type Fee, type Hold, type Invoice, type InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
-import type { InvoiceStore, Move, OpenInvoice, SealedInvoice } from '../../src/mobile-api/store-invoices.ts'
+import type { OpenInvoice, SealedInvoice } from '../../src/mobile-api/store-invoice-rows.ts'
+import type { InvoiceStore, Move } from '../../src/mobile-api/store-invoices.ts'
 import type { WrongSums } from '../../src/mobile-api/store-sums.ts'
 import { claimerBy, processes } from './model-events.ts'
 
