@@ -7,7 +7,9 @@ const left = 70
 const right = 20
 const top = 46
 /** Between the two panels, with the title of the lower one. */
-const gap = 56
+const gap = 70
+/** Down to the names of the levels, past a figure below a point at zero. */
+const toNames = 32
 
 interface Point {
   inFlight: number
@@ -39,7 +41,7 @@ export function pictureOf(lines: readonly Line[], bench = 'sale'): string {
   })
   const levels = rows.map((row) => Number(row['in_flight']))
   const second = top + panelHeight + gap
-  const height = second + panelHeight + 44
+  const height = second + panelHeight + toNames + 26
   const label = `${bench}: sales a second and latency over sales in flight`
   const latency = [curve('final p99', 'b', 'final_p99_ms'), curve('accept p99', 'a', 'accept_p99_ms')]
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">
@@ -74,7 +76,7 @@ function panel(title: string, y: number, levels: readonly number[], curves: read
       `<text class="note" x="${left - 8}" y="${at(yOf(value) + 4)}" text-anchor="end">${text(value)}</text>`,
   )
   const names = levels.map(
-    (level) => `<text class="note" x="${at(xOf(level))}" y="${y + panelHeight + 18}" text-anchor="middle">${level}</text>`,
+    (level) => `<text class="note" x="${at(xOf(level))}" y="${y + panelHeight + toNames}" text-anchor="middle">${level}</text>`,
   )
   const drawn = curves.map(({ name, className, points }, i) => {
     const path = points.map(({ inFlight, value }, n) => `${n === 0 ? 'M' : 'L'}${at(xOf(inFlight))} ${at(yOf(value))}`).join('')

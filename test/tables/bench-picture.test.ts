@@ -20,13 +20,13 @@ test('each level is a point at its height, and says its figure', () => {
     ['a', 161.7, 177.3, '100'],
     ['a', 345, 121, '400'],
     ['a', 528.3, 46, '800'],
-    ['b', 345, 364.5, '50'],
-    ['b', 528.3, 252, '200'],
-    ['a', 161.7, 398.3, '5'],
-    ['a', 345, 383.6, '25'],
-    ['a', 528.3, 334.5, '90'],
+    ['b', 345, 378.5, '50'],
+    ['b', 528.3, 266, '200'],
+    ['a', 161.7, 412.3, '5'],
+    ['a', 345, 397.6, '25'],
+    ['a', 528.3, 348.5, '90'],
   ])
-  const levels = [...picture.matchAll(/<text class="note" x="([\d.]+)" y="214" text-anchor="middle">(\d+)</g)]
+  const levels = [...picture.matchAll(/<text class="note" x="([\d.]+)" y="228" text-anchor="middle">(\d+)</g)]
   assert.deepEqual(
     levels.map(([, x, level]) => [x, level]),
     [
