@@ -73,6 +73,8 @@ export const basePath = '/gateway'
  */
 const maxBodiesBytes = 64 * 1024 * 1024
 const maxConnections = 5_000
+/** As many as wait in a burst are then accepted within a few dozen turns. */
+const acceptsInTurn = 4
 /** How long a stop waits for running requests. */
 const drainMs = 1_500
 
@@ -117,7 +119,8 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
 
   // The server listens first, because others need its address. It answers 503 until it has routes.
   const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
-  const server = await openServer({ host: o.host, port: o.port, maxBodiesBytes, maxConnections, ...proxies, turns, random, log })
+  const limits = { maxBodiesBytes, maxConnections, acceptsInTurn }
+  const server = await openServer({ host: o.host, port: o.port, ...limits, ...proxies, turns, random, log })
   closing.add(() => server.close(drainMs))
   const local = (name: string) => `http://${name}:${server.port}`
   const publicUrls = o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const)

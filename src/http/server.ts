@@ -5,6 +5,7 @@ import { uuid, type Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
 import { clientAddress, type Network } from './client-address.ts'
+import { openListeners } from './listeners.ts'
 
 /**
  * A request as the rooms see it. `body` is undefined if it could not be read whole: too large, cut
@@ -42,6 +43,8 @@ export interface Route {
 export interface ServerSettings extends BodyLimits {
   host: string
   port: number
+  /** New connections accepted in one turn of the event loop at most; one by default. */
+  acceptsInTurn?: number
   /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly Network[]
   /** Where a request that was read whole waits for its turn. */
@@ -79,9 +82,12 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
     response.writeHead(503, { 'content-type': 'text/plain;charset=utf-8', 'retry-after': '1' }).end('Starting\n')
   let app: FastifyInstance | undefined
   const server = createServer({ maxHeaderSize: maxHeaderBytes }, (request, response) => listener(request, response))
-  Object.assign(server, { keepAliveTimeout: 65_000, requestTimeout: 30_000, maxConnections: settings.maxConnections })
+  Object.assign(server, { keepAliveTimeout: 65_000, requestTimeout: 30_000 })
   server.setTimeout(60_000)
+  limitConnections(server, settings.maxConnections)
   await listen(server, settings)
+  const { acceptsInTurn = 1, log } = settings
+  const listeners = acceptsInTurn > 1 ? openListeners(server, acceptsInTurn - 1, log) : undefined
   const address = server.address()
   return {
     port: typeof address === 'object' && address ? address.port : settings.port,
@@ -99,7 +105,7 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
       await app.ready()
     },
     async close(withinMs) {
-      const gone = new Promise<void>((resolve) => void server.close(() => resolve()))
+      const gone = Promise.all([new Promise<void>((resolve) => void server.close(() => resolve())), listeners?.close()])
       // From here on a reply ends its connection.
       await app?.close()
       server.closeIdleConnections()
@@ -108,6 +114,18 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
       cut()
     },
   }
+}
+
+/**
+ * Closes a connection that is one too many. `maxConnections` of Node.js counts by listening handle.
+ */
+function limitConnections(server: HttpServer, most: number): void {
+  let open = 0
+  server.prependListener('connection', (socket) => {
+    open++
+    socket.once('close', () => open--)
+    if (open > most) socket.destroy()
+  })
 }
 
 const listen = (server: HttpServer, { host, port }: ServerSettings): Promise<void> =>

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { nextTurn } from '../../src/base/clock.ts'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { openTurns } from '../../src/base/turn.ts'
+import { openListeners } from '../../src/http/listeners.ts'
+import { openServer } from '../../src/http/server.ts'
+
+/** New connections: how many a turn accepts, and how many there may be. */
+
+const log = openLog({ level: 'silent', destination: process.stdout })
+const accepted: Socket[] = []
+const accept = (message: unknown) => void accepted.push((message as { socket: Socket }).socket)
+subscribe('net.server.socket', accept)
+after(() => unsubscribe('net.server.socket', accept))
+
+/** Connects so many times before this process has its next turn; the kernel keeps the connections. */
+function connectWithinATurn(times: number, port: number): void {
+  const each = `require('node:net').connect(${port}, '127.0.0.1').once('connect', () => ++made === ${times} && process.exit())`
+  execFileSync(process.execPath, ['-e', `let made = 0; for (let i = 0; i < ${times}; i++) ${each}`])
+}
+
+async function acceptedByTurn(times: number): Promise<number[]> {
+  const turns: number[] = []
+  for (let before = accepted.length, all = before + times; before < all; before = accepted.length) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (accepted.length > before) turns.push(accepted.length - before)
+  }
+  return turns
+}
+
+test('four handles of a socket accept four connections in one turn', { timeout: 30_000 }, async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const listeners = openListeners(server, 3, log)
+  await listeners.opened
+  connectWithinATurn(12, (server.address() as AddressInfo).port)
+  assert.deepEqual(await acceptedByTurn(12), [4, 4, 4])
+  server.close()
+  server.closeAllConnections()
+  await listeners.close()
+})
+
+test('listeners that are closed while they open accept nothing', { timeout: 30_000 }, async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const listeners = openListeners(server, 3, log)
+  server.close()
+  await Promise.all([listeners.close(), listeners.opened])
+  const [error] = (await once(connect(port, '127.0.0.1'), 'error')) as [NodeJS.ErrnoException]
+  assert.equal(error.code, 'ECONNREFUSED')
+})
+
+test('a connection beyond the limit is closed, whichever handle accepts it', { timeout: 30_000 }, async () => {
+  const limits = { maxBodiesBytes: 1_000, maxConnections: 2, acceptsInTurn: 4 }
+  const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
+  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, ...ground })
+  await server.serve([{ method: 'GET', path: '/here', handle: () => ({ status: 200, type: 'text/plain', body: 'served' }) }])
+  const ask = async (socket: Socket) => {
+    socket.write('GET /here HTTP/1.1\r\nhost: a\r\n\r\n')
+    return String(((await once(socket, 'data')) as [Buffer])[0])
+  }
+  const first = connect(server.port, '127.0.0.1')
+  const second = connect(server.port, '127.0.0.1')
+  for (const socket of [first, second]) assert.match(await ask(socket), /served$/)
+  const third = connect(server.port, '127.0.0.1').on('error', () => {})
+  let received = ''
+  third.on('data', (bytes: Buffer) => (received += String(bytes))).write('GET /here HTTP/1.1\r\nhost: a\r\n\r\n')
+  await once(third, 'close')
+  assert.equal(received, '')
+  const gone = accepted.find(({ remotePort }) => remotePort === first.localPort)!
+  first.end()
+  await once(gone, 'close')
+  const fourth = connect(server.port, '127.0.0.1')
+  assert.match(await ask(fourth), /served$/)
+  fourth.destroy()
+  second.destroy()
+  await server.close(1_000)
+})
