@@ -37,28 +37,24 @@ export function savesAtOnce(changes: readonly Change[], deliveryLease: DeliveryL
 /** All rows besides those of changed orders. */
 function writesOf(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Write[] {
   const fresh = changes.filter((c) => !c.before)
-  const transactions = partsOf(changes, (order) => order.transactions)
-  const attempts = partsOf(changes, (order) => order.attempts)
+  const transactions = partsOf(
+    changes,
+    (order) => order.transactions,
+    ({ no }) => no > 1,
+  )
+  const attempts = partsOf(
+    changes,
+    (order) => order.attempts,
+    (attempt) => !isFirst(attempt),
+  )
   const locators = changes.flatMap(({ before, after }) => newKeys(before, after).map((key) => ({ place: after, key })))
   return [
     ...writes(sql.insertOrders, fresh),
     ...writes(sql.insertFacts, fresh),
-    ...writes(
-      sql.insertTransactions,
-      transactions.fresh.filter(({ part }) => part.no > 1),
-    ),
-    ...writes(
-      sql.updateTransactions,
-      transactions.changed.filter(({ part }) => part.no > 1),
-    ),
-    ...writes(
-      sql.insertAttempts,
-      attempts.fresh.filter(({ part }) => !isFirst(part)),
-    ),
-    ...writes(
-      sql.updateAttempts,
-      attempts.changed.filter(({ part }) => !isFirst(part)),
-    ),
+    ...writes(sql.insertTransactions, transactions.fresh),
+    ...writes(sql.updateTransactions, transactions.changed),
+    ...writes(sql.insertAttempts, attempts.fresh),
+    ...writes(sql.updateAttempts, attempts.changed),
     ...writes(
       sql.insertEvents,
       changes.filter(({ rows }) => rows.length > 0),
@@ -81,15 +77,23 @@ function writesOf(changes: readonly Change[], deliveryLease: DeliveryLease | und
   ]
 }
 
-/** The transactions or attempts that are new, and those that were replaced. */
-function partsOf<Part>(changes: readonly Change[], of: (order: Order) => readonly Part[]) {
+/**
+ * The transactions or attempts with rows of their own that are new, and those that were replaced.
+ */
+function partsOf<Part>(
+  changes: readonly Change[],
+  of: (order: Order) => readonly Part[],
+  hasRow: (part: Part) => boolean,
+): Record<'fresh' | 'changed', { place: Place; part: Part }[]> {
   const fresh: { place: Place; part: Part }[] = []
   const changed: { place: Place; part: Part }[] = []
   for (const { before, after } of changes) {
     const old = before && of(before)
-    for (const [i, part] of of(after).entries())
-      if (old?.[i] === undefined) fresh.push({ place: after, part })
-      else if (old[i] !== part) changed.push({ place: after, part })
+    of(after).forEach((part, i) => {
+      if (old?.[i] === part || !hasRow(part)) return
+      const parts = old?.[i] === undefined ? fresh : changed
+      parts.push({ place: after, part })
+    })
   }
   return { fresh, changed }
 }
