@@ -1,41 +1,10 @@
 import { parseArgs } from 'node:util'
 import { reasonOf } from '../src/base/log.ts'
-import type { Bench } from './bench.ts'
 import { bodies } from './bodies.ts'
 import { benches, benchNamed } from './benches.ts'
+import { byName } from './by-name.ts'
 import { readRun, type Line } from './compare.ts'
-
-/** Runs only by name. */
-export const long = {
-  name: 'long',
-  means: 'sales beside a million earlier orders, and a million sales one after the other; only by name',
-}
-
-export interface Wishes {
-  benches: readonly Bench[]
-  /** Whether the worst bodies are sent too. */
-  bodies: boolean
-  /** Undefined: each bench's own levels. */
-  inFlight: readonly number[] | undefined
-  /** The size of the long bench; undefined: it does not run. */
-  long: { orders: number; sales: number } | undefined
-  /** Sales a second by a clock, or at half of what a closed loop carries. */
-  arrivals: number | 'half' | undefined
-  /** Whether new connections are opened beside the load. */
-  connects: boolean
-  /** Sales before the first window of a sandbox; undefined: each bench's own number. */
-  warmUp: number | undefined
-  measureMs: number
-  /** How long each yardstick is measured; undefined leaves them out. */
-  yardstickMs: number | undefined
-  /** How long a round of the comparison to one change a commit is; undefined leaves it out. */
-  roundMs: number | undefined
-  /** The lines of an earlier run, to compare this one to. */
-  older: readonly Line[] | undefined
-  /** Where a picture of the run goes, or of an earlier one: then nothing is measured. */
-  picture: { path: string; of: readonly Line[] | undefined } | undefined
-  json: boolean
-}
+import type { Wishes } from './wishes.ts'
 
 const longUsual = { orders: 1_000_000, sales: 1_000_000 }
 const usual = { seconds: 15, yardstickSeconds: 4, roundSeconds: 5 }
@@ -45,8 +14,11 @@ const mostArrivals = 100_000
 const mostWarmUp = 1_000_000
 const mostLong = 100_000_000
 
+const listOf = (all: readonly { name: string; means: string }[]): string =>
+  all.map(({ name, means }) => `  ${name.padEnd(14)} ${means}`).join('\n')
+
 const help = `npm run bench                       everything, in about nine minutes
-npm run bench -- sale               one bench
+npm run bench -- sale               one bench; several are separated by blanks
 
   --in-flight 1,32,256   payments kept in flight, one row each; each bench has levels of its own
   --arrivals 300         sales/s by a clock instead, none waiting for another; "half" of what 256 in flight carry
@@ -67,7 +39,10 @@ npm run bench -- sale               one bench
 Without --in-flight, --arrivals and --connects, sale has all three.
 
 Benches
-${[...benches, bodies, long].map(({ name, means }) => `  ${name.padEnd(12)} ${means}`).join('\n')}
+${listOf([...benches, bodies])}
+
+Benches that run only by name
+${listOf(byName)}
 
 Ends with 1 when a payment did not end approved, the books of merchant, acquirer and database differ, or a body made
 the gateway fail.
@@ -84,21 +59,22 @@ export function readArguments(args: readonly string[]): Wishes {
   const inFlight = values['in-flight']?.split(',').map(Number) ?? (values.arrivals || values.connects ? [] : undefined)
   if (inFlight?.some((n) => !(Number.isInteger(n) && n >= 1 && n <= mostInFlight)))
     refuse(`--in-flight is a list of whole numbers from 1 to ${mostInFlight}, such as 1,32,256.`)
-  const payments = positionals.filter((name) => name !== bodies.name && name !== long.name)
-  const unknown = payments.find((name) => benchNamed(name) === undefined)
-  const names = [...benches, bodies, long].map(({ name }) => name)
+  const names = [...benches, bodies, ...byName].map(({ name }) => name)
+  const unknown = positionals.find((name) => !names.includes(name))
   if (unknown !== undefined) refuse(`There is no bench ${unknown}; there are ${names.join(', ')}.`)
+  const levelled = ['in-flight', 'arrivals', 'connects'].find((name) => values[name as keyof typeof values])
+  if (levelled !== undefined && positionals.length > 0 && positionals.every((name) => byName.some((one) => one.name === name)))
+    refuse(`--${levelled} is not for ${positionals.join(' and ')}: its levels of load are given.`)
   const seconds = numberIn(values, 'seconds', 1, 3_600) ?? (values.quick ? quick.seconds : undefined)
   const atMost = (usually: number) => Math.min(seconds ?? usually, usually) * 1_000
   return {
-    benches: positionals.length === 0 ? benches : payments.map((name) => benchNamed(name)!),
+    benches: positionals.length === 0 ? benches : positionals.flatMap((name) => benchNamed(name) ?? []),
+    byName: byName.filter(({ name }) => positionals.includes(name)),
     bodies: positionals.length === 0 || positionals.includes(bodies.name),
-    long: positionals.includes(long.name)
-      ? {
-          orders: numberIn(values, 'orders', 1, mostLong) ?? longUsual.orders,
-          sales: numberIn(values, 'sales', 0, mostLong) ?? longUsual.sales,
-        }
-      : undefined,
+    long: {
+      orders: numberIn(values, 'orders', 1, mostLong) ?? longUsual.orders,
+      sales: numberIn(values, 'sales', 0, mostLong) ?? longUsual.sales,
+    },
     inFlight,
     arrivals: values.arrivals === 'half' ? 'half' : numberIn(values, 'arrivals', 1, mostArrivals, ', or half'),
     connects: values.connects,

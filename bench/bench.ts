@@ -8,7 +8,7 @@ export interface Payment {
   acceptMs: number
   /** From the same moment to the `status` reply that is final. */
   finalMs: number
-  /** `approved`, or in words what happened instead. */
+  /** `approved`, `refusedForLoad`, or in words what happened instead. */
   ending: string
 }
 

@@ -4,6 +4,7 @@ import { mobileSale } from './mobile-sale.ts'
 import { recurrent } from './recurrent.ts'
 import { repeats } from './repeats.ts'
 import { sale } from './sale.ts'
+import { storedStatus } from './stored-status.ts'
 import { challenge, frictionless } from './three-d-secure.ts'
 
 /** Every bench there is; `npm run bench -- <name>` chooses among them. */
@@ -11,5 +12,6 @@ export const benches: readonly Bench[] = [sale, repeats, recurrent, frictionless
 
 export const benchNamed = (name: string): Bench | undefined => benches.find((bench) => bench.name === name)
 
-/** What the load process can carry: the benches, and the yardstick. */
-export const loadNamed = (name: string): Pick<Bench, 'open'> | undefined => (name === barePost.name ? barePost : benchNamed(name))
+/** What the load process can carry: the benches, the yardstick, and the status of stored orders. */
+export const loadNamed = (name: string): Pick<Bench, 'open'> | undefined =>
+  [...benches, barePost, storedStatus].find((load) => load.name === name)

@@ -27,7 +27,7 @@ export const linesIn = (text: string): Line[] =>
 /** A text says which row it is, not how it went; so does this number. */
 const isName = (name: string, value: unknown): boolean => typeof value === 'string' || name === 'in_flight'
 /** Numbers that follow from the command line. */
-const given: ReadonlySet<string> = new Set(['sales_before', 'connections'])
+const given: ReadonlySet<string> = new Set(['sales_before', 'connections', 'orders'])
 
 function rowOf(line: Line): string {
   const named = Object.entries(line).filter(([name, value]) => name !== 'bench' && isName(name, value))

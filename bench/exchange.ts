@@ -9,6 +9,11 @@ export interface LoadOrder {
   /** Sales begin by a clock, so many a second; undefined: in a closed loop. */
   arrivalsPerS?: number | undefined
   /**
+   * By a clock: sales that the gateway refuses because of load are counted as such and not as
+   * failures, and with `inFlight` under way the clock goes on without the sales that are due.
+   */
+  flood?: true | undefined
+  /**
    * The window opens when so many payments have ended, in a closed loop the first of each that is
    * in flight among them.
    */
@@ -37,6 +42,16 @@ export interface LoadReport {
   measured: number
   accept: Quantiles
   final: Quantiles
+  /**
+   * Sales that began within the window, and how long after their moment by the clock. Those left
+   * out were due while as many as allowed were in flight.
+   */
+  begun: number
+  late: Quantiles
+  leftOut: number
+  /** Sales that the gateway refused because of load within the window, and how soon. */
+  refused: number
+  refusal: Quantiles
   /** `status` requests and processor time of the load process, within the window. */
   polls: number
   cpuUs: number

@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { parseMetrics, type Sample } from './metrics.ts'
 import { machineTime, type MachineTime } from './proc.ts'
 import { watchProcesses, type CpuByKind } from './processes.ts'
-import type { Sandbox } from './sandbox.ts'
+import { gatewaysOf, type Sandbox } from './sandbox.ts'
 import { openWal, type Wal, type WalAt } from './wal.ts'
 
 /**
@@ -16,7 +16,7 @@ export interface Gauges {
   benchUs: number
   machine: Omit<MachineTime, 'stolenUs'> & { stolenUs: number | undefined }
   wal: WalAt
-  /** The gateway's /metrics; empty where it has none. */
+  /** The /metrics of all gateways, one after the other; empty where there are none. */
   metrics: readonly Sample[]
 }
 
@@ -26,9 +26,13 @@ export interface GaugeReader {
   stop(): Promise<void>
 }
 
-export function openGauges({ pid, gatewayOrigin, databaseUrl }: Sandbox): GaugeReader {
-  const processes = watchProcesses(pid)
-  const wal = openWal(databaseUrl)
+export function openGauges(sandbox: Sandbox): GaugeReader {
+  const gateways = gatewaysOf(sandbox)
+  const processes = watchProcesses(
+    sandbox.pid,
+    gateways.slice(1).map(({ pid }) => pid),
+  )
+  const wal = openWal(sandbox.databaseUrl)
   return {
     wal,
     async read() {
@@ -36,8 +40,8 @@ export function openGauges({ pid, gatewayOrigin, databaseUrl }: Sandbox): GaugeR
       const cpu = processes.cpu()
       const machine = machineTime() ?? machineTimeOfNode()
       const own = process.cpuUsage()
-      const [at, metrics] = await Promise.all([wal.read(), metricsOf(gatewayOrigin)])
-      return { cpu, benchUs: own.user + own.system, machine, wal: at, metrics }
+      const [at, ...metrics] = await Promise.all([wal.read(), ...gateways.map(({ gatewayOrigin }) => metricsOf(gatewayOrigin))])
+      return { cpu, benchUs: own.user + own.system, machine, wal: at, metrics: metrics.flat() }
     },
     async stop() {
       processes.stop()

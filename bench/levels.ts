@@ -1,10 +1,9 @@
-import type { Wishes } from './arguments.ts'
 import type { Books } from './books.ts'
 import type { ArrivalRow, Bench, Row } from './bench.ts'
 import { connectsRow, measureConnects, newConnections } from './connects.ts'
 import type { Load } from './drive.ts'
 import type { LoadReport } from './exchange.ts'
-import { hold, measure, warmUp, type Measured } from './measure.ts'
+import { hold, measure, warmUp, type Level, type Measured } from './measure.ts'
 import type { Output } from './output.ts'
 import {
   arrivalsTable,
@@ -17,6 +16,7 @@ import {
   yardsticksText,
 } from './report.ts'
 import type { Sandbox } from './sandbox.ts'
+import type { Wishes } from './wishes.ts'
 import { measureYardsticks, ratiosOf, type Yardsticks } from './yardsticks.ts'
 
 /** A sandbox and all loads that it has carried. */
@@ -109,12 +109,13 @@ export async function carryUnmeasured({ bench, output, load }: Run, { sandbox, r
 export async function measured(
   { bench, wishes, output, load }: Run,
   { sandbox, reports }: Carried,
-  { inFlight, arrivalsPerS }: { inFlight: number; arrivalsPerS?: number },
+  how: Pick<Level, 'inFlight' | 'arrivalsPerS' | 'flood'>,
 ): Promise<Measured> {
   const { progress } = output
+  const { inFlight, arrivalsPerS } = how
   progress.say(arrivalsPerS === undefined ? `${inFlight} in flight` : `${arrivalsPerS} sales a second by a clock`)
   const salesBefore = reports.reduce((sum, { sales }) => sum + sales, 0)
-  const level = { bench, inFlight, arrivalsPerS, measureMs: wishes.measureMs, salesBefore }
+  const level = { bench, ...how, measureMs: wishes.measureMs, salesBefore }
   const one = await measure(load, sandbox, level, (ended) => progress.add(`${ended} ended`))
   reports.push(one.report)
   return one

@@ -7,7 +7,7 @@ import type { Payment } from './bench.ts'
 import { loadNamed } from './benches.ts'
 import type { LoadOrder, LoadReport, LoadSays } from './exchange.ts'
 import { percentile, sortedBySize } from './figures.ts'
-import { openMerchant } from './merchant.ts'
+import { openMerchant, refusedForLoad, type Site } from './merchant.ts'
 import { byClock, closedLoop } from './pace.ts'
 
 /** Names are told apart between runs by a prefix of this process and within it by a count. */
@@ -20,45 +20,40 @@ const tickMs = 1_000
 const say = (message: LoadSays) => void process.send?.(message)
 
 async function run(order: LoadOrder): Promise<LoadReport> {
-  const merchant = openMerchant(order.site, order.withinMs)
-  const carry = loadNamed(order.bench)!.open(merchant)
-  const seen = { accepts: [] as number[], finals: [] as number[] }
-  const failures: Record<string, number> = {}
+  const gateways = openGateways(order)
   const window: { state: 'ramp' | 'open' | 'closed' } = { state: 'ramp' }
+  const seen = openTally(order, () => window.state === 'open')
   const [ramp, overrun] = [new AbortController(), new AbortController()]
-  let approved = 0
   let sales = 0
   let ended = 0
   let firstEnded = 0
 
   async function one(lateMs: number): Promise<void> {
     const isFirst = ++sales <= order.inFlight
-    const payment = await carry(prefix + ++names).catch((error) => failed(error))
+    seen.begins(lateMs)
+    const payment = await gateways.carry(prefix + ++names).catch((error) => failed(error))
     ended++
     if (isFirst) firstEnded++
     if (ended >= order.ramp && (order.arrivalsPerS !== undefined || firstEnded === order.inFlight)) ramp.abort()
-    if (payment.ending === 'approved') {
-      approved++
-      if (window.state === 'open') {
-        seen.accepts.push(payment.acceptMs + lateMs)
-        seen.finals.push(payment.finalMs + lateMs)
-      }
-    } else {
-      failures[payment.ending] = (failures[payment.ending] ?? 0) + 1
-      await pause(afterFailureMs)
-    }
+    if (seen.ends(payment, lateMs) === 'failed') await pause(afterFailureMs)
   }
 
-  const pace =
-    order.arrivalsPerS === undefined
-      ? closedLoop(order.inFlight)
-      : byClock(order.arrivalsPerS, order.inFlight, () => overrun.abort())
+  function full(): 'stop' | 'go on' {
+    if (order.flood) {
+      seen.leavesOut()
+      return 'go on'
+    }
+    overrun.abort()
+    return 'stop'
+  }
+
+  const pace = order.arrivalsPerS === undefined ? closedLoop(order.inFlight) : byClock(order.arrivalsPerS, order.inFlight, full)
   const ticking = setInterval(() => say({ is: 'tick', ended }), tickMs)
   const began = performance.now()
   const running = pace.run(one, () => window.state === 'closed')
   await pauseUnless(order.rampMs, ramp.signal, overrun.signal)
   const ramped = ended
-  const before = { at: performance.now(), cpu: process.cpuUsage(), polls: merchant.polls() }
+  const before = { at: performance.now(), cpu: process.cpuUsage(), polls: gateways.polls() }
   if (order.measureMs > 0) {
     window.state = 'open'
     say({ is: 'opened' })
@@ -67,26 +62,93 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   window.state = 'closed'
   const windowMs = performance.now() - before.at
   const cpu = process.cpuUsage(before.cpu)
-  const polls = merchant.polls() - before.polls
+  const polls = gateways.polls() - before.polls
   if (order.measureMs > 0) say({ is: 'closed' })
   await running
   const wholeMs = performance.now() - began
   clearInterval(ticking)
-  merchant.close()
+  gateways.close()
   return {
     ramped,
     mostInFlight: pace.most(),
     overrun: overrun.signal.aborted,
     windowMs,
     wholeMs,
-    measured: seen.finals.length,
-    accept: quantiles(seen.accepts),
-    final: quantiles(seen.finals),
+    ...seen.report(),
     polls,
     cpuUs: cpu.user + cpu.system,
     sales,
-    approved,
-    failures,
+  }
+}
+
+/** Counts how payments end: failures and approved ones of the whole run, the rest of the window. */
+function openTally({ flood }: LoadOrder, isOpen: () => boolean) {
+  const accepts: number[] = []
+  const finals: number[] = []
+  const refusals: number[] = []
+  const lates: number[] = []
+  const failures: Record<string, number> = {}
+  let approved = 0
+  let leftOut = 0
+  return {
+    begins(lateMs: number): void {
+      if (isOpen()) lates.push(lateMs)
+    },
+    leavesOut(): void {
+      if (isOpen()) leftOut++
+    },
+    ends({ ending, acceptMs, finalMs }: Payment, lateMs: number): 'well' | 'failed' {
+      if (ending === 'approved') {
+        approved++
+        if (isOpen()) {
+          accepts.push(acceptMs + lateMs)
+          finals.push(finalMs + lateMs)
+        }
+        return 'well'
+      }
+      if (flood && ending === refusedForLoad) {
+        if (isOpen()) refusals.push(acceptMs + lateMs)
+        return 'well'
+      }
+      failures[ending] = (failures[ending] ?? 0) + 1
+      return 'failed'
+    },
+    report: () => ({
+      measured: finals.length,
+      accept: quantiles(accepts),
+      final: quantiles(finals),
+      begun: lates.length,
+      late: quantiles(lates),
+      leftOut,
+      refused: refusals.length,
+      refusal: quantiles(refusals),
+      approved,
+      failures,
+    }),
+  }
+}
+
+/**
+ * The gateways that share the payments. The next payment goes to the gateway with the fewest in
+ * flight, so that in a closed loop all have equally many.
+ */
+function openGateways({ site, bench, withinMs }: LoadOrder) {
+  const all = [site.baseUrl, ...(site.alsoAt ?? [])].map((baseUrl) => {
+    const merchant = openMerchant({ ...site, baseUrl } satisfies Site, withinMs)
+    return { merchant, carryOne: loadNamed(bench)!.open(merchant), inFlight: 0 }
+  })
+  return {
+    async carry(clientOrderid: string): Promise<Payment> {
+      const one = all.reduce((least, other) => (other.inFlight < least.inFlight ? other : least))
+      one.inFlight++
+      try {
+        return await one.carryOne(clientOrderid)
+      } finally {
+        one.inFlight--
+      }
+    },
+    polls: () => all.reduce((sum, { merchant }) => sum + merchant.polls(), 0),
+    close: () => all.forEach(({ merchant }) => merchant.close()),
   }
 }
 

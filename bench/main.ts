@@ -5,7 +5,6 @@ import { reasonOf } from '../src/base/log.ts'
 import { readArguments } from './arguments.ts'
 import { bodies, isAnswered, measureBodies } from './bodies.ts'
 import { comparedText, compareRuns, lineOfCompared, type Line } from './compare.ts'
-import { runLong } from './long.ts'
 import { openOutput } from './output.ts'
 import { pictureOf } from './picture.ts'
 import { bodyHead, bodyRow, machine } from './report.ts'
@@ -38,8 +37,10 @@ async function measure(): Promise<boolean> {
     isGood = (await runBench(bench, wishes, output, started)) && isGood
     await stopAll()
   }
-  if (wishes.long) isGood = (await runLong(wishes, wishes.long, output, started)) && isGood
-  await stopAll()
+  for (const bench of wishes.byName) {
+    isGood = (await bench.run(wishes, output, started)) && isGood
+    await stopAll()
+  }
   if (wishes.bodies) isGood = (await runBodies()) && isGood
   if (wishes.older) showComparison(wishes.older)
   return isGood

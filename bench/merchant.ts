@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { secret, type Secret } from '../src/base/secret.ts'
 import { controlOf } from '../src/merchant/control.ts'
 import { openConnections, type Connections } from './connections.ts'
+import type { StoredOrders } from './stored-orders.ts'
 
 /** What a merchant of the sandbox knows, as it goes to the load process. */
 export interface Site {
@@ -12,6 +13,10 @@ export interface Site {
   endpoints: Readonly<Record<string, number>>
   /** Where the sandbox's merchant server takes callbacks. */
   callbackUrl: string
+  /** Further gateways on the same database, between which the payments are shared. */
+  alsoAt?: readonly string[]
+  /** Orders that were written without the gateway. */
+  stored?: StoredOrders
 }
 
 /** A merchant's client over connections that are kept. */
@@ -60,6 +65,9 @@ const longestPauseMs = 64
 
 const form = 'application/x-www-form-urlencoded'
 
+/** The ending of a payment that the gateway refuses because of load, which is code 20. */
+export const refusedForLoad = 'refused: too many requests'
+
 export function openMerchant(site: Site, withinMs: number): Merchant {
   const { origin, pathname } = new URL(site.baseUrl)
   const gateway = openConnections(origin, withinMs)
@@ -89,9 +97,9 @@ export function openMerchant(site: Site, withinMs: number): Merchant {
     untilEnd,
     async untilFinal(endpoint, clientOrderid, accepted, began, meanwhile) {
       const orderid = fieldOf(accepted, 'gateway-order-id')
-      if (fieldOf(accepted, 'type') !== 'async-response' || orderid === undefined) return `refused: ${errorOf(accepted)}`
-      const control = controlOf([site.login, clientOrderid, orderid], key)
-      const asks = `login=${site.login}&client_orderid=${clientOrderid}&orderid=${orderid}&control=${control}`
+      if (fieldOf(accepted, 'type') !== 'async-response' || orderid === undefined)
+        return fieldOf(accepted, 'error-code') === '20' ? refusedForLoad : `refused: ${errorOf(accepted)}`
+      const asks = orderForm({ site, key }, clientOrderid, orderid)
       let done: string | undefined
       return untilEnd(began, async () => {
         const reply = await post(`/api/v2/status/${endpoint}`, asks)
@@ -117,6 +125,12 @@ export function openMerchant(site: Site, withinMs: number): Merchant {
       for (const one of [gateway, ...others.values()]) one.close()
     },
   }
+}
+
+/** The fields that name and sign a request about an order. */
+export function orderForm({ site, key }: Pick<Merchant, 'site' | 'key'>, clientOrderid: string, orderid: string): string {
+  const control = controlOf([site.login, clientOrderid, orderid], key)
+  return `login=${site.login}&client_orderid=${clientOrderid}&orderid=${orderid}&control=${control}`
 }
 
 export const errorOf = (reply: string): string =>

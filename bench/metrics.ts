@@ -29,6 +29,12 @@ export function sumOf(
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
 }
 
+/** The most of these values; undefined: there is none. */
+export function mostOf(samples: readonly Sample[], name: string): number | undefined {
+  const values = samples.filter((one) => one.name === name).map(({ value }) => value)
+  return values.length === 0 ? undefined : Math.max(...values)
+}
+
 /**
  * The quantile of what a histogram counted between two readings: the upper bound of its bucket.
  * Undefined: no such histogram, nothing counted, or more than its last bound.

@@ -1,6 +1,7 @@
 import { openLog } from '../src/base/log.ts'
 import { ensurePartitions } from '../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../src/storage/pool.ts'
+import { storedName, type StoredOrders } from './stored-orders.ts'
 
 /** A column of a table of orders, as the catalogs have it. */
 export interface Column {
@@ -20,7 +21,9 @@ const columns = statement<Column>(`
     and (select count(*) from pg_attribute k where k.attrelid = t.oid and k.attname in ('merchant_id', 'order_id')) = 2
   order by t.relname, a.attnum`)
 
-const templateIds = statement<{ first: bigint; last: bigint }>(`select min(order_id) as first, max(order_id) as last from orders`)
+const templates = statement<{ order_id: bigint; endpoint_id: bigint }>(
+  `select order_id, endpoint_id from orders order by order_id`,
+)
 const reserve = statement<{ first: bigint }>(
   `update id_block set next_id = next_id + $1 where name = 'order' returning next_id - $1 as first`,
 )
@@ -31,30 +34,35 @@ const atOnce = 50_000
 const spread = '90 days'
 
 /**
- * Writes `orders` orders more, as copies of those that are there: under ids, names and keys of
- * their own, and each earlier than the next. It knows no columns, so that it goes on working when
- * they change: it fails where a unique index has none that it can make anew.
+ * Writes `orders` orders more, up to a whole copy, as copies of those that are there: under ids,
+ * names and keys of their own, and each earlier than the next. It knows no columns, so that it goes
+ * on working when they change: it fails where a unique index has none that it can make anew.
  */
-export async function multiplyOrders(databaseUrl: string, orders: number, tick: (made: number) => void): Promise<void> {
+export async function multiplyOrders(databaseUrl: string, orders: number, tick: (made: number) => void): Promise<StoredOrders> {
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url: databaseUrl, connections: 1, use: 'admin', log })
   try {
-    const [ids] = await pool.run(templateIds)
-    const span = Number(ids!.last - ids!.first) + 1
-    const copies = Math.ceil(orders / span)
+    const rows = await pool.run(templates)
+    const [first, last] = [rows[0]!.order_id, rows.at(-1)!.order_id]
+    const span = Number(last - first) + 1
+    const copies = Math.ceil(orders / rows.length)
     const tables = await tablesWithTemplates(pool)
-    const step = Math.max(1, Math.floor(atOnce / span))
+    const step = Math.max(1, Math.floor(atOnce / rows.length))
+    const blocks: StoredOrders['blocks'][number][] = []
     for (let done = 0; done < copies; done += step) {
       const count = Math.min(step, copies - done)
       // The partition of the next ids exists before they are drawn.
       await ensurePartitions(pool)
       const [block] = await pool.run(reserve, [count * span])
-      const from = { first: ids!.first, last: ids!.last, start: block!.first, done, count, copies }
+      const from = { first, last, start: block!.first, done, count, copies }
       await run(pool, ['begin', 'set local synchronous_commit = off', ...tables.map((table) => copyOf(table, from)), 'commit'])
-      tick((done + count) * span)
+      blocks.push({ first: Number(block!.first), copies: count })
+      tick((done + count) * rows.length)
     }
     // As autovacuum would leave them, which otherwise works through the measurements.
     await run(pool, ['vacuum analyze', 'checkpoint'])
+    const made = rows.map((row) => ({ offset: Number(row.order_id - first), endpoint: String(row.endpoint_id) }))
+    return { templates: made, span, blocks }
   } finally {
     await pool.close()
   }
@@ -110,7 +118,7 @@ export function copyOf(table: readonly Column[], { first, last, start, done, cou
 function valueOf({ column, type, unique }: Column): string {
   const name = quoted(column)
   if (column === 'order_id') return 'new_id'
-  if (column === 'client_orderid') return `'long-' || new_id`
+  if (column === 'client_orderid') return `'${storedName}' || new_id`
   if (type === 'uuid') return `case when ${name} is not null then gen_random_uuid() end`
   if (type === 'timestamp with time zone') return `${name} - earlier`
   if (type === 'text' && unique) return `md5(${name} || new_id)`

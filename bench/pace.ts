@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 
 /** Carries one sale that was to begin `lateMs` ago; never rejects. */
 type Carry = (lateMs: number) => Promise<void>
@@ -22,27 +22,36 @@ export function closedLoop(inFlight: number): Pace {
 }
 
 /**
- * An open model: sales begin by a clock, as customers come, and none waits for an earlier one. What
- * this process begins late it reports as late. With `mostInFlight` under way no further sale begins
- * and `overrun` is called: sales come faster than they are carried.
+ * Begins in a row when this process is late; then it reads replies first. Without the limit a
+ * process that cannot keep up would begin sales for ever and never see one end.
  */
-export function byClock(perSecond: number, mostInFlight: number, overrun: () => void): Pace {
+const mostInARow = 32
+
+/**
+ * An open model: sales begin by a clock, as customers come, and none waits for an earlier one. What
+ * this process begins late it reports as late. With `mostInFlight` under way a sale that is due
+ * does not begin, and `full` decides: the clock stops, or goes on without this sale.
+ */
+export function byClock(perSecond: number, mostInFlight: number, full: () => 'stop' | 'go on'): Pace {
   let most = 0
   return {
     async run(carry, ended) {
       const under = new Set<Promise<void>>()
       const began = performance.now()
-      for (let begun = 0; !ended();) {
-        const lateMs = performance.now() - began - (begun * 1_000) / perSecond
-        if (lateMs < 0) {
-          await pause(Math.max(1, -lateMs))
+      let inARow = 0
+      for (let due = 0; !ended();) {
+        const lateMs = performance.now() - began - (due * 1_000) / perSecond
+        if (lateMs < 0 || inARow >= mostInARow) {
+          inARow = 0
+          await (lateMs < 0 ? pause(Math.max(1, -lateMs)) : nextTurn())
           continue
         }
+        inARow++
+        due++
         if (under.size >= mostInFlight) {
-          overrun()
-          break
+          if (full() === 'stop') break
+          continue
         }
-        begun++
         const one = carry(lateMs).finally(() => under.delete(one))
         under.add(one)
         most = Math.max(most, under.size)

@@ -48,10 +48,10 @@ interface Seen {
 const lookEveryMs = 250
 
 /**
- * Follows the processes of a sandbox, by the pid of its gateway. `cpu` gives undefined where there
- * is no /proc.
+ * Follows the processes of a sandbox, by the pid of its gateway, and the other gateways on its
+ * database. `cpu` gives undefined where there is no /proc.
  */
-export function watchProcesses(gateway: number): { cpu(): CpuByKind | undefined; stop(): void } {
+export function watchProcesses(gateway: number, others: readonly number[]): { cpu(): CpuByKind | undefined; stop(): void } {
   const seen = new Map<string, Seen>()
   /** Both are children of the gateway's process, and only they are. */
   let postmaster: number | undefined
@@ -74,10 +74,11 @@ export function watchProcesses(gateway: number): { cpu(): CpuByKind | undefined;
   function cpu(): CpuByKind | undefined {
     look()
     const own = processStat(gateway)
+    const beside = others.map(processStat)
     const server = postmaster === undefined ? undefined : processStat(postmaster)
     if (own === undefined || server === undefined) return undefined
     const sums = Object.fromEntries(kinds.map((kind) => [kind, 0])) as Record<Kind, number>
-    sums.gateway = own.cpuUs
+    sums.gateway = own.cpuUs + beside.reduce((sum, stat) => sum + (stat?.cpuUs ?? 0), 0)
     sums.postgres_background = server.cpuUs
     let goneUs = 0
     const alive = new Set(childrenOf(server.pid))

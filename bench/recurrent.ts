@@ -1,7 +1,7 @@
 import { controlOf } from '../src/merchant/control.ts'
 import { writeForm } from '../src/spec/form.ts'
 import type { Bench, Payment } from './bench.ts'
-import { errorOf, fieldOf, type Merchant } from './merchant.ts'
+import { errorOf, fieldOf, orderForm, type Merchant } from './merchant.ts'
 import { sameForm, signedForm } from './sale.ts'
 
 /**
@@ -35,7 +35,7 @@ export const recurrent: Bench = {
  * A sale, and its card registered; the payment is not measured, since it ends during the warm-up.
  */
 async function firstPayment(merchant: Merchant, endpoint: string, clientOrderid: string): Promise<Payment & { card: string }> {
-  const { site, key } = merchant
+  const { site } = merchant
   const began = performance.now()
   const form = signedForm(merchant, endpoint, clientOrderid, sameForm(site, '4111111111111111'))
   const reply = await merchant.post(`/api/v2/sale/${endpoint}`, form)
@@ -43,9 +43,7 @@ async function firstPayment(merchant: Merchant, endpoint: string, clientOrderid:
   const ending = await merchant.untilFinal(endpoint, clientOrderid, reply, began)
   const finalMs = performance.now() - began
   const orderid = fieldOf(reply, 'gateway-order-id') ?? ''
-  const control = controlOf([site.login, clientOrderid, orderid], key)
-  const names = `login=${site.login}&client_orderid=${clientOrderid}&orderid=${orderid}&control=${control}`
-  const registered = await merchant.post(`/api/v2/create-card-ref/${endpoint}`, names)
+  const registered = await merchant.post(`/api/v2/create-card-ref/${endpoint}`, orderForm(merchant, clientOrderid, orderid))
   const card = fieldOf(registered, 'card-ref-id')
   if (card === undefined) throw new Error(`no card was registered: ${ending}, ${errorOf(registered)}`)
   return { acceptMs, finalMs, ending, card }

@@ -6,29 +6,10 @@ import { booksAgree } from './books.ts'
 import type { ConnectsRow } from './connects.ts'
 import type { LoadReport } from './exchange.ts'
 import type { Comparison } from './one-by-one.ts'
+import { figure, headOf, line, percent, sum, tableOf, type Column } from './table.ts'
 import type { Ratios, Yardsticks } from './yardsticks.ts'
 
 /** Everything below gives text for people; what programs read is the JSON lines. */
-
-interface Column<Of> {
-  head: readonly [string, string]
-  cell: (of: Of) => string
-}
-
-const figure = (value: number | null | undefined, digits = 0): string =>
-  value === null || value === undefined ? '–' : value.toFixed(digits)
-const percent = (value: number | null): string => (value === null ? '–' : `${value.toFixed(0)} %`)
-const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((all, count) => all + count, 0)
-
-const width = 9
-const line = (cells: readonly string[]): string => cells.map((cell) => cell.padStart(width)).join('')
-
-function headOf<Of>(columns: readonly Column<Of>[]): string {
-  return [0, 1].map((row) => line(columns.map(({ head }) => head[row]!))).join('\n')
-}
-
-const tableOf = <Of>(title: string, columns: readonly Column<Of>[], rows: readonly Of[]): string =>
-  [title, headOf(columns), ...rows.map((row) => line(columns.map(({ cell }) => cell(row))))].join('\n')
 
 // oxfmt-ignore
 const columns: readonly Column<{ row: Row; report: LoadReport }>[] = [
@@ -74,7 +55,9 @@ const ratioColumns: readonly Column<Ratios>[] = [
   { head: ['in',      'flight'],     cell: (one) => String(one.in_flight) },
   { head: ['sales by', 'payments'],  cell: (one) => figure(one.sales_by_payments, 2) },
   { head: ['gateway', 'posts'],      cell: (one) => figure(one.gateway_cpu_in_posts, 1) },
+  { head: ['',        'alone'],      cell: (one) => figure(one.gateway_cpu_in_posts_alone, 1) },
   { head: ['Postgres', 'posts'],     cell: (one) => figure(one.postgres_cpu_in_posts, 1) },
+  { head: ['',        'alone'],      cell: (one) => figure(one.postgres_cpu_in_posts_alone, 1) },
   { head: ['accept',  'fsyncs'],     cell: (one) => figure(one.accept_p50_in_fsyncs, 1) },
 ]
 
@@ -110,7 +93,7 @@ export const costTable = (rows: readonly Row[]): string => tableOf('Processor ti
 
 export const ratiosTable = (rows: readonly Ratios[]): string =>
   tableOf(
-    'In yardsticks: sales/s by payments/s, processor time of a sale in bare posts, accept p50 in commits',
+    'In yardsticks: sales/s by payments/s, processor time of a sale in bare posts (32 connections; alone), accept p50 in commits',
     ratioColumns,
     rows,
   )

@@ -1,7 +1,7 @@
-import type { Wishes } from './arguments.ts'
 import type { Bench } from './bench.ts'
 import { booksAgree, readBooks, since } from './books.ts'
 import { startLoad } from './drive.ts'
+import type { LoadReport } from './exchange.ts'
 import { rounded } from './figures.ts'
 import { runLevels, warm, type Carried, type Run } from './levels.ts'
 import { compareOneByOne, oneByOneSettings, type Comparison } from './one-by-one.ts'
@@ -9,25 +9,46 @@ import type { Output } from './output.ts'
 import { booksText, comparisonText, failuresText } from './report.ts'
 import { startSandbox } from './sandbox.ts'
 import type { Started } from './started.ts'
+import type { Wishes } from './wishes.ts'
 
 /** Runs one bench; answers whether every sale ended approved and the books agree. */
 export async function runBench(bench: Bench, wishes: Wishes, output: Output, started: Started): Promise<boolean> {
-  const { people, progress } = output
+  const { run, carried } = await openRun(bench, wishes, output, started)
+  const all = [carried]
+  output.people(`${bench.name}: ${bench.means}; ${wishes.measureMs / 1_000} s each\n`)
+  await runLevels(run, carried)
+  if (wishes.roundMs !== undefined && bench.inDetail) all.push(await runOneByOne(run, carried, wishes.roundMs, started))
+  return endedWell(bench.name, all, output)
+}
+
+/** A sandbox with an empty database, and a load process. */
+export async function openRun(
+  bench: Bench,
+  wishes: Wishes,
+  output: Output,
+  started: Started,
+): Promise<{ run: Run; carried: Carried }> {
   const { interrupted } = started
-  progress.say('Starting a sandbox with an empty database')
+  output.progress.say('Starting a sandbox with an empty database')
   const sandbox = await started.keep(startSandbox({}, interrupted))
   if (bench.prepare) await started.keep(bench.prepare(sandbox, interrupted))
   const load = await started.keep(startLoad(interrupted))
-  const run: Run = { bench, wishes, output, interrupted, load }
-  const carried: Carried = { which: 'as it is', sandbox, reports: [] }
-  const all = [carried]
+  return { run: { bench, wishes, output, interrupted, load }, carried: { which: 'as it is', sandbox, reports: [] } }
+}
 
-  people(`${bench.name}: ${bench.means}; ${wishes.measureMs / 1_000} s each\n`)
-  await runLevels(run, carried)
-  if (wishes.roundMs !== undefined && bench.inDetail) all.push(await runOneByOne(run, carried, wishes.roundMs, started))
-  progress.say('Comparing the books')
-  const agreed = await compareBooks(bench.name, all, output)
-  return nothingFailed(all, output) && agreed
+/**
+ * Whether the books agree and every sale ended approved. `name` is that of the bench; `unbooked`
+ * are the loads that were not sales.
+ */
+export async function endedWell(
+  name: string,
+  all: readonly Carried[],
+  output: Output,
+  unbooked: readonly LoadReport[] = [],
+): Promise<boolean> {
+  output.progress.say('Comparing the books')
+  const agreed = await compareBooks(name, all, output)
+  return nothingFailed([...all.flatMap(({ reports }) => reports), ...unbooked], output) && agreed
 }
 
 /** What the other side can still carry, and be warmed up by. */
@@ -64,8 +85,7 @@ function lineOf({ bench, inFlight, batched, oneByOne, ratio }: Comparison) {
   }
 }
 
-/** `name` is that of the bench. */
-export async function compareBooks(name: string, all: readonly Carried[], { people, lines }: Output): Promise<boolean> {
+async function compareBooks(name: string, all: readonly Carried[], { people, lines }: Output): Promise<boolean> {
   let agreed = true
   for (const { which, sandbox, reports, earlier } of all) {
     const approved = reports.reduce((sum, report) => sum + report.approved, 0)
@@ -89,9 +109,9 @@ export async function compareBooks(name: string, all: readonly Carried[], { peop
   return agreed
 }
 
-export function nothingFailed(all: readonly Carried[], { progress }: Output): boolean {
+function nothingFailed(all: readonly LoadReport[], { progress }: Output): boolean {
   const failures: Record<string, number> = {}
-  for (const report of all.flatMap(({ reports }) => reports))
+  for (const report of all)
     for (const [why, count] of Object.entries(report.failures)) failures[why] = (failures[why] ?? 0) + count
   if (Object.keys(failures).length === 0) return true
   progress.clear()

@@ -10,15 +10,22 @@ import { systemRandom } from '../src/base/random.ts'
 import { stopEmbeddedOrphan } from '../src/storage/embedded.ts'
 import type { Site } from './merchant.ts'
 
+/** A process that serves. */
+export interface Gateway {
+  pid: number
+  gatewayOrigin: string
+}
+
 /**
  * A sandbox of the bench: all its own processes and an empty, durable database in a directory that
  * goes away with it.
  */
-export interface Sandbox {
+export interface Sandbox extends Gateway {
   site: Site
   /** The gateway runs in the sandbox's own process. */
   pid: number
-  gatewayOrigin: string
+  /** Gateways of the bench on the same database. */
+  others?: readonly Gateway[]
   acquirerAdminUrl: string
   databaseUrl: string
   directory: string
@@ -35,23 +42,35 @@ interface SandboxFile {
   database_url: string
 }
 
+/** All processes that serve on its database, the sandbox's own first. */
+export const gatewaysOf = (sandbox: Sandbox): readonly Gateway[] => [sandbox, ...(sandbox.others ?? [])]
+
 const main = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
 const startWithinMs = 60_000
 const stopWithinMs = 20_000
 /** No setting of whoever runs the bench may reach what is measured. */
 const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
 
-/**
- * Starts a sandbox. If it does not come up, or `signal` aborts, it is stopped and its files are
- * removed.
- */
-export async function startSandbox(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Sandbox> {
+/** A directory for a sandbox; stopping it removes what is in it. */
+export function makeDirectory(): { directory: string; stop(): void } {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   // Run by root, PostgreSQL is another user's and has to pass here.
   chmodSync(directory, 0o711)
-  const child = spawn(process.execPath, [main, 'sandbox'], {
+  return { directory, stop: () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+/** A program of Tollgate's command line that was started. */
+export interface Spawned {
+  /** What it printed, if it has ended. */
+  ended(): string | undefined
+  stop(): Promise<void>
+}
+
+/** Starts one in the directory of a sandbox. */
+export function spawnTollgate(directory: string, args: readonly string[], settings: Readonly<Record<string, string>>): Spawned {
+  const child = spawn(process.execPath, [main, ...args], {
     cwd: directory,
-    env: { ...ownEnvironment(), TOLLGATE_DIR: directory, PORT: '0', ...settings },
+    env: { ...ownEnvironment(), TOLLGATE_DIR: directory, ...settings },
     // A session of its own: Ctrl-C in the terminal reaches the bench alone, which stops everybody
     // in order.
     detached: true,
@@ -60,14 +79,35 @@ export async function startSandbox(settings: Readonly<Record<string, string>>, s
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-
-  async function stop(): Promise<void> {
-    child.kill('SIGTERM')
-    const late = await Promise.race([gone.then(() => false), pause(stopWithinMs, true, { ref: false })])
-    if (late) {
+  return {
+    ended: () => (child.exitCode === null && child.signalCode === null ? undefined : output),
+    async stop() {
+      child.kill('SIGTERM')
+      const late = await Promise.race([gone.then(() => false), pause(stopWithinMs, true, { ref: false })])
+      if (!late) return
       child.kill('SIGKILL')
       await gone
-    }
+    },
+  }
+}
+
+/**
+ * Starts a sandbox. If it does not come up, or `signal` aborts, it is stopped and its files are
+ * removed, except those in the directory of an earlier start, `kept`.
+ */
+export async function startSandbox(
+  settings: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+  kept?: string,
+): Promise<Sandbox> {
+  const own = kept === undefined ? makeDirectory() : { directory: kept, stop() {} }
+  const { directory } = own
+  // One that was killed leaves its file behind.
+  rmSync(join(directory, 'sandbox.json'), { force: true })
+  const child = spawnTollgate(directory, ['sandbox'], { PORT: '0', ...settings })
+
+  async function stop(): Promise<void> {
+    await child.stop()
     // A sandbox that died leaves its database running.
     await stopEmbeddedOrphan({
       directory,
@@ -75,11 +115,11 @@ export async function startSandbox(settings: Readonly<Record<string, string>>, s
       clock: systemClock,
       random: systemRandom,
     })
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+    own.stop()
   }
 
   try {
-    const file = await sandboxFile(directory, () => (child.exitCode === null ? undefined : output), signal)
+    const file = await sandboxFile(directory, child.ended, signal)
     return {
       site: {
         baseUrl: file.base_url,
@@ -116,7 +156,14 @@ export async function runCli({ directory }: Pick<Sandbox, 'directory'>, args: re
   if (code !== 0) throw new Error(`tollgate ${args.join(' ')} failed:\n${output}`)
 }
 
-const ownEnvironment = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
+/** What `tollgate serve` needs to serve on the database of a sandbox. */
+export const servingOn = ({ directory, databaseUrl }: Pick<Sandbox, 'directory' | 'databaseUrl'>): Record<string, string> => ({
+  DATABASE_URL: databaseUrl,
+  TOLLGATE_KEY: readFileSync(join(directory, 'keys', 'master.key'), 'utf8').trim(),
+})
+
+export const ownEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
 
 /** Waits for sandbox.json, which is there once the gateway serves. */
 async function sandboxFile(directory: string, ended: () => string | undefined, signal: AbortSignal): Promise<SandboxFile> {

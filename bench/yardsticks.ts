@@ -1,4 +1,4 @@
-import type { Row } from './bench.ts'
+import type { Figures, Row } from './bench.ts'
 import type { Load } from './drive.ts'
 import { rounded } from './figures.ts'
 import { measurePayments, type Payments } from './payments.ts'
@@ -29,9 +29,12 @@ export interface Ratios {
   in_flight: number
   /** Sales per second by payments per second. */
   sales_by_payments: number | null
-  /** Processor time of a sale, in bare posts. */
+  /** Processor time of a sale, in bare posts of 32 connections. */
   gateway_cpu_in_posts: number | null
   postgres_cpu_in_posts: number | null
+  /** In posts that come one after the other: 32 connections share what a turn of the loop costs. */
+  gateway_cpu_in_posts_alone: number | null
+  postgres_cpu_in_posts_alone: number | null
   accept_p50_in_fsyncs: number | null
 }
 
@@ -57,20 +60,27 @@ export async function measureYardsticks(
   }
 }
 
+/** Processor time of all processes of PostgreSQL for a sale. */
+export const postgresUs = (figures: Figures): number | null =>
+  [
+    figures.postgres_backends_cpu_us_per_sale,
+    figures.postgres_autovacuum_cpu_us_per_sale,
+    figures.postgres_background_cpu_us_per_sale,
+  ].reduce<number | null>((sum, us) => (sum === null || us === null ? null : sum + us), 0)
+
 export function ratiosOf(row: Row, before: Yardsticks, after: Yardsticks): Ratios {
-  const mean = (name: 'bare_post_us' | 'payments_per_s' | 'fsync_p50_ms') => (before[name] + after[name]) / 2
+  const mean = (name: 'bare_post_us' | 'bare_post_alone_us' | 'payments_per_s' | 'fsync_p50_ms') =>
+    (before[name] + after[name]) / 2
   const by = (value: number | null, unit: number, digits: number) => rounded(value === null ? undefined : value / unit, digits)
-  const postgres = [
-    row.postgres_backends_cpu_us_per_sale,
-    row.postgres_autovacuum_cpu_us_per_sale,
-    row.postgres_background_cpu_us_per_sale,
-  ].reduce((sum, us) => (sum === null || us === null ? null : sum + us), 0)
+  const postgres = postgresUs(row)
   return {
     bench: `${row.bench}-ratios`,
     in_flight: row.in_flight,
     sales_by_payments: by(row.sales_per_s, mean('payments_per_s'), 3),
     gateway_cpu_in_posts: by(row.gateway_cpu_us_per_sale, mean('bare_post_us'), 2),
     postgres_cpu_in_posts: by(postgres, mean('bare_post_us'), 2),
+    gateway_cpu_in_posts_alone: by(row.gateway_cpu_us_per_sale, mean('bare_post_alone_us'), 2),
+    postgres_cpu_in_posts_alone: by(postgres, mean('bare_post_alone_us'), 2),
     accept_p50_in_fsyncs: by(row.accept_p50_ms, mean('fsync_p50_ms'), 2),
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { copyOf, type Column } from '../../bench/multiply.ts'
+import { storedCount, storedOrder } from '../../bench/stored-orders.ts'
 
 const copies = { first: 1_000n, last: 1_099n, start: 5_000n, done: 10, count: 5, copies: 20 }
 const table = (...columns: [column: string, type: string, unique?: 'unique'][]): Column[] =>
@@ -41,4 +42,21 @@ test('a table whose key cannot be made anew is not copied', () => {
     () => copyOf(table(['card_ref_id', 'bigint', 'unique'], ['merchant_id', 'bigint', 'unique']), copies),
     /a table cannot be copied/,
   )
+})
+
+test('each copied order is found at a place of its own, under the id and the name of its row', () => {
+  // No template has the fourth id, and between the blocks the gateway drew ids of its own.
+  const templates = [0, 1, 2, 4].map((offset) => ({ offset, endpoint: offset === 4 ? '102' : '101' }))
+  const blocks = [
+    { first: 5_000, copies: 2 },
+    { first: 6_000, copies: 1 },
+  ]
+  const stored = { templates, span: 5, blocks }
+  const all = Array.from({ length: storedCount(stored) }, (_, place) => storedOrder(stored, place))
+  assert.deepEqual(
+    all.map(({ orderid }) => Number(orderid)),
+    [5_000, 5_001, 5_002, 5_004, 5_005, 5_006, 5_007, 5_009, 6_000, 6_001, 6_002, 6_004],
+  )
+  assert.deepEqual(all[7], { orderid: '5009', clientOrderid: 'long-5009', endpoint: '102' })
+  assert.throws(() => storedOrder(stored, 12), /no stored order at place 12/)
 })

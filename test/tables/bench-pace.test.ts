@@ -1,7 +1,7 @@
 // How the bench begins sales: in a closed loop, or by a clock that waits for none.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { percentile } from '../../bench/figures.ts'
 import { byClock, closedLoop } from '../../bench/pace.ts'
 
@@ -70,6 +70,7 @@ test('with as many in flight as allowed no further sale begins, and the rate is 
   const pace = byClock(100_000, 7, () => {
     overruns++
     hanging.open()
+    return 'stop'
   })
   await pace.run(
     () => {
@@ -79,6 +80,38 @@ test('with as many in flight as allowed no further sale begins, and the rate is 
     () => false,
   )
   assert.deepEqual({ begun, overruns, most: pace.most() }, { begun: 7, overruns: 1, most: 7 })
+})
+
+test('a clock that goes on leaves out what is due while as many as allowed are in flight', async () => {
+  const hanging = gate()
+  let [begun, leftOut] = [0, 0]
+  const pace = byClock(1_000, 7, () => {
+    if (++leftOut === 20) hanging.open()
+    return 'go on'
+  })
+  await pace.run(
+    () => {
+      begun++
+      return hanging.opened
+    },
+    () => begun >= 40,
+  )
+  assert.deepEqual({ begun, most: pace.most() }, { begun: 40, most: 7 })
+  assert.ok(leftOut >= 20, `${leftOut} left out`)
+})
+
+test('a process that is late reads replies between the sales that it begins in a row', async () => {
+  let [under, most, begun] = [0, 0, 0]
+  await byClock(1_000_000, 10_000, () => assert.fail('there is room')).run(
+    async () => {
+      begun++
+      most = Math.max(most, ++under)
+      await nextTurn()
+      under--
+    },
+    () => begun >= 1_000,
+  )
+  assert.ok(most <= 64, `${most} under way`)
 })
 
 test('a percentile is a value that was seen, the one below which that share lies', () => {

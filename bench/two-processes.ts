@@ -1,0 +1,85 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { byTurns, turnsText } from './by-turns.ts'
+import { carryUnmeasured, warm, type Carried } from './levels.ts'
+import { endedWell, openRun } from './run.ts'
+import { sale } from './sale.ts'
+import { ownEnvironment, servingOn, type Gateway, type Sandbox } from './sandbox.ts'
+import type { ByName } from './wishes.ts'
+
+const inFlight = 256
+
+/**
+ * The second process runs in all rounds, so that it is as warm as the first; while it is asked for
+ * nothing it sweeps and renews its lease.
+ */
+export const twoProcesses: ByName = {
+  name: 'two-processes',
+  means: `sale with ${inFlight} in flight at one gateway process, and shared by two processes on the same database, by turns`,
+  async run(wishes, output, started) {
+    const { run, carried: alone } = await openRun(sale, wishes, output, started)
+    output.progress.say('Starting a second gateway process on its database')
+    const second = await started.keep(startSecondGateway(alone.sandbox))
+    output.people(`${twoProcesses.name}: ${twoProcesses.means}; ${wishes.measureMs / 1_000} s each\n`)
+    const { site } = alone.sandbox
+    const baseUrl = second.gatewayOrigin + new URL(site.baseUrl).pathname
+    const at = (where: object): Carried => ({
+      ...alone,
+      sandbox: { ...alone.sandbox, others: [second], site: { ...site, ...where } },
+    })
+    const [one, two] = [at({}), at({ alsoAt: [baseUrl] })]
+    const warmUp = wishes.warmUp ?? sale.warmUp
+    await warm(run, one, warmUp)
+    if (warmUp > 0) await carryUnmeasured(run, at({ baseUrl }), warmUp)
+    const sides = [
+      { name: 'one process', carried: one },
+      { name: 'two processes', carried: two },
+    ] as const
+    const turns = await byTurns(run, twoProcesses.name, sides, inFlight)
+    const { means, ratio } = turns
+    output.people(`\n${turnsText(`${inFlight} in flight, sales/s`, turns, ['one process', 'two processes'])}\n`)
+    output.lines({
+      bench: twoProcesses.name,
+      in_flight: inFlight,
+      one_sales_per_s: means[0],
+      two_sales_per_s: means[1],
+      ratio,
+      one_rounds: turns.rates[0],
+      two_rounds: turns.rates[1],
+    })
+    return endedWell(twoProcesses.name, [alone], output)
+  },
+}
+
+const startWithinMs = 60_000
+
+async function startSecondGateway(sandbox: Sandbox): Promise<Gateway & { stop(): Promise<void> }> {
+  const log = openSync(join(sandbox.directory, 'log', 'second-gateway.log'), 'a')
+  const child = fork(fileURLToPath(new URL('./second-gateway.js', import.meta.url)), {
+    // Another port than the sandbox's: on the same one it would take the other's place.
+    env: { ...ownEnvironment(), ...servingOn(sandbox), PORT: '0' },
+    detached: true,
+    stdio: ['ignore', log, log, 'ipc'],
+  })
+  closeSync(log)
+  const gone = once(child, 'exit')
+  const failed = gone.then(() => {
+    throw new Error(`The second gateway process ended; ${join(sandbox.directory, 'log', 'second-gateway.log')} says why.`)
+  })
+  failed.catch(() => {})
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await gone
+  }
+  try {
+    const served = once(child, 'message', { signal: AbortSignal.timeout(startWithinMs) })
+    const [port] = (await Promise.race([served, failed])) as [number]
+    return { pid: child.pid!, gatewayOrigin: `http://127.0.0.1:${port}`, stop }
+  } catch (thrown) {
+    child.kill('SIGKILL')
+    throw thrown
+  }
+}
