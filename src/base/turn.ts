@@ -22,6 +22,12 @@ export const turnBudget: Readonly<Record<Unit, number>> = {
   signatures: 8,
 }
 
+/**
+ * When more requests than this come in one turn it is a flood, and half as many as came may begin
+ * in the next: turns are long then, and with a fixed number of beginnings little would be done.
+ */
+export const flood = 64
+
 export type Piece = readonly [unit: Unit, count: number]
 
 /** Work in pieces: it yields each piece right before doing it. */
@@ -38,9 +44,9 @@ export function atOnce<T>(work: InPieces<T>): T {
 export interface Turns {
   /**
    * Takes a place for a request to begin in this turn. If there is none left, the promise resolves
-   * in a later turn, in the order of the calls.
+   * in a later turn, in the order of the calls; `full` if `mostWaiting` wait already.
    */
-  begin(): Promise<void> | undefined
+  begin(mostWaiting?: number): Promise<void> | 'full' | undefined
   /** If requests wait for a place: resolves in the next turn. */
   rush(): Promise<void> | undefined
   /**
@@ -58,6 +64,7 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
   const total = none()
   const most = none()
   const waiting: (() => void)[] = []
+  let came = 0
   let end: Promise<void> | undefined
 
   /** One promise for all that wait; they continue in the order in which they came. */
@@ -66,7 +73,9 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
       afterTurn(() => {
         end = undefined
         Object.assign(spent, none())
-        for (const begin of waiting.splice(0, turnBudget.requests)) {
+        const places = came > flood ? came >> 1 : turnBudget.requests
+        came = 0
+        for (const begin of waiting.splice(0, places)) {
           spend(place)
           begin()
         }
@@ -94,8 +103,10 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
     return run(work)
   }
   return {
-    begin() {
-      if (!fits(place)) return new Promise((resolve) => void waiting.push(resolve))
+    begin(mostWaiting = Infinity) {
+      came++
+      if (waiting.length >= mostWaiting) return 'full'
+      if (waiting.length > 0 || !fits(place)) return new Promise((resolve) => void waiting.push(resolve))
       spend(place)
       return undefined
     },

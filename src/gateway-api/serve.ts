@@ -41,12 +41,18 @@ const signedLimitBytes = 65_536
 
 export function gatewayRoutes(base: string, api: GatewayApi): Route[] {
   return operationNames.flatMap((operation) => {
-    const path = base + operations[operation].path
-    const bodyLimitBytes = operations[operation].signed === 'OAuth' ? signedLimitBytes : formLimitBytes
-    return [
-      { method: 'POST', path: `${path}/:id`, bodyLimitBytes, handle: (request) => serve(api, operation, false, request) },
-      { method: 'POST', path: `${path}/group/:id`, bodyLimitBytes, handle: (request) => serve(api, operation, true, request) },
-    ]
+    const { path, signed, kind } = operations[operation]
+    const limits = {
+      bodyLimitBytes: signed === 'OAuth' ? signedLimitBytes : formLimitBytes,
+      isShed: kind === 'payment' || kind === 'rebill',
+    }
+    const route = (under: string, group: boolean): Route => ({
+      method: 'POST',
+      path: `${base}${path}${under}/:id`,
+      ...limits,
+      handle: (request) => serve(api, operation, group, request),
+    })
+    return [route('', false), route('/group', true)]
   })
 }
 

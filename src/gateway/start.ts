@@ -73,8 +73,13 @@ export const basePath = '/gateway'
  */
 const maxBodiesBytes = 64 * 1024 * 1024
 const maxConnections = 5_000
-/** As many as wait in a burst are then accepted within a few dozen turns. */
-const acceptsInTurn = 4
+/**
+ * Requests that wait for their turn, which takes half a second then, before further payments are
+ * refused because of load.
+ */
+const maxWaiting = 1_500
+/** A few hundred that come at once are then accepted within some dozen turns. */
+const acceptsInTurn = 16
 /** How long a stop waits for running requests. */
 const drainMs = 1_500
 
@@ -119,7 +124,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
 
   // The server listens first, because others need its address. It answers 503 until it has routes.
   const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
-  const limits = { maxBodiesBytes, maxConnections, acceptsInTurn }
+  const limits = { maxBodiesBytes, maxConnections, maxWaiting, acceptsInTurn }
   const server = await openServer({ host: o.host, port: o.port, ...limits, ...proxies, turns, random, log })
   closing.add(() => server.close(drainMs))
   const local = (name: string) => `http://${name}:${server.port}`

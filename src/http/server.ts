@@ -20,7 +20,10 @@ export interface Incoming {
   /** The sender's: the address of the connection, or the one that a trusted proxy reports. */
   clientAddress: string
   body: Buffer | undefined
-  /** Too many bytes of bodies are being read; this one was not read whole. */
+  /**
+   * Too many bytes of bodies are being read, and this one was not read whole; or too many requests
+   * wait to begin.
+   */
   overloaded: boolean
 }
 
@@ -37,6 +40,11 @@ export interface Route {
   path: string
   /** The longest body; 64 KiB by default. */
   bodyLimitBytes?: number
+  /**
+   * Its requests begin new work. While too many requests wait to begin, they are answered at once
+   * as overloaded, or everybody would wait longer and longer.
+   */
+  isShed?: boolean
   handle: (request: Incoming) => Promise<Answer> | Answer
 }
 
@@ -49,6 +57,8 @@ export interface ServerSettings extends BodyLimits {
   trustedProxies?: readonly Network[]
   /** Where a request that was read whole waits for its turn. */
   turns: Pick<Turns, 'begin'>
+  /** So many may wait before requests are shed; no bound by default. */
+  maxWaiting?: number
   random: Random
   log: Log
 }
@@ -167,7 +177,7 @@ function register(
   app: FastifyInstance,
   path: string,
   routes: readonly Route[],
-  { log, random, turns, trustedProxies = [] }: ServerSettings,
+  { log, random, turns, maxWaiting = Infinity, trustedProxies = [] }: ServerSettings,
   read: ReadBody,
 ): void {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -207,7 +217,8 @@ function register(
         const announcedBytes = Number(request.headers['content-length'] ?? 0)
         const limitBytes = route.bodyLimitBytes ?? smallBytes
         const body = route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes)
-        const place = turns.begin()
+        const place = turns.begin(route.isShed ? maxWaiting : Infinity)
+        if (place === 'full') return answer(request, reply, { ...body, overloaded: true }, address)
         if (place) await place
         return answer(request, reply, body, address)
       },

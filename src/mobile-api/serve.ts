@@ -26,6 +26,7 @@ export const mobileRoutes = (base: string, api: MobileApi): Route[] =>
     method: 'POST',
     path: base + mobileRow(answered.operation).path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimitBytes: bodyLimits.length,
+    isShed: answered.does === 'perform',
     handle: (request) => serve(api, answered, request),
   }))
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseObject } from '../../src/base/json.ts'
-import { openTurns, turnBudget, type InPieces, type Piece } from '../../src/base/turn.ts'
+import { flood, openTurns, turnBudget, type InPieces, type Piece } from '../../src/base/turn.ts'
 import { readFields } from '../../src/spec/field.ts'
 import { formReader, readForm } from '../../src/spec/form.ts'
 import { saleRequest } from '../../src/spec/gateway/sale.ts'
@@ -98,6 +98,23 @@ test('a turn begins as many requests as its budget; the others follow in their o
   )
   assert.equal(turns.rush(), undefined, 'nobody waits any more')
   assert.deepEqual(turns.counts().requests, { total: 22, most: turnBudget.requests })
+})
+
+test('half of a flood of requests begins in the next turn, and one that finds too many waiting is told so', async () => {
+  const { turns, ends } = openByHand()
+  const begun: number[] = []
+  for (let i = 0; i < flood + 2; i++) void Promise.resolve(turns.begin()).then(() => begun.push(i))
+  await settle()
+  assert.equal(begun.length, turnBudget.requests)
+  const waiting = flood + 2 - turnBudget.requests
+  assert.equal(turns.begin(waiting), 'full')
+  assert.ok(turns.begin(waiting + 1) instanceof Promise)
+  ends.shift()!()
+  await settle()
+  assert.equal(begun.length, turnBudget.requests + (flood + 4) / 2)
+  ends.shift()!()
+  await settle()
+  assert.equal(begun.length, turnBudget.requests + (flood + 4) / 2 + turnBudget.requests, 'the flood is over')
 })
 
 const piecesOf = (reader: InPieces<unknown>): Piece[] => [...reader]

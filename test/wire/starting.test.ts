@@ -7,8 +7,9 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
 import { openServer, type Incoming } from '../../src/http/server.ts'
+import { holds } from '../harness/until.ts'
 
-/** A server before it has routes, and a request before it has its turn. */
+/** A server before it has routes, and requests before they have their turn. */
 
 test('a server answers 503 until it is given its routes, and then by them on the same connection', async () => {
   const log = openLog({ level: 'silent', destination: process.stdout })
@@ -50,5 +51,31 @@ test('a request whose sender hangs up while it waits for its turn keeps its addr
   })
   assert.equal(address, '127.0.0.1')
   unsubscribe('http.server.request.start', seen)
+  await server.close(1_000)
+})
+
+test('while too many requests wait for their turn, one that begins new work is answered at once as overloaded', async () => {
+  const log = openLog({ level: 'silent', destination: process.stdout })
+  const begins: (() => void)[] = []
+  const turns = {
+    begin: (mostWaiting = Infinity) =>
+      begins.length < mostWaiting ? new Promise<void>((resolve) => void begins.push(resolve)) : ('full' as const),
+  }
+  const limits = { maxBodiesBytes: 1_000, maxConnections: 10, maxWaiting: 2 }
+  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, turns, random: systemRandom, log })
+  const handle = ({ overloaded, body }: Incoming) => ({ status: 200, type: 'text/plain', body: `${body} ${overloaded}` })
+  await server.serve([
+    { method: 'POST', path: '/pay', isShed: true, handle },
+    { method: 'POST', path: '/look', handle },
+  ])
+  const post = async (path: string, body: string) =>
+    (await fetch(`http://127.0.0.1:${server.port}${path}`, { method: 'POST', body })).text()
+  const waiting = [post('/pay', 'first'), post('/pay', 'second')]
+  await holds(() => begins.length === 2, 'two requests wait')
+  assert.equal(await post('/pay', 'third'), 'third true')
+  waiting.push(post('/look', 'fourth'))
+  await holds(() => begins.length === 3, 'a request that begins no work waits like others')
+  for (const begin of begins) begin()
+  assert.deepEqual(await Promise.all(waiting), ['first false', 'second false', 'fourth false'])
   await server.close(1_000)
 })
