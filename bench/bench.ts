@@ -107,4 +107,9 @@ export interface Bench {
    * in the load process.
    */
   open(merchant: Merchant): (clientOrderid: string) => Promise<Payment>
+  /**
+   * How a payment ended whose end was not seen, such as one without a reply; undefined as long as
+   * it has not. Asked once the load is over, so that the books know.
+   */
+  lookUp?(merchant: Merchant, clientOrderid: string): Promise<string | undefined>
 }

@@ -13,5 +13,5 @@ export const benches: readonly Bench[] = [sale, repeats, recurrent, frictionless
 export const benchNamed = (name: string): Bench | undefined => benches.find((bench) => bench.name === name)
 
 /** What the load process can carry: the benches, the yardstick, and the status of stored orders. */
-export const loadNamed = (name: string): Pick<Bench, 'open'> | undefined =>
+export const loadNamed = (name: string): Pick<Bench, 'open' | 'lookUp'> | undefined =>
   [...benches, barePost, storedStatus].find((load) => load.name === name)

@@ -57,7 +57,9 @@ export interface LoadReport {
   cpuUs: number
   sales: number
   approved: number
-  /** Payments that did not end approved, by what happened instead. */
+  /** Payments whose end was not seen, and that were approved when asked for afterwards. */
+  approvedUnseen: number
+  /** Payments that were not seen to end approved, by what happened instead. */
   failures: Record<string, number>
 }
 

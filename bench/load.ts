@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf } from '../src/base/log.ts'
 import type { Payment } from './bench.ts'
-import { loadNamed } from './benches.ts'
 import type { LoadOrder, LoadReport, LoadSays } from './exchange.ts'
 import { percentile, sortedBySize } from './figures.ts'
-import { openMerchant, refusedForLoad, type Site } from './merchant.ts'
+import { openGateways } from './gateways.ts'
+import { refusedForLoad } from './merchant.ts'
 import { byClock, closedLoop } from './pace.ts'
 
 /** Names are told apart between runs by a prefix of this process and within it by a count. */
@@ -16,6 +16,8 @@ let names = 0
 /** After a failure a worker waits, so that a gateway which refuses everything is not flooded. */
 const afterFailureMs = 100
 const tickMs = 1_000
+/** The payment may have been approved all the same; the books count it then. */
+const endNotSeen = /^(?:no answer|not final|status was refused)/
 
 const say = (message: LoadSays) => void process.send?.(message)
 
@@ -24,6 +26,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const window: { state: 'ramp' | 'open' | 'closed' } = { state: 'ramp' }
   const seen = openTally(order, () => window.state === 'open')
   const [ramp, overrun] = [new AbortController(), new AbortController()]
+  const unseen: string[] = []
   let sales = 0
   let ended = 0
   let firstEnded = 0
@@ -31,10 +34,12 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   async function one(lateMs: number): Promise<void> {
     const isFirst = ++sales <= order.inFlight
     seen.begins(lateMs)
-    const payment = await gateways.carry(prefix + ++names).catch((error) => failed(error))
+    const name = prefix + ++names
+    const payment = await gateways.carry(name).catch((error) => failed(error))
     ended++
     if (isFirst) firstEnded++
     if (ended >= order.ramp && (order.arrivalsPerS !== undefined || firstEnded === order.inFlight)) ramp.abort()
+    if (endNotSeen.test(payment.ending)) unseen.push(name)
     if (seen.ends(payment, lateMs) === 'failed') await pause(afterFailureMs)
   }
 
@@ -67,6 +72,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   await running
   const wholeMs = performance.now() - began
   clearInterval(ticking)
+  const approvedUnseen = await gateways.approvedOf(unseen)
   gateways.close()
   return {
     ramped,
@@ -75,6 +81,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     windowMs,
     wholeMs,
     ...seen.report(),
+    approvedUnseen,
     polls,
     cpuUs: cpu.user + cpu.system,
     sales,
@@ -125,30 +132,6 @@ function openTally({ flood }: LoadOrder, isOpen: () => boolean) {
       approved,
       failures,
     }),
-  }
-}
-
-/**
- * The gateways that share the payments. The next payment goes to the gateway with the fewest in
- * flight, so that in a closed loop all have equally many.
- */
-function openGateways({ site, bench, withinMs }: LoadOrder) {
-  const all = [site.baseUrl, ...(site.alsoAt ?? [])].map((baseUrl) => {
-    const merchant = openMerchant({ ...site, baseUrl } satisfies Site, withinMs)
-    return { merchant, carryOne: loadNamed(bench)!.open(merchant), inFlight: 0 }
-  })
-  return {
-    async carry(clientOrderid: string): Promise<Payment> {
-      const one = all.reduce((least, other) => (other.inFlight < least.inFlight ? other : least))
-      one.inFlight++
-      try {
-        return await one.carryOne(clientOrderid)
-      } finally {
-        one.inFlight--
-      }
-    },
-    polls: () => all.reduce((sum, { merchant }) => sum + merchant.polls(), 0),
-    close: () => all.forEach(({ merchant }) => merchant.close()),
   }
 }
 

@@ -127,6 +127,21 @@ export function openMerchant(site: Site, withinMs: number): Merchant {
   }
 }
 
+/**
+ * Asks by its name alone for the final status of a sale whose end was not seen; undefined while
+ * there is none.
+ */
+export async function lookUp(
+  { site, key, post }: Merchant,
+  endpoint: string,
+  clientOrderid: string,
+): Promise<string | undefined> {
+  const control = controlOf([site.login, clientOrderid], key)
+  const asks = `login=${site.login}&client_orderid=${clientOrderid}&control=${control}`
+  const status = fieldOf(await post(`/api/v2/status/${endpoint}`, asks), 'status')
+  return status === 'processing' ? undefined : status
+}
+
 /** The fields that name and sign a request about an order. */
 export function orderForm({ site, key }: Pick<Merchant, 'site' | 'key'>, clientOrderid: string, orderid: string): string {
   const control = controlOf([site.login, clientOrderid, orderid], key)

@@ -25,6 +25,8 @@ interface OverloadRow extends Figures {
   refusal_p99_ms: number | null
   /** Sales of the whole flood that were neither approved nor refused because of load. */
   failed: number
+  /** Those of them whose end was not seen, and that were approved when asked for afterwards. */
+  approved_unseen: number
   most_in_flight: number
   /** Sales that were due while as many as allowed were in flight, and did not begin. */
   left_out_per_s: number
@@ -78,6 +80,7 @@ export function rowOf(arrivalsPerS: number, peak: Figures, figures: Figures, rep
     refusal_p50_ms: rounded(report.refusal.p50, 2),
     refusal_p99_ms: rounded(report.refusal.p99, 2),
     failed: sum(report.failures),
+    approved_unseen: report.approvedUnseen,
     most_in_flight: report.mostInFlight,
     left_out_per_s: perSecond(report.leftOut),
     peak_gateway_cpu_percent: percentOf(peak, 'gateway'),

@@ -88,7 +88,7 @@ function lineOf({ bench, inFlight, batched, oneByOne, ratio }: Comparison) {
 async function compareBooks(name: string, all: readonly Carried[], { people, lines }: Output): Promise<boolean> {
   let agreed = true
   for (const { which, sandbox, reports, earlier } of all) {
-    const approved = reports.reduce((sum, report) => sum + report.approved, 0)
+    const approved = reports.reduce((sum, report) => sum + report.approved + report.approvedUnseen, 0)
     const books = since(await readBooks(sandbox, approved), earlier)
     const agree = booksAgree(books)
     agreed &&= agree

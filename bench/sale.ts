@@ -1,7 +1,7 @@
 import { controlOf } from '../src/merchant/control.ts'
 import { writeForm } from '../src/spec/form.ts'
 import type { Bench, Payment } from './bench.ts'
-import type { Merchant, Site } from './merchant.ts'
+import { lookUp, type Merchant, type Site } from './merchant.ts'
 
 const cards = ['4111111111111111', '5555555555554444']
 const email = 'jane@example.com'
@@ -46,6 +46,7 @@ export const sale: Bench = {
   warmUp: 5_000,
   inDetail: true,
   open: (merchant) => salesOf(merchant, (send) => send()),
+  lookUp: (merchant, clientOrderid) => lookUp(merchant, String(merchant.site.endpoints['plain']), clientOrderid),
 }
 
 /** Carries one sale after the other; `accept` sends its request, and gives the reply. */

@@ -10,8 +10,8 @@ import { delaysOf, quantileOf } from '../../bench/slow-acquirer.ts'
 const figures = (values: Partial<Figures>) => values as Figures
 const report = (values: Partial<LoadReport>): LoadReport => {
   const none = { p50: undefined, p99: undefined, p999: undefined }
-  const empty = { begun: 0, late: none, leftOut: 0, refused: 0, refusal: none, failures: {}, mostInFlight: 0, windowMs: 1_000 }
-  return { ...empty, ...values } as LoadReport
+  const ended = { refused: 0, refusal: none, failures: {}, approvedUnseen: 0 }
+  return { begun: 0, late: none, leftOut: 0, ...ended, mostInFlight: 0, windowMs: 1_000, ...values } as LoadReport
 }
 
 test('under a flood a rate is that of the window, the goodput is by the peak, and processor time is by the clock', () => {
@@ -20,7 +20,11 @@ test('under a flood a rate is that of the window, the goodput is by the peak, an
   const refusal = { p50: 3.456, p99: 40, p999: 50 }
   const late = { p50: 0, p99: 1.5, p999: 2 }
   const seen = report({ windowMs: 2_000, begun: 11_000, late, refused: 8_000, refusal, leftOut: 50, mostInFlight: 1_200 })
-  const { sales_per_s: salesPerS, ...row } = rowOf(6_000, peak, flooded, { ...seen, failures: { lost: 2, late: 1 } })
+  const { sales_per_s: salesPerS, ...row } = rowOf(6_000, peak, flooded, {
+    ...seen,
+    failures: { lost: 2, late: 1 },
+    approvedUnseen: 2,
+  })
   assert.equal(salesPerS, 1_500)
   assert.deepEqual(row, {
     bench: 'overload',
@@ -33,6 +37,7 @@ test('under a flood a rate is that of the window, the goodput is by the peak, an
     refusal_p50_ms: 3.46,
     refusal_p99_ms: 40,
     failed: 3,
+    approved_unseen: 2,
     most_in_flight: 1_200,
     left_out_per_s: 25,
     peak_gateway_cpu_percent: 100,
