@@ -63,7 +63,11 @@ test('while too many requests wait for their turn, one that begins new work is a
   }
   const limits = { maxBodiesBytes: 1_000, maxConnections: 10, maxWaiting: 2 }
   const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, turns, random: systemRandom, log })
-  const handle = ({ overloaded, body }: Incoming) => ({ status: 200, type: 'text/plain', body: `${body!.toString()} ${overloaded}` })
+  const handle = ({ overloaded, body }: Incoming) => ({
+    status: 200,
+    type: 'text/plain',
+    body: `${body!.toString()} ${overloaded}`,
+  })
   await server.serve([
     { method: 'POST', path: '/pay', isShed: true, handle },
     { method: 'POST', path: '/look', handle },
