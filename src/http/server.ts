@@ -1,11 +1,12 @@
 import { createServer, METHODS, type RequestListener, type Server as HttpServer } from 'node:http'
+import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
 import { clientAddress, type Network } from './client-address.ts'
-import { openListeners } from './listeners.ts'
+import { openListeners, type Listeners } from './listeners.ts'
 
 /**
  * A request as the rooms see it. `body` is undefined if it could not be read whole: too large, cut
@@ -51,7 +52,10 @@ export interface Route {
 export interface ServerSettings extends BodyLimits {
   host: string
   port: number
-  /** New connections accepted in one turn of the event loop at most; one by default. */
+  /**
+   * New connections accepted in one turn of the event loop at most, once more than a few are open;
+   * one by default.
+   */
   acceptsInTurn?: number
   /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly Network[]
@@ -82,6 +86,9 @@ const discardMs = 2_000
  */
 const maxHeaderBytes = 16_384
 
+/** With so few, one connection a turn is enough; to accept more takes a process for a moment. */
+const fewConnections = 32
+
 /**
  * Listens, so that its port is known, and answers 503 until it has routes. Transport only: Fastify
  * finds the route and reads the bytes; their meaning is the room's business. Any other method on a
@@ -94,10 +101,14 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   const server = createServer({ maxHeaderSize: maxHeaderBytes }, (request, response) => listener(request, response))
   Object.assign(server, { keepAliveTimeout: 65_000, requestTimeout: 30_000 })
   server.setTimeout(60_000)
-  limitConnections(server, settings.maxConnections)
-  await listen(server, settings)
   const { acceptsInTurn = 1, log } = settings
-  const listeners = acceptsInTurn > 1 ? openListeners(server, acceptsInTurn - 1, log) : undefined
+  let listeners: Listeners | undefined
+  countConnections(server, (open, socket) => {
+    if (open > settings.maxConnections) socket.destroy()
+    else if (open > fewConnections && acceptsInTurn > 1 && server.listening)
+      listeners ??= openListeners(server, acceptsInTurn - 1, log)
+  })
+  await listen(server, settings)
   const address = server.address()
   return {
     port: typeof address === 'object' && address ? address.port : settings.port,
@@ -127,14 +138,15 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
 }
 
 /**
- * Closes a connection that is one too many. `maxConnections` of Node.js counts by listening handle.
+ * How many connections are open, with each new one. `maxConnections` of Node.js counts by listening
+ * handle.
  */
-function limitConnections(server: HttpServer, most: number): void {
+function countConnections(server: HttpServer, opened: (open: number, socket: Socket) => void): void {
   let open = 0
   server.prependListener('connection', (socket) => {
     open++
     socket.once('close', () => open--)
-    if (open > most) socket.destroy()
+    opened(open, socket)
   })
 }
 

@@ -11,6 +11,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
 import { openListeners } from '../../src/http/listeners.ts'
 import { openServer } from '../../src/http/server.ts'
+import { until } from '../harness/until.ts'
 
 /** New connections: how many a turn accepts, and how many there may be. */
 
@@ -35,6 +36,8 @@ async function acceptedByTurn(times: number): Promise<number[]> {
   return turns
 }
 
+const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
+
 test('four handles of a socket accept four connections in one turn', { timeout: 30_000 }, async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -58,9 +61,8 @@ test('listeners that are closed while they open accept nothing', { timeout: 30_0
   assert.equal(error.code, 'ECONNREFUSED')
 })
 
-test('a connection beyond the limit is closed, whichever handle accepts it', { timeout: 30_000 }, async () => {
-  const limits = { maxBodiesBytes: 1_000, maxConnections: 2, acceptsInTurn: 4 }
-  const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
+test('a connection beyond the limit is closed', { timeout: 30_000 }, async () => {
+  const limits = { maxBodiesBytes: 1_000, maxConnections: 2 }
   const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, ...ground })
   await server.serve([{ method: 'GET', path: '/here', handle: () => ({ status: 200, type: 'text/plain', body: 'served' }) }])
   const ask = async (socket: Socket) => {
@@ -82,5 +84,23 @@ test('a connection beyond the limit is closed, whichever handle accepts it', { t
   assert.match(await ask(fourth), /served$/)
   fourth.destroy()
   second.destroy()
+  await server.close(1_000)
+})
+
+test('once many connections are open, a server accepts several in one turn', { timeout: 60_000 }, async () => {
+  const limits = { maxBodiesBytes: 1_000, maxConnections: 100, acceptsInTurn: 4 }
+  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, ...ground })
+  connectWithinATurn(4, server.port)
+  assert.deepEqual(await acceptedByTurn(4), [1, 1, 1, 1])
+  const many = Array.from({ length: 33 }, () => connect(server.port, '127.0.0.1'))
+  await acceptedByTurn(33)
+  await until(
+    () => {
+      connectWithinATurn(4, server.port)
+      return acceptedByTurn(4)
+    },
+    (turns) => turns.length === 1,
+  )
+  for (const socket of many) socket.destroy()
   await server.close(1_000)
 })
