@@ -74,8 +74,8 @@ export const basePath = '/gateway'
 const maxBodiesBytes = 64 * 1024 * 1024
 const maxConnections = 5_000
 /**
- * Requests that wait for their turn, which takes half a second then, before further payments are
- * refused because of load.
+ * So many requests may wait for their turn before further payments are refused because of load. The
+ * last one then waits for half a second, or for a second under a flood.
  */
 const maxWaiting = 1_500
 /** A few hundred that come at once are then accepted within some dozen turns. */

@@ -54,32 +54,36 @@ test('a request whose sender hangs up while it waits for its turn keeps its addr
   await server.close(1_000)
 })
 
-test('while too many requests wait for their turn, one that begins new work is answered at once as overloaded', async () => {
-  const log = openLog({ level: 'silent', destination: process.stdout })
-  const begins: (() => void)[] = []
-  const turns = {
-    begin: (mostWaiting = Infinity) =>
-      begins.length < mostWaiting ? new Promise<void>((resolve) => void begins.push(resolve)) : ('full' as const),
-  }
-  const limits = { maxBodiesBytes: 1_000, maxConnections: 10, maxWaiting: 2 }
-  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, turns, random: systemRandom, log })
-  const handle = ({ overloaded, body }: Incoming) => ({
-    status: 200,
-    type: 'text/plain',
-    body: `${body!.toString()} ${overloaded}`,
-  })
-  await server.serve([
-    { method: 'POST', path: '/pay', isShed: true, handle },
-    { method: 'POST', path: '/look', handle },
-  ])
-  const post = async (path: string, body: string) =>
-    (await fetch(`http://127.0.0.1:${server.port}${path}`, { method: 'POST', body })).text()
-  const waiting = [post('/pay', 'first'), post('/pay', 'second')]
-  await holds(() => begins.length === 2, 'two requests wait')
-  assert.equal(await post('/pay', 'third'), 'third true')
-  waiting.push(post('/look', 'fourth'))
-  await holds(() => begins.length === 3, 'a request that begins no work waits like others')
-  for (const begin of begins) begin()
-  assert.deepEqual(await Promise.all(waiting), ['first false', 'second false', 'fourth false'])
-  await server.close(1_000)
-})
+test(
+  'while too many requests wait for their turn, one that begins new work is answered at once',
+  { timeout: 20_000 },
+  async () => {
+    const log = openLog({ level: 'silent', destination: process.stdout })
+    const begins: (() => void)[] = []
+    const turns = {
+      begin: (mostWaiting = Infinity) =>
+        begins.length < mostWaiting ? new Promise<void>((resolve) => void begins.push(resolve)) : ('full' as const),
+    }
+    const limits = { maxBodiesBytes: 1_000, maxConnections: 10, maxWaiting: 2 }
+    const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, turns, random: systemRandom, log })
+    const handle = ({ overloaded, body }: Incoming) => ({
+      status: 200,
+      type: 'text/plain',
+      body: `${body!.toString()} ${overloaded}`,
+    })
+    await server.serve([
+      { method: 'POST', path: '/pay', isShed: true, handle },
+      { method: 'POST', path: '/look', handle },
+    ])
+    const post = async (path: string, body: string) =>
+      (await fetch(`http://127.0.0.1:${server.port}${path}`, { method: 'POST', body })).text()
+    const waiting = [post('/pay', 'first'), post('/pay', 'second')]
+    await holds(() => begins.length === 2, 'two requests wait')
+    assert.equal(await post('/pay', 'third'), 'third true')
+    waiting.push(post('/look', 'fourth'))
+    await holds(() => begins.length === 3, 'a request that begins no work waits like others')
+    for (const begin of begins) begin()
+    assert.deepEqual(await Promise.all(waiting), ['first false', 'second false', 'fourth false'])
+    await server.close(1_000)
+  },
+)
