@@ -8,6 +8,7 @@ import { systemRandom } from '../src/base/random.ts'
 import { endOnDefect, untilSignal } from '../src/base/signals.ts'
 import { serveConfig } from '../src/cli/config.ts'
 import { startGateway } from '../src/gateway/start.ts'
+import { localKeks } from '../src/storage/key-encryption.ts'
 import { usualTuning } from '../src/gateway/tuning.ts'
 
 const config = serveConfig(process.env)
@@ -18,6 +19,7 @@ keepHeapSmall()
 process.on('disconnect', () => process.exit(0))
 const gateway = await startGateway({
   ...config,
+  kek: localKeks(config.kek.read, systemRandom),
   callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
   clock: systemClock,
   random: systemRandom,

@@ -25,7 +25,7 @@ export class Names {
       const name = nameOf(claim)
       await this.#locks.take(unit, name)
       const row = this.#row(unit, name)
-      const free = !row || (!row.live && (!row.digest.equals(claim.digest) || row.heldUntil < claim.at))
+      const free = !row || (!row.live && (row.heldUntil < claim.at || isOther(row.digest, claim.digest)))
       const { merchantId, orderId, clientOrderid, digest, heldUntil } = claim
       const mine = { merchantId, orderId, clientOrderid, digest }
       if (free) this.#put(unit, name, { ...mine, live: true, heldUntil })
@@ -80,3 +80,6 @@ const keyRow = ({ merchantId, orderId, clientOrderid, digest }: KeyRow): KeyRow 
   digest,
 })
 const nameOf = (n: { merchantId: bigint; clientOrderid: string }): string => `name ${n.merchantId}/${n.clientOrderid}`
+
+/** Digests under different keys cannot be compared. */
+const isOther = (a: Buffer, b: Buffer): boolean => !a.equals(b) && a.subarray(0, -32).equals(b.subarray(0, -32))

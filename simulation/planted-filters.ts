@@ -1,3 +1,4 @@
+import { digestVersion } from '../src/storage/keyed-digest.ts'
 import { inOrders, inTables, stepByStep, type Planted } from './planting.ts'
 
 /** Reads the used part of a limit without its lock, so that two batches may see the same. */
@@ -27,6 +28,16 @@ const forgetToGiveBack = inTables((tables) => {
   }
 })
 
+/** A rotation begins every limit anew. */
+const countUnderTheNewestKey = inTables((tables) => ({
+  async lockCounts(places) {
+    const rows = await tables.lockCounts(places)
+    const versionOf = ({ key }: { key: string }) => digestVersion(Buffer.from(key, 'base64url'), 16)
+    const newest = rows.map(versionOf).reduce((a, b) => (b > a ? b : a), 1n)
+    return rows.map((row) => (versionOf(row) === newest ? row : { ...row, buckets: [] }))
+  },
+}))
+
 const exceeded = 'limits are never exceeded'
 
 // oxfmt-ignore
@@ -34,4 +45,5 @@ export const plantedInFilters: readonly Planted[] = [
   { name: 'read what is used of a limit without its lock', breaks: [exceeded, 'a limit refuses only what it must'], wrap: countWithoutALock },
   { name: 'forget to count what was let through', breaks: [exceeded], wrap: forgetToCount },
   { name: 'forget to give back what was refused', breaks: ['a limit refuses only what it must'], wrap: forgetToGiveBack },
+  { name: 'count a limit under the newest key of digests alone', breaks: [exceeded], wrap: countUnderTheNewestKey },
 ]

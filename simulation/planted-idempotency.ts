@@ -8,6 +8,7 @@ import type { Wraps } from './gateway-parts.ts'
 import type { Invariant } from './invariant.ts'
 import { judgedBy, withTransactions } from './planted-follow-ups.ts'
 import { inOrders, inTables, stepByStep, type Planted } from './planting.ts'
+import { storedDigest, type KeyedDigest } from '../src/storage/keyed-digest.ts'
 
 /** Changes the earlier requests of an order as the decision sees them. */
 const withAsked = (change: (asked: FollowAsked) => FollowAsked) =>
@@ -69,16 +70,23 @@ const believeTheKey = atTheDoor((submission) => {
   return submission.is === 'follow' && key !== undefined ? { ...submission, digest: digestOf(key) } : submission
 })
 
-const digestOf = (text: string): Buffer => hmacSha256(secret(Buffer.alloc(32)), text)
+const digestOf = (text: string): KeyedDigest => storedDigest(hmacSha256(secret(Buffer.alloc(32)), text))
 
 /** Counts the key among the fields that identify the request of a client_orderid. */
 const keyInTheDigest = atTheDoor((submission) =>
   submission.is === 'accept'
-    ? { ...submission, digest: digestOf(`${submission.digest.toString('hex')} ${keyOf(submission)}`) }
+    ? { ...submission, digest: digestOf(`${submission.digest.stored.toString('hex')} ${keyOf(submission)}`) }
     : submission,
 )
 
 const keyOf = ({ idempotencyKey = '' }: Accept): string => idempotencyKey
+
+/** A repeat after a rotation looks like another request. */
+const compareAsStored = atTheDoor((submission) => {
+  if (submission.is === 'accept') return { ...submission, digest: storedDigest(submission.digest.stored) }
+  if (submission.is !== 'follow' || !submission.digest) return submission
+  return { ...submission, digest: storedDigest(submission.digest.stored) }
+})
 
 /** Forgets the key of a failed request. */
 const forgetFailures: Wraps = inOrders((orders) => ({
@@ -177,5 +185,6 @@ export const plantedInIdempotency: readonly Planted[] = [
   { name: 'refuse a repeat that comes with another key', breaks: ['the same request has the same answer'], wrap: keyInTheDigest },
   { name: 'let a key of a repeat stand for nothing', breaks: keys, wrap: forgetRepeats },
   { name: 'write a key after the commit of what it stands for', breaks: keys, wrap: writeKeysLater },
+  { name: 'compare a repeat under the newest key of digests alone', breaks: [...keys, 'the same request has the same answer'], wrap: compareAsStored },
   { name: 'let merchants share their keys', breaks: [...keys, 'an acknowledged order exists'], wrap: shareKeys },
 ]

@@ -2,7 +2,7 @@ import { openCalm } from './calm.ts'
 import { Chance } from './chance.ts'
 import { Events } from './clock.ts'
 import { openCustomers, type Customers } from './customers.ts'
-import { openFixedKeys } from './fixed-keys.ts'
+import { openTurningKeys } from './turning-keys.ts'
 import type { Wraps } from './gateway-parts.ts'
 import type { Broken } from './invariant.ts'
 import { watchInvariants, type Invariants } from './invariants.ts'
@@ -133,7 +133,7 @@ async function openWorld({ seed, wrap = {}, trace: write }: WorldOptions): Promi
     model,
     database: weather.database,
     peers,
-    keys: openFixedKeys(chances.keys.random()),
+    keys: openTurningKeys(chances.keys.random(), { now: () => events.wall() }),
     settings: chances.settings,
     wrap,
     log: write ? logTo(trace) : silentLog,

@@ -1,14 +1,14 @@
-import { secret, type Secret } from '../base/secret.ts'
 import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
+import { kekSource, type KekSource } from './key-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
 /** The configuration of `serve`; all missing or weak values are reported at once. */
 export interface ServeConfig {
   databaseUrl: string
-  kek: Secret<Buffer>
+  kek: KekSource
   host: string
   port: number
   logLevel: string
@@ -31,7 +31,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Reads the environment of `serve`. Throws a ConfigError that lists every complaint. */
 export function serveConfig(env: Environment): ServeConfig {
   const complaints: string[] = []
-  const kek = readKek(env.TOLLGATE_KEY, complaints)
+  const kek = kekSource(env, complaints)
   const databaseUrl = env.DATABASE_URL ?? ''
   if (databaseUrl === '')
     complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
@@ -105,24 +105,4 @@ function readPort(text: string | undefined, complaints: string[]): number {
   if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   complaints.push(`PORT is ${JSON.stringify(text)}, not a port from 0 to 65535`)
   return 0
-}
-
-function readKek(text: string | undefined, complaints: string[]): Secret<Buffer> | undefined {
-  if (text === undefined || text === '') {
-    complaints.push(
-      'TOLLGATE_KEY is missing: 32 random bytes in base64, for example from `openssl rand -base64 32`. ' +
-        'Keep it apart from the database: without it no card can be read again',
-    )
-    return undefined
-  }
-  const bytes = Buffer.from(text, 'base64')
-  if (bytes.length !== 32 || bytes.toString('base64').replace(/=+$/, '') !== text.trim().replace(/=+$/, '')) {
-    complaints.push('TOLLGATE_KEY is not 32 bytes in base64')
-    return undefined
-  }
-  if (new Set(bytes).size < 16) {
-    complaints.push('TOLLGATE_KEY is weak: its bytes hardly differ')
-    return undefined
-  }
-  return secret(bytes)
 }

@@ -2,6 +2,7 @@ import { acceptOrder, type Accepting, type NewOrder } from '../order/accept.ts'
 import type { Reader } from '../order/read.ts'
 import type { asyncReply } from '../spec/gateway/reply.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
+import type { KeyedDigest } from '../storage/keyed-digest.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import { noteRepeat, type Noting } from './acknowledge.ts'
 import type { Payment, Rebill, Addressed, WithEndpoint } from './stages.ts'
@@ -23,7 +24,7 @@ export async function acceptPayment(
   parts: Paying,
   request: Addressed<Payment | Rebill> & WithEndpoint,
   made: Omit<NewOrder, 'orderId'>,
-  digest: (fingerprint: Buffer) => Buffer,
+  digest: (fingerprint: Buffer) => KeyedDigest,
 ): Promise<Reply | Refusal> {
   const { endpoint, entry, serialNumber, now, idempotencyKey } = request
   const orderId = await parts.orderIds.take()

@@ -1,5 +1,5 @@
-import { hmacSha256 } from '../base/digest.ts'
 import type { Table } from '../spec/field.ts'
+import { keyedDigest, type KeyedDigest } from '../storage/keyed-digest.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
 export interface Digesting {
@@ -17,7 +17,7 @@ export function requestDigest(
   values: Readonly<Record<string, unknown>>,
   operation: string | undefined,
   fingerprint?: Buffer,
-): Buffer {
+): KeyedDigest {
   const fields: [string, unknown][] = operation === undefined ? [] : [['operation', operation]]
   for (const name of Object.keys(table)) {
     const value = values[name]
@@ -25,7 +25,7 @@ export function requestDigest(
     fields.push([name, spelled(value)])
   }
   const card = fingerprint === undefined ? [] : [fingerprint.toString('hex')]
-  return hmacSha256(keys.current('digest').key, JSON.stringify([fields, ...card]))
+  return keyedDigest(keys, JSON.stringify([fields, ...card]))
 }
 
 /** Amounts as sent, currencies by their code. */

@@ -4,7 +4,6 @@ import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
 import { nextTurn, sleep, type Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import type { Secret } from '../base/secret.ts'
 import { openTurns, type Turns } from '../base/turn.ts'
 import { openBins } from '../card/store-bins.ts'
 import type { TargetPolicy } from '../http/address.ts'
@@ -15,7 +14,8 @@ import { watchRegistry } from '../merchant/store.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
 import { openIds } from '../storage/store-ids.ts'
-import { openKeyRing, type KeyRing } from '../storage/store-keys.ts'
+import type { KeyEncryption } from '../storage/key-encryption.ts'
+import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
 import { openCell } from './cell.ts'
 import { openGateway } from './open.ts'
 import type { Ground } from './parts.ts'
@@ -26,7 +26,7 @@ import { openMeters, watchRoutes, type Meters } from './watch.ts'
 
 export interface GatewayOptions {
   databaseUrl: string
-  kek: Secret<Buffer>
+  kek: KeyEncryption
   host: string
   /** 0 picks a free port. */
   port: number
@@ -223,6 +223,7 @@ async function openRegistry(pool: Pool, keys: KeyRing, { clock, log }: Ground, g
   closing.add(
     startPeriodic(clock, log, [
       { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
+      { name: 'versions of keys', everyMs: refreshMs, run: () => keys.refresh() },
       { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
     ]),
   )

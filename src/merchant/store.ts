@@ -2,11 +2,11 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import { seal, unseal } from '../base/seal.ts'
-import { secret, type Secret } from '../base/secret.ts'
+import type { Secret } from '../base/secret.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { snapshot } from '../storage/transaction.ts'
+import { openControlKey, sealControlKey } from './control-key.ts'
 import type { FilterRule, RuleFacts } from './filter.ts'
 import { registryOf, type Endpoint, type EndpointGroup, type Gate, type Registry } from './merchant.ts'
 
@@ -16,14 +16,17 @@ interface MerchantRow {
   name: string
   enabled: boolean
   control_key_sealed: Buffer
+  control_key_version: bigint
   previous_key_sealed: Buffer | null
+  previous_key_version: bigint | null
   previous_key_until: number | null
 }
 
 const version = statement<{ version: bigint }>(`select version from config_version`)
 const bump = statement<object>(`update config_version set version = version + 1`)
 const merchants = statement<MerchantRow>(
-  `select merchant_id, login, name, enabled, control_key_sealed, previous_key_sealed, previous_key_until from merchant`,
+  `select merchant_id, login, name, enabled, control_key_sealed, control_key_version, previous_key_sealed, previous_key_version,
+    previous_key_until from merchant`,
 )
 const publicKeys = statement<{ merchant_id: bigint; public_key: string }>(
   `select merchant_id, public_key from merchant_key where retired_at is null order by merchant_id, key_no`,
@@ -87,9 +90,11 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       name: row.name,
       enabled: row.enabled,
       controlKeys: [
-        row.control_key_sealed,
-        ...(row.previous_key_sealed && (row.previous_key_until ?? 0) > now ? [row.previous_key_sealed] : []),
-      ].map((sealed) => openControlKey(sealed, row.merchant_id, keys)),
+        { sealed: row.control_key_sealed, version: row.control_key_version },
+        ...(row.previous_key_sealed && (row.previous_key_until ?? 0) > now
+          ? [{ sealed: row.previous_key_sealed, version: row.previous_key_version! }]
+          : []),
+      ].map((one) => openControlKey(one, row.merchant_id, keys)),
       publicKeys: keysOf.get(row.merchant_id)!,
     })),
     endpoints: e.map((row) => ({
@@ -178,7 +183,8 @@ export async function watchRegistry(
 }
 
 const addMerchant = statement<object>(
-  `insert into merchant (merchant_id, login, name, enabled, control_key_sealed, created_at) values ($1, $2, $3, true, $4, $5)`,
+  `insert into merchant (merchant_id, login, name, enabled, control_key_sealed, control_key_version, created_at)
+  values ($1, $2, $3, true, $4, $5, $6)`,
 )
 const addEndpoint = statement<object>(
   `insert into endpoint (endpoint_id, merchant_id, name, enabled, currency, gate_ids, settings, created_at)
@@ -200,7 +206,8 @@ const addPublicKey = statement<object>(
 const retireKey = statement<object>(`update merchant_key set retired_at = $3 where merchant_id = $1 and key_no = $2`)
 /** The current key becomes the previous one. */
 const rotateKey = statement<object>(`
-  update merchant set control_key_sealed = $2, previous_key_sealed = control_key_sealed, previous_key_until = $3
+  update merchant set control_key_sealed = $2, control_key_version = $3, previous_key_sealed = control_key_sealed,
+    previous_key_version = control_key_version, previous_key_until = $4
   where merchant_id = $1`)
 
 /** Makes every process reload the configuration; call it in the transaction of the change. */
@@ -220,8 +227,9 @@ export async function insertMerchant(
   random: Random,
   now: number,
 ): Promise<void> {
-  const sealed = sealControlKey(merchant.controlKey, merchant.merchantId, keys, random)
-  await runner.run(addMerchant, [merchant.merchantId, merchant.login, merchant.name, bytea(sealed), timestamp(now)])
+  const { merchantId, login, name, controlKey } = merchant
+  const key = sealControlKey(controlKey, merchantId, keys, random)
+  await runner.run(addMerchant, [merchantId, login, name, bytea(key.sealed), key.version, timestamp(now)])
 }
 
 /** Gives a merchant a new control key; the old one is also accepted until `keepUntil`. */
@@ -232,8 +240,8 @@ export async function replaceControlKey(
   keys: KeyRing,
   random: Random,
 ): Promise<void> {
-  const sealed = sealControlKey(merchant.controlKey, merchant.merchantId, keys, random)
-  await runner.run(rotateKey, [merchant.merchantId, bytea(sealed), timestamp(keepUntil)])
+  const key = sealControlKey(merchant.controlKey, merchant.merchantId, keys, random)
+  await runner.run(rotateKey, [merchant.merchantId, bytea(key.sealed), key.version, timestamp(keepUntil)])
 }
 
 export interface NewPublicKey {
@@ -294,11 +302,3 @@ export async function insertGate(runner: Runner, g: Gate, now: number): Promise<
 export async function updateGate(runner: Runner, g: Gate): Promise<void> {
   await runner.run(setGate, [g.gateId, JSON.stringify(g.settings), g.enabled])
 }
-
-const controlContext = (merchantId: bigint) => `control:${merchantId}`
-
-const sealControlKey = (key: Secret<string>, merchantId: bigint, keys: KeyRing, random: Random): Buffer =>
-  seal(keys.current('control').key, Buffer.from(key.reveal()), controlContext(merchantId), random)
-
-export const openControlKey = (sealed: Buffer, merchantId: bigint, keys: Pick<KeyRing, 'current'>): Secret<string> =>
-  secret(unseal(keys.current('control').key, sealed, controlContext(merchantId)).toString())

@@ -1,6 +1,6 @@
 /** The checks of the matrix. Each returns a refusal, its findings, or nothing. */
 import { chooseGate } from '../acquirer/choose.ts'
-import { hmacSha256, sameText } from '../base/digest.ts'
+import { sameText } from '../base/digest.ts'
 import { objectReader } from '../base/json.ts'
 import type { Turns } from '../base/turn.ts'
 import { idIn } from '../merchant/merchant.ts'
@@ -10,6 +10,7 @@ import { gateHasRoom, type Load } from '../order/room.ts'
 import { readJson, type JsonValues } from '../spec/mobile/field.ts'
 import { mobileKind } from '../spec/mobile/kinds.ts'
 import { isInvoiceId, statusRequest } from '../spec/mobile/requests.ts'
+import { isSameRequest, keyedDigest } from '../storage/keyed-digest.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { bodyLimits } from './body.ts'
 import { minorOfCentis } from './centis.ts'
@@ -99,7 +100,7 @@ export function signatureHolds(
   if (!holds(values.given('session.signature'), parts, merchant.controlKeys))
     return refuseMobile('signature does not hold', 'session.signature does not hold')
   const asked = JSON.stringify([kind, String(endpoint.endpointId), invoiceId, repeated(values)])
-  return { digest: hmacSha256(keys.current('digest').key, asked) }
+  return { digest: keyedDigest(keys, asked) }
 }
 
 /** All fields of the request in one order, except those that may differ in a repeat. */
@@ -137,7 +138,7 @@ export async function merchantHasRoom(
   const merchantIsFull = waiting >= mostWaitingOfMerchant || load.ofMerchant > maxOfMerchant
   if (!gateIsFull && !merchantIsFull && door.waiting() <= maxWaiting) return undefined
   const found = await invoices.find(merchantId, invoiceId)
-  return found?.invoice.digest.equals(digest) ? undefined : noRoom
+  return found && isSameRequest(digest, found.invoice.digest) ? undefined : noRoom
 }
 
 /** An invoice becomes an order as soon as the merchant's server has answered. */

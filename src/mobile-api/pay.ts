@@ -10,6 +10,7 @@ import type { Funds } from './funds.ts'
 import { declines, type Confirmed, type Decline, type Invoice } from './invoice.ts'
 import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { mappingUrl } from './merchant-wire.ts'
+import { storedDigest } from '../storage/keyed-digest.ts'
 
 export interface Making extends Accepting {
   random: Random
@@ -86,7 +87,7 @@ export async function makeOrder(
 ): Promise<boolean> {
   const { random, clock } = parts
   const serialNumber = uuid(random)
-  const by = { endpoint, pathId: endpoint.endpointId, serialNumber, at: clock.now(), digest: () => digest }
+  const by = { endpoint, pathId: endpoint.endpointId, serialNumber, at: clock.now(), digest: () => storedDigest(digest) }
   return (await acceptOrder(parts, made, by)).is === 'accepted'
 }
 

@@ -3,6 +3,7 @@ import { secret } from '../base/secret.ts'
 import { isInternal } from '../http/client-address.ts'
 import type { JsonValues } from '../spec/mobile/field.ts'
 import { mobileKind } from '../spec/mobile/kinds.ts'
+import { isSameRequest } from '../storage/keyed-digest.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import { defined } from '../base/defined.ts'
 import type { Invoice, InvoiceSecrets, MobileRequest } from './invoice.ts'
@@ -39,7 +40,7 @@ export async function performMobile(request: Request, parts: Performing): Promis
     nonce: values.given('session.nonce'),
     sessionToken: uuid(random),
     orderId: await orderIds.take(),
-    digest,
+    digest: digest.stored,
     request: requestOf(request),
     state: 'checking',
     wrongAnswers: 0,
@@ -51,7 +52,7 @@ export async function performMobile(request: Request, parts: Performing): Promis
     return invoiceAnswer(invoice)
   }
   const found = (await invoices.find(merchant.merchantId, invoiceId))?.invoice
-  if (found?.digest.equals(digest)) return invoiceAnswer(found)
+  if (found && isSameRequest(digest, found.digest)) return invoiceAnswer(found)
   return refuseMobile('in use', found ? 'invoiceId was used for something else' : 'session.nonce was used before')
 }
 

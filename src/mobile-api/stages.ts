@@ -4,6 +4,7 @@ import type { JsonValues } from '../spec/mobile/field.ts'
 import type { MobileKind } from '../spec/mobile/kinds.ts'
 import { mobileOperationNames, mobileRow, type Deed, type MobileOperation } from '../spec/mobile/operations.ts'
 import type { OpenInvoice } from './store-invoice-rows.ts'
+import type { KeyedDigest } from '../storage/keyed-digest.ts'
 
 /** An operation that the service answers, from its row. */
 export interface Answered {
@@ -53,7 +54,7 @@ export interface WithAmount {
 
 export interface WithDigest {
   /** Equal for the same request. */
-  readonly digest: Buffer
+  readonly digest: KeyedDigest
 }
 
 /** Its tokens match this invoice. */

@@ -51,7 +51,11 @@ export async function tryFilters(
     currency,
     at: trial.at,
   }
-  const places = limitsOn(rules, facts, hideBy(keys)).map(([{ filterNo }, key]) => ({ merchantId, filterNo, key }))
-  const counts = new Map((await readCounts(desk.pool, places)).map((row) => [row.filterNo, row.buckets]))
-  return { ...screenPayment(rules, facts, ({ filterNo }) => counts.get(filterNo) ?? [], trial.at), rules }
+  const places = limitsOn(rules, facts, hideBy(keys)).flatMap(([{ filterNo }, all]) =>
+    all.map((key) => ({ merchantId, filterNo, key })),
+  )
+  const counts = await readCounts(desk.pool, places)
+  const bucketsOf = ({ filterNo }: { filterNo: number }) =>
+    counts.filter((row) => row.filterNo === filterNo).flatMap(({ buckets }) => buckets)
+  return { ...screenPayment(rules, facts, bucketsOf, trial.at), rules }
 }

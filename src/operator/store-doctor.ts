@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import { openControlKey } from '../merchant/store.ts'
+import { openControlKey } from '../merchant/control-key.ts'
+import { WrongKek, type KeyEncryption } from '../storage/key-encryption.ts'
 import { migrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
+import { contextOf, wrappedKey, type KeyPurpose } from '../storage/store-keys.ts'
 import type { Clock } from '../base/clock.ts'
 
 export interface ServerFacts {
@@ -127,40 +128,44 @@ export async function migrationFacts(pool: Pool): Promise<MigrationFacts> {
   }
 }
 
-const wrapped = statement<{ purpose: string; version: bigint; wrapped: Buffer }>(
-  `select purpose, version, wrapped from key_version`,
+const wrapped = statement<{ purpose: KeyPurpose; version: bigint; wrapped: Buffer; kek: string | null }>(
+  `select purpose, version, wrapped, kek from key_version`,
 )
 
 /**
- * Whether the key-encryption key opens every existing key. Opening the ring would also create and
- * destroy hourly keys, and the doctor must not change anything.
+ * Whether the key-encryption key opens every existing key, and how many are still wrapped by an
+ * older one. Opening the ring would also create and destroy hourly keys, and the doctor must not
+ * change anything.
  */
-export async function keysOpen(pool: Pool, kek: Secret<Buffer>): Promise<boolean> {
+export async function keysOpen(pool: Pool, encryption: KeyEncryption): Promise<{ open: boolean; byOlder: number }> {
   const keys = await pool.run(wrapped)
+  const id = await encryption.id()
+  const byOlder = keys.filter(({ kek }) => kek !== null && kek !== id).length
   try {
-    for (const key of keys) unseal(kek, key.wrapped, `key:${key.purpose}:${key.version}`)
-    return true
-  } catch {
-    return false
+    for (const key of keys) await encryption.unwrap(wrappedKey(key), contextOf(key.purpose, key.version))
+    return { open: true, byOlder }
+  } catch (error) {
+    if (error instanceof WrongKek) return { open: false, byOlder }
+    throw error
   }
 }
 
-const controlKeys = statement<{ merchant_id: bigint; login: string; sealed: Buffer }>(
-  `select merchant_id, login, control_key_sealed as sealed from merchant order by login`,
+const controlKeys = statement<{ merchant_id: bigint; login: string; sealed: Buffer; version: bigint }>(
+  `select merchant_id, login, control_key_sealed as sealed, control_key_version as version from merchant order by login`,
 )
 
 /** The control key of every merchant, opened without the ring, for the same reason. */
-export async function controlKeysOf(pool: Pool, kek: Secret<Buffer>): Promise<{ login: string; controlKey: Secret<string> }[]> {
-  const versions = (await pool.run(wrapped)).filter(({ purpose }) => purpose === 'control')
-  const newest = versions.sort((a, b) => (a.version < b.version ? 1 : -1))[0]
-  if (!newest) return []
-  const { purpose, version } = newest
-  const key = secret(unseal(kek, newest.wrapped, `key:${purpose}:${version}`))
+export async function controlKeysOf(
+  pool: Pool,
+  encryption: KeyEncryption,
+): Promise<{ login: string; controlKey: Secret<string> }[]> {
+  const opened = new Map<bigint, Secret<Buffer>>()
+  for (const key of await pool.run(wrapped))
+    if (key.purpose === 'control')
+      opened.set(key.version, secret(await encryption.unwrap(wrappedKey(key), contextOf('control', key.version))))
   const rows = await pool.run(controlKeys)
-  return rows.map((row) => ({
-    login: row.login,
-    controlKey: openControlKey(row.sealed, row.merchant_id, { current: () => ({ version, key }) }),
-  }))
+  const keys = { version: (_: KeyPurpose, version: bigint) => opened.get(version) }
+  return rows.map((row) => ({ login: row.login, controlKey: openControlKey(row, row.merchant_id, keys) }))
 }
 
 const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)

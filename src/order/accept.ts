@@ -4,6 +4,7 @@ import type { ShownCard } from '../card/number.ts'
 import { hashIdOf, sealCard, type Card, type SealedCard } from '../card/vault.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
 import type { OrderKind } from '../spec/words.ts'
+import type { KeyedDigest } from '../storage/keyed-digest.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Door } from './advance.ts'
 import type { Order, OrderRequest } from './order.ts'
@@ -42,7 +43,7 @@ export interface AskedBy {
   at: number
   idempotencyKey?: string
   /** Equal for the same request; it covers the fingerprint of the card, among others. */
-  digest: (fingerprint: Buffer) => Buffer
+  digest: (fingerprint: Buffer) => KeyedDigest
 }
 
 export type Accepted = Extract<Advanced, { is: 'accepted' | 'in use' | 'key in use' }>

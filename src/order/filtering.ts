@@ -5,7 +5,7 @@
 import type { Card } from '../card/vault.ts'
 import type { PaymentFacts } from '../merchant/filter.ts'
 import type { Registry } from '../merchant/merchant.ts'
-import { countKey, limitsOn, LimitsInHand, type CountPlace, type CountTables } from '../risk/limits.ts'
+import { countKey, limitsOn, LimitsInHand, type CountPlace, type CountTables, type Hide } from '../risk/limits.ts'
 import { screenPayment, type Screening } from '../risk/screening.ts'
 import { isLimit, type LimitRule } from '../risk/velocity.ts'
 import { head, statusOf, type Order } from './order.ts'
@@ -37,8 +37,6 @@ function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {
     at: order.createdAt,
   }
 }
-
-export type Hide = (text: string) => string
 
 /**
  * The filters in one round of the door. The whole round uses the rules loaded at its start, because
@@ -75,15 +73,15 @@ export class FilterRound {
     const rules = this.#registry.filters(order.endpointId)
     if (rules.length === 0) return undefined
     const facts = factsForFilters(order, card)
-    const keys = this.#limitsOn(order, card)
-    const places = new Map(this.#places(order, keys).map((place) => [place.filterNo, place]))
-    const at = Math.max(0, ...[...places.values()].map((place) => this.#limits.at(place)))
-    const bucketsOf = ({ filterNo }: LimitRule) => {
-      const place = places.get(filterNo)
-      return place === undefined ? [] : this.#limits.bucketsOf(place)
-    }
+    const limits = this.#limitsOn(order, card)
+    const places = this.#places(order, limits)
+    const at = Math.max(0, ...places.map((place) => this.#limits.at(place)))
+    const bucketsOf = ({ filterNo }: LimitRule) =>
+      places.filter((place) => place.filterNo === filterNo).flatMap((place) => this.#limits.bucketsOf(place))
     const judged = screenPayment(rules, facts, bucketsOf, at)
-    return keys.length === 0 ? judged : { ...judged, counted: { at, minor: String(facts.amountMinor), keys } }
+    if (limits.length === 0) return judged
+    const keys = limits.map(([filterNo, [current]]) => [filterNo, current] as const)
+    return { ...judged, counted: { at, minor: String(facts.amountMinor), keys } }
   }
 
   /**
@@ -115,16 +113,18 @@ export class FilterRound {
     ]
   }
 
-  #limitsOn(order: Order, card: Card | undefined): (readonly [filterNo: number, key: string])[] {
+  #limitsOn(order: Order, card: Card | undefined): Limits {
     const rules = this.#registry.filters(order.endpointId)
     if (!rules.some(isLimit)) return []
-    return limitsOn(rules, factsForFilters(order, card), this.#hide).map(([rule, key]) => [rule.filterNo, key] as const)
+    return limitsOn(rules, factsForFilters(order, card), this.#hide).map(([rule, keys]) => [rule.filterNo, keys] as const)
   }
 
-  #places({ merchantId }: Order, keys: readonly (readonly [number, string])[]): CountPlace[] {
-    return keys.map(([filterNo, key]) => ({ merchantId, filterNo, key }))
+  #places({ merchantId }: Order, limits: Limits): CountPlace[] {
+    return limits.flatMap(([filterNo, keys]) => keys.map((key) => ({ merchantId, filterNo, key })))
   }
 }
+
+type Limits = (readonly [filterNo: number, keys: ReturnType<Hide>])[]
 
 interface Fresh {
   order: Order

@@ -2,6 +2,7 @@
  * What an `Idempotency-Key` stands for: one request of its merchant for a day, over all operations
  * that move money. docs/choices.md, "Idempotency".
  */
+import { isSameRequest, type KeyedDigest } from '../storage/keyed-digest.ts'
 import type { FollowAsk } from './amounts.ts'
 import { head, type Order } from './order.ts'
 import { placeKey, type RepeatRow } from './change.ts'
@@ -16,7 +17,7 @@ export const heldForMs = 24 * 3_600_000
 /** A request that was sent with a key. */
 export interface KeyedRequest extends KeyName {
   /** Equal for the same request. */
-  digest: Buffer
+  digest: KeyedDigest
   serialNumber: string
 }
 
@@ -55,7 +56,13 @@ export function rowsFor(bound: readonly Bound[], now: number): IdempotencyRow[] 
   for (const { item, orderId, transactionNo } of bound) {
     const request = keyedRequest(item)
     if (request && !rows.has(keyName(request)))
-      rows.set(keyName(request), { ...request, orderId, transactionNo, heldUntil: now + heldForMs })
+      rows.set(keyName(request), {
+        ...request,
+        digest: request.digest.stored,
+        orderId,
+        transactionNo,
+        heldUntil: now + heldForMs,
+      })
   }
   return [...rows.values()]
 }
@@ -113,13 +120,13 @@ export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyR
     // This request wrote the row itself, in a commit whose reply was lost. The order shows the
     // result.
     const holder = row?.serialNumber === request.serialNumber ? undefined : row
-    const stands = holder?.digest ?? first.get(keyName(request)) ?? request.digest
-    if (!stands.equals(request.digest)) judged.answered.push([entry, { is: 'key in use' }])
+    const stands = holder?.digest ?? first.get(keyName(request)) ?? request.digest.stored
+    if (!isSameRequest(request.digest, stands)) judged.answered.push([entry, { is: 'key in use' }])
     else if (holder) {
       judged.answered.push([entry, answerOf(entry.item, holder)])
       judged.repeats.push(repeatRow({ ...holder, item: entry.item }, now))
     } else {
-      first.set(keyName(request), request.digest)
+      first.set(keyName(request), request.digest.stored)
       judged.open.push(entry)
     }
   }

@@ -7,7 +7,7 @@ import type { Ids } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { AuthenticationPlanner } from './authentication/plan.ts'
 import { placeKey, type Place, type RepeatRow } from './change.ts'
-import { FilterRound, type Hide } from './filtering.ts'
+import { FilterRound } from './filtering.ts'
 import type { Hand } from './hand.ts'
 import { isKeyed, judgeKeys, keysHeld } from './idempotency.ts'
 import { openWorks } from './open-works.ts'
@@ -16,6 +16,7 @@ import type { Retries } from './retry.ts'
 import { saveAtOnce, saveStepByStep, type Saved, type Saving, type SavingParts } from './round-save.ts'
 import { nameKey, unchanged, type Advanced, type Entry, type Happened } from './submission.ts'
 import { drive, follow, isNotFollowed, resume, type Deciding, type Work } from './work.ts'
+import type { Hide } from '../risk/limits.ts'
 
 export interface RoundParts extends SavingParts {
   hand: Hand

@@ -47,6 +47,9 @@ export interface Name {
   clientOrderid: string
 }
 
+/** The version of the key that made a digest: what stands before its 32 bytes. */
+const keyOf = (table: string): string => `substr(${table}.digest, 1, length(${table}.digest) - 32)`
+
 const claim = columnsOf<KeyClaim>()
 const claimRows = rowsOf({
   merchant_id: claim.int8((c) => c.merchantId),
@@ -61,7 +64,8 @@ const claimRows = rowsOf({
  * docs/choices.md, "Idempotency": takes a client_orderid that is free, or whose order ended
  * declined, filtered or in error, unless the very same request comes while the name is held.
  * Sorted, so that two batches take shared names in the same order. Names that stay with their order
- * are locked too, so that the next read of them is exact.
+ * are locked too, so that the next read of them is exact. Digests under different keys cannot be
+ * compared here: as long as the name is held, it stays, and the caller compares.
  */
 export const claimKeys = onRows<KeyClaim, KeyRecord>(
   claimRows,
@@ -71,7 +75,8 @@ export const claimKeys = onRows<KeyClaim, KeyRecord>(
   on conflict (merchant_id, client_orderid) do update
     set order_id = excluded.order_id, live = true, digest = excluded.digest, created_at = excluded.created_at,
       held_until = excluded.held_until
-    where not k.live and (k.digest <> excluded.digest or k.held_until < excluded.created_at)
+    where not k.live and (k.held_until < excluded.created_at
+      or (k.digest <> excluded.digest and ${keyOf('k')} = ${keyOf('excluded')}))
   returning merchant_id, client_orderid, order_id, digest`,
 )
 

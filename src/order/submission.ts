@@ -1,5 +1,6 @@
 /** Submissions to the door, and how the submissions of one batch relate to each other. */
 import type { Card, SealedCard } from '../card/vault.ts'
+import { isSameRequest, type KeyedDigest } from '../storage/keyed-digest.ts'
 import type { FollowAsk } from './amounts.ts'
 import type { Refused } from './decide.ts'
 import type { Event } from './event.ts'
@@ -13,7 +14,7 @@ export interface Accept {
   is: 'accept'
   order: Order
   /** Equal for the same request. */
-  digest: Buffer
+  digest: KeyedDigest
   /** The client's own name for the request. */
   idempotencyKey?: string
   card: Card
@@ -29,7 +30,7 @@ export type Happened = (
       is: 'follow'
       ask: FollowAsk
       /** Equal for the same request; needed only with an Idempotency-Key. */
-      digest?: Buffer
+      digest?: KeyedDigest
     }
   /** A request that changed nothing, recorded for its serial number. */
   | { is: 'noted' }
@@ -91,13 +92,13 @@ export const claimOf = ({ item: { order, digest } }: AcceptEntry): KeyClaim => (
   merchantId: order.merchantId,
   orderId: order.orderId,
   clientOrderid: order.clientOrderid,
-  digest,
+  digest: digest.stored,
   at: order.createdAt,
   heldUntil: order.createdAt + sameRequestMs,
 })
 
 export const answerTo = (item: Accept, holder: KeyRow, own: boolean): Advanced =>
-  own || holder.digest.equals(item.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }
+  own || isSameRequest(item.digest, holder.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }
 
 /** An earlier run already added the merchant's follow-up, though the order has changed since. */
 export const unchanged = (item: Submission, { after }: Work, { why }: Refused): Advanced =>

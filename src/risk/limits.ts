@@ -1,13 +1,14 @@
 import { hmacSha256 } from '../base/digest.ts'
 import type { FilterRule, PaymentFacts } from '../merchant/filter.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
+import { withVersion } from '../storage/keyed-digest.ts'
 import { countedValue, counted, isLimit, overAt, type Bucket, type LimitRule } from './velocity.ts'
 
 /** The row of one limited key. */
 export interface CountPlace {
   merchantId: bigint
   filterNo: number
-  /** Keyed hash of the counted value, in base64url. */
+  /** Keyed hash of the counted value, in base64url; it names the version of its key. */
   key: string
 }
 
@@ -32,14 +33,20 @@ export interface CountTables {
 export const countKey = ({ merchantId, filterNo, key }: CountPlace): string => `${merchantId}/${filterNo}/${key}`
 
 /**
- * The limits that a payment may use up, with its key at each. `hide` makes a keyed hash, because
- * the counted values are personal data.
+ * Makes keyed hashes of a counted value, which is personal data: under the current key first, then
+ * under the older ones, under which it may have been counted before.
+ */
+export type Hide = (text: string) => readonly [string, ...string[]]
+
+/**
+ * The limits that a payment may use up, with its keys at each: it is counted by the first, and all
+ * of them together say how much is used.
  */
 export const limitsOn = (
   rules: readonly FilterRule[],
   facts: PaymentFacts,
-  hide: (text: string) => string,
-): (readonly [rule: LimitRule, key: string])[] =>
+  hide: Hide,
+): (readonly [rule: LimitRule, keys: ReturnType<Hide>])[] =>
   rules
     .filter(isLimit)
     .filter(({ facts: looks }) => looks.is === 'velocity' || looks.currency === facts.currency)
@@ -85,8 +92,12 @@ export class LimitsInHand {
   }
 }
 
-/** Only a keyed hash of personal data is stored, in base64url. */
 export const hideBy =
-  (keys: KeyRing) =>
-  (text: string): string =>
-    hmacSha256(keys.current('digest').key, `limit:${text}`).subarray(0, 16).toString('base64url')
+  (keys: KeyRing): Hide =>
+  (text) => {
+    const [current, ...older] = keys.versions('digest').map(({ version, key }) => {
+      const hash = hmacSha256(key, `limit:${text}`).subarray(0, 16)
+      return withVersion(version, hash).toString('base64url')
+    })
+    return [current!, ...older]
+  }

@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
-import { secret, type Secret } from '../base/secret.ts'
 import { endOnDefect, untilSignal } from '../base/signals.ts'
 import { startGateway, type GatewayOptions } from '../gateway/start.ts'
+import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
 import { startEmbedded } from '../storage/embedded.ts'
 import { migrate } from '../storage/migrate.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
@@ -94,7 +94,7 @@ async function startDatabase({ directory, env, log, stops }: Run): Promise<strin
   return database.url
 }
 
-async function startCardWorld({ directory, env, log, stops }: Run, pool: Pool, kek: Secret<Buffer>) {
+async function startCardWorld({ directory, env, log, stops }: Run, pool: Pool, kek: KeyEncryption) {
   step('Starting the simulated card world: acquirer, directory server, issuer')
   const certificates = join(directory, 'certificates')
   await makeCertificates(certificates, systemRandom, systemClock.now())
@@ -114,7 +114,7 @@ type CardWorld = Awaited<ReturnType<typeof startCardWorld>>
 async function serve(
   { directory, log, stops }: Run,
   pool: Pool,
-  world: CardWorld & { databaseUrl: string; kek: Secret<Buffer> },
+  world: CardWorld & { databaseUrl: string; kek: KeyEncryption },
   config: SandboxConfig,
 ) {
   const { databaseUrl, kek, acquirer, directoryServer, acs, certificates, oauth, world: shop } = world
@@ -177,7 +177,7 @@ const endOf = (program: Program): Promise<string> =>
   program.ended.then((how) => `The ${program.name} program ended by itself (${how}); its log says why.`)
 
 /** The key-encryption key: created once, stored in its own file, never in the database. */
-function masterKey(directory: string): Secret<Buffer> {
+function masterKey(directory: string): KeyEncryption {
   const folder = join(directory, 'keys')
   const file = join(folder, 'master.key')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -185,7 +185,7 @@ function masterKey(directory: string): Secret<Buffer> {
     writeFileSync(`${file}.new`, `${systemRandom.bytes(32).toString('base64')}\n`, { mode: 0o600 })
     renameSync(`${file}.new`, file)
   }
-  return secret(Buffer.from(readFileSync(file, 'utf8'), 'base64'))
+  return localKeks(() => readKeks(file, readFileSync(file, 'utf8')), systemRandom)
 }
 
 function fileLog(directory: string, level: string): Log {

@@ -20,6 +20,7 @@ import { endpointOf } from '../operator/store-config.ts'
 import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
 import type { Pool } from '../storage/pool.ts'
 import { openIds } from '../storage/store-ids.ts'
+import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { openKeyRing, type KeyRing } from '../storage/store-keys.ts'
 import { transaction } from '../storage/transaction.ts'
 
@@ -45,7 +46,7 @@ const feeGates = [
  */
 export async function settleWorld(
   pool: Pool,
-  kek: Secret<Buffer>,
+  kek: KeyEncryption,
   { acquirerPort, oauthKey }: { acquirerPort: number; oauthKey: KeyObject },
   log: Log,
 ): Promise<SandboxWorld> {

@@ -6,6 +6,7 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { serveConfig } from '../../src/cli/config.ts'
 import { startGateway } from '../../src/gateway/start.ts'
+import { localKeks } from '../../src/storage/key-encryption.ts'
 import { endOnDefect, untilSignal } from '../../src/base/signals.ts'
 import { usualTuning } from '../../src/gateway/tuning.ts'
 import type { Route } from '../../src/http/server.ts'
@@ -25,6 +26,7 @@ const block: Route = {
 }
 const gateway = await startGateway({
   ...config,
+  kek: localKeks(config.kek.read, systemRandom),
   callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
   clock: systemClock,
   random: systemRandom,

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { configuration } from '../../simulation/configuration.ts'
-import { openFixedKeys } from '../../simulation/fixed-keys.ts'
+import { openFixedKeys } from './fixed-keys.ts'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
@@ -18,6 +18,7 @@ import { openPool, type Pool } from '../../src/storage/pool.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
 import { openHeartbeat } from './heartbeat.ts'
 import { testDatabase } from './postgres.ts'
+import { storedDigest } from '../../src/storage/keyed-digest.ts'
 
 /** A door over real PostgreSQL, whose steps outside the test does itself. */
 
@@ -157,7 +158,7 @@ export function newSale(orderId: bigint, endpointId = plainId): Accept {
   return {
     is: 'accept',
     order,
-    digest: Buffer.alloc(32, Number(orderId)),
+    digest: storedDigest(Buffer.alloc(32, Number(orderId))),
     card,
     sealed: sealCard(card, order, keys, systemRandom),
   }

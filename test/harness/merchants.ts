@@ -9,6 +9,7 @@ import { insertEndpoint, insertGroup, insertMerchant, insertPublicKey, touchConf
 import { pemOf } from '../../src/operator/public-key.ts'
 import { statement, type Pool, type Runner } from '../../src/storage/pool.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
+import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { transaction } from '../../src/storage/transaction.ts'
 
@@ -160,7 +161,7 @@ function sharedState(pool: Pool) {
 /** Inserts merchants and their endpoints, with the keys and gates of the sandbox. */
 async function openWriter(pool: Pool, directory: string) {
   const kek = secret(Buffer.from(readFileSync(join(directory, 'keys', 'master.key'), 'utf8'), 'base64'))
-  const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
+  const keys = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
   const gates = await pool.run(gateRows, [])
   const merchantIds = openIds(pool, 'merchant', 1)
   return {

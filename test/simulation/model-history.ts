@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Chance } from '../../simulation/chance.ts'
 import { configuration, enrolmentOf, secureCards } from '../../simulation/configuration.ts'
-import { openFixedKeys } from '../../simulation/fixed-keys.ts'
+import { openFixedKeys } from '../harness/fixed-keys.ts'
 import type { Random } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { CardReference } from '../../src/card/reference.ts'

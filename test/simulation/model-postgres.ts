@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Chance } from '../../simulation/chance.ts'
-import { openFixedKeys } from '../../simulation/fixed-keys.ts'
+import { openFixedKeys } from '../harness/fixed-keys.ts'
 import { openReferenceStore, type ReferenceStore } from '../../src/card/store-references.ts'
 import { openDeliveryStore, type DeliveryStore } from '../../src/delivery/store.ts'
 import { openInvoiceStore, type InvoiceStore } from '../../src/mobile-api/store-invoices.ts'

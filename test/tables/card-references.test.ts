@@ -41,6 +41,8 @@ function seeded(seed: number): Random {
 const keys: KeyRing = {
   current: (purpose) => ({ version: 1n, key: secret(Buffer.alloc(32, purpose)) }),
   version: (purpose, version) => (version === 1n ? secret(Buffer.alloc(32, purpose)) : undefined),
+  versions: () => [],
+  refresh: async () => undefined,
   turn: async () => undefined,
 }
 

@@ -134,7 +134,7 @@ describe('limits', () => {
       { is: 'volume', per: 'email', limitMinor: '1', currency: 'USD', windowMs: 3_600_000, counts: 'all' },
     ]
     for (const facts of limits) {
-      const keys = (of: PaymentFacts) => limitsOn([rule(facts)], of, (text) => text).map(([, key]) => key)
+      const keys = (of: PaymentFacts) => limitsOn([rule(facts)], of, (text) => [text]).map(([, [key]]) => key)
       assert.deepEqual([keys(payment), keys(nobody)], [['email:eve@example.com'], []])
       const fired = (of: PaymentFacts) => screenPayment([rule(facts)], of, () => [[0, 9, '900']], 0).fired.length
       assert.deepEqual([fired(payment), fired(nobody)], [1, 0])

@@ -4,6 +4,7 @@ import { judgeKeys, rowsFor } from '../../src/order/idempotency.ts'
 import type { Entry, Submission } from '../../src/order/submission.ts'
 import { secret } from '../../src/base/secret.ts'
 import { now, orderIn } from './decide-orders.ts'
+import { storedDigest } from '../../src/storage/keyed-digest.ts'
 
 /**
  * What requests of one batch are answered by their Idempotency-Keys alone; docs/choices.md,
@@ -17,7 +18,7 @@ const digestOf = (request: string): Buffer => Buffer.from(request.padEnd(32))
 /** A return of order 7 by its request, or, with `pays`, a payment. */
 function asked(key: string | undefined, request: string, serialNumber: string, merchantId = 1n): Submission {
   const ask = { operation: 'return', serialNumber, ...(key === undefined ? {} : { idempotencyKey: key }) } as const
-  return { is: 'follow', merchantId, orderId: 7n, ask, digest: digestOf(request) }
+  return { is: 'follow', merchantId, orderId: 7n, ask, digest: storedDigest(digestOf(request)) }
 }
 
 const held = (key: string, request: string, serialNumber = 'first', merchantId = 1n) => ({
@@ -63,7 +64,14 @@ describe('requests of one batch by their keys', () => {
 
   test('a payment under a key that is held is accepted as a repeat of that order, and finds it by its serial number', () => {
     const order = orderIn('new', {})
-    const item: Submission = { is: 'accept', order, card, sealed: {} as never, digest: digestOf('a'), idempotencyKey: 'k' }
+    const item: Submission = {
+      is: 'accept',
+      order,
+      card,
+      sealed: {} as never,
+      digest: storedDigest(digestOf('a')),
+      idempotencyKey: 'k',
+    }
     const { answered, repeats } = judgeKeys([{ item, at: 0 }], [held('k', 'a', 'first', order.merchantId)], now)
     assert.deepEqual(
       answered.map(([, answer]) => answer),

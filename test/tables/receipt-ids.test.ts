@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Chance } from '../../simulation/chance.ts'
-import { openFixedKeys } from '../../simulation/fixed-keys.ts'
+import { openFixedKeys } from '../harness/fixed-keys.ts'
 import { leadsToOrder, openReceiptIds } from '../../src/order/receipt.ts'
 
 const receipts = openReceiptIds(openFixedKeys(new Chance(1).random()))

@@ -3,7 +3,6 @@ import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom, type Random } from '../../src/base/random.ts'
-import { seal } from '../../src/base/seal.ts'
 import { secret } from '../../src/base/secret.ts'
 import { binOf, lastFourOf } from '../../src/card/number.ts'
 import {
@@ -16,8 +15,9 @@ import {
 import { findReferences, registerCards } from '../../src/card/store-references.ts'
 import { hashIdOf, sealCard } from '../../src/card/vault.ts'
 import { migrate } from '../../src/storage/migrate.ts'
-import { bytea, openPool, statement, timestamp, type Pool } from '../../src/storage/pool.ts'
-import { openKeyRing, type KeyRing } from '../../src/storage/store-keys.ts'
+import { bytea, openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import { fixedKek } from '../../src/storage/key-encryption.ts'
+import { addKey, openKeyRing, type KeyRing } from '../../src/storage/store-keys.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
@@ -38,7 +38,7 @@ before(async () => {
   pools = [1, 2].map(() => openPool({ url: database.url, connections: 8, use: 'oltp', log }))
   pool = pools[0]!
   await migrate(pool, Date.now(), log)
-  keys = await openKeyRing(pool, kek, systemClock, systemRandom)
+  keys = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
 })
 after(async () => {
   for (const one of pools ?? []) await one.close()
@@ -306,14 +306,8 @@ test('the database refuses an id of one kind in the place of another, and a numb
 test('after a new key came, old references open under the old one and new ones under the new', async () => {
   const old = await register(payment(newPan()))
   assert.equal(old.sealed.panKey, 1n)
-  const wrapped = seal(kek, systemRandom.bytes(32), 'key:pan:2', systemRandom)
-  await pool.run(plain('insert into key_version (purpose, version, wrapped, created_at) values ($1, $2, $3, $4)'), [
-    'pan',
-    2n,
-    bytea(wrapped),
-    timestamp(at),
-  ])
-  const ring = await openKeyRing(pool, kek, systemClock, systemRandom)
+  assert.ok(await addKey(pool, fixedKek(kek, systemRandom), systemRandom, { purpose: 'pan', version: 2n, at, activeAt: at }))
+  const ring = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
   const pan = newPan()
   // Its order was sealed by a process that did not know of the new key yet.
   const made = await register(payment(pan), systemRandom, pool, ring)
@@ -321,6 +315,6 @@ test('after a new key came, old references open under the old one and new ones u
   assert.equal(openReference(made, ring).pan.reveal(), pan)
   assert.match(openReference(old, ring).pan.reveal(), /^492942/)
   assert.throws(() => openReference(made, keys), /the vault has no key 2 .* order [0-9]+$/)
-  await keys.turn()
+  await keys.refresh()
   assert.equal(openReference(made, keys).pan.reveal(), pan)
 })

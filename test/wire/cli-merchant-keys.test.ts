@@ -11,6 +11,7 @@ import { signatureHolds } from '../../src/merchant/oauth.ts'
 import { watchRegistry } from '../../src/merchant/store.ts'
 import { addMerchantKey } from '../../src/operator/store-merchant-keys.ts'
 import { openPool, statement } from '../../src/storage/pool.ts'
+import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { until } from '../harness/until.ts'
 import { closing, openWorld } from '../harness/opening.ts'
@@ -23,7 +24,7 @@ const world = await openWorld({ own: true })
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const pool = closing(openPool({ url: world.databaseUrl, connections: 8, use: 'search', log }))
 const kek = secret(Buffer.from(readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8'), 'base64'))
-const ring = await openKeyRing(pool, kek, systemClock, systemRandom)
+const ring = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
 const registry = closing(await watchRegistry(pool, ring, systemClock, log, () => {}))
 
 const { tell, json, refuse } = cliOf(() => world)

@@ -19,6 +19,7 @@ import { watchRegistry } from '../../src/merchant/store.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
+import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { order, settled, type Way } from '../conformance/client.ts'
 import { testDatabase } from '../harness/postgres.ts'
@@ -44,7 +45,7 @@ before(async () => {
   const pool = openPool({ url: sandbox.databaseUrl, connections: 4, use: 'oltp', log })
   closes.push(() => pool.close())
   const kek = secret(Buffer.from(readFileSync(join(sandbox.directory, 'keys', 'master.key'), 'utf8'), 'base64'))
-  const keys = await openKeyRing(pool, kek, clock, random)
+  const keys = await openKeyRing(pool, fixedKek(kek, random), clock, random)
   gates = openConnectors(
     (gate) =>
       openIso8583Connector({

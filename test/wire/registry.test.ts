@@ -7,6 +7,7 @@ import { secret } from '../../src/base/secret.ts'
 import { insertEndpoint, insertMerchant, loadRegistry, touchConfig } from '../../src/merchant/store.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, type Pool, type Runner, type Statement } from '../../src/storage/pool.ts'
+import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { transaction } from '../../src/storage/transaction.ts'
 import { usualEndpoint } from '../../src/operator/settings.ts'
@@ -17,7 +18,7 @@ const log = openLog({ level: 'fatal', destination: process.stderr })
 const database = closing(await testDatabase())
 const pool = closing(openPool({ url: database.url, connections: 3, use: 'admin', log }))
 await migrate(pool, systemClock.now(), log)
-const keys = await openKeyRing(pool, secret(Buffer.alloc(32, 1)), systemClock, systemRandom)
+const keys = await openKeyRing(pool, fixedKek(secret(Buffer.alloc(32, 1)), systemRandom), systemClock, systemRandom)
 
 /** Adds a merchant with an endpoint, in one commit. */
 const add = (merchantId: bigint): Promise<void> =>

@@ -135,7 +135,8 @@ function isAlive(pid: number): boolean {
 }
 
 async function keyFinding(pool: Pool, installation: Installation, keys: bigint): Promise<WordedFinding> {
-  const advice = 'set TOLLGATE_KEY to the key this installation was begun with; without it no card and no control key can be read'
+  const advice =
+    'give by TOLLGATE_KEY_FILE the key that this installation was begun with; without it no card and no control key can be read'
   let kek
   try {
     kek = installation.kek()
@@ -143,8 +144,14 @@ async function keyFinding(pool: Pool, installation: Installation, keys: bigint):
     return problem('keys', reasonOf(error), advice)
   }
   if (keys === 0n) return ok('keys', 'none made yet; the first start of the gateway makes them')
-  if (await keysOpen(pool, kek)) return ok('keys', `the key-encryption key opens all ${keys}`)
-  return problem('keys', 'the key-encryption key does not open the keys of this database', advice)
+  const { open, byOlder } = await keysOpen(pool, kek)
+  if (!open) return problem('keys', 'the key-encryption key does not open the keys of this database', advice)
+  if (byOlder === 0) return ok('keys', `the key-encryption key opens all ${keys}`)
+  return warning(
+    'keys',
+    `an older key-encryption key wraps ${byOlder} of ${keys}`,
+    'bring them under the new one: npx tollgate keys rewrap',
+  )
 }
 
 async function controlKeys(pool: Pool, { kek, sandbox }: Installation): Promise<Finding> {

@@ -2,13 +2,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { openLog, reasonOf } from '../../base/log.ts'
-import { secret, type Secret } from '../../base/secret.ts'
+import { systemRandom } from '../../base/random.ts'
 import type { TargetPolicy } from '../../http/address.ts'
 import type { Desk } from '../../operator/desk.ts'
 import { Refused } from '../../operator/refused.ts'
 import { openPool } from '../../storage/pool.ts'
+import { localKeks, WrongKek, type KeyEncryption } from '../../storage/key-encryption.ts'
 import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
-import { ConfigError, serveConfig } from '../config.ts'
+import { kekSource } from '../key-config.ts'
 import type { Environment, Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { failureOf } from './refusals.ts'
@@ -27,7 +28,7 @@ export interface SandboxFacts {
 /** The installation that the commands work on, found through the environment. */
 export interface Installation {
   databaseUrl: string
-  kek: () => Secret<Buffer>
+  kek: () => KeyEncryption
   sandbox?: SandboxFacts
   callbackPolicy: TargetPolicy
 }
@@ -55,15 +56,14 @@ export function findInstallation(env: Environment): Installation {
   if (here) return here
   throw new WrongUsage(`Nothing to work on. Either start the sandbox here (npm start), or name what you mean:
   TOLLGATE_DIR=…                   a running sandbox elsewhere
-  DATABASE_URL=… TOLLGATE_KEY=…    an installation`)
+  DATABASE_URL=… TOLLGATE_KEY_FILE=…  an installation`)
 }
 
-function kekOf(env: Environment): Secret<Buffer> {
-  try {
-    return serveConfig({ DATABASE_URL: env.DATABASE_URL, TOLLGATE_KEY: env.TOLLGATE_KEY }).kek
-  } catch (error) {
-    throw error instanceof ConfigError ? new WrongUsage(error.message) : error
-  }
+function kekOf(env: Environment): KeyEncryption {
+  const complaints: string[] = []
+  const source = kekSource(env, complaints)
+  if (!source) throw new WrongUsage(complaints.join('\n'))
+  return localKeks(source.read, systemRandom)
 }
 
 function readSandbox(directory: string): Installation | undefined {
@@ -74,7 +74,7 @@ function readSandbox(directory: string): Installation | undefined {
     throw new Failure(`${file} was written by another version of Tollgate. Stop that sandbox and start it again.`)
   return {
     databaseUrl: read.database_url,
-    kek: () => secret(Buffer.from(readFileSync(join(directory, 'keys', 'master.key'), 'utf8'), 'base64')),
+    kek: () => kekOf({ TOLLGATE_KEY_FILE: join(directory, 'keys', 'master.key') }),
     sandbox: {
       directory,
       pid: read.pid,
@@ -109,12 +109,17 @@ export interface Office extends Desk {
 
 /**
  * Runs a command at the installation of the environment; errors of the database are put into words.
+ * `admin`: without a limit of time for a statement.
  */
-export async function atOffice(terminal: Terminal, work: (office: Office) => Promise<void>): Promise<void> {
+export async function atOffice(
+  terminal: Terminal,
+  work: (office: Office) => Promise<void>,
+  use: 'search' | 'admin' = 'search',
+): Promise<void> {
   const { env, stderr, clock, random } = terminal
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })
-  const pool = openPool({ url: installation.databaseUrl, connections: 3, use: 'search', log })
+  const pool = openPool({ url: installation.databaseUrl, connections: 3, use, log })
   try {
     await work({
       pool,
@@ -124,8 +129,7 @@ export async function atOffice(terminal: Terminal, work: (office: Office) => Pro
       installation,
       keys: () =>
         openKeyRing(pool, installation.kek(), clock, random).catch((error) => {
-          if (error instanceof Error && /key-encryption key/.test(error.message))
-            throw new Failure(`TOLLGATE_KEY does not open the keys of this database: ${error.message}.`)
+          if (error instanceof WrongKek) throw new Failure(`Not the keys of this database: ${error.message}.`)
           throw error
         }),
     })

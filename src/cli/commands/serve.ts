@@ -3,6 +3,7 @@ import { keepHeapSmall } from '../../base/heap.ts'
 import { openLog } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
+import { localKeks } from '../../storage/key-encryption.ts'
 import { serveConfig } from '../config.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -15,7 +16,8 @@ export function addServeCommand(program: Command, terminal: Terminal): void {
       `
 Environment
   DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate)
-  TOLLGATE_KEY   the key-encryption key: 32 bytes in base64
+  TOLLGATE_KEY_FILE  file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open;
+                 or TOLLGATE_KEY_FD, the number of an open descriptor; or, least safe, TOLLGATE_KEY, the key itself
   HOST, PORT     where to listen (127.0.0.1, 8080)
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
@@ -31,12 +33,15 @@ async function serve(terminal: Terminal): Promise<void> {
   const { env, stdout, clock, random } = terminal
   const config = serveConfig(env)
   const log = openLog({ level: config.logLevel, destination: stdout })
+  if (config.kek.from === 'environment')
+    log.warn('the key-encryption key is in the environment, where other programs of this user can read it: use TOLLGATE_KEY_FILE')
   endOnDefect(log)
   keepHeapSmall()
   // Only this command loads it: without the gateway the others answer twice as fast.
   const { startGateway } = await import('../../gateway/start.ts')
   const gateway = await startGateway({
     ...config,
+    kek: localKeks(config.kek.read, random),
     callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
     clock,
     random,

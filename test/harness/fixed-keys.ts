@@ -1,6 +1,6 @@
-import type { Random } from '../src/base/random.ts'
-import { secret } from '../src/base/secret.ts'
-import type { KeyRing } from '../src/storage/store-keys.ts'
+import type { Random } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
+import type { KeyRing } from '../../src/storage/store-keys.ts'
 
 /** Keys that never rotate: a simulation is shorter than their period. */
 export function openFixedKeys(random: Random): KeyRing {
@@ -13,6 +13,8 @@ export function openFixedKeys(random: Random): KeyRing {
   return {
     current: (purpose) => made.get(purpose)!,
     version: (purpose, version) => (version === 1n ? made.get(purpose)!.key : undefined),
+    versions: (purpose) => [made.get(purpose)!],
+    refresh: () => Promise.resolve(),
     turn: () => Promise.resolve(),
   }
 }

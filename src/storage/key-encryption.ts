@@ -1,0 +1,83 @@
+import { hmacSha256 } from '../base/digest.ts'
+import type { Random } from '../base/random.ts'
+import { seal, unseal } from '../base/seal.ts'
+import { secret, type Secret } from '../base/secret.ts'
+
+/** A data key as it is stored. */
+export interface WrappedKey {
+  wrapped: Buffer
+  /** Which key-encryption key wraps it; undefined in rows from before it was recorded. */
+  kek?: string
+}
+
+/**
+ * Wraps and unwraps the data keys. The key-encryption key itself stays behind this interface, so
+ * that a key service can hold it. `context` names the data key; it cannot be unwrapped as another.
+ */
+export interface KeyEncryption {
+  /** The id of the key that wraps from now on. */
+  id(): Promise<string>
+  wrap(key: Buffer, context: string): Promise<Required<WrappedKey>>
+  /** Throws a `WrongKek` if it does not have the key that wraps it. */
+  unwrap(key: WrappedKey, context: string): Promise<Buffer>
+}
+
+/** Nothing here opens a data key: the database was sealed with another key-encryption key. */
+export class WrongKek extends Error {
+  constructor() {
+    super('the key-encryption key is not the one this database was sealed with')
+  }
+}
+
+/** Tells key-encryption keys apart without revealing anything of them. */
+export const kekId = (kek: Secret<Buffer>): string => hmacSha256(kek, 'tollgate kek id').subarray(0, 8).toString('hex')
+
+/**
+ * Key-encryption keys held by this process. The first one wraps; all of them unwrap, so that the
+ * first can be replaced while payments run. `read` is called each time: it may read a file that an
+ * operator has changed.
+ */
+export const localKeks = (read: () => readonly Secret<Buffer>[], random: Random): KeyEncryption => ({
+  id: () => Promise.resolve(kekId(read()[0]!)),
+  wrap(key, context) {
+    const [kek] = read()
+    return Promise.resolve({ wrapped: seal(kek!, key, context, random), kek: kekId(kek!) })
+  },
+  async unwrap({ wrapped, kek: id }, context) {
+    for (const kek of read()) {
+      if (id !== undefined && kekId(kek) !== id) continue
+      try {
+        return unseal(kek, wrapped, context)
+      } catch {
+        // Without an id, any of them may be the right one.
+      }
+    }
+    throw new WrongKek()
+  },
+})
+
+/** One key-encryption key that does not change. */
+export const fixedKek = (kek: Secret<Buffer>, random: Random): KeyEncryption => localKeks(() => [kek], random)
+
+/**
+ * The keys of a text, one a line; empty lines and lines that begin with # are skipped. Throws with
+ * a reason that begins with the name of the setting.
+ */
+export function readKeks(name: string, text: string): Secret<Buffer>[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  const keys = lines.filter((line) => line !== '' && !line.startsWith('#'))
+  if (keys.length === 0)
+    throw new Error(
+      `${name} is missing: 32 random bytes in base64, for example from \`openssl rand -base64 32\`. ` +
+        'Keep it apart from the database: without it no card can be read again',
+    )
+  return keys.map((key) => kekOf(name, key))
+}
+
+function kekOf(name: string, text: string): Secret<Buffer> {
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length !== 32 || bytes.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, ''))
+    throw new Error(`${name} is not 32 bytes in base64`)
+  if (new Set(bytes).size < 16) throw new Error(`${name} is weak: its bytes hardly differ`)
+  return secret(bytes)
+}

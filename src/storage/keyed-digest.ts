@@ -1,0 +1,50 @@
+import { hmacSha256 } from '../base/digest.ts'
+import type { KeyRing } from './store-keys.ts'
+
+/**
+ * A keyed digest of a request. What is stored names the version of its key, so that a repeat can be
+ * compared with the row that it may repeat while the key is being replaced.
+ */
+export interface KeyedDigest {
+  /** Under the current key. */
+  readonly stored: Buffer
+  /** Under the key of that stored digest; undefined if the key was destroyed. */
+  under(row: Buffer): Buffer | undefined
+}
+
+const digestBytes = 32
+const versionBytes = 4
+
+export function keyedDigest(keys: Pick<KeyRing, 'current' | 'version'>, text: string): KeyedDigest {
+  const current = keys.current('digest')
+  const stored = withVersion(current.version, hmacSha256(current.key, text))
+  return {
+    stored,
+    under(row) {
+      const version = digestVersion(row)
+      if (version === current.version) return stored
+      const key = keys.version('digest', version)
+      return key && withVersion(version, hmacSha256(key, text))
+    },
+  }
+}
+
+/** A digest whose text is no longer known: it can be compared only as it was stored. */
+export const storedDigest = (stored: Buffer): KeyedDigest => ({ stored, under: () => stored })
+
+export const isSameRequest = (asked: KeyedDigest, row: Buffer): boolean => asked.under(row)?.equals(row) ?? false
+
+/**
+ * Version 1 has no prefix: its rows are older than the versions, and stay as they are. All others
+ * begin with four bytes.
+ */
+export function withVersion(version: bigint, digest: Buffer): Buffer {
+  if (version === 1n) return digest
+  const prefix = Buffer.alloc(versionBytes)
+  prefix.writeUInt32BE(Number(version))
+  return Buffer.concat([prefix, digest])
+}
+
+/** `bytes`: the length of the digest itself. */
+export const digestVersion = (row: Buffer, bytes = digestBytes): bigint =>
+  row.length === bytes ? 1n : BigInt(row.readUInt32BE())
