@@ -4,6 +4,7 @@ import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { ShownCard } from './number.ts'
+import type { SealedTable } from '../storage/reseal.ts'
 import { fingerprintOf, openCard, type Card, type Place, type SealedCard } from './vault.ts'
 
 /** The ids of one reference. The two `dst` ids serve only as destination of a transfer. */
@@ -174,3 +175,11 @@ export function openReference({ place, ids, sealed }: Pick<CardReference, 'place
 }
 
 const contextOf = (merchantId: bigint, cardRefId: bigint) => `card reference:${merchantId}:${cardRefId}`
+
+export const sealedReferences: SealedTable = {
+  table: 'card_reference',
+  purpose: 'pan',
+  id: { merchant_id: 'bigint', card_ref_id: 'bigint' },
+  version: 'pan_key',
+  sealed: { pan_sealed: contextOf },
+}

@@ -2,6 +2,7 @@ import { hmacSha256 } from '../base/digest.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
+import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
 /** A card with everything that an order needs to authorise; only in memory. */
@@ -90,6 +91,18 @@ export const hashIdOfNumber = (pan: Secret<string>, merchantId: bigint, keys: Ke
 /** One hash of a number for all merchants; never shown to any of them. */
 export const commonHashOf = (pan: Secret<string>, keys: KeyRing): string =>
   hmacSha256(keys.current('fingerprint').key, `all merchants:${pan.reveal()}`).subarray(0, 16).toString('hex')
+
+/** Where the cards of orders are stored. */
+export const sealedCards: SealedTable = {
+  table: 'order_facts',
+  purpose: 'pan',
+  id: { merchant_id: 'bigint', order_id: 'bigint' },
+  version: 'pan_key',
+  sealed: {
+    pan_sealed: (merchantId: bigint, orderId: bigint) => panContext({ merchantId, orderId }),
+    destination_sealed: (merchantId: bigint, orderId: bigint) => destinationContext({ merchantId, orderId }),
+  },
+}
 
 const destinationContext = (place: Place) => `destination:${place.merchantId}:${place.orderId}`
 const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`

@@ -13,6 +13,7 @@ import { addGateCommands } from './commands/gate.ts'
 import { addGroupCommands } from './commands/group.ts'
 import { addInvoiceCommands } from './commands/invoice.ts'
 import { addMerchantServerCommand } from './commands/merchant-server.ts'
+import { addKeysCommands } from './commands/keys.ts'
 import { addMerchantCommands } from './commands/merchant.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { addOrderCommands } from './commands/order.ts'
@@ -36,6 +37,7 @@ const commands = [
   addOrderCommands,
   addInvoiceCommands,
   addBinCommands,
+  addKeysCommands,
   addDeliveryCommands,
   addDoctorCommand,
   addAuditCommands,
@@ -93,6 +95,6 @@ const programOn = ({ stdout, print, complain }: Terminal): Command =>
       'after',
       `
 The commands from merchant on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of
-DATABASE_URL and TOLLGATE_KEY. Each has --help with examples, and --json for machines.
+DATABASE_URL and TOLLGATE_KEY_FILE. Each has --help with examples, and --json for machines.
 They end with 0 when done, 1 when not, 2 on wrong usage.`,
     )

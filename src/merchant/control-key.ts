@@ -1,6 +1,7 @@
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
+import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
 const controlContext = (merchantId: bigint) => `control:${merchantId}`
@@ -26,3 +27,12 @@ export function openControlKey(
   if (!key) throw new Error(`there is no control key ${version}, which seals a key of merchant ${merchantId}`)
   return secret(unseal(key, sealed, controlContext(merchantId)).toString())
 }
+
+/** The control keys in use, and those that a merchant has just replaced. */
+export const sealedControlKeys: readonly SealedTable[] = ['control', 'previous'].map((which) => ({
+  table: 'merchant',
+  purpose: 'control',
+  id: { merchant_id: 'bigint' },
+  version: `${which}_key_version`,
+  sealed: { [`${which}_key_sealed`]: controlContext },
+}))

@@ -2,6 +2,7 @@
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
+import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import {
   invoiceKey,
@@ -103,6 +104,14 @@ export const sealedOf = (row: InvoiceRow, keys: KeyRing): SealedInvoice => {
 }
 
 const contextOf = (i: InvoiceName, what: 'secrets' | 'cvv2') => `${what}:${i.merchantId}:${i.invoiceId}`
+
+export const sealedInvoices: SealedTable = {
+  table: 'mobile_invoice',
+  purpose: 'pan',
+  id: { merchant_id: 'bigint', invoice_id: 'text' },
+  version: 'secrets_key',
+  sealed: { secrets_sealed: (merchantId: bigint, invoiceId: string) => contextOf({ merchantId, invoiceId }, 'secrets') },
+}
 
 const holdOf = ({ hold_order_id: orderId, sum_minor: sumMinor, page_token: pageToken }: InvoiceRow): Hold | undefined =>
   orderId === null || sumMinor === null || pageToken === null ? undefined : { orderId, sumMinor, pageToken }

@@ -42,9 +42,24 @@ export type Refusal =
   | { what: 'removed'; login: string; filterNo: number }
   | { what: 'key known'; login: string; keyNo: number; retired: boolean }
   | { what: 'key retired'; login: string; keyNo: number }
+  /** A key of this purpose cannot be replaced. */
+  | { what: 'key stays'; purpose: string }
+  | { what: 'rotation under way'; purpose: string; version: bigint; activeAt: number }
+  | { what: 'unknown key'; purpose: string; version: bigint }
+  | { what: 'key in use'; purpose: string; version: bigint; by: KeyUse }
   | { what: 'nothing parked'; orderId: bigint }
   | { what: 'invoice not parked'; invoiceId: string }
   | { what: 'invoice of several'; invoiceId: string; logins: readonly string[] }
+
+/**
+ * What still needs a version of a key: new values, processes that may not have read its successor,
+ * stored rows, or ids that were given out.
+ */
+export type KeyUse =
+  | { is: 'current' }
+  | { is: 'superseded lately'; untilMs: number }
+  | { is: 'rows'; table: string }
+  | { is: 'ids given out' }
 
 /** `… of page`: where a list should have continued. */
 export type UnknownThing =

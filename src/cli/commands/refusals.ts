@@ -1,5 +1,6 @@
 /** The refusals of the operator's room in words, with the option or the command that helps. */
-import { isMisfit, type Refusal, type UnknownThing } from '../../operator/refused.ts'
+import { timeText } from '../../operator/moments.ts'
+import { isMisfit, type KeyUse, type Refusal, type UnknownThing } from '../../operator/refused.ts'
 import { Failure, WrongUsage } from './failure.ts'
 
 export const failureOf = (refusal: Refusal): Failure => {
@@ -53,10 +54,26 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
       ? `This key was key ${keyNo} of ${login} and was retired. It is not taken again: make a new pair.`
       : `This key is key ${keyNo} of ${login} already. See: npx tollgate merchant key list ${login}`,
   'key retired': ({ login, keyNo }) => `Key ${keyNo} of ${login} is retired already.`,
+  'key stays': ({ purpose }) =>
+    `The ${purpose} key is not rotated: card-hash-ids are made with it, and those given out must never change.`,
+  'rotation under way': ({ purpose, version, activeAt }) =>
+    `Version ${version} of the ${purpose} key was added already; it is used from ${timeText(activeAt)} UTC.`,
+  'unknown key': ({ purpose, version }) => `There is no version ${version} of the ${purpose} key. See: npx tollgate keys list`,
+  'key in use': ({ purpose, version, by }) =>
+    `Version ${version} of the ${purpose} key cannot be retired: ${keyUse(by, purpose)}.`,
   'nothing parked': ({ orderId }) => `Nothing of order ${orderId} is parked. See: npx tollgate order show ${orderId}`,
   'invoice not parked': ({ invoiceId }) => `No invoice ${invoiceId} is parked. See: npx tollgate invoice find`,
   'invoice of several': ({ invoiceId, logins }) =>
     `Several merchants have a parked invoice ${invoiceId}: ${logins.join(', ')}. Add --merchant.`,
+}
+
+function keyUse(by: KeyUse, purpose: string): string {
+  if (by.is === 'current') return `it is the newest. Rotate it first: npx tollgate keys rotate ${purpose}`
+  if (by.is === 'superseded lately') return `requests that it signed may still be repeated, until ${timeText(by.untilMs)} UTC`
+  if (by.is === 'ids given out') return 'ids that were given out lead to their payments by it'
+  return purpose === 'digest'
+    ? `the table ${by.table} still has values under it, which end by themselves`
+    : `the table ${by.table} still has values under it. Seal them again: npx tollgate keys rewrap`
 }
 
 const cardHint = ' (numbers of cards come by --file, or by --card-of an order)'

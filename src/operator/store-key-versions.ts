@@ -1,0 +1,195 @@
+import { sealedReferences } from '../card/reference.ts'
+import { sealedCards } from '../card/vault.ts'
+import { sealedControlKeys } from '../merchant/control-key.ts'
+import { sealedInvoices } from '../mobile-api/store-invoice-rows.ts'
+import type { KeyEncryption } from '../storage/key-encryption.ts'
+import { bytea, statement, type Runner } from '../storage/pool.ts'
+import { firstId, resealBatch, usesVersion, type RowId, type SealedTable } from '../storage/reseal.ts'
+import { activationMs, addKey, contextOf, wrappedKey, type KeyPurpose, type KeyRing } from '../storage/store-keys.ts'
+import type { Desk } from './desk.ts'
+import { Refused, type KeyUse } from './refused.ts'
+import { change } from './store-audit.ts'
+
+/** Keys that an operator may replace. The keys of CVV2 replace themselves every hour. */
+export const rotatable = ['pan', 'control', 'digest', 'receipt', 'fingerprint'] as const
+export type Rotatable = (typeof rotatable)[number]
+
+export interface KeyVersion {
+  purpose: KeyPurpose
+  version: bigint
+  /** The key-encryption key that wraps it; undefined if that was not recorded. */
+  kek?: string
+  createdAt: number
+  activeAt: number
+  /** `coming`: added, and not used yet. `older`: only opens what it sealed. */
+  state: 'coming' | 'current' | 'older'
+}
+
+interface KeyRow {
+  purpose: KeyPurpose
+  version: bigint
+  wrapped: Buffer
+  kek: string | null
+  created_at: number
+  active_at: number
+}
+
+const all = statement<KeyRow>(
+  `select purpose, version, wrapped, kek, created_at, active_at from key_version order by purpose, version desc`,
+)
+const locked = statement<KeyRow>(
+  `select purpose, version, wrapped, kek, created_at, active_at from key_version order by purpose, version desc for update`,
+)
+const wrapAgain = statement<object>(`update key_version set wrapped = $3, kek = $4 where purpose = $1 and version = $2`)
+const destroy = statement<object>(`delete from key_version where purpose = $1 and version = $2`)
+
+/** By purpose, the newest first. */
+export async function listKeys({ pool, clock }: Desk): Promise<KeyVersion[]> {
+  const rows = await pool.run(all)
+  const now = clock.now()
+  return rows.map((row) => ({
+    purpose: row.purpose,
+    version: row.version,
+    ...(row.kek === null ? {} : { kek: row.kek }),
+    createdAt: row.created_at,
+    activeAt: row.active_at,
+    state: stateOf(row, rows, now),
+  }))
+}
+
+function stateOf(row: KeyRow, rows: readonly KeyRow[], now: number): KeyVersion['state'] {
+  if (row.active_at > now) return 'coming'
+  const newer = rows.some((one) => one.purpose === row.purpose && one.version > row.version && one.active_at <= now)
+  return newer ? 'older' : 'current'
+}
+
+/** Adds a version; every process uses it from the time in the result. */
+export async function rotateKeyOf(
+  desk: Desk,
+  encryption: KeyEncryption,
+  purpose: Rotatable,
+): Promise<{ version: bigint; activeAt: number }> {
+  if (purpose === 'fingerprint') throw new Refused({ what: 'key stays', purpose })
+  return change(desk, 'orders', async (runner) => {
+    const at = desk.clock.now()
+    const newest = (await runner.run(locked)).find((row) => row.purpose === purpose)
+    if (newest && newest.active_at > at)
+      throw new Refused({ what: 'rotation under way', purpose, version: newest.version, activeAt: newest.active_at })
+    const version = (newest?.version ?? 0n) + 1n
+    const activeAt = at + activationMs
+    if (!(await addKey(runner, encryption, desk.random, { purpose, version, at, activeAt })))
+      throw new Refused({ what: 'rotation under way', purpose, version, activeAt })
+    return {
+      note: note('rotate', purpose, version, { active_at: new Date(activeAt).toISOString() }),
+      result: { version, activeAt },
+    }
+  })
+}
+
+const note = (does: string, purpose: string, version: bigint, details = {}) => ({
+  action: `keys ${does}`,
+  subject: `key ${purpose} ${version}`,
+  details,
+})
+
+/** Wraps every key with the present key-encryption key; returns how many were under another. */
+export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise<number> {
+  const id = await encryption.id()
+  if ((await desk.pool.run(all)).every(({ kek }) => kek === id)) return 0
+  return change(desk, 'orders', async (runner) => {
+    const others = (await runner.run(locked)).filter(({ kek }) => kek !== id)
+    for (const row of others) {
+      const context = contextOf(row.purpose, row.version)
+      const { wrapped, kek } = await encryption.wrap(await encryption.unwrap(wrappedKey(row), context), context)
+      await runner.run(wrapAgain, [row.purpose, row.version, bytea(wrapped), kek])
+    }
+    const from = [...new Set(others.map(({ kek }) => kek ?? 'not recorded'))]
+    const details = { keys: others.length, from, to: id }
+    return { note: { action: 'keys rewrap', subject: 'key-encryption key', details }, result: others.length }
+  })
+}
+
+const sealedTables: readonly SealedTable[] = [sealedCards, sealedReferences, sealedInvoices, ...sealedControlKeys]
+
+export interface Progress {
+  table: string
+  /** Rows sealed again so far. */
+  rows: number
+}
+
+/**
+ * Seals everything that is under an older version again under the current one. `rest` is called
+ * after each batch, so that payments are not kept waiting; whatever was done until a stop stays
+ * done. Returns the rows of each table.
+ */
+export async function resealAll(
+  desk: Desk,
+  keys: KeyRing,
+  { batch, rest }: { batch: number; rest: (progress: Progress) => Promise<void> },
+): Promise<Progress[]> {
+  const done: Progress[] = []
+  for (const t of sealedTables) {
+    const progress = { table: t.table, rows: 0 }
+    done.push(progress)
+    let after: RowId | undefined = firstId(t)
+    while (after) {
+      const { rows, next } = await resealBatch(desk.pool, t, keys, desk.random, { after, most: batch })
+      progress.rows += rows
+      after = next
+      await rest(progress)
+    }
+  }
+  return done
+}
+
+/** Processes that stopped for a while may still seal with it; requests are repeated for a day. */
+const afterMs = { sealed: 3_600_000, digest: 25 * 3_600_000 }
+
+/** What a digest begins with, if its key has this version: nothing for the first one. */
+const versionOf = (column: string, bytes: number) => `case length(${column}) when ${bytes} then 1
+  else ('x' || encode(substr(${column}, 1, 4), 'hex'))::bit(32)::bigint end`
+const digestTables = [
+  {
+    table: 'idempotency_key',
+    uses: statement<{ uses: boolean }>(
+      `select exists (select from idempotency_key where ${versionOf('digest', 32)} = $1::bigint and held_until > now()) as uses`,
+    ),
+  },
+  {
+    table: 'filter_count',
+    uses: statement<{ uses: boolean }>(
+      `select exists (select from filter_count where ${versionOf('key', 16)} = $1::bigint and until > now()) as uses`,
+    ),
+  },
+]
+
+/** Destroys a version that nothing needs any more. */
+export async function retireKey(desk: Desk, purpose: Rotatable, version: bigint): Promise<void> {
+  await change(desk, 'orders', async (runner) => {
+    const rows = (await runner.run(locked)).filter((row) => row.purpose === purpose)
+    if (!rows.some((row) => row.version === version)) throw new Refused({ what: 'unknown key', purpose, version })
+    const by = await useOf(runner, purpose, version, rows, desk.clock.now())
+    if (by) throw new Refused({ what: 'key in use', purpose, version, by })
+    await runner.run(destroy, [purpose, version])
+    return { note: note('retire', purpose, version), result: undefined }
+  })
+}
+
+async function useOf(
+  runner: Runner,
+  purpose: Rotatable,
+  version: bigint,
+  rows: readonly KeyRow[],
+  now: number,
+): Promise<KeyUse | undefined> {
+  const successor = rows.findLast((row) => row.version > version)
+  if (!successor) return { is: 'current' }
+  if (purpose === 'receipt' || purpose === 'fingerprint') return { is: 'ids given out' }
+  const untilMs = successor.active_at + (purpose === 'digest' ? afterMs.digest : afterMs.sealed)
+  if (now < untilMs) return { is: 'superseded lately', untilMs }
+  for (const t of sealedTables)
+    if (t.purpose === purpose && (await usesVersion(runner, t, version))) return { is: 'rows', table: t.table }
+  if (purpose !== 'digest') return undefined
+  for (const { table, uses } of digestTables) if ((await runner.run(uses, [version]))[0]!.uses) return { is: 'rows', table }
+  return undefined
+}

@@ -1,0 +1,114 @@
+import type { Random } from '../base/random.ts'
+import { seal, unseal } from '../base/seal.ts'
+import { bytea, statement, type Pool, type Runner, type Statement } from './pool.ts'
+import type { KeyPurpose, KeyRing } from './store-keys.ts'
+
+/** The id of a row: its columns in the order of the primary key. */
+export type RowId = readonly (bigint | string)[]
+
+/** A table with sealed columns that share one version of a key. Its room describes it. */
+export interface SealedTable {
+  table: string
+  purpose: KeyPurpose
+  id: Readonly<Record<string, 'bigint' | 'text'>>
+  /** The column with the version of the key. */
+  version: string
+  /**
+   * The sealed columns, each with the place that its values belong to. The first one is empty only
+   * if all are.
+   */
+  sealed: Readonly<Record<string, (...id: never[]) => string>>
+}
+
+interface Statements {
+  page: Statement<Record<string, unknown>>
+  save: Statement<object>
+  uses: Statement<{ uses: boolean }>
+}
+
+const made = new Map<SealedTable, Statements>()
+
+function statementsOf(t: SealedTable): Statements {
+  const known = made.get(t)
+  if (known) return known
+  const ids = Object.keys(t.id)
+  const columns = Object.keys(t.sealed)
+  const [first] = columns
+  const params = ids.map((name, i) => `$${i + 2}::${t.id[name]}`).join(', ')
+  const arrays = [
+    ...ids.map((name) => [name, t.id[name]!] as const),
+    ['old_version', 'bigint'] as const,
+    ['old_value', 'bytea'] as const,
+    ...columns.map((name) => [name, 'bytea'] as const),
+  ]
+  const lists = arrays.map(([, type], i) => `$${i + 2}::${type}[]`).join(', ')
+  const statements: Statements = {
+    page: statement(
+      `select ${[...ids, t.version, ...columns].join(', ')} from ${t.table}
+      where ${first} is not null and ${t.version} < $1 and (${ids.join(', ')}) > (${params})
+      order by ${ids.join(', ')} limit $${ids.length + 2}`,
+    ),
+    // Whoever changed the row meanwhile has sealed it under the current key.
+    save: statement(
+      `update ${t.table} t set ${t.version} = $1, ${columns.map((name) => `${name} = n.${name}`).join(', ')}
+      from unnest(${lists}) as n (${arrays.map(([name]) => name).join(', ')})
+      where ${ids.map((name) => `t.${name} = n.${name}`).join(' and ')}
+        and t.${t.version} = n.old_version and t.${first} = n.old_value`,
+    ),
+    uses: statement(`select exists (select from ${t.table} where ${first} is not null and ${t.version} = $1) as uses`),
+  }
+  made.set(t, statements)
+  return statements
+}
+
+/** Smaller than any id. */
+const lowest: Readonly<Record<'bigint' | 'text', bigint | string>> = { bigint: -1n, text: '' }
+
+export const firstId = (t: SealedTable): RowId => Object.values(t.id).map((type) => lowest[type])
+
+export interface Resealed {
+  rows: number
+  /** Where the next batch begins; undefined after the last one. */
+  next?: RowId
+}
+
+/**
+ * Seals the next rows that are under an older version under the current one. It can be stopped and
+ * begun again at any place, and run beside payments and beside itself. Throws if a value does not
+ * open, which is a defect.
+ */
+export async function resealBatch(
+  pool: Pool,
+  t: SealedTable,
+  keys: KeyRing,
+  random: Random,
+  { after, most }: { after: RowId; most: number },
+): Promise<Resealed> {
+  const { page, save } = statementsOf(t)
+  const current = keys.current(t.purpose)
+  const ids = Object.keys(t.id)
+  const columns = Object.keys(t.sealed)
+  const rows = await pool.run(page, [current.version, ...after, most])
+  if (rows.length === 0) return { rows: 0 }
+  const again = rows.map((row) => {
+    const version = row[t.version] as bigint
+    const key = keys.version(t.purpose, version)
+    if (!key) throw new Error(`there is no ${t.purpose} key ${version}, which seals a row of ${t.table}`)
+    const id = ids.map((name) => row[name]) as never[]
+    const sealed = columns.map((name) => {
+      const value = row[name] as Buffer | null
+      const place = t.sealed[name]!(...id)
+      return value && seal(current.key, unseal(key, value, place), place, random)
+    })
+    return [...id, version, bytea(row[columns[0]!] as Buffer), ...sealed.map((value) => value && bytea(value))]
+  })
+  await pool.run(save, [current.version, ...again[0]!.map((_, i) => again.map((values) => values[i]))])
+  const last = rows.at(-1)!
+  return rows.length < most ? { rows: rows.length } : { rows: rows.length, next: ids.map((name) => last[name]) as RowId }
+}
+
+/** Whether any row is sealed under that version. */
+export async function usesVersion(runner: Runner, t: SealedTable, version: bigint): Promise<boolean> {
+  const [row] = await runner.run(statementsOf(t).uses, [version])
+  return row!.uses
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
+import { kekSource } from '../../src/cli/key-config.ts'
+import { kekId, localKeks, WrongKek } from '../../src/storage/key-encryption.ts'
+import { combineShares, splitKek } from '../../src/storage/key-shares.ts'
+import { isSameRequest, keyedDigest, storedDigest } from '../../src/storage/keyed-digest.ts'
+
+const kek = (fill: number) => secret(Buffer.from(Array.from({ length: 32 }, (_, i) => (i * 7 + fill) % 256)))
+const text = (fill: number) => kek(fill).reveal().toString('base64')
+
+describe('the digest of a request', () => {
+  /** A ring whose newest version of the digest key is this one; those in `gone` were destroyed. */
+  const ring = (newest: bigint, gone: readonly bigint[] = []) => ({
+    current: () => ({ version: newest, key: kek(Number(newest)) }),
+    version: (_: string, version: bigint) => (version > newest || gone.includes(version) ? undefined : kek(Number(version))),
+  })
+  test('a repeat is recognised under every version that its row may have, and nothing else is', () => {
+    for (const before of [1n, 2n, 3n, 70_000n])
+      for (const now of [before, before + 1n, before + 9n]) {
+        const { stored } = keyedDigest(ring(before), 'a sale of 10.42')
+        assert.ok(isSameRequest(keyedDigest(ring(now), 'a sale of 10.42'), stored), `${before} at ${now}`)
+        assert.ok(!isSameRequest(keyedDigest(ring(now), 'a sale of 10.43'), stored), `${before} at ${now}`)
+      }
+  })
+  test('under a version that was destroyed, nothing is the same', () => {
+    const { stored } = keyedDigest(ring(2n), 'a sale')
+    assert.ok(!isSameRequest(keyedDigest(ring(3n, [2n]), 'a sale'), stored))
+  })
+  test('rows from before the versions have no prefix; the others name theirs', () => {
+    assert.equal(keyedDigest(ring(1n), 'a sale').stored.length, 32)
+    assert.deepEqual(keyedDigest(ring(258n), 'a sale').stored.subarray(0, 4), Buffer.from([0, 0, 1, 2]))
+    const { stored } = keyedDigest(ring(1n), 'a sale')
+    assert.ok(isSameRequest(storedDigest(stored), stored))
+  })
+})
+
+describe('the key-encryption key', () => {
+  test('the first key wraps, all of them unwrap, and others do not', async () => {
+    const key = systemRandom.bytes(32)
+    const old = await localKeks(() => [kek(1)], systemRandom).wrap(key, 'key:pan:1')
+    const both = localKeks(() => [kek(2), kek(1)], systemRandom)
+    assert.deepEqual(await both.unwrap(old, 'key:pan:1'), key)
+    assert.deepEqual(await both.unwrap({ wrapped: old.wrapped }, 'key:pan:1'), key, 'a row without an id')
+    assert.equal((await both.wrap(key, 'key:pan:1')).kek, kekId(kek(2)))
+    await assert.rejects(both.unwrap(old, 'key:pan:2'), WrongKek)
+    await assert.rejects(localKeks(() => [kek(2)], systemRandom).unwrap(old, 'key:pan:1'), WrongKek)
+  })
+
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-kek-'))
+  test.after(() => rmSync(folder, { recursive: true }))
+  const file = (content: string) => {
+    const path = join(folder, `${content.length}.kek`)
+    writeFileSync(path, content)
+    return path
+  }
+  const good = `# of 2026\n${text(1)}\n\n${text(2)}\n`
+  // oxfmt-ignore
+  const cases: [string, Record<string, string>, string | RegExp][] = [
+    ['a file',                 { TOLLGATE_KEY_FILE: file(good) },                        'file 2'],
+    ['the environment',        { TOLLGATE_KEY: text(1) },                                'environment 1'],
+    ['nothing',                {},                                                       /^TOLLGATE_KEY is missing: 32 random bytes/],
+    ['two sources',            { TOLLGATE_KEY_FILE: file(good), TOLLGATE_KEY: text(1) }, /^TOLLGATE_KEY_FILE and TOLLGATE_KEY are both set/],
+    ['no such file',           { TOLLGATE_KEY_FILE: join(folder, 'none') },              /^TOLLGATE_KEY_FILE cannot be read: ENOENT/],
+    ['a file without a key',   { TOLLGATE_KEY_FILE: file('# nothing\n') },               /^TOLLGATE_KEY_FILE is missing/],
+    ['a short key',            { TOLLGATE_KEY_FILE: file('c2hvcnQ=') },                  /^TOLLGATE_KEY_FILE is not 32 bytes in base64/],
+    ['a weak key',             { TOLLGATE_KEY: Buffer.alloc(32).toString('base64') },    /^TOLLGATE_KEY is weak/],
+    ['no number',              { TOLLGATE_KEY_FD: 'three' },                             /^TOLLGATE_KEY_FD is "three", not the number/],
+    ['a closed descriptor',    { TOLLGATE_KEY_FD: '987' },                               /^TOLLGATE_KEY_FD cannot be read: EBADF/],
+  ]
+  for (const [name, env, expected] of cases)
+    test(`from ${name}: ${expected instanceof RegExp ? 'refused' : 'read'}`, () => {
+      const complaints: string[] = []
+      const source = kekSource(env, complaints)
+      if (expected instanceof RegExp) assert.match(complaints.join('\n'), expected)
+      else assert.equal(`${source?.from} ${source?.read().length}`, expected)
+      assert.equal(source === undefined, complaints.length > 0)
+    })
+  test('a file is read again each time', () => {
+    const path = file(`${text(1)}\n`)
+    const source = kekSource({ TOLLGATE_KEY_FILE: path }, [])!
+    assert.equal(kekId(source.read()[0]!), kekId(kek(1)))
+    writeFileSync(path, `${text(2)}\n`)
+    assert.equal(kekId(source.read()[0]!), kekId(kek(2)))
+  })
+})
+
+describe('two shares of a key', () => {
+  test('together, in either order, they are the key', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
+        fc.pre(new Set(bytes).size >= 16)
+        const key = Buffer.from(bytes).toString('base64')
+        const [one, two] = splitKek(key, systemRandom)
+        assert.equal(combineShares(one, two), key)
+        assert.equal(combineShares(`${two}\n`, one), key)
+      }),
+    )
+  })
+  test('one of them alone, or with a share of another key, is refused', () => {
+    const [one] = splitKek(text(1), systemRandom)
+    const [, foreign] = splitKek(text(1), systemRandom)
+    assert.throws(() => combineShares(one, one), /Both are share 1/)
+    assert.throws(() => combineShares(one, foreign), /not those of one key/)
+    assert.throws(() => combineShares(one, text(1)), /This is not a share/)
+    assert.throws(() => splitKek(`${text(1)}\n${text(2)}\n`, systemRandom), /has several keys/)
+  })
+})
