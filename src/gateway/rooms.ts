@@ -132,7 +132,7 @@ export function openMessages(
   const { registry, cell } = stores
   const { policyOf, heartbeat, judge } = over
   const orderOf = async (delivery: Delivery) => (await cell.orders.load([delivery]))[0]
-  const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf })
+  const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf, clock })
   const mapping = cardMapping({ ...over, registry: registry.current, clock }, orderOf)
   const sender = openSender({
     store: cell.deliveries,

@@ -12,6 +12,8 @@ export interface Merchant {
   controlKeys: readonly Secret<string>[]
   /** The keys that verify its OAuth signatures: those registered and not retired, oldest first. */
   publicKeys: readonly KeyObject[]
+  /** Signs callbacks by HMAC-SHA256; absent until an operator asks for one. */
+  signingSecret?: Secret<Buffer> | undefined
 }
 
 export const recurrentInitiators = ['MERCHANT', 'CARDHOLDER'] as const

@@ -9,8 +9,9 @@ import { snapshot } from '../storage/transaction.ts'
 import { openControlKey, sealControlKey } from './control-key.ts'
 import type { FilterRule, RuleFacts } from './filter.ts'
 import { registryOf, type Endpoint, type EndpointGroup, type Gate, type Registry } from './merchant.ts'
+import { newSigningSecret, openSigningSecret, replaceSigningSecret, type SigningSecretRow } from './store-signing-secrets.ts'
 
-interface MerchantRow {
+interface MerchantRow extends SigningSecretRow {
   merchant_id: bigint
   login: string
   name: string
@@ -26,7 +27,8 @@ const version = statement<{ version: bigint }>(`select version from config_versi
 const bump = statement<object>(`update config_version set version = version + 1`)
 const merchants = statement<MerchantRow>(
   `select merchant_id, login, name, enabled, control_key_sealed, control_key_version, previous_key_sealed, previous_key_version,
-    previous_key_until from merchant`,
+    previous_key_until, signing_secret_sealed, signing_secret_key
+   from merchant`,
 )
 const publicKeys = statement<{ merchant_id: bigint; public_key: string }>(
   `select merchant_id, public_key from merchant_key where retired_at is null order by merchant_id, key_no`,
@@ -96,6 +98,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
           : []),
       ].map((one) => openControlKey(one, row.merchant_id, keys)),
       publicKeys: keysOf.get(row.merchant_id)!,
+      signingSecret: openSigningSecret(row, row.merchant_id, keys),
     })),
     endpoints: e.map((row) => ({
       endpointId: row.endpoint_id,
@@ -218,6 +221,8 @@ export interface NewMerchant {
   login: string
   name: string
   controlKey: Secret<string>
+  /** A new one is made without it. */
+  signingSecret?: Secret<Buffer>
 }
 
 export async function insertMerchant(
@@ -230,6 +235,8 @@ export async function insertMerchant(
   const { merchantId, login, name, controlKey } = merchant
   const key = sealControlKey(controlKey, merchantId, keys, random)
   await runner.run(addMerchant, [merchantId, login, name, bytea(key.sealed), key.version, timestamp(now)])
+  const signingSecret = merchant.signingSecret ?? newSigningSecret(random)
+  await replaceSigningSecret(runner, { merchantId, signingSecret }, keys, random)
 }
 
 /** Gives a merchant a new control key; the old one is also accepted until `keepUntil`. */

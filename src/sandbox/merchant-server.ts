@@ -20,7 +20,7 @@ export function startMerchantServer(world: SandboxWorld, around: Around & { dire
 
 /** The configuration that `simulators/merchant` reads. */
 export function merchantConfiguration(
-  { login, controlKey, endpoints }: SandboxWorld,
+  { login, controlKey, signingSecret, endpoints }: SandboxWorld,
   { databaseUrl, baseUrl, simulators }: Around,
 ): object {
   const inDollars = Object.entries(endpoints).filter(([name]) => /^mobile(?:_|$)/.test(name))
@@ -28,6 +28,7 @@ export function merchantConfiguration(
   return {
     login,
     control_key: controlKey.reveal(),
+    signing_secret: signingSecret.reveal(),
     gateway_base_url: baseUrl,
     shop: { ...endpoints, ...simulators },
     app: { endpoints: Object.fromEntries(inDollars) },

@@ -154,7 +154,12 @@ async function serve(
   const file = {
     base_url: baseUrl,
     pid: process.pid,
-    merchant: { login: shop.login, control_key: shop.controlKey.reveal(), oauth_private_key_file: oauth.file },
+    merchant: {
+      login: shop.login,
+      control_key: shop.controlKey.reveal(),
+      signing_secret: shop.signingSecret.reveal(),
+      oauth_private_key_file: oauth.file,
+    },
     endpoints: shop.endpoints,
     endpoint_groups: shop.groups,
     merchant_server_url: String(merchant.ready.url),

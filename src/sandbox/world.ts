@@ -15,6 +15,12 @@ import {
   updateEndpoint,
   updateGate,
 } from '../merchant/store.ts'
+import {
+  holdSigningSecret,
+  newSigningSecret,
+  replaceSigningSecret,
+  signingSecretText,
+} from '../merchant/store-signing-secrets.ts'
 import { fingerprintOf, pemOf } from '../operator/public-key.ts'
 import { endpointOf } from '../operator/store-config.ts'
 import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
@@ -28,6 +34,8 @@ import { transaction } from '../storage/transaction.ts'
 export interface SandboxWorld {
   login: string
   controlKey: Secret<string>
+  /** As receivers' libraries read it. */
+  signingSecret: Secret<string>
   endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_fee: number; mobile_random_sum: number }
   groups: { multi: number; multi_secure: number }
 }
@@ -79,6 +87,7 @@ export async function settleWorld(
   const gate = [...registry.gates()].find((g) => g.name === gateName)
   if (!gate) throw new Error(`the gate "${gateName}" is gone from this database; use another TOLLGATE_DIR or database`)
   await registerKey(pool, merchant.merchantId, oauthKey, now)
+  const signingSecret = await settleSigningSecret(pool, keys, merchant.merchantId)
   const own = [...registry.gates()].filter(({ name }) => name === gateName || feeGates.some((one) => one.name === name))
   await transaction(pool, async (runner) => {
     for (const one of own) await updateGate(runner, { ...one, settings: { ...one.settings, port: acquirerPort } })
@@ -88,6 +97,7 @@ export async function settleWorld(
   return {
     login,
     controlKey: merchant.controlKeys[0]!,
+    signingSecret,
     endpoints: {
       plain: named('plain'),
       secure: named('secure'),
@@ -110,6 +120,15 @@ async function makeMerchant(pool: Pool, keys: KeyRing, settings: GateRow, now: n
     await touchConfig(runner)
   })
 }
+
+/** The merchant of a sandbox of an older version has none yet. */
+const settleSigningSecret = (pool: Pool, keys: KeyRing, merchantId: bigint): Promise<Secret<string>> =>
+  transaction(pool, async (runner) => {
+    const present = await holdSigningSecret(runner, merchantId, keys)
+    const signingSecret = present ?? newSigningSecret(systemRandom)
+    if (!present) await replaceSigningSecret(runner, { merchantId, signingSecret }, keys, systemRandom)
+    return secret(signingSecretText(signingSecret))
+  })
 
 /** Creates the missing ones. */
 async function makeFeeGates(pool: Pool, registry: Registry, usualGate: GateRow, now: number): Promise<void> {

@@ -259,8 +259,6 @@ create table key_version (
   version bigint not null,
   wrapped bytea not null,
   created_at timestamp with time zone not null,
-  kek text,
-  active_at timestamp with time zone not null,
   constraint key_version_pkey PRIMARY KEY (purpose, version)
 );
 
@@ -280,10 +278,11 @@ create table merchant (
   previous_key_sealed bytea,
   previous_key_until timestamp with time zone,
   created_at timestamp with time zone not null,
-  control_key_version bigint not null,
-  previous_key_version bigint,
+  signing_secret_sealed bytea,
+  signing_secret_key bigint,
   constraint merchant_pkey PRIMARY KEY (merchant_id),
-  constraint merchant_login_key UNIQUE (login)
+  constraint merchant_login_key UNIQUE (login),
+  constraint merchant_signing_secret_check CHECK (((signing_secret_sealed IS NULL) = (signing_secret_key IS NULL)))
 );
 
 create table merchant_key (

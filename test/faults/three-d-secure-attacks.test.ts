@@ -140,7 +140,7 @@ describe('uploads that are not of this payment', { concurrency: 4 }, () => {
     const replies = [
       await unmoved(waits, () => stage.uploadMethod(waits, {}, world.other)),
       await unmoved(one, () => stage.uploadCres(one, cres, world.other)),
-      await unmoved(one, () => stage.uploadCres(one, cres, { login: world.merchant.login, controlKey: world.other.controlKey })),
+      await unmoved(one, () => stage.uploadCres(one, cres, { ...world.other, login: world.merchant.login })),
     ]
     for (const reply of replies) assert.equal(reply.type, 'validation-error', JSON.stringify(reply))
   })

@@ -186,7 +186,12 @@ async function startMerchantOf(world: World, { merchant, ...rest }: Omit<Own, 'o
     directory_server_url: world.directoryServerUrl,
     acs_url: world.acsUrl,
   }
-  const account = { login: merchant.login, controlKey: secret(merchant.controlKey), ...rest }
+  const account = {
+    login: merchant.login,
+    controlKey: secret(merchant.controlKey),
+    signingSecret: secret(merchant.signingSecret),
+    ...rest,
+  }
   const configuration = readConfiguration(JSON.stringify(merchantConfiguration(account, { ...world, simulators })))
   const destination = createWriteStream(join(world.directory, 'log', 'merchant.log'), { flags: 'a', mode: 0o600 })
   const log = openLog({ level: 'info', destination })

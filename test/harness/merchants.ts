@@ -6,6 +6,7 @@ import { systemRandom, uuid } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { EndpointSettings } from '../../src/merchant/merchant.ts'
 import { insertEndpoint, insertGroup, insertMerchant, insertPublicKey, touchConfig } from '../../src/merchant/store.ts'
+import { newSigningSecret, signingSecretText } from '../../src/merchant/store-signing-secrets.ts'
 import { pemOf } from '../../src/operator/public-key.ts'
 import { statement, type Pool, type Runner } from '../../src/storage/pool.ts'
 import { openIds } from '../../src/storage/store-ids.ts'
@@ -51,6 +52,8 @@ const usual: EndpointSettings = {
 export interface Account {
   login: string
   controlKey: string
+  /** `whsec_` and base64. */
+  signingSecret: string
 }
 
 /** What a test has to itself in a sandbox. */
@@ -165,9 +168,15 @@ async function openWriter(pool: Pool, directory: string) {
   const gates = await pool.run(gateRows, [])
   const merchantIds = openIds(pool, 'merchant', 1)
   return {
-    async merchant(runner: Runner, name: string, { login, controlKey }: Account): Promise<bigint> {
+    async merchant(runner: Runner, name: string, { login, controlKey, signingSecret }: Account): Promise<bigint> {
       const merchantId = await merchantIds.take()
-      const merchant = { merchantId, login, name, controlKey: secret(controlKey) }
+      const merchant = {
+        merchantId,
+        login,
+        name,
+        controlKey: secret(controlKey),
+        signingSecret: secret(Buffer.from(signingSecret.replace('whsec_', ''), 'base64')),
+      }
       await insertMerchant(runner, merchant, keys, systemRandom, systemClock.now())
       return merchantId
     },
@@ -204,4 +213,8 @@ async function addSandboxKey(runner: Runner, merchantId: bigint, directory: stri
   await insertPublicKey(runner, { merchantId, keyNo: 1, name: 'keys/oauth-private.pem', pem }, systemClock.now())
 }
 
-const newAccount = (login: string): Account => ({ login, controlKey: uuid(systemRandom).toUpperCase() })
+const newAccount = (login: string): Account => ({
+  login,
+  controlKey: uuid(systemRandom).toUpperCase(),
+  signingSecret: signingSecretText(newSigningSecret(systemRandom)),
+})

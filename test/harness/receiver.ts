@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 
 /** A merchant's server on a real socket, which records its calls and behaves as a test wishes. */
 export interface Receiver {
@@ -14,6 +14,9 @@ export interface Call {
   /** Pairs of the URL's query and of a form. */
   query: URLSearchParams
   form: URLSearchParams
+  headers: IncomingHttpHeaders
+  /** As sent: the query of a GET, the body of a POST. */
+  raw: string
   /** Milliseconds since 1970. */
   at: number
   answer: Behaviour
@@ -34,8 +37,11 @@ export async function openReceiver(behave: (path: string, earlier: number) => Be
     const known = calls.get(url.pathname) ?? []
     calls.set(url.pathname, known)
     const answer = behave(url.pathname, known.length)
-    const form = new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
-    known.push({ method: request.method ?? '', path: url.pathname, query: url.searchParams, form, at, answer })
+    const body = Buffer.concat(chunks).toString('utf8')
+    const { method = '', headers, url: target = '' } = request
+    const raw = method === 'POST' ? body : target.slice(target.indexOf('?') + 1)
+    const form = new URLSearchParams(body)
+    known.push({ method, path: url.pathname, query: url.searchParams, form, headers, raw, at, answer })
     reply(response, answer)
   }
 

@@ -161,7 +161,7 @@ async function startOwn(options: WorldOptions): Promise<World> {
 
 interface SandboxFile {
   base_url: string
-  merchant: { login: string; control_key: string }
+  merchant: { login: string; control_key: string; signing_secret: string }
   endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_fee: number; mobile_random_sum: number }
   endpoint_groups: { multi: number; multi_secure: number }
   merchant_server_url: string
@@ -172,7 +172,11 @@ interface SandboxFile {
 
 const viewOf = (file: SandboxFile) => ({
   baseUrl: file.base_url,
-  merchant: { login: file.merchant.login, controlKey: file.merchant.control_key },
+  merchant: {
+    login: file.merchant.login,
+    controlKey: file.merchant.control_key,
+    signingSecret: file.merchant.signing_secret,
+  },
   groups: file.endpoint_groups,
   acquirerAdminUrl: file.simulators.acquirer_admin_url,
   directoryServerUrl: file.simulators.directory_server_url,

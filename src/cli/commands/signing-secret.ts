@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import { signingSecretText } from '../../merchant/store-signing-secrets.ts'
+import { signingSecretOf } from '../../operator/store-signing-secrets.ts'
+import type { Terminal } from '../terminal.ts'
+import { atOffice } from './installation.ts'
+import { jsonOption } from './options.ts'
+import { facts } from './present.ts'
+
+export const addSigningSecretCommand = (merchant: Command, terminal: Terminal): Command =>
+  merchant
+    .command('signing-secret <login>')
+    .description('shows the secret that signs the callbacks of a merchant by HMAC-SHA256; makes it where there is none')
+    .option('--new', 'makes another one, which ends the present one')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the control. Any
+library for them verifies the raw query, or the body of a form, with this secret. It is not the control key, and is made here.
+A new one signs within a second. Callbacks that the merchant refuses until it has the new one are tried again.
+
+Examples
+  npx tollgate merchant signing-secret shop
+  npx tollgate merchant signing-secret shop --new     the old one was stolen`,
+    )
+    .action((login: string, options: { new?: true; json?: true }) =>
+      atOffice(terminal, async (office) => {
+        const wish = options.new ? 'a new one' : 'the present one'
+        const { key, isNew } = await signingSecretOf(office, await office.keys(), login, wish)
+        const text = signingSecretText(key)
+        if (options.json) return terminal.printJson({ login, signing_secret: text, made: isNew })
+        terminal.print(isNew ? `Merchant ${login} has a new signing secret.\n` : `Merchant ${login}\n`)
+        terminal.print(facts([['Signing secret', text]]))
+        if (isNew) terminal.print('\nCallbacks are signed with it within a second.')
+        if (isNew && office.installation.sandbox?.login === login)
+          terminal.print("sandbox.json and the sandbox's merchant server have it after the next start of the sandbox.")
+      }),
+    )

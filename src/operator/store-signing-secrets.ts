@@ -1,0 +1,33 @@
+import type { Secret } from '../base/secret.ts'
+import { holdSigningSecret, newSigningSecret, replaceSigningSecret } from '../merchant/store-signing-secrets.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import type { Desk } from './desk.ts'
+import { change } from './store-audit.ts'
+import { merchantNamed } from './store-config.ts'
+
+export interface SigningSecret {
+  key: Secret<Buffer>
+  /** Whether it was made just now; running gateways sign with it within a second. */
+  isNew: boolean
+}
+
+/**
+ * The signing secret of a merchant; one is made where there is none, or where a new one is wished.
+ * The audit trail has who looked at it too, since whoever has seen it can sign.
+ */
+export async function signingSecretOf(
+  desk: Desk,
+  keys: KeyRing,
+  login: string,
+  wish: 'the present one' | 'a new one',
+): Promise<SigningSecret> {
+  return change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, login)
+    const present = await holdSigningSecret(runner, merchantId, keys)
+    const isNew = wish === 'a new one' || present === undefined
+    const key = isNew ? newSigningSecret(desk.random) : present
+    if (isNew) await replaceSigningSecret(runner, { merchantId, signingSecret: key }, keys, desk.random)
+    const details = { made: isNew }
+    return { note: { action: 'merchant signing-secret', subject: `merchant ${login}`, details }, result: { key, isNew } }
+  })
+}
