@@ -14,6 +14,10 @@ export type Settings = Entry & {
   baseUrl: string
   login: string
   controlKey: string
+  /**
+   * `whsec_` and base64: callbacks must be signed with it. Without it only their checksum is read.
+   */
+  signingSecret?: string
   /** For version v4: the RSA key whose public half the gateway has, in PEM. */
   oauthKey?: string | KeyObject
   /** How the endpoint wants amounts in checksums; `iso4217` without it. */

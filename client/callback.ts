@@ -3,12 +3,13 @@ import { readPairs, type Fields } from './form.ts'
 import { controlOf } from './operations.ts'
 import { isFinal, type FinalStatus } from './replies.ts'
 import type { OrderName } from './requests.ts'
+import { signatureComplaint, type Signed } from './webhook.ts'
 
 /**
  * What the gateway reports to the merchant's server. The checksum covers the status and the two ids
  * of the order, and only once both are known to be right, since nothing separates them in what is
- * signed. Amount, type and everything else is as trustworthy as the way it came: `status` is what
- * to believe.
+ * signed. A signature covers every field; without one, amount, type and everything else is as
+ * trustworthy as the way it came. `status` is what to believe.
  */
 export interface Callback {
   is: 'callback'
@@ -51,9 +52,11 @@ export function orderNamedIn(text: string): OrderName | undefined {
 /**
  * `text` is the URL of the callback or its query, or the body of its form. `expected` is the order
  * as the merchant knows it: its own client_orderid, and the orderid that the reply to the payment
- * gave. What is about another order is not genuine.
+ * gave. What is about another order is not genuine. With `signed` its headers must prove it too.
  */
-export function readCallback(text: string, controlKey: string, expected: OrderName): Callback | NotGenuine {
+export function readCallback(text: string, controlKey: string, expected: OrderName, signed?: Signed): Callback | NotGenuine {
+  const complaint = signed && signatureComplaint(pairsIn(text), signed)
+  if (complaint !== undefined) return notGenuine(complaint)
   const read = readSigned(text, controlKey, expected)
   if ('is' in read) return read
   const { status, order, fields } = read
@@ -77,9 +80,12 @@ const notGenuine = (why: string): NotGenuine => ({ is: 'not genuine', why })
  * cannot be decoded.
  */
 function fieldsIn(text: string): Fields | undefined {
-  const pairs = readPairs(text.slice(text.indexOf('?') + 1))
+  const pairs = readPairs(pairsIn(text))
   return pairs && Object.fromEntries(pairs)
 }
+
+/** What is read is what a signature covers. */
+const pairsIn = (text: string): string => text.slice(text.indexOf('?') + 1)
 
 function readSigned(
   text: string,

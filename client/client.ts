@@ -8,6 +8,7 @@ import { finish, realTime, type Ending, type FinishOptions } from './finish.ts'
 import { acceptance, cardInfo, orderStatus, registration } from './replies.ts'
 import type { Accepted, CardInfo, Denied, NotRegistered, OrderStatus, Registered, Reply } from './replies.ts'
 import type * as asks from './requests.ts'
+import type { Headers } from './webhook.ts'
 
 type Asking<Request> = Call<Request, Reply<Accepted>>
 
@@ -35,13 +36,14 @@ export interface Client {
   getCardInfo: Call<asks.CardInfoRequest, Reply<CardInfo>>
   /** Waits until the order of a request is final, or the cardholder has something to do. */
   finish(reply: Reply<Accepted>, options?: FinishOptions): Promise<Ending>
-  readCallback(text: string, expected: asks.OrderName): Callback | NotGenuine
+  /** With a `signingSecret`, what comes without the headers of a callback is not genuine. */
+  readCallback(text: string, expected: asks.OrderName, headers?: Headers): Callback | NotGenuine
   readReturn(text: string, expected: asks.OrderName): CustomerReturn | NotGenuine
 }
 
 /** The keys are in closures alone, so that nothing that prints a client shows them. */
 export function openClient(settings: Settings): Client {
-  const { controlKey } = settings
+  const { controlKey, signingSecret } = settings
   const { call, signedCall } = openCaller(settings)
   const status = call<asks.StatusRequest, OrderStatus>('status', orderStatus)
   return {
@@ -64,7 +66,8 @@ export function openClient(settings: Settings): Client {
     getCardInfo: call('get-card-info', cardInfo),
     finish: (reply, options = {}) =>
       finish(reply, (request) => status(request, options.signal ? { signal: options.signal } : {}), realTime, options),
-    readCallback: (text, expected) => readCallback(text, controlKey, expected),
+    readCallback: (text, expected, headers = {}) =>
+      readCallback(text, controlKey, expected, signingSecret === undefined ? undefined : { headers, signingSecret }),
     readReturn: (text, expected) => readReturn(text, controlKey, expected),
   }
 }

@@ -22,7 +22,7 @@ async function hear(request: IncomingMessage): Promise<string | undefined> {
   const client_orderid = orderNamedIn(said)?.client_orderid ?? ''
   const orderid = await orders.get(client_orderid)
   if (orderid === undefined) return 'no order of this shop'
-  const callback = client.readCallback(said, { client_orderid, orderid })
+  const callback = client.readCallback(said, { client_orderid, orderid }, request.headers)
   if (callback.is !== 'callback') return callback.why
   const status = await client.status(callback.order)
   return status.is === 'order' ? `${callback.type} ${status.status} ${status.fields.amount}` : undefined
@@ -50,7 +50,7 @@ orders.set(
 const reply = await selling
 if (reply.is === 'accepted') await callback
 
-// Somebody who knows the address and the order, but not the key.
+// Somebody who knows the address and the order, but not the keys.
 const forged = new URLSearchParams({ status: 'approved', orderid: (await orders.get(name)) ?? '', client_orderid: name })
 await fetch(`${url}&${forged.toString()}&type=sale&amount=10000.00&control=${'0'.repeat(40)}`)
 console.log(heard.join('\n'))

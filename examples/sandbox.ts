@@ -8,7 +8,7 @@ import type { Ending } from '../client/finish.ts'
 
 interface SandboxFile {
   base_url: string
-  merchant: { login: string; control_key: string; oauth_private_key_file: string }
+  merchant: { login: string; control_key: string; signing_secret: string; oauth_private_key_file: string }
   endpoints: { plain: number; secure: number; euro: number; mobile: number }
   endpoint_groups: { multi: number }
   merchant_server_url: string
@@ -26,6 +26,7 @@ const merchant = {
   baseUrl: file.base_url,
   login: file.merchant.login,
   controlKey: file.merchant.control_key,
+  signingSecret: file.merchant.signing_secret,
 }
 /** Without 3-D Secure, with it, and several currencies. */
 export const plain = { ...merchant, endpoint: file.endpoints.plain }

@@ -14,6 +14,8 @@ const shopKeys = ['plain', 'secure', 'euro', 'acs_url', 'directory_server_url', 
 export interface Configuration {
   login: string
   controlKey: Secret<string>
+  /** `whsec_` and base64; signatures of callbacks are checked only with it. */
+  signingSecret: Secret<string> | undefined
   gatewayBaseUrl: string
   /** Where the shop sells and reads; without it there is no shop, and only callbacks are taken. */
   shop: Pick<ShopOptions, 'endpoints' | 'journals'> | undefined
@@ -32,6 +34,7 @@ export function readConfiguration(text: string | undefined): Configuration {
   return {
     login: String(given['login']),
     controlKey: secret(String(given['control_key'])),
+    signingSecret: readSigningSecret(given['signing_secret']),
     gatewayBaseUrl: withoutSlash(given['gateway_base_url']),
     shop: readShop(given['shop']),
     mobile: given['mobile'] === undefined ? undefined : readMobile(given),
@@ -43,6 +46,13 @@ function readMobile({ mobile, login, control_key }: Record<string, unknown>): Mo
   const read = readMobileConfiguration({ ...Object(mobile), login, control_key })
   if ('complaints' in read) throw new Error(`the mobile of ${variable}: ${read.complaints.join(', ')}`)
   return read
+}
+
+function readSigningSecret(given: unknown): Secret<string> | undefined {
+  if (given === undefined) return undefined
+  if (typeof given !== 'string' || !/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(given))
+    throw new Error(`the signing_secret of ${variable} is not whsec_ and base64`)
+  return secret(given)
 }
 
 function withoutSlash(url: unknown): string {

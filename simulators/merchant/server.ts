@@ -19,6 +19,8 @@ interface MerchantServerOptions {
   port: number
   login: string
   controlKey: Secret<string>
+  /** Signatures of callbacks are checked only with it. */
+  signingSecret?: Secret<string> | undefined
   /** Including its path, such as `http://127.0.0.1:8080/gateway`; only shown. */
   gatewayBaseUrl: string
   /** If present, the endpoints of the mobile API are served beside the callbacks. */
@@ -54,7 +56,7 @@ const keepAliveMs = 72_000
  * `simulators/merchant-server/`.
  */
 export async function startMerchantServer(options: MerchantServerOptions): Promise<MerchantServer> {
-  const book = new CallbackBook(options.controlKey, options.clock)
+  const book = new CallbackBook(options, options.clock)
   const { mobile } = options
   const app = Fastify({
     ...(mobile && pathsOf(mobile)),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
 import { inspect } from 'node:util'
 import currencyCodes from 'currency-codes'
 import * as fc from 'fast-check'
@@ -143,6 +144,61 @@ test('what is not signed with the key is not believed, nor a callback without an
     readCallback(said({ control: controlOf(['approved', '1000001', 'a b'], key).toUpperCase() }), key, mine).is,
     'callback',
   )
+})
+
+const signingSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const signedAt = 1_700_000_000_000
+/** As the library of Standard Webhooks signs. */
+const headersFor = (payload: string, id = 'msg_1', secretText = signingSecret): Record<string, string> => ({
+  'webhook-id': id,
+  'webhook-timestamp': String(signedAt / 1000),
+  'webhook-signature': new Webhook(secretText).sign(id, new Date(signedAt), payload),
+})
+
+test('a signed callback is read where its headers sign every byte of it, within five minutes', () => {
+  const text = said()
+  const good = headersFor(text)
+  const heard = (headers: Record<string, string>, now = signedAt, of = text) =>
+    readCallback(of, key, mine, { headers, signingSecret, now }).is
+  const two = { ...good, 'webhook-signature': `v1a,AAAA v1,AAAA ${good['webhook-signature']}` }
+  for (const headers of [good, two]) assert.equal(heard(headers), 'callback')
+  for (const url of [`/callback?${text}`, `https://shop.example/callback?${text}`])
+    assert.equal(heard(good, signedAt, url), 'callback')
+  for (const shift of [-300_000, 300_000]) assert.equal(heard(good, signedAt + shift), 'callback')
+  const { 'webhook-id': _id, ...withoutId } = good
+  // oxfmt-ignore
+  const bad: [what: string, headers: Record<string, string>, now?: number, of?: string][] = [
+    ['too old',            good, signedAt + 301_000],
+    ['too new',            good, signedAt - 301_000],
+    ['another amount',     good, signedAt, text.replace('10.42', '99.42')],
+    ['one pair more',      good, signedAt, `${text}&shop=2`],
+    ['another time',       { ...good, 'webhook-timestamp': String(signedAt / 1000 + 1) }],
+    ['another id',         { ...good, 'webhook-id': 'msg_2' }],
+    ['another secret',     headersFor(text, 'msg_1', `whsec_${Buffer.alloc(32, 8).toString('base64')}`)],
+    ['another version',    { ...good, 'webhook-signature': good['webhook-signature']!.replace('v1,', 'v1a,') }],
+    ['an empty signature', { ...good, 'webhook-signature': 'v1,' }],
+    ['no id',              withoutId],
+    ['no headers',         {}],
+  ]
+  for (const [what, headers, now, of] of bad) assert.equal(heard(headers, now, of), 'not genuine', what)
+})
+
+test('a good signature does not replace the comparison of the order', () => {
+  const text = said()
+  const signed = { headers: headersFor(text), signingSecret, now: signedAt }
+  assert.equal(readCallback(text, key, { ...mine, orderid: '1000002' }, signed).is, 'not genuine')
+})
+
+test('a signing secret that is empty or no base64 is refused, for anybody could sign with it', () => {
+  const text = said()
+  for (const bad of ['', 'whsec_', 'whsec_AAAA', 'whsec_***', key])
+    assert.throws(() => readCallback(text, key, mine, { headers: headersFor(text), signingSecret: bad }), /signingSecret/)
+})
+
+test('a client with a signing secret believes no callback without the headers', () => {
+  const settings = { baseUrl: 'http://127.0.0.1:1/gateway', endpoint: 1, login: 'shop', controlKey: key }
+  assert.equal(openClient(settings).readCallback(said(), mine).is, 'callback')
+  assert.equal(openClient({ ...settings, signingSecret }).readCallback(said(), mine).is, 'not genuine')
 })
 
 test('a callback or return whose digits were moved between the two ids is about another order, though its checksum holds', () => {

@@ -39,7 +39,7 @@ const prints: Readonly<Record<string, readonly string[]>> = {
   'card-registration':      ['approved', 'registered, with a unique reference: true', 'JANE DOE, 411111…1111, until 12/….', 'not registered: declined, 9'],
   'card-registration-v4':   ['approved', 'registered, also as a recurring payment: true', 'status: approved', 'with another key: denied'],
   recurrent:                ['first payment: approved', 'by the merchant: approved', 'by a list of amounts: approved, 900.00', 'held: approved', 'method frame, at sale_3d_validating', 'challenge, at sale_3d_validating', 'by the cardholder: approved'],
-  callback:                 ['sale approved 10.42', 'its control does not match'],
+  callback:                 ['sale approved 10.42', 'it has no signature'],
   'mobile-sale':            ['the consumer is taken to a web view', 'paid', 'APPROVED: 1042 centis, AUTHENTICATED'],
   'status-by-request':      ['approved', 'approved', 'sale: approved, sale_approved', 'reversal: approved, reversal_approved', 'newest: reversal'],
 }

@@ -60,6 +60,8 @@ interface Shown {
   received_at: string
   method: string
   valid: boolean
+  signature: string
+  headers: Fields
   fields: Fields
 }
 async function shown(query: Fields, url = server.url): Promise<Shown[]> {
@@ -127,6 +129,8 @@ test('a callback is a GET with its pairs in the query, or a POST of a form, what
     received_at: '2026-01-02T03:04:05.678Z',
     method: 'GET',
     valid: true,
+    signature: 'not checked',
+    headers: {},
     fields: signed(outcome('get-1', { name: 'Zoë & Jörg', comment: 'a+b=c' })),
   })
   assert.equal(byPost?.method, 'POST')

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../src/base/clock.ts'
 import { sameText, sha1Hex } from '../../../src/base/digest.ts'
 import type { Secret } from '../../../src/base/secret.ts'
+import { signatureVerdict, type SignatureHeaders, type SignatureVerdict } from './signature.ts'
 
 /**
  * One message of the gateway, as it came. `fields` holds what was sent, in order; of a name sent
@@ -14,13 +15,36 @@ export interface Callback {
   method: 'GET' | 'POST'
   /** Whether `control` was made with the merchant's control key. */
   valid: boolean
+  headers: SignatureHeaders
+  /** Whether the headers sign what was sent, with the merchant's signing secret. */
+  signature: SignatureVerdict
   fields: ReadonlyMap<string, string>
+}
+
+/** A message as it arrives. */
+export interface Message {
+  method: Callback['method']
+  /** All pairs: those of the URL, and after them those of a body. */
+  form: string
+  /** What a signature covers: the raw query of a GET, the raw body of a POST. */
+  payload: string
+  headers: SignatureHeaders
+}
+
+/** The keys that a merchant shares with the gateway. */
+export interface CallbackKeys {
+  controlKey: Secret<string>
+  /** Signatures are not checked without it. */
+  signingSecret?: Secret<string> | undefined
 }
 
 export interface CallbackFilter {
   clientOrderid?: string
   orderid?: string
 }
+
+/** What is not as it should be. */
+type Wrong = 'control' | 'signature'
 
 /** A callback as it is kept: what it brought is read when somebody looks at it. */
 interface Kept extends Omit<Callback, 'fields'> {
@@ -55,11 +79,11 @@ export class CallbackBook {
   #characters = 0
   #received = 0
   #wrong = 0
-  readonly #controlKey: Secret<string>
+  readonly #keys: CallbackKeys
   readonly #clock: Clock
 
-  constructor(controlKey: Secret<string>, clock: Clock) {
-    this.#controlKey = controlKey
+  constructor(keys: CallbackKeys, clock: Clock) {
+    this.#keys = keys
     this.#clock = clock
   }
 
@@ -69,18 +93,21 @@ export class CallbackBook {
   }
 
   /**
-   * Takes the pairs of a message as a form. Keeps it, even with a wrong control: it helps to find
-   * the error.
+   * Keeps a message, even with a wrong control or signature: it helps to find the error. Returns
+   * why it is not believed; undefined if it is.
    */
-  receive(method: Callback['method'], form: string): { valid: boolean; clientOrderid: string } {
+  receive({ method, form, payload, headers }: Message): { wrong: Wrong | undefined; clientOrderid: string } {
+    const receivedAt = this.#clock.now()
     const pairs = new URLSearchParams(form)
     const status = lastOf(pairs, 'status')
     const orderid = lastOf(pairs, 'orderid')
     const clientOrderid = lastOf(pairs, 'client_orderid')
     const valid = this.#controlHolds([status, orderid, clientOrderid], lastOf(pairs, 'control'))
-    if (!valid) this.#wrong++
-    this.#keep({ number: ++this.#received, receivedAt: this.#clock.now(), method, valid, form, clientOrderid, orderid })
-    return { valid, clientOrderid }
+    const signature = signatureVerdict(headers, payload, this.#keys.signingSecret, receivedAt)
+    const wrong = valid ? (signature === 'valid' || signature === 'not checked' ? undefined : 'signature') : 'control'
+    if (wrong) this.#wrong++
+    this.#keep({ number: ++this.#received, receivedAt, method, valid, headers, signature, form, clientOrderid, orderid })
+    return { wrong, clientOrderid }
   }
 
   /** Newest first. */
@@ -91,8 +118,8 @@ export class CallbackBook {
     return this.#kept
       .filter(fits)
       .toReversed()
-      .map(({ number, receivedAt, method, valid, form }) => {
-        return { number, receivedAt, method, valid, fields: new Map(new URLSearchParams(form)) }
+      .map(({ form, clientOrderid: _name, orderid: _id, ...callback }) => {
+        return { ...callback, fields: new Map(new URLSearchParams(form)) }
       })
   }
 
@@ -101,7 +128,7 @@ export class CallbackBook {
    * matter. An absent control is a wrong one.
    */
   #controlHolds(parts: ReturnType<typeof signedParts>, control: string): boolean {
-    return sameText(sha1Hex(parts.join('') + this.#controlKey.reveal()), control.toLowerCase())
+    return sameText(sha1Hex(parts.join('') + this.#keys.controlKey.reveal()), control.toLowerCase())
   }
 
   #keep(callback: Kept): void {

@@ -1,5 +1,6 @@
 import { iconOf } from '../sending.ts'
 import { signedParts, type Callback, type CallbackFilter } from './book.ts'
+import type { SignatureVerdict } from './signature.ts'
 import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 
@@ -92,7 +93,7 @@ function summaryLine({ counts, callbacks, filter }: CallbacksPage): Markup {
   const found = filtered ? html`<strong>${counted(callbacks.length)}</strong> found of ` : undefined
   const wrong =
     counts.wrong > 0
-      ? html`<strong class="bad">${counted(counts.wrong)} with a wrong control</strong>`
+      ? html`<strong class="bad">${counted(counts.wrong)} with a wrong control or signature</strong>`
       : html`every control valid`
   return html`<p class="summary">${found}<strong>${counted(counts.received)}</strong> received, ${wrong}</p>`
 }
@@ -124,7 +125,8 @@ function table({ callbacks, before, filter, now }: CallbacksPage): Markup {
 
 function row(callback: Callback, now: number): Markup {
   const { number, fields, valid } = callback
-  return html`<tbody id="callback-${number}" ${valid ? undefined : html` class="wrong"`}>
+  const wrong = !valid || badSignatures.has(callback.signature)
+  return html`<tbody id="callback-${number}" ${wrong ? html` class="wrong"` : undefined}>
     <tr>
       <td class="when">${time(callback.receivedAt, now)}</td>
       <td class="status">${statusMark(fields.get('status'))}</td>
@@ -160,6 +162,7 @@ function details(callback: Callback): Markup {
         ${verdict(fields.get('control'), valid)}
       </p>
     </section>
+    ${signature(callback)}
     <section>
       <h2>Fields</h2>
       <dl class="fields">
@@ -174,6 +177,34 @@ function details(callback: Callback): Markup {
       <p class="note">${method} on ${exactTime(receivedAt)}</p>
     </section>
   </div>`
+}
+
+const badSignatures: ReadonlySet<SignatureVerdict> = new Set(['wrong', 'too old or too new', 'absent'])
+
+/** What Standard Webhooks signs: unlike the control, all that was sent, and when. */
+function signature({ signature: verdictOf, headers: { id, timestamp, signature: given }, method }: Callback): Markup {
+  const rows = [
+    ['webhook-id', id],
+    ['webhook-timestamp', timestamp],
+    ['webhook-signature', given],
+  ] as const
+  return html`<section>
+    <h2>Signature</h2>
+    <dl class="fields">
+      ${rows.map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value === undefined ? html`<i>absent</i>` : copyable(value)}</dd>
+          </div>`,
+      )}
+    </dl>
+    <p class="note">
+      HMAC-SHA256 under the signing secret, over id, timestamp and the raw ${method === 'POST' ? 'body' : 'query'}, with dots
+      between.
+      ${badSignatures.has(verdictOf) ? html`<strong class="bad">It is ${verdictOf}.</strong>` : html`It is ${verdictOf}.`}
+    </p>
+  </section>`
 }
 
 const signedNames = ['status', 'orderid', 'client_orderid'] as const

@@ -4,8 +4,9 @@ import type { Clock } from '../../../src/base/clock.ts'
 import type { Log } from '../../../src/base/log.ts'
 import type { Random } from '../../../src/base/random.ts'
 import { ownPolicy, plain, sendPage } from '../sending.ts'
-import type { Callback, CallbackBook, CallbackFilter } from './book.ts'
+import type { CallbackBook, CallbackFilter, Message } from './book.ts'
 import { callbacksPage } from './page.ts'
+import { signatureHeaders } from './signature.ts'
 
 interface CallbackRoutes {
   book: CallbackBook
@@ -19,8 +20,8 @@ interface CallbackRoutes {
 }
 
 /**
- * Takes callbacks at `/callback`, checks their control, and shows them at `/` and
- * `/callbacks.json`.
+ * Takes callbacks at `/callback`, checks their control and their signature, and shows them at `/`
+ * and `/callbacks.json`.
  */
 export function addCallbacks(app: FastifyInstance, options: CallbackRoutes): void {
   const { book, clock, random } = options
@@ -30,18 +31,26 @@ export function addCallbacks(app: FastifyInstance, options: CallbackRoutes): voi
     method: ['GET', 'POST'],
     url: '/callback',
     handler(request, reply) {
-      const form = typeof request.body === 'string' ? `${formOf(request.url)}&${request.body}` : formOf(request.url)
-      const { status, text } = take(options, request.method === 'POST' ? 'POST' : 'GET', form)
+      const query = formOf(request.url)
+      const body = typeof request.body === 'string' ? request.body : undefined
+      const { status, text } = take(options, {
+        method: request.method === 'POST' ? 'POST' : 'GET',
+        form: body === undefined ? query : `${query}&${body}`,
+        payload: request.method === 'POST' ? (body ?? '') : query,
+        headers: signatureHeaders(request.headers),
+      })
       return plain(reply, status, text)
     },
   })
   app.get('/callbacks.json', (request, reply) => {
     const list = book.list(filterOf(queryOf(request.url)))
     return reply.header('cache-control', 'no-store').send(
-      list.map(({ receivedAt, method, valid, fields }) => ({
+      list.map(({ receivedAt, method, valid, signature, headers, fields }) => ({
         received_at: new Date(receivedAt).toISOString(),
         method,
         valid,
+        signature,
+        headers: { 'webhook-id': headers.id, 'webhook-timestamp': headers.timestamp, 'webhook-signature': headers.signature },
         fields: Object.fromEntries(fields),
       })),
     )
@@ -78,7 +87,8 @@ export const callbacksFirst =
   (options: Pick<CallbackRoutes, 'book' | 'log'>, routes: RequestListener): RequestListener =>
   (request, response) => {
     if (request.method !== 'GET' || !request.url?.startsWith('/callback?')) return routes(request, response)
-    const { status, text } = take(options, 'GET', formOf(request.url))
+    const form = formOf(request.url)
+    const { status, text } = take(options, { method: 'GET', form, payload: form, headers: signatureHeaders(request.headers) })
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': text.length })
     response.end(text)
   }
@@ -87,16 +97,12 @@ export const callbacksFirst =
  * The callback URL may have a query of its own. The gateway's pairs follow it, there or in the
  * body, so the last pair of a name is the gateway's.
  */
-function take(
-  { book, log }: Pick<CallbackRoutes, 'book' | 'log'>,
-  method: Callback['method'],
-  form: string,
-): { status: 200 | 400; text: string } {
-  const { valid, clientOrderid } = book.receive(method, form)
-  log.debug({ client_orderid: clientOrderid, valid }, 'A callback came.')
-  if (valid) return { status: 200, text: 'OK' }
-  log.warn({ client_orderid: clientOrderid }, 'A callback came with a wrong control.')
-  return { status: 400, text: 'The control is wrong.' }
+function take({ book, log }: Pick<CallbackRoutes, 'book' | 'log'>, message: Message): { status: 200 | 400; text: string } {
+  const { wrong, clientOrderid } = book.receive(message)
+  log.debug({ client_orderid: clientOrderid, valid: !wrong }, 'A callback came.')
+  if (!wrong) return { status: 200, text: 'OK' }
+  log.warn({ client_orderid: clientOrderid }, `A callback came with a wrong ${wrong}.`)
+  return { status: 400, text: `The ${wrong} is wrong.` }
 }
 
 /** The query of a URL. */
