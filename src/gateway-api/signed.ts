@@ -43,7 +43,8 @@ export async function signerOf(
   const isForeign = entry !== undefined && entry.merchant !== merchant
   const keys = merchant?.enabled && !isForeign ? merchant.publicKeys : []
   const urls = publicUrls.map((url) => url + request.path)
-  const texts = await turns.run(baseStringMaker({ urls, params, bodyPairs: pairs }))
+  const parametersAlone = entry !== undefined && entry.endpoints.every(({ settings }) => settings.parameterSignatures)
+  const texts = await turns.run(baseStringMaker({ urls, params, bodyPairs: pairs, parametersAlone }))
   const holds = await turns.run(signatureVerifier(texts, params.signature, keys))
   if (merchant && isForeign) return refuse('the endpoint is of another merchant')
   if (!merchant || !holds) return refuse('the signature does not hold')

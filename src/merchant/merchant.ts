@@ -106,6 +106,11 @@ export interface EndpointSettings {
   /** `enumerate_amounts` may contain amounts above the one that the checksum covers. */
   amountsAboveSigned?: boolean
   /**
+   * Signatures of v4 may cover the parameters alone. They hold at every endpoint that allows this,
+   * for every operation of v4.
+   */
+  parameterSignatures?: boolean
+  /**
    * For how long after its approval an equal capture, return or void is a repeat. 0 disables
    * repeats; ten minutes if not set.
    */

@@ -22,7 +22,7 @@ export function baseStringOf({ url, login, nonce, timestampSeconds, bodyPairs }:
     ['oauth_version', '1.0'],
   ] as const
   const params = { login, nonce, timestampSeconds, signature: '', signed }
-  return { baseString: baseStrings({ urls: [url], params, bodyPairs })[0]!, signed }
+  return { baseString: baseStrings({ urls: [url], params, bodyPairs, parametersAlone: false })[0]!, signed }
 }
 
 /** Signs a request of v4 as specified in RFC 5849; docs/choices.md, "OAuth". */

@@ -114,14 +114,17 @@ export interface SignedRequest {
   params: Authorization
   /** As sent: untrimmed, duplicates kept. */
   bodyPairs: readonly Pair[]
+  /** Whether a signature may cover the parameters alone, and so neither method nor address. */
+  parametersAlone: boolean
 }
 
 /**
  * The texts that a merchant may have signed. Clients sign the base string of RFC 5849, 3.4.1
- * (`POST&<url>&<parameters>`); the contract mentions only the normalised parameters. No text is of
- * both kinds: every pair of parameters has an equals sign, and `POST` has none.
+ * (`POST&<url>&<parameters>`); the contract mentions only the normalised parameters, which an
+ * endpoint may allow. No text is of both kinds: every pair of parameters has an equals sign, and
+ * `POST` has none.
  */
-export function* baseStringMaker({ urls, params, bodyPairs }: SignedRequest): InPieces<string[]> {
+export function* baseStringMaker({ urls, params, bodyPairs, parametersAlone }: SignedRequest): InPieces<string[]> {
   const encodedPairs: Pair[] = []
   for (const [name, value] of [...params.signed, ...bodyPairs]) encodedPairs.push([yield* encoder(name), yield* encoder(value)])
   yield ['pairs', encodedPairs.length]
@@ -131,7 +134,8 @@ export function* baseStringMaker({ urls, params, bodyPairs }: SignedRequest): In
     .join('&')
   const encoded = yield* encoder(normalised)
   const addresses = new Set(urls.map(normalisedUrl))
-  return [...[...addresses].map((url) => `POST&${percentEncoded(url)}&${encoded}`), normalised]
+  const texts = [...addresses].map((url) => `POST&${percentEncoded(url)}&${encoded}`)
+  return parametersAlone ? [...texts, normalised] : texts
 }
 
 /** The same in one go. */

@@ -27,6 +27,7 @@ export const endpointFacts = (e: EndpointEntry): Fact[] => [
   ['Random sum', e.settings.randomSum ? 'on' : undefined],
   ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
   ['Amounts above signed', e.settings.amountsAboveSigned ? 'on' : undefined],
+  ['Parameter signatures', e.settings.parameterSignatures ? 'on' : undefined],
   ['Repeat window', e.settings.repeatWindowMs === 0 ? 'none' : spanText(repeatWindowOf(e))],
   ['Mandatory fields', e.settings.mandatoryFields.join(', ') || 'the usual ones'],
   ['Optional fields', e.settings.optionalFields?.join(', ')],
@@ -59,6 +60,7 @@ export const endpointJson = (e: EndpointEntry) => ({
   control_minor_units: e.settings.controlMinorUnits,
   plain_http_callbacks: e.settings.plainHttpCallbacks,
   amounts_above_signed: e.settings.amountsAboveSigned ?? false,
+  parameter_signatures: e.settings.parameterSignatures ?? false,
   repeat_window_ms: repeatWindowOf(e),
   created_at: isoTime(e.createdAt),
 })

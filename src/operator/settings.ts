@@ -37,6 +37,7 @@ export interface EndpointWish {
   controlMinorUnits?: EndpointSettings['controlMinorUnits']
   plainHttpCallbacks?: boolean
   amountsAboveSigned?: boolean
+  parameterSignatures?: boolean
   repeatWindowMs?: number
 }
 
@@ -49,6 +50,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     consumerDefinedRate: oldRate,
     randomSum: oldSum,
     amountsAboveSigned: oldAbove,
+    parameterSignatures: oldParameters,
     optionalFields: oldOptional,
     descriptor: oldDescriptor,
     repeatWindowMs: oldWindow,
@@ -57,6 +59,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
   const consumerDefinedRate = wish.consumerDefinedRate ?? oldRate
   const randomSum = wish.randomSum ?? oldSum
   const amountsAboveSigned = wish.amountsAboveSigned ?? oldAbove
+  const parameterSignatures = wish.parameterSignatures ?? oldParameters
   const optionalFields = wish.optionalFields ?? oldOptional ?? []
   const descriptor = changed(oldDescriptor, wish.descriptor)
   const repeatWindowMs = wish.repeatWindowMs ?? oldWindow ?? usualRepeatWindowMs
@@ -83,6 +86,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     ...(consumerDefinedRate ? { consumerDefinedRate } : {}),
     ...(randomSum ? { randomSum } : {}),
     ...(amountsAboveSigned ? { amountsAboveSigned } : {}),
+    ...(parameterSignatures ? { parameterSignatures } : {}),
     ...(optionalFields.length === 0 ? {} : { optionalFields }),
     ...(descriptor === undefined ? {} : { descriptor }),
     ...(repeatWindowMs === usualRepeatWindowMs ? {} : { repeatWindowMs }),

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, createVerify } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
+import { configurationRead } from '../harness/configuration.ts'
 import { openWorld } from '../harness/opening.ts'
 import { nowhere, notRegistered, rebillOrder, refOf, register, registered } from './card.ts'
 import { encodePairs, invalid, newOrderId, order, readReply, refused, required, settled, statusOf } from './client.ts'
 import { until } from '../harness/until.ts'
+import { cliOf } from '../wire/cli-run.ts'
 import { status, type Changes, type Fields, type Order } from './client.ts'
 import { ask, baseString, header, normalised, nowSeconds, parametersOf, percent, post, v4, v4Url, type Pairs } from './oauth.ts'
 
@@ -194,6 +196,11 @@ describe('status v4', { concurrency: 4 }, () => {
 })
 
 describe('the signed parameters, and spellings of the header', { concurrency: 4 }, () => {
+  before(async () => {
+    const endpoint = String(world.endpoints.plain)
+    await cliOf(() => world).tell(['endpoint', 'set', endpoint, '--parameter-signatures', 'on'])
+    await configurationRead(world)
+  })
   const other = (url: string): string =>
     url.includes('127.0.0.1') ? url.replace('127.0.0.1', 'localhost') : url.replace('localhost', '127.0.0.1')
   for (const operation of ['create-card-ref', 'status'] as const) {

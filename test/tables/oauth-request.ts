@@ -56,6 +56,7 @@ export const asked = (changes: Partial<SignedRequest> = {}): SignedRequest => ({
   urls: [url],
   params: read(headerOf(usual)),
   bodyPairs: pairs(body),
+  parametersAlone: false,
   ...changes,
 })
 export const holds = (request: SignedRequest, keys: readonly KeyObject[] = [publicKey]) =>

@@ -9,7 +9,7 @@ import { asked, headerOf, holds, pairs, publicKey, read, signedText, usual } fro
 
 /** The parameters of a request whose body has one pair, as it stands in what is signed. */
 const normalisedOf = (...bodyPairs: [string, string][]) =>
-  baseStrings({ urls: [], params: { ...read(headerOf(usual)), signed: [] }, bodyPairs })[0]!
+  baseStrings({ urls: [], params: { ...read(headerOf(usual)), signed: [] }, bodyPairs, parametersAlone: true })[0]!
 
 test('the request that another client signed holds, by the text that it signed', () => {
   assert.equal(baseStrings(asked())[0], signedText)
@@ -44,6 +44,7 @@ test('the base string of a request without most parameters is the published one'
     urls: ['https://gateway.example/paynet/api/v4/sale/123'],
     params,
     bodyPairs: pairs('amount=1.00&client_orderid=hf-1'),
+    parametersAlone: true,
   })
   const parameters = 'amount%3D1.00%26client_orderid%3Dhf-1%26oauth_consumer_key%3Dmerchant'
   assert.equal(text, `POST&https%3A%2F%2Fgateway.example%2Fpaynet%2Fapi%2Fv4%2Fsale%2F123&${parameters}`)
@@ -89,8 +90,11 @@ const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const signed = (text: string, key = pair.privateKey) => sign('sha256', Buffer.from(text), key).toString('base64')
 const local = ['http://127.0.0.1:8080/gateway/api/v4/create-card-ref/1', 'http://localhost:8080/gateway/api/v4/create-card-ref/1']
 
-test('a signature holds over the base string with any public name of the gateway, and over the parameters alone', () => {
-  const texts = baseStrings(asked({ urls: local }))
+test('a signature holds over the base string with any public name, and over the parameters alone where they are allowed', () => {
+  const texts = baseStrings(asked({ urls: local, parametersAlone: true }))
+  const usualTexts = baseStrings(asked({ urls: local }))
+  assert.deepEqual(usualTexts, texts.slice(0, 2))
+  assert.ok(!signatureHolds(usualTexts, signed(texts[2]!), [pair.publicKey]))
   assert.equal(texts.length, 3)
   for (const text of texts) {
     assert.ok(signatureHolds(texts, signed(text), [pair.publicKey]))
@@ -99,7 +103,7 @@ test('a signature holds over the base string with any public name of the gateway
   }
   const elsewhere = baseStrings(asked({ urls: ['http://localhost:8081/gateway/api/v4/create-card-ref/1'] }))
   assert.ok(!signatureHolds(texts, signed(elsewhere[0]!), [pair.publicKey]))
-  assert.equal(baseStrings(asked({ urls: [local[0]!, `${local[0]}?x=1`] })).length, 2)
+  assert.equal(baseStrings(asked({ urls: [local[0]!, `${local[0]}?x=1`] })).length, 1)
 })
 
 test('any changed byte of any parameter breaks the signature; only the order of the parameters does not matter', () => {
@@ -107,7 +111,7 @@ test('any changed byte of any parameter breaks the signature; only the order of 
   const form = fc.uniqueArray(fc.tuple(word, word), { minLength: 1, maxLength: 4, selector: ([name]) => name })
   fc.assert(
     fc.property(form, fc.nat(), fc.nat(), (bodyPairs, which, how) => {
-      const request = asked({ urls: local, bodyPairs })
+      const request = asked({ urls: local, bodyPairs, parametersAlone: true })
       const texts = baseStrings(request)
       const made = texts.slice(1).map((text) => signed(text))
       const kept = baseStrings({

@@ -70,6 +70,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     operations: new Map([['sale', false]]),
     mandatoryFields: ['phone'],
     amountsAboveSigned: true,
+    parameterSignatures: true,
     repeatWindowMs: 0,
   })
   assert.deepEqual(set, {
@@ -78,6 +79,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     disabledOperations: ['capture', 'return', 'sale', 'void'],
     mandatoryFields: ['phone'],
     amountsAboveSigned: true,
+    parameterSignatures: true,
     repeatWindowMs: 0,
   })
   assert.deepEqual(settingsAfter(set, {}), set)
@@ -87,6 +89,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
       operations: new Map([['sale', true]]),
       mandatoryFields: [],
       amountsAboveSigned: false,
+      parameterSignatures: false,
       repeatWindowMs: 600_000,
     }),
     usualEndpoint,

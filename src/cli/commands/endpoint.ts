@@ -42,6 +42,7 @@ interface Settable {
   controlMinorUnits?: EndpointSettings['controlMinorUnits']
   plainHttpCallbacks?: boolean
   amountsAboveSigned?: boolean
+  parameterSignatures?: boolean
   repeatWindow?: number
   json?: true
 }
@@ -92,6 +93,11 @@ const settable = (command: Command): Command =>
     .option(
       '--amounts-above-signed <on|off>',
       'whether enumerate_amounts may have more than the amount, which alone is signed',
+      aSwitch,
+    )
+    .option(
+      '--parameter-signatures <on|off>',
+      'whether signatures of v4 may cover the parameters alone, without the address, for clients that sign so',
       aSwitch,
     )
     .option(
@@ -205,6 +211,7 @@ const wishOf = (o: Settable): EndpointWish => ({
   ...(o.controlMinorUnits === undefined ? {} : { controlMinorUnits: o.controlMinorUnits }),
   ...(o.plainHttpCallbacks === undefined ? {} : { plainHttpCallbacks: o.plainHttpCallbacks }),
   ...(o.amountsAboveSigned === undefined ? {} : { amountsAboveSigned: o.amountsAboveSigned }),
+  ...(o.parameterSignatures === undefined ? {} : { parameterSignatures: o.parameterSignatures }),
   ...(o.repeatWindow === undefined ? {} : { repeatWindowMs: o.repeatWindow }),
 })
 
