@@ -1,6 +1,7 @@
 import { createPrivateKey, randomUUID, type KeyObject } from 'node:crypto'
 import type { ControlMinorUnits } from './amount.ts'
 import { writePairs, type Pairs } from './form.ts'
+import { signatureHeaders } from './message-signature.ts'
 import { authorizationOf } from './oauth.ts'
 import { controlOf, rowOf, signedParts, type Operation } from './operations.ts'
 import { post, type Posted } from './post.ts'
@@ -15,7 +16,8 @@ export type Settings = Entry & {
   login: string
   controlKey: string
   /**
-   * `whsec_` and base64: callbacks must be signed with it. Without it only their checksum is read.
+   * `whsec_` and base64: requests with a checksum are signed with it as a whole too, and callbacks
+   * must be.
    */
   signingSecret?: string
   /** For version v4: the RSA key whose public half the gateway has, in PEM. */
@@ -49,7 +51,7 @@ export interface Caller {
 
 /** What signs and sends the requests of one merchant to one endpoint or group. */
 export function openCaller(settings: Settings): Caller {
-  const { login, controlKey, controlMinorUnits: minorUnits = 'iso4217', timeoutMs = usualTimeoutMs } = settings
+  const { login, controlKey, signingSecret, controlMinorUnits: minorUnits = 'iso4217', timeoutMs = usualTimeoutMs } = settings
   const id = String(settings.endpoint ?? settings.group)
   const entry = settings.group === undefined ? id : `group/${id}`
   const baseUrl = settings.baseUrl.replace(/\/+$/, '')
@@ -62,7 +64,7 @@ export function openCaller(settings: Settings): Caller {
       const asked = askedOf(operation, sent)
       if (rowOf(operation).signs?.includes('login')) sent.set('login', login)
       sent.set('control', controlOf(signedParts(operation, sent, { id, login, minorUnits }), controlKey))
-      const posted = await send(operation, wirePairs(operation, sent), {}, options)
+      const posted = await send(operation, wirePairs(operation, sent), { is: 'checksum' }, options)
       return posted.is === 'denied' ? { is: 'no answer', asked, why: 'HTTP 403' } : answerOf(posted, asked, good)
     }
 
@@ -72,9 +74,8 @@ export function openCaller(settings: Settings): Caller {
       if (key === undefined) throw new TypeError(`${operation} needs an oauthKey`)
       const sent = textsOf(request)
       const body = wirePairs(operation, sent)
-      const moment = { nonce: randomUUID(), timestampSeconds: Math.floor(Date.now() / 1000) }
-      const authorization = authorizationOf({ url: urlOf(operation), login, key, body, ...moment })
-      const posted = await send(operation, body, { authorization }, options)
+      const authorization = authorizationOf({ url: urlOf(operation), login, key, body, ...newMoment() })
+      const posted = await send(operation, body, { is: 'OAuth', authorization }, options)
       return posted.is === 'denied' ? posted : answerOf(posted, askedOf(operation, sent), good)
     }
 
@@ -83,22 +84,32 @@ export function openCaller(settings: Settings): Caller {
   const send = async (
     operation: Operation,
     body: Pairs,
-    headers: Readonly<Record<string, string>>,
+    by: { is: 'checksum' } | { is: 'OAuth'; authorization: string },
     { idempotencyKey, signal }: CallOptions = {},
   ): Promise<Posted> => {
     if (idempotencyKey !== undefined && !/^[\x21-\x7e]{1,128}$/.test(idempotencyKey))
       throw new RangeError('an idempotencyKey has 1 to 128 visible ASCII characters')
+    const url = urlOf(operation)
+    const text = writePairs(body)
+    const named: Record<string, string> = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
     return post({
-      url: urlOf(operation),
-      body: writePairs(body),
-      headers: idempotencyKey === undefined ? headers : { ...headers, 'idempotency-key': idempotencyKey },
+      url,
+      body: text,
+      headers: { ...named, ...(by.is === 'OAuth' ? { authorization: by.authorization } : signatureOf(url, text, named)) },
       timeoutMs,
       ...(signal ? { signal } : {}),
     })
   }
 
+  const signatureOf = (url: string, body: string, headers: Readonly<Record<string, string>>): Record<string, string> =>
+    signingSecret === undefined
+      ? {}
+      : signatureHeaders({ method: 'POST', url, body, headers, login, signingSecret, ...newMoment() })
+
   return { call, signedCall }
 }
+
+const newMoment = () => ({ nonce: randomUUID(), timestampSeconds: Math.floor(Date.now() / 1000) })
 
 function answerOf<Good>(posted: Exclude<Posted, Denied>, asked: Asked, good: Reading<Good>): Reply<Good> {
   const reply = posted.is === 'pairs' ? readReply(posted.pairs, asked, good) : posted.why

@@ -1,4 +1,4 @@
-/** Signatures of callbacks as Standard Webhooks describes them: https://www.standardwebhooks.com */
+/** Verifies callbacks, signed by Standard Webhooks: https://www.standardwebhooks.com */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** The headers of a request as `node:http` has them. */
@@ -39,7 +39,7 @@ function isSame(signature: string, expected: Buffer): boolean {
 }
 
 /** An empty or cut key would verify what anybody can sign. */
-function keyOf(signingSecret: string): Buffer {
+export function keyOf(signingSecret: string): Buffer {
   const encoded = signingSecret.replace(/^whsec_/, '')
   const key = Buffer.from(encoded, 'base64')
   if (key.length < 24 || key.toString('base64') !== encoded) throw new TypeError('signingSecret is not whsec_ and base64')

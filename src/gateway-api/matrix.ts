@@ -12,7 +12,8 @@ import { performFollow } from './follow.ts'
 import { performPayment } from './payment.ts'
 import { performRebill } from './rebill.ts'
 import type { Reply } from './reply.ts'
-import type { ByMerchant, Received, SignedByOAuth } from './stages.ts'
+import { signatureHolds } from './request-signature.ts'
+import type { ByMerchant, Received, SignedByOAuth, WithMessage } from './stages.ts'
 import { performStatus } from './status.ts'
 import { performUploadCres } from './upload-cres.ts'
 import { performUploadMethod } from './upload-method.ts'
@@ -66,6 +67,7 @@ const rows = [
   row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    x    .'),
   row('the payer response can be read',         '3',    check.paresCanBeRead,        '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    .    x'),
   row('the control holds',                      '2',    controlHolds,                'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
+  row('the signature holds, if sent or due',    '2',    signatureHolds,              'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
   row('the operation is enabled',               '5',    check.paymentIsEnabled,      'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.followIsEnabled,       '.    .   .   .   . .  x   x   x    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.operationIsEnabled,    '.    .   .   .   . .  .   .   .    x   x   x    .    .   x    x    x'),
@@ -79,7 +81,7 @@ export const matrix: readonly CheckRow[] = rows
 
 /** What is known of a request once its checks have passed. */
 type Ready = {
-  [O in Operation]: After<typeof rows, O, O extends SignedByOAuth ? Received<O> & ByMerchant : Received<O>>
+  [O in Operation]: After<typeof rows, O, Received<O> & WithMessage & (O extends SignedByOAuth ? ByMerchant : unknown)>
 }
 
 /** The function for each operation, called once every check has passed. */

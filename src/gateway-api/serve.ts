@@ -12,7 +12,7 @@ import { checksOf, performers, type Ports } from './matrix.ts'
 import { readBody } from './read-body.ts'
 import { refusalReply, replyWriter, wantsJson, type Reply, type WriteReply } from './reply.ts'
 import { signerOf, type Verifying } from './signed.ts'
-import type { Received } from './stages.ts'
+import type { Received, WithMessage } from './stages.ts'
 
 /** All ports of the gateway API: every file declares its part. */
 export type GatewayApi = Ports & Verifying & Serving
@@ -32,6 +32,7 @@ interface Serving {
 const writers = Object.fromEntries(
   operationNames.map((operation) => [operation, replyWriter(operations[operation].reply)]),
 ) as Record<Operation, WriteReply>
+const nothing = Buffer.alloc(0)
 const writeRefusal = replyWriter(refusalFields)
 
 /** Room for two fields of 64k characters, percent-encoded, and all others. */
@@ -65,7 +66,7 @@ async function serve(api: GatewayApi, operation: Operation, group: boolean, requ
   const body = readBody(api.turns, request.body, request.headers['content-type'])
   const { pairs, merchantOrderId } = body instanceof Promise ? await body : body
   const sentKey = request.headers['idempotency-key']
-  const received: Received = {
+  const received: Received & WithMessage = {
     operation,
     path: { id: request.params.id ?? '', group },
     pairs,
@@ -75,6 +76,7 @@ async function serve(api: GatewayApi, operation: Operation, group: boolean, requ
     now: api.clock.now(),
     idempotencyKey: sentKey === undefined ? undefined : String(sentKey),
     registry: api.registry(),
+    message: { method: request.method, path: request.path, headers: request.headers, body: request.body ?? nothing },
   }
   let outcome: Outcome
   try {

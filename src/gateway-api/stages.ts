@@ -5,6 +5,7 @@
 import type { Currency } from '../base/money.ts'
 import type { CardReference } from '../card/reference.ts'
 import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.ts'
+import type { Message } from '../merchant/message-signature.ts'
 import type { ReadCres } from '../order/authentication/browser.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import type { Pairs, Raw, Values } from '../spec/field.ts'
@@ -36,6 +37,11 @@ export interface Received<O extends Operation = Operation> {
   /** The merchant's name of the order, returned in every reply. */
   readonly merchantOrderId?: string | undefined
   readonly idempotencyKey?: string | undefined
+}
+
+/** What a signature of the request covers. */
+export interface WithMessage {
+  readonly message: Message
 }
 
 /** Its path names an endpoint or a group. */

@@ -14,7 +14,16 @@ export interface Merchant {
   publicKeys: readonly KeyObject[]
   /** Signs callbacks by HMAC-SHA256; absent until an operator asks for one. */
   signingSecret?: Secret<Buffer> | undefined
+  /** The requests that are refused without a signature; none if absent. */
+  signedRequests?: SignedRequests | undefined
 }
+
+/**
+ * Which requests must be signed: captures, returns and voids; payments too; or everything. It is
+ * set for a merchant, since most checksums hold at each of its endpoints.
+ */
+export const signedRequests = ['follow-ups', 'payments', 'all'] as const
+export type SignedRequests = (typeof signedRequests)[number]
 
 export const recurrentInitiators = ['MERCHANT', 'CARDHOLDER'] as const
 export const recurrentScenarios = ['REGULAR', 'IRREGULAR'] as const

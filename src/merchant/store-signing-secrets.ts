@@ -4,6 +4,7 @@ import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
+import type { SignedRequests } from './merchant.ts'
 
 export interface SigningSecretRow {
   signing_secret_sealed: Buffer | null
@@ -13,6 +14,7 @@ export interface SigningSecretRow {
 const replace = statement<object>(
   `update merchant set signing_secret_sealed = $2, signing_secret_key = $3 where merchant_id = $1`,
 )
+const demand = statement<object>(`update merchant set signed_requests = $2 where merchant_id = $1`)
 /** Changes of one merchant run one after the other, so that nobody is shown a replaced secret. */
 const held = statement<SigningSecretRow>(
   `select signing_secret_sealed, signing_secret_key from merchant where merchant_id = $1 for update`,
@@ -44,6 +46,11 @@ export async function holdSigningSecret(
 ): Promise<Secret<Buffer> | undefined> {
   const [row] = await runner.run(held, [merchantId])
   return row && openSigningSecret(row, merchantId, keys)
+}
+
+/** Which requests are refused without a signature; undefined for none. */
+export async function demandSignatures(runner: Runner, merchantId: bigint, which: SignedRequests | undefined): Promise<void> {
+  await runner.run(demand, [merchantId, which ?? null])
 }
 
 export function openSigningSecret(

@@ -8,7 +8,7 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import { snapshot } from '../storage/transaction.ts'
 import { openControlKey, sealControlKey } from './control-key.ts'
 import type { FilterRule, RuleFacts } from './filter.ts'
-import { registryOf, type Endpoint, type EndpointGroup, type Gate, type Registry } from './merchant.ts'
+import { registryOf, type Endpoint, type EndpointGroup, type Gate, type Registry, type SignedRequests } from './merchant.ts'
 import { newSigningSecret, openSigningSecret, replaceSigningSecret, type SigningSecretRow } from './store-signing-secrets.ts'
 
 interface MerchantRow extends SigningSecretRow {
@@ -21,13 +21,14 @@ interface MerchantRow extends SigningSecretRow {
   previous_key_sealed: Buffer | null
   previous_key_version: bigint | null
   previous_key_until: number | null
+  signed_requests: SignedRequests | null
 }
 
 const version = statement<{ version: bigint }>(`select version from config_version`)
 const bump = statement<object>(`update config_version set version = version + 1`)
 const merchants = statement<MerchantRow>(
   `select merchant_id, login, name, enabled, control_key_sealed, control_key_version, previous_key_sealed, previous_key_version,
-    previous_key_until, signing_secret_sealed, signing_secret_key
+    previous_key_until, signing_secret_sealed, signing_secret_key, signed_requests
    from merchant`,
 )
 const publicKeys = statement<{ merchant_id: bigint; public_key: string }>(
@@ -99,6 +100,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       ].map((one) => openControlKey(one, row.merchant_id, keys)),
       publicKeys: keysOf.get(row.merchant_id)!,
       signingSecret: openSigningSecret(row, row.merchant_id, keys),
+      signedRequests: row.signed_requests ?? undefined,
     })),
     endpoints: e.map((row) => ({
       endpointId: row.endpoint_id,

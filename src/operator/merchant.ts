@@ -14,6 +14,7 @@ export function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKe
     ['Registered', `${timeText(merchant.createdAt)} UTC (${agoText(merchant.createdAt, now)})`],
     ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
     ['Public keys', keys.map((key) => `${key.keyNo} (${key.name})`).join(', ') || 'none'],
+    ['Signed requests', merchant.signedRequests && `demanded: ${merchant.signedRequests}`],
   ]
 }
 
@@ -23,6 +24,7 @@ export const merchantJson = (m: MerchantEntry) => ({
   name: m.name,
   enabled: m.enabled,
   previous_key_until: isoTime(m.previousKeyUntil),
+  signed_requests: m.signedRequests ?? 'off',
   created_at: isoTime(m.createdAt),
 })
 

@@ -1,5 +1,5 @@
 /** Merchants, endpoints, groups and gates for operators: no key is opened. */
-import type { Endpoint, EndpointGroup, Gate, GateRow, EndpointSettings } from '../merchant/merchant.ts'
+import type { Endpoint, EndpointGroup, Gate, GateRow, EndpointSettings, SignedRequests } from '../merchant/merchant.ts'
 import { statement, type Runner } from '../storage/pool.ts'
 import { Refused } from './refused.ts'
 
@@ -10,6 +10,8 @@ export interface MerchantEntry {
   enabled: boolean
   /** Until then the previous control key is accepted too. */
   previousKeyUntil?: number
+  /** The requests that must be signed; none if absent. */
+  signedRequests?: SignedRequests
   createdAt: number
 }
 
@@ -33,9 +35,9 @@ interface Dated {
   created_at: number
 }
 
-const merchants = statement<Dated & { merchant_id: bigint; login: string; previous_key_until: number | null }>(
-  `select merchant_id, login, name, enabled, previous_key_until, created_at from merchant order by login`,
-)
+const merchants = statement<
+  Dated & { merchant_id: bigint; login: string; previous_key_until: number | null; signed_requests: SignedRequests | null }
+>(`select merchant_id, login, name, enabled, previous_key_until, signed_requests, created_at from merchant order by login`)
 const endpoints = statement<
   Dated & {
     endpoint_id: bigint
@@ -62,6 +64,7 @@ export async function listMerchants(runner: Runner): Promise<MerchantEntry[]> {
     name: r.name,
     enabled: r.enabled,
     ...(r.previous_key_until === null ? {} : { previousKeyUntil: r.previous_key_until }),
+    ...(r.signed_requests === null ? {} : { signedRequests: r.signed_requests }),
     createdAt: r.created_at,
   }))
 }

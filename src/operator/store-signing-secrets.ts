@@ -1,5 +1,6 @@
 import type { Secret } from '../base/secret.ts'
-import { holdSigningSecret, newSigningSecret, replaceSigningSecret } from '../merchant/store-signing-secrets.ts'
+import type { SignedRequests } from '../merchant/merchant.ts'
+import { demandSignatures, holdSigningSecret, newSigningSecret, replaceSigningSecret } from '../merchant/store-signing-secrets.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Desk } from './desk.ts'
 import { change } from './store-audit.ts'
@@ -29,5 +30,15 @@ export async function signingSecretOf(
     if (isNew) await replaceSigningSecret(runner, { merchantId, signingSecret: key }, keys, desk.random)
     const details = { made: isNew }
     return { note: { action: 'merchant signing-secret', subject: `merchant ${login}`, details }, result: { key, isNew } }
+  })
+}
+
+/** Which requests of a merchant are refused without a signature, within a second. */
+export async function setSignedRequests(desk: Desk, login: string, which: SignedRequests | undefined): Promise<void> {
+  await change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, login)
+    await demandSignatures(runner, merchantId, which)
+    const details = { demanded: which ?? 'off' }
+    return { note: { action: 'merchant signed-requests', subject: `merchant ${login}`, details }, result: undefined }
   })
 }

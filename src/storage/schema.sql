@@ -280,8 +280,10 @@ create table merchant (
   created_at timestamp with time zone not null,
   signing_secret_sealed bytea,
   signing_secret_key bigint,
+  signed_requests text,
   constraint merchant_pkey PRIMARY KEY (merchant_id),
   constraint merchant_login_key UNIQUE (login),
+  constraint merchant_signed_requests_check CHECK ((signed_requests = ANY (ARRAY['follow-ups'::text, 'payments'::text, 'all'::text]))),
   constraint merchant_signing_secret_check CHECK (((signing_secret_sealed IS NULL) = (signing_secret_key IS NULL)))
 );
 

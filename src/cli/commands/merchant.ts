@@ -18,7 +18,7 @@ import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands } from './merchant-key.ts'
 import { aSpan, judged, jsonOption } from './options.ts'
 import { facts, statusColour, table } from './present.ts'
-import { addSigningSecretCommand } from './signing-secret.ts'
+import { addSigningCommands } from './signing-secret.ts'
 
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
 const keyRules = `
@@ -68,7 +68,7 @@ Examples
   addRotation(merchant, terminal)
   addSwitches(merchant, terminal)
   addMerchantKeyCommands(merchant, terminal)
-  addSigningSecretCommand(merchant, terminal)
+  addSigningCommands(merchant, terminal)
   addMerchantCheckCommand(merchant, terminal)
 }
 

@@ -1,15 +1,49 @@
-import type { Command } from 'commander'
+import { Argument, type Command } from 'commander'
+import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/store-signing-secrets.ts'
-import { signingSecretOf } from '../../operator/store-signing-secrets.ts'
+import { setSignedRequests, signingSecretOf } from '../../operator/store-signing-secrets.ts'
 import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { jsonOption } from './options.ts'
 import { facts } from './present.ts'
 
-export const addSigningSecretCommand = (merchant: Command, terminal: Terminal): Command =>
+export function addSigningCommands(merchant: Command, terminal: Terminal): void {
+  addSigningSecret(merchant, terminal)
+  addSignedRequests(merchant, terminal)
+}
+
+const addSignedRequests = (merchant: Command, terminal: Terminal): Command =>
+  merchant
+    .command('signed-requests')
+    .description('which requests of a merchant are refused unless they are signed by HMAC-SHA256 with its signing secret')
+    .argument('<login>', 'whose they are')
+    .addArgument(new Argument('<which>', 'off, follow-ups, payments or all').choices(['off', ...signedRequests]))
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+  off          none has to be; a signature that is there has to hold
+  follow-ups   capture, return and void
+  payments     those, and everything that makes a payment
+  all          everything with a control
+
+Examples
+  npx tollgate merchant signed-requests shop follow-ups`,
+    )
+    .action((login: string, which: SignedRequests | 'off', options: { json?: true }) =>
+      atOffice(terminal, async (office) => {
+        await setSignedRequests(office, login, which === 'off' ? undefined : which)
+        if (options.json) return terminal.printJson({ login, signed_requests: which })
+        terminal.print(`Requests of merchant ${login} that must be signed: ${which === 'off' ? 'none' : which}.`)
+      }),
+    )
+
+const addSigningSecret = (merchant: Command, terminal: Terminal): Command =>
   merchant
     .command('signing-secret <login>')
-    .description('shows the secret that signs the callbacks of a merchant by HMAC-SHA256; makes it where there is none')
+    .description(
+      'shows the secret of a merchant for signatures by HMAC-SHA256, such as those of callbacks; makes it where there is none',
+    )
     .option('--new', 'makes another one, which ends the present one')
     .option(...jsonOption)
     .addHelpText(

@@ -1,0 +1,102 @@
+/**
+ * Signatures of whole requests: HTTP Message Signatures (RFC 9421) by HMAC-SHA256, over a digest of
+ * the body (RFC 9530). Stricter than the RFC: one signature, no parameters of components.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { hmacSha256 } from '../base/digest.ts'
+import type { Secret } from '../base/secret.ts'
+
+export interface Message {
+  method: string
+  /** As sent, without the query. */
+  path: string
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  body: Buffer
+}
+
+/** Whose signatures are accepted, and by which key. */
+export interface Signer {
+  keyid: string
+  key: Secret<Buffer>
+}
+
+export type Judged = { is: 'signed'; nonce: string; createdSeconds: number } | { is: 'wrong'; why: string }
+
+const wrong = (why: string): Judged => ({ is: 'wrong', why })
+
+/** A half of a signature counts: it must not be dropped to pass as none. */
+export const hasSignature = ({ headers }: Pick<Message, 'headers'>): boolean =>
+  headers['signature'] !== undefined || headers['signature-input'] !== undefined
+
+/** Any label, then the covered components and the parameters. */
+const inputForm =
+  /^[ \t]*([a-z*][a-z0-9_.*-]*)=(\(((?:"[^"\\]*"(?: "[^"\\]*")*)?)\)((?:;[a-z*][a-z0-9_.*-]*=(?:"[^"\\]*"|\d{1,15}))*))[ \t]*$/
+const signatureForm = /^[ \t]*([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]+={0,2}):[ \t]*$/
+const parameterForm = /;([a-z*][a-z0-9_.*-]*)=(?:"([^"\\]*)"|(\d{1,15}))/g
+
+const parameters = ['created', 'nonce', 'keyid', 'alg']
+
+/** The nonce has to be used up by the caller, once everything else holds. */
+export function judgeSignature(message: Message, signer: Signer, timeHolds: (createdSeconds: number) => boolean): Judged {
+  const [, label, signed = '', list = '', rest = ''] = inputForm.exec(String(message.headers['signature-input'] ?? '')) ?? []
+  const [, sameLabel, encoded = ''] = signatureForm.exec(String(message.headers['signature'] ?? '')) ?? []
+  if (label === undefined || label !== sameLabel) return wrong('Signature and Signature-Input are not one signature')
+  const given = [...rest.matchAll(parameterForm)].map(([, name, text, number]) => [name!, text ?? number!] as const)
+  const { created = '', nonce = '', keyid, alg } = Object.fromEntries(given)
+  if (
+    given
+      .map(([name]) => name)
+      .sort()
+      .join() !== parameters.toSorted().join()
+  )
+    return wrong(`its parameters are not ${parameters.join(', ')}, each once`)
+  if (alg !== 'hmac-sha256') return wrong('alg is not hmac-sha256')
+  if (keyid !== signer.keyid) return wrong('keyid is not the login of the merchant')
+  if (!/^[\x21-\x7e]{1,64}$/.test(nonce)) return wrong('nonce is not one to 64 printable characters without spaces')
+  const components = list.split(' ').map((quoted) => quoted.slice(1, -1))
+  const complaint = coverageComplaint(components, message)
+  if (complaint !== undefined) return wrong(complaint)
+  const base = signatureBase(components, signed, message)
+  if (base === undefined) return wrong('it covers a component that is absent or unknown here')
+  const expected = hmacSha256(signer.key, base)
+  const bytes = Buffer.from(encoded, 'base64')
+  if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return wrong('it does not match')
+  if (!timeHolds(Number(created))) return wrong('created is more than five minutes away')
+  return digestHolds(message) ? { is: 'signed', nonce, createdSeconds: Number(created) } : wrong('the body has another sha-256')
+}
+
+function coverageComplaint(components: readonly string[], { headers }: Message): string | undefined {
+  if (new Set(components).size !== components.length) return 'it covers a component twice'
+  const needed = ['@method', '@path', 'content-digest', ...(headers['idempotency-key'] === undefined ? [] : ['idempotency-key'])]
+  const missing = needed.find((name) => !components.includes(name))
+  return missing && `it does not cover ${missing}`
+}
+
+/**
+ * The text that is signed (RFC 9421, 2.5). `signed` is the list of components with all parameters,
+ * as sent. Undefined if a component has no value.
+ */
+export function signatureBase(
+  components: readonly string[],
+  signed: string,
+  message: Pick<Message, 'method' | 'path' | 'headers'>,
+): string | undefined {
+  const values = components.map((name) => valueOf(name, message))
+  if (values.includes(undefined)) return undefined
+  return [...components.map((name, i) => `"${name}": ${values[i]}`), `"@signature-params": ${signed}`].join('\n')
+}
+
+function valueOf(component: string, { method, path, headers }: Pick<Message, 'method' | 'path' | 'headers'>): string | undefined {
+  if (component === '@method') return method
+  if (component === '@path') return path
+  if (component === '@authority') return one(headers['host'])?.toLowerCase()
+  return /^[a-z0-9-]+$/.test(component) ? one(headers[component]) : undefined
+}
+
+const one = (value: string | string[] | undefined): string | undefined => (typeof value === 'string' ? value.trim() : undefined)
+
+/** `sha-256=:…:`, perhaps beside other digests. */
+function digestHolds({ headers, body }: Message): boolean {
+  const sent = String(headers['content-digest'] ?? '').split(',')
+  return sent.some((each) => each.trim() === `sha-256=:${createHash('sha256').update(body).digest('base64')}:`)
+}
