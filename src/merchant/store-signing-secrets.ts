@@ -3,6 +3,7 @@ import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
+import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { SignedRequests } from './merchant.ts'
 
@@ -65,3 +66,11 @@ export function openSigningSecret(
 }
 
 const contextOf = (merchantId: bigint) => `signing:${merchantId}`
+
+export const sealedSigningSecrets: SealedTable = {
+  table: 'merchant',
+  purpose: 'control',
+  id: { merchant_id: 'bigint' },
+  version: 'signing_secret_key',
+  sealed: { signing_secret_sealed: contextOf },
+}

@@ -1,6 +1,7 @@
 import { sealedReferences } from '../card/reference.ts'
 import { sealedCards } from '../card/vault.ts'
 import { sealedControlKeys } from '../merchant/control-key.ts'
+import { sealedSigningSecrets } from '../merchant/store-signing-secrets.ts'
 import { sealedInvoices } from '../mobile-api/store-invoice-rows.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
@@ -109,7 +110,7 @@ export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise
   })
 }
 
-const sealedTables: readonly SealedTable[] = [sealedCards, sealedReferences, sealedInvoices, ...sealedControlKeys]
+const sealedTables: readonly SealedTable[] = [sealedCards, sealedReferences, sealedInvoices, ...sealedControlKeys, sealedSigningSecrets]
 
 export interface Progress {
   table: string

@@ -259,6 +259,8 @@ create table key_version (
   version bigint not null,
   wrapped bytea not null,
   created_at timestamp with time zone not null,
+  kek text,
+  active_at timestamp with time zone not null,
   constraint key_version_pkey PRIMARY KEY (purpose, version)
 );
 
@@ -278,6 +280,8 @@ create table merchant (
   previous_key_sealed bytea,
   previous_key_until timestamp with time zone,
   created_at timestamp with time zone not null,
+  control_key_version bigint not null,
+  previous_key_version bigint,
   signing_secret_sealed bytea,
   signing_secret_key bigint,
   signed_requests text,
