@@ -1,14 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openLog, reasonOf } from '../../src/base/log.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
 import { startAcquirer, type AcquirerOptions } from './start.ts'
 
 const usage = `usage: program.js --port N --admin-port N [--ledger FILE] [--cavv-key FILE] [--host 127.0.0.1]
-                  [--slow-reversal-ms 30000] [--die-with-parent]
+                  [--slow-reversal-ms 30000] [--tls-port N --certificates DIR] [--die-with-parent]
 
   --port, --admin-port   0 takes a free port; what was taken is printed as one line of JSON
   --ledger               keeps the books over restarts
   --cavv-key             the issuers' key, 32 bytes in hex: proofs of 3-D Secure are checked with it
+  --tls-port             a second port, by TLS, for clients with a certificate
+  --certificates         has acquirer.pem, acquirer.key, and the authority ds-ca.pem
   --die-with-parent      stops when standard input ends
 `
 
@@ -26,6 +30,8 @@ function readOptions(): Omit<AcquirerOptions, 'log'> & { dieWithParent: boolean 
       'cavv-key': { type: 'string' },
       host: { type: 'string' },
       'slow-reversal-ms': { type: 'string' },
+      'tls-port': { type: 'string' },
+      certificates: { type: 'string' },
       'die-with-parent': { type: 'boolean' },
     },
   })
@@ -36,7 +42,19 @@ function readOptions(): Omit<AcquirerOptions, 'log'> & { dieWithParent: boolean 
     ...(values['cavv-key'] === undefined ? {} : { cavvKey: readCavvKey(values['cavv-key']) }),
     ...(values.host === undefined ? {} : { host: values.host }),
     slowReversalMs: whole('--slow-reversal-ms', values['slow-reversal-ms'] ?? '30000', 3_600_000),
+    ...(values['tls-port'] === undefined ? {} : { tls: readTls(values['tls-port'], values.certificates) }),
     dieWithParent: values['die-with-parent'] ?? false,
+  }
+}
+
+function readTls(port: string, directory: string | undefined): NonNullable<AcquirerOptions['tls']> {
+  if (directory === undefined) throw new Error('--certificates is missing')
+  const pem = (name: string) => readFileSync(join(directory, name), 'utf8')
+  return {
+    port: whole('--tls-port', port, 65_535),
+    ca: pem('ds-ca.pem'),
+    cert: pem('acquirer.pem'),
+    key: pem('acquirer.key'),
   }
 }
 
@@ -70,7 +88,9 @@ async function main(): Promise<void> {
     process.stdin.on('error', () => stop('standard input broke'))
     process.stdin.resume()
   }
-  process.stdout.write(JSON.stringify({ ready: true, port: acquirer.port, admin_url: acquirer.adminUrl }) + '\n')
+  process.stdout.write(
+    JSON.stringify({ ready: true, port: acquirer.port, tls_port: acquirer.tlsPort, admin_url: acquirer.adminUrl }) + '\n',
+  )
 }
 
 try {

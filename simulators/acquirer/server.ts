@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Desk, Line } from './desk.ts'
@@ -10,29 +11,51 @@ const mostUnreadBytes = 8 * 1024 * 1024
 const mostTries = 50
 const tryAgainMs = 100
 
+/** Certificate and key of the acquirer, and the authority whose clients it takes. All are PEM. */
+export interface LineTls {
+  port: number
+  ca: string
+  cert: string
+  key: string
+}
+
+/** A port and what listens there, if it accepts. */
+interface Door {
+  port: number
+  hadPort: boolean
+  make: () => Server
+  server?: Server
+}
+
 /**
- * The TCP side: accepts connections, splits frames, passes messages to the desk, and combines the
- * answers of one tick into one write.
+ * The TCP side: accepts connections, in clear and by TLS, splits frames, passes messages to the
+ * desk, and combines the answers of one tick into one write.
  */
 export class LineServer {
   readonly #desk: Desk
   readonly #log: Log
   readonly #host: string
   readonly #lines = new Set<SocketLine>()
-  #server: Server | undefined
-  #port: number
-  #hadPort = false
+  readonly #clear: Door
+  readonly #secure: Door | undefined
+  #refuses = true
   #opened = 0
 
-  constructor(desk: Desk, log: Log, host: string, port: number) {
+  constructor(desk: Desk, log: Log, host: string, port: number, tls?: LineTls) {
     this.#desk = desk
     this.#log = log
     this.#host = host
-    this.#port = port
+    const opened = (socket: Socket) => this.#open(socket)
+    this.#clear = { port, hadPort: false, make: () => createServer({ noDelay: true }, opened) }
+    if (tls) this.#secure = { port: tls.port, hadPort: false, make: () => this.#secureServer(tls, opened) }
   }
 
   get port(): number {
-    return this.#port
+    return this.#clear.port
+  }
+
+  get tlsPort(): number | undefined {
+    return this.#secure?.port
   }
 
   get connections(): number {
@@ -40,34 +63,55 @@ export class LineServer {
   }
 
   get refuses(): boolean {
-    return this.#server === undefined
+    return this.#refuses
   }
 
   /**
-   * Starts to accept, on the same port as before. Rejects when the port is taken; one that was its
+   * Starts to accept, on the same ports as before. Rejects when a port is taken; one that was its
    * own may be for a while.
    */
   async accept(): Promise<void> {
-    if (this.#server) return
-    const server = createServer({ noDelay: true }, (socket) => this.#open(socket))
-    for (let tries = 1; ; tries++) {
-      const refused = await listening(server, this.#port, this.#host)
-      if (refused === undefined) break
-      // While this refused, the system may have lent the port to a connection that somebody opened.
-      if (!this.#hadPort || refused.code !== 'EADDRINUSE' || tries === mostTries) throw refused
-      await pause(tryAgainMs)
-    }
-    server.on('error', (error) => this.#log.error({ reason: error.message }, 'the line could not accept a connection'))
-    const address = server.address()
-    if (typeof address === 'object' && address) this.#port = address.port
-    this.#hadPort = true
-    this.#server = server
+    if (!this.#refuses) return
+    for (const door of this.#doors()) await this.#listen(door)
+    this.#refuses = false
   }
 
   /** From now on the operating system refuses new connections; open ones continue. */
   refuse(): void {
-    this.#server?.close()
-    this.#server = undefined
+    for (const door of this.#doors()) {
+      door.server?.close()
+      delete door.server
+    }
+    this.#refuses = true
+  }
+
+  #doors(): Door[] {
+    return this.#secure ? [this.#clear, this.#secure] : [this.#clear]
+  }
+
+  async #listen(door: Door): Promise<void> {
+    if (door.server) return
+    const server = door.make()
+    for (let tries = 1; ; tries++) {
+      const refused = await listening(server, door.port, this.#host)
+      if (refused === undefined) break
+      // While this refused, the system may have lent the port to a connection that somebody opened.
+      if (!door.hadPort || refused.code !== 'EADDRINUSE' || tries === mostTries) throw refused
+      await pause(tryAgainMs)
+    }
+    server.on('error', (error) => this.#log.error({ reason: error.message }, 'the line could not accept a connection'))
+    const address = server.address()
+    if (typeof address === 'object' && address) door.port = address.port
+    door.hadPort = true
+    door.server = server
+  }
+
+  /** Clients without a certificate of the authority are cut before they can say anything. */
+  #secureServer({ ca, cert, key }: LineTls, opened: (socket: Socket) => void): Server {
+    const wish = { ca, cert, key, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const
+    const server = createTlsServer({ ...wish, noDelay: true }, opened)
+    server.on('tlsClientError', ({ message }) => this.#log.warn({ reason: message }, 'a client could not begin TLS'))
+    return server
   }
 
   /** Cuts all open connections, answered or not; returns how many. */

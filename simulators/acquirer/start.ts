@@ -6,13 +6,15 @@ import { Desk } from './desk.ts'
 import { FaultScripts } from './faults.ts'
 import { Journal } from './journal.ts'
 import { Ledger } from './ledger.ts'
-import { LineServer } from './server.ts'
+import { LineServer, type LineTls } from './server.ts'
 
 export interface AcquirerOptions {
   log: Log
   /** Where the gateway connects; 0 or absent picks a free port. */
   port?: number
   host?: string
+  /** A second port, by TLS; clients need a certificate of its authority. */
+  tls?: LineTls
   /** Always on loopback; 0 or absent picks a free port. */
   adminPort?: number
   /** Keeps the books across restarts. If absent, they are in memory only. */
@@ -30,6 +32,7 @@ export interface AcquirerOptions {
 
 export interface Acquirer {
   port: number
+  tlsPort?: number
   adminUrl: string
   /** Cuts all connections and writes the rest of the ledger. */
   close(): Promise<void>
@@ -48,7 +51,7 @@ export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer>
   const clock = options.clock ?? systemClock
   const { cavvKey, slowReversalMs = 30_000 } = options
   const desk = new Desk({ ledger, faults, whenWritten, clock, log, slowReversalMs, ...(cavvKey ? { cavvKey } : {}) })
-  const line = new LineServer(desk, log, options.host ?? '127.0.0.1', options.port ?? 0)
+  const line = new LineServer(desk, log, options.host ?? '127.0.0.1', options.port ?? 0, options.tls)
   if (ledgerFile !== undefined) {
     journal = Journal.open(
       ledgerFile,
@@ -67,6 +70,7 @@ export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer>
     log.info({ port: line.port, adminUrl: admin.url, entries: ledger.size }, 'the simulated acquirer serves')
     return {
       port: line.port,
+      ...(line.tlsPort !== undefined && { tlsPort: line.tlsPort }),
       adminUrl: admin.url,
       async close() {
         line.refuse()

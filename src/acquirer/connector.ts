@@ -1,12 +1,22 @@
 import type { Secret } from '../base/secret.ts'
-import type { GateRow } from '../merchant/merchant.ts'
+import type { GateRow, GateSecrets } from '../merchant/merchant.ts'
 
 /** The settings of a gate that its line needs. All amounts here are in minor units. */
 export interface GateSettings extends Pick<
   GateRow,
-  'host' | 'port' | 'terminalId' | 'cardAcceptorId' | 'cardAcceptorName' | 'acquirerId' | 'mcc' | 'answerTimeoutMs'
+  | 'host'
+  | 'port'
+  | 'tls'
+  | 'plainLine'
+  | 'terminalId'
+  | 'cardAcceptorId'
+  | 'cardAcceptorName'
+  | 'acquirerId'
+  | 'mcc'
+  | 'answerTimeoutMs'
 > {
   gateId: bigint
+  secrets?: GateSecrets
 }
 
 /** The names by which both sides know an attempt; recorded before anything is sent. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Gate, Registry } from '../merchant/merchant.ts'
 import type { Connector } from './connector.ts'
 
@@ -10,17 +11,17 @@ export interface Connectors {
 }
 
 export function openConnectors(open: (gate: Gate) => Connector, onClosed: (done: Promise<void>) => void): Connectors {
-  const lines = new Map<bigint, { settings: string; connector: Connector }>()
+  const lines = new Map<bigint, { gate: string; connector: Connector }>()
   return {
     connector: (gateId) => lines.get(gateId)?.connector,
     follow(registry) {
       for (const gate of registry.gates()) {
-        const settings = JSON.stringify(gate.settings)
+        const now = markOf(gate)
         const line = lines.get(gate.gateId)
-        if (gate.enabled && line?.settings === settings) continue
+        if (gate.enabled && line?.gate === now) continue
         lines.delete(gate.gateId)
         if (line) onClosed(line.connector.close())
-        if (gate.enabled) lines.set(gate.gateId, { settings, connector: open(gate) })
+        if (gate.enabled) lines.set(gate.gateId, { gate: now, connector: open(gate) })
       }
     },
     states: () => [...lines].map(([gateId, { connector }]) => ({ gate: String(gateId), ...connector.state() })),
@@ -29,3 +30,9 @@ export function openConnectors(open: (gate: Gate) => Connector, onClosed: (done:
     },
   }
 }
+
+/** Changes with the settings and the secrets of a gate, and shows neither. */
+const markOf = ({ settings, secrets }: Gate): string =>
+  createHash('sha256')
+    .update(JSON.stringify([settings, secrets?.tlsKey?.reveal()]))
+    .digest('base64')

@@ -205,7 +205,7 @@ const openGates = ({ clock, random, log }: Ground, meters: Meters): Connectors =
   openConnectors(
     (gate) =>
       openIso8583Connector({
-        gate: { ...gate.settings, gateId: gate.gateId },
+        gate: { ...gate.settings, gateId: gate.gateId, ...(gate.secrets && { secrets: gate.secrets }) },
         clock,
         random,
         log,

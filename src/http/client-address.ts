@@ -81,3 +81,14 @@ export function isInternal(text: string): boolean {
   const address = readAddress(text)
   return address !== undefined && internal.has(address.range())
 }
+
+/**
+ * How far a line to this address reaches, which decides whether it may be in clear: this machine, a
+ * private network (RFC 1918, unique local, link-local), or others' networks, a carrier's included.
+ * Undefined if the text is a name.
+ */
+export function reachOf(text: string): 'loopback' | 'private' | 'public' | undefined {
+  const range = readAddress(text.replace(/%.*$/, ''))?.range()
+  if (range === undefined || range === 'loopback') return range
+  return ['private', 'uniqueLocal', 'linkLocal'].includes(range) ? 'private' : 'public'
+}

@@ -36,6 +36,23 @@ export interface Gate {
   name: string
   enabled: boolean
   settings: GateRow
+  secrets?: GateSecrets
+}
+
+/** What the database stores sealed. */
+export interface GateSecrets {
+  /** The private key of the client certificate, in PEM. */
+  tlsKey?: Secret<string>
+}
+
+/** TLS of a gate's line. All texts are PEM. */
+export interface GateTls {
+  /** The authorities one of which must have signed the acquirer's certificate. */
+  ca: string
+  /** The name that the acquirer's certificate must have; the host if not set. */
+  name?: string
+  /** Our certificate as a client, and those that lead to its authority. */
+  certificate?: string
 }
 
 export interface GateRow {
@@ -68,6 +85,10 @@ export interface GateRow {
    */
   commissionFixedMinor?: number
   commissionBasisPoints?: number
+  /** The line is in clear if not set. */
+  tls?: GateTls
+  /** A line in clear may lead to a host that is not private. */
+  plainLine?: boolean
 }
 
 /** What happens if an authentication leaves liability with the merchant. */

@@ -8,7 +8,8 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import { snapshot } from '../storage/transaction.ts'
 import { openControlKey, sealControlKey } from './control-key.ts'
 import type { FilterRule, RuleFacts } from './filter.ts'
-import { registryOf, type Endpoint, type EndpointGroup, type Gate, type Registry, type SignedRequests } from './merchant.ts'
+import { registryOf, type Endpoint, type EndpointGroup, type Registry, type SignedRequests } from './merchant.ts'
+import { readGates } from './store-gates.ts'
 import { newSigningSecret, openSigningSecret, replaceSigningSecret, type SigningSecretRow } from './store-signing-secrets.ts'
 
 interface MerchantRow extends SigningSecretRow {
@@ -46,10 +47,6 @@ const endpoints = statement<{
 const groups = statement<{ group_id: bigint; merchant_id: bigint; name: string; enabled: boolean; endpoint_ids: string[] }>(
   `select group_id, merchant_id, name, enabled, endpoint_ids from endpoint_group`,
 )
-const gates = statement<{ gate_id: bigint; name: string; enabled: boolean; settings: Gate['settings'] }>(
-  `select gate_id, name, enabled, settings from gate`,
-)
-
 const filterRules = statement<{
   merchant_id: bigint
   filter_no: number
@@ -77,7 +74,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       runner.run(publicKeys),
       runner.run(endpoints),
       runner.run(groups),
-      runner.run(gates),
+      readGates(runner, keys),
       runner.run(filterRules),
       runner.run(filterEntries),
     ]),
@@ -118,7 +115,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       enabled: row.enabled,
       endpointIds: row.endpoint_ids.map(BigInt),
     })),
-    gates: t.map((row) => ({ gateId: row.gate_id, name: row.name, enabled: row.enabled, settings: row.settings })),
+    gates: t,
     filters: filtersOf(f, listed),
   })
 }
@@ -198,8 +195,6 @@ const addEndpoint = statement<object>(
 const addGroup = statement<object>(
   `insert into endpoint_group (group_id, merchant_id, name, enabled, endpoint_ids, created_at) values ($1, $2, $3, $4, $5, $6)`,
 )
-const addGate = statement<object>(`insert into gate (gate_id, name, enabled, settings, created_at) values ($1, $2, $3, $4, $5)`)
-const setGate = statement<object>(`update gate set settings = $2, enabled = $3 where gate_id = $1`)
 const setEndpoint = statement<object>(
   `update endpoint set name = $2, enabled = $3, gate_ids = $4, settings = $5 where endpoint_id = $1`,
 )
@@ -302,12 +297,4 @@ export async function switchGroup(runner: Runner, groupId: bigint, enabled: bool
 
 export async function insertGroup(runner: Runner, g: EndpointGroup, now: number): Promise<void> {
   await runner.run(addGroup, [g.groupId, g.merchantId, g.name, g.enabled, g.endpointIds, timestamp(now)])
-}
-
-export async function insertGate(runner: Runner, g: Gate, now: number): Promise<void> {
-  await runner.run(addGate, [g.gateId, g.name, g.enabled, JSON.stringify(g.settings), timestamp(now)])
-}
-
-export async function updateGate(runner: Runner, g: Gate): Promise<void> {
-  await runner.run(setGate, [g.gateId, JSON.stringify(g.settings), g.enabled])
 }

@@ -2,6 +2,7 @@
 import countries from 'i18n-iso-countries/index.js'
 import type { GateRow } from '../merchant/merchant.ts'
 import { onOff, type Fact } from './facts.ts'
+import { certificateFacts, dayOf, lineMisfit } from './gate-tls.ts'
 import { isoTime, spanText } from './moments.ts'
 import { unfit, type Misfit } from './refused.ts'
 import type { GateEntry } from './store-config.ts'
@@ -51,7 +52,7 @@ export function gateMisfit(gate: GateRow): Misfit | undefined {
   const text = texts.find(([field, form]) => !form.test(gate[field]))
   if (text) return unfit(text[0], text[2])
   const number = numbers.find(([field, least, most]) => !isWhole(gate[field] ?? 0, least, most))
-  return number && unfit(number[0], number[3])
+  return number ? unfit(number[0], number[3]) : lineMisfit(gate)
 }
 
 const isWhole = (value: number, least: number, most: number) => Number.isInteger(value) && value >= least && value <= most
@@ -60,6 +61,7 @@ export const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name'
   ['Name', name],
   ['State', onOff(enabled), 'status'],
   ['Address', `${s.host}:${s.port}`],
+  ...lineFacts(s),
   ['Terminal', s.terminalId],
   ['Card acceptor', `${s.cardAcceptorId} (${s.cardAcceptorName})`],
   ['Acquirer', s.acquirerId],
@@ -78,6 +80,33 @@ export const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name'
   ],
 ]
 
+/** The private key is not shown; that there is one follows from the certificate. */
+function lineFacts({ host, tls, plainLine }: GateRow): Fact[] {
+  if (!tls) return [['Line', plainLine ? 'in clear, to any address' : 'in clear, to private addresses only']]
+  return [
+    ['Line', `TLS, to ${tls.name ?? host}`],
+    ['Acquirer authority', certificatesText(tls.ca)],
+    ['Our certificate', tls.certificate === undefined ? 'none' : certificatesText(tls.certificate)],
+  ]
+}
+
+const certificatesText = (pem: string): string =>
+  certificateFacts(pem)
+    .map(({ subject, until }) => `${subject}, until ${dayOf(until)}`)
+    .join('; ')
+
+const certificatesJson = (pem: string) =>
+  certificateFacts(pem).map(({ subject, until }) => ({ subject, valid_until: isoTime(until) }))
+
+const tlsJson = ({ host, tls }: GateRow) =>
+  tls === undefined
+    ? null
+    : {
+        name: tls.name ?? host,
+        authorities: certificatesJson(tls.ca),
+        certificates: certificatesJson(tls.certificate ?? ''),
+      }
+
 const commissionText = ({ commissionFixedMinor = 0, commissionBasisPoints = 0 }: GateRow): string =>
   `${commissionFixedMinor} minor units and ${commissionBasisPoints / 100} %`
 
@@ -87,6 +116,8 @@ export const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number 
   enabled: g.enabled,
   host: g.settings.host,
   port: g.settings.port,
+  tls: tlsJson(g.settings),
+  plain_line: g.settings.plainLine ?? false,
   terminal_id: g.settings.terminalId,
   card_acceptor_id: g.settings.cardAcceptorId,
   card_acceptor_name: g.settings.cardAcceptorName,

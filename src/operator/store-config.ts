@@ -25,7 +25,8 @@ export interface GroupEntry extends EndpointGroup {
   createdAt: number
 }
 
-export interface GateEntry extends Gate {
+/** Without its secrets, which nobody is shown. */
+export interface GateEntry extends Omit<Gate, 'secrets'> {
   createdAt: number
 }
 

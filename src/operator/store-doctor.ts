@@ -5,7 +5,7 @@ import { WrongKek, type KeyEncryption } from '../storage/key-encryption.ts'
 import { migrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
-import { contextOf, wrappedKey, type KeyPurpose } from '../storage/store-keys.ts'
+import { contextOf, wrappedKey, type KeyPurpose, type KeyRing } from '../storage/store-keys.ts'
 import type { Clock } from '../base/clock.ts'
 
 export interface ServerFacts {
@@ -154,17 +154,22 @@ const controlKeys = statement<{ merchant_id: bigint; login: string; sealed: Buff
   `select merchant_id, login, control_key_sealed as sealed, control_key_version as version from merchant order by login`,
 )
 
-/** The control key of every merchant, opened without the ring, for the same reason. */
+/** Keys to look with: opened without the ring, for the same reason. */
+export async function openedKeys(pool: Pool, encryption: KeyEncryption): Promise<Pick<KeyRing, 'version'>> {
+  const opened = new Map<string, Secret<Buffer>>()
+  for (const key of await pool.run(wrapped)) {
+    const name = contextOf(key.purpose, key.version)
+    opened.set(name, secret(await encryption.unwrap(wrappedKey(key), name)))
+  }
+  return { version: (purpose, version) => opened.get(contextOf(purpose, version)) }
+}
+
+/** The control key of every merchant. */
 export async function controlKeysOf(
   pool: Pool,
-  encryption: KeyEncryption,
+  keys: Pick<KeyRing, 'version'>,
 ): Promise<{ login: string; controlKey: Secret<string> }[]> {
-  const opened = new Map<bigint, Secret<Buffer>>()
-  for (const key of await pool.run(wrapped))
-    if (key.purpose === 'control')
-      opened.set(key.version, secret(await encryption.unwrap(wrappedKey(key), contextOf('control', key.version))))
   const rows = await pool.run(controlKeys)
-  const keys = { version: (_: KeyPurpose, version: bigint) => opened.get(version) }
   return rows.map((row) => ({ login: row.login, controlKey: openControlKey(row, row.merchant_id, keys) }))
 }
 

@@ -1,6 +1,7 @@
 import { sealedReferences } from '../card/reference.ts'
 import { sealedCards } from '../card/vault.ts'
 import { sealedControlKeys } from '../merchant/control-key.ts'
+import { sealedGateSecrets } from '../merchant/store-gates.ts'
 import { sealedSigningSecrets } from '../merchant/store-signing-secrets.ts'
 import { sealedInvoices } from '../mobile-api/store-invoice-rows.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
@@ -110,7 +111,14 @@ export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise
   })
 }
 
-const sealedTables: readonly SealedTable[] = [sealedCards, sealedReferences, sealedInvoices, ...sealedControlKeys, sealedSigningSecrets]
+const sealedTables: readonly SealedTable[] = [
+  sealedCards,
+  sealedReferences,
+  sealedInvoices,
+  ...sealedControlKeys,
+  sealedSigningSecrets,
+  sealedGateSecrets,
+]
 
 export interface Progress {
   table: string

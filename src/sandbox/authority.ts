@@ -40,6 +40,8 @@ const parties: readonly Party[] = [
   { file: 'gateway-results', commonName: '3ds-server-results', uses: [server] },
   { file: 'directory-server', commonName: 'directory-server', uses: [server, client] },
   { file: 'acs', commonName: 'acs', uses: [server, client] },
+  { file: 'acquirer', commonName: 'acquirer', uses: [server] },
+  { file: 'gateway-line', commonName: 'tollgate-line', uses: [client] },
   { file: 'stranger', commonName: 'stranger', uses: [client] },
 ]
 

@@ -16,7 +16,7 @@ import { sandboxDocs } from './docs.ts'
 import { startMerchantServer } from './merchant-server.ts'
 import { oauthKeyOf } from './oauth-key.ts'
 import type { Program } from './programs.ts'
-import { startSimulators, threeDSecureOf } from './simulators.ts'
+import { secureLineOf, startSimulators, threeDSecureOf } from './simulators.ts'
 import { pointMobile, settleWorld } from './world.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -101,7 +101,8 @@ async function startCardWorld({ directory, env, log, stops }: Run, pool: Pool, k
   const [simulators, oauth] = await Promise.all([startSimulators(directory, certificates, env, stops), oauthKeyOf(directory)])
   await settleBins(pool)
   const acquirerPort = Number(simulators.acquirer.ready.port)
-  const world = await settleWorld(pool, kek, { acquirerPort, oauthKey: oauth.publicKey }, log)
+  const secureLine = secureLineOf(certificates, simulators.acquirer)
+  const world = await settleWorld(pool, kek, { acquirerPort, secureLine, oauthKey: oauth.publicKey }, log)
   return { ...simulators, certificates, oauth, world }
 }
 

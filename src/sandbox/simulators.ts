@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { secret } from '../base/secret.ts'
+import { secret, type Secret } from '../base/secret.ts'
 import { startProgram, type Program } from './programs.ts'
+import type { GateTls } from '../merchant/merchant.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 
 type Stops = { what: string; stop: () => Promise<void> }[]
@@ -26,7 +27,9 @@ export async function startSimulators(
   const acquirerStarted = start('acquirer', 'acquirer', [
     `--ledger=${join(directory, 'acquirer-ledger.jsonl')}`,
     `--cavv-key=${join(certificates, 'cavv.key')}`,
+    `--certificates=${certificates}`,
     '--port=0',
+    '--tls-port=0',
     '--admin-port=0',
   ])
   const acsStarted = start('acs', 'issuer', [
@@ -81,5 +84,15 @@ export function threeDSecureOf(certificates: string, directoryServer: Program): 
     })),
     policy: { plainHttp: true, loopbackAnyPort: true },
     refreshAtStart: true,
+  }
+}
+
+/** The way to the acquirer by TLS, with the sandbox's certificate as a client. */
+export function secureLineOf(certificates: string, acquirer: Program): { port: number; tls: GateTls; tlsKey: Secret<string> } {
+  const pem = (name: string) => readFileSync(join(certificates, name), 'utf8')
+  return {
+    port: Number(acquirer.ready.tls_port),
+    tls: { ca: pem('ds-ca.pem'), certificate: pem('gateway-line.pem') },
+    tlsKey: secret(pem('gateway-line.key')),
   }
 }

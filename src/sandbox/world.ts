@@ -3,18 +3,17 @@ import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom, uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import type { EndpointSettings, GateRow, Registry } from '../merchant/merchant.ts'
+import type { EndpointSettings, GateRow, GateTls, Registry } from '../merchant/merchant.ts'
 import {
   insertEndpoint,
-  insertGate,
   insertGroup,
   insertMerchant,
   insertPublicKey,
   loadRegistry,
   touchConfig,
   updateEndpoint,
-  updateGate,
 } from '../merchant/store.ts'
+import { insertGate, sealGateSecrets, updateGate } from '../merchant/store-gates.ts'
 import {
   holdSigningSecret,
   newSigningSecret,
@@ -48,6 +47,15 @@ const feeGates = [
   { name: 'express', settings: { terminalId: 'TOLLGT03', commissionFixedMinor: 200, commissionBasisPoints: 150 } },
 ] as const
 
+/** The port in clear, and the one by TLS with what it needs. */
+interface AcquirerLines {
+  acquirerPort: number
+  secureLine: { port: number; tls: GateTls; tlsKey: Secret<string> }
+}
+
+/** The gate whose line is by TLS. */
+const secureGate = 'express'
+
 /**
  * A merchant, a gate to the simulated acquirer, endpoints and a group: created at the first start,
  * found at later ones. The gate is pointed to where the acquirer listens now.
@@ -55,7 +63,7 @@ const feeGates = [
 export async function settleWorld(
   pool: Pool,
   kek: KeyEncryption,
-  { acquirerPort, oauthKey }: { acquirerPort: number; oauthKey: KeyObject },
+  { acquirerPort, secureLine, oauthKey }: AcquirerLines & { oauthKey: KeyObject },
   log: Log,
 ): Promise<SandboxWorld> {
   const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
@@ -90,7 +98,14 @@ export async function settleWorld(
   const signingSecret = await settleSigningSecret(pool, keys, merchant.merchantId)
   const own = [...registry.gates()].filter(({ name }) => name === gateName || feeGates.some((one) => one.name === name))
   await transaction(pool, async (runner) => {
-    for (const one of own) await updateGate(runner, { ...one, settings: { ...one.settings, port: acquirerPort } })
+    const { port, tls, tlsKey } = secureLine
+    for (const one of own)
+      await updateGate(runner, {
+        ...one,
+        settings: { ...one.settings, ...(one.name === secureGate ? { port, tls } : { port: acquirerPort }) },
+      })
+    const secured = own.find(({ name }) => name === secureGate)
+    if (secured) await sealGateSecrets(runner, secured.gateId, { tlsKey }, keys, systemRandom)
     await touchConfig(runner)
   })
   const named = await names(pool, merchant.merchantId)

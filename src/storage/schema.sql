@@ -219,8 +219,11 @@ create table gate (
   enabled boolean not null,
   settings jsonb not null,
   created_at timestamp with time zone not null,
+  secrets_sealed bytea,
+  secrets_key bigint,
   constraint gate_pkey PRIMARY KEY (gate_id),
-  constraint gate_name_key UNIQUE (name)
+  constraint gate_name_key UNIQUE (name),
+  constraint gate_secrets_whole CHECK (((secrets_sealed IS NULL) = (secrets_key IS NULL)))
 );
 
 create table heartbeat (

@@ -49,7 +49,7 @@ before(async () => {
   gates = openConnectors(
     (gate) =>
       openIso8583Connector({
-        gate: { ...gate.settings, gateId: gate.gateId },
+        gate: { ...gate.settings, gateId: gate.gateId, ...(gate.secrets && { secrets: gate.secrets }) },
         clock,
         random,
         log,

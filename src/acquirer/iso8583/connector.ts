@@ -16,6 +16,7 @@ import type {
 import { describe, localTime, momentOf, momentOfLocal, pack } from './codec.ts'
 import { Link, type LinkOptions } from './link.ts'
 import { usualLimits, type LinkLimits } from './link-limits.ts'
+import { lineAddress } from './transport.ts'
 
 /**
  * Point of service, one digit each. Terminal: card data typed without one (1), it cannot
@@ -254,8 +255,7 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   const link = new Link({
     ...world,
     log,
-    host: gate.host,
-    port: gate.port,
+    ...lineAddress(gate),
     limits: { ...usualLimits, answerMs: gate.answerTimeoutMs, ...limits },
     onStray,
   })

@@ -1,10 +1,11 @@
-import { connect as connectTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { Cancel, Clock } from '../../base/clock.ts'
 import { reasonOf, type Log } from '../../base/log.ts'
 import { below, type Random } from '../../base/random.ts'
 import { replyTypeOf, type Message } from '../../spec/iso8583.ts'
 import type { LinkLimits } from './link-limits.ts'
+import { failureOf, openTransport, type LineAddress } from './transport.ts'
 import { describe, frameReader, localTime, pack, transmissionTime, unpack } from './codec.ts'
 
 /**
@@ -29,14 +30,12 @@ export type Answer =
   | { is: 'lost'; why: string; waitedMs: number }
   | { is: 'not sent'; why: string }
 
-export interface LinkOptions {
-  host: string
-  port: number
+export interface LinkOptions extends LineAddress {
   clock: Clock
   random: Random
   log: Log
   limits: LinkLimits
-  /** Opens the transport; it emits `connect` once it carries bytes. */
+  /** Opens another transport than the usual one; it emits `connect` once it carries bytes. */
   connect?: (host: string, port: number) => Duplex
   /**
    * Called with a readable message that answers no request. With `mismatch` an open request has its
@@ -62,8 +61,6 @@ interface Ask {
   cancelTimer: Cancel
   settle: (answer: Answer) => void
 }
-
-const connectPlainly = (host: string, port: number): Duplex => connectTcp({ host, port, noDelay: true, keepAlive: true })
 
 /** A reply belongs to the request with the same STAN, time and terminal. */
 const keyOf = ({ fields }: Message): string => `${fields[11]} ${fields[12]} ${fields[41] ?? ''}`
@@ -185,11 +182,13 @@ export class Link {
   }
 
   #openSocket(): void {
-    const socket = (this.#options.connect ?? connectPlainly)(this.#options.host, this.#options.port)
+    const { connect, host, port } = this.#options
+    const socket = connect ? connect(host, port) : openTransport(this.#options)
+    const carries = socket instanceof TLSSocket ? 'secureConnect' : 'connect'
     const isMine = () => this.#socket === socket && this.#mode !== 'closed'
     const read = frameReader()
     this.#socket = socket
-    socket.once('connect', () => isMine() && this.#enter('signing on', 'connected'))
+    socket.once(carries, () => isMine() && !socket.destroyed && this.#enter('signing on', 'connected'))
     socket.on('drain', () => isMine() && this.#flushSoon())
     socket.on('data', (chunk: Buffer) => {
       const { bodies, refused } = read(chunk)
@@ -197,7 +196,7 @@ export class Link {
       if (refused !== undefined && isMine()) this.#drop(refused)
     })
     socket.on('end', () => isMine() && this.#drop('the acquirer ended the connection'))
-    socket.on('error', (thrown) => isMine() && this.#drop(reasonOf(thrown) || 'no connection'))
+    socket.on('error', (thrown) => isMine() && this.#drop(failureOf(thrown) || 'no connection'))
     socket.on('close', () => isMine() && this.#drop('the connection closed'))
   }
 

@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import type { Command } from 'commander'
 import type { Clock } from '../../base/clock.ts'
 import { openLog, reasonOf } from '../../base/log.ts'
@@ -12,11 +11,22 @@ import {
   type Finding,
   type WeakKey,
 } from '../../operator/doctor.ts'
-import { counted, spanText } from '../../operator/moments.ts'
-import { listGates, type GateEntry } from '../../operator/store-config.ts'
-import { controlKeysOf, directoryFacts, keysOpen, migrationFacts, serverFacts, workFacts } from '../../operator/store-doctor.ts'
+import { counted } from '../../operator/moments.ts'
+import { listGates } from '../../operator/store-config.ts'
+import { readGates } from '../../merchant/store-gates.ts'
+import {
+  controlKeysOf,
+  directoryFacts,
+  keysOpen,
+  migrationFacts,
+  openedKeys,
+  serverFacts,
+  workFacts,
+} from '../../operator/store-doctor.ts'
+import type { KeyRing } from '../../storage/store-keys.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
 import type { Terminal } from '../terminal.ts'
+import { gateFindings } from './doctor-gates.ts'
 import { inFindingWords, ok, problem, warning, type WordedFinding } from './doctor-words.ts'
 import { findInstallation, inWords, type Installation } from './installation.ts'
 import { jsonOption } from './options.ts'
@@ -31,7 +41,7 @@ export function addDoctorCommand(program: Command, terminal: Terminal): void {
       'after',
       `
 Looks at the database and its clock, migrations, keys, control keys that can be guessed, running gateways, overdue and parked
-work, callbacks that wait, partitions, card ranges of directory servers, gates.
+work, callbacks that wait, partitions, card ranges of directory servers, gates and their certificates.
 It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.
 
 Examples
@@ -98,14 +108,17 @@ async function look(
   if (migrated.is === 'problem') return
   const facts = await workFacts(pool)
   const keys = await keyFinding(pool, installation, facts.keys)
+  const opened = keys.is === 'problem' ? undefined : await openedKeys(pool, installation.kek())
   report(
     keys,
-    ...(keys.is === 'ok' ? worded([await controlKeys(pool, installation)]) : []),
+    ...(opened ? worded([await controlKeys(pool, opened, installation)]) : []),
     ...worded(workFindings(facts, clock.now())),
   )
   report(...worded(directoryFindings(await directoryFacts(pool), clock.now())))
   const gates = (await listGates(pool)).filter((gate) => gate.enabled)
-  report(...(gates.length > 0 ? await Promise.all(gates.map((gate) => gateFinding(gate, clock))) : [noGate]))
+  const secrets = new Map(opened && (await readGates(pool, opened)).map((gate) => [gate.gateId, gate.secrets]))
+  const looked = gates.map((gate) => gateFindings({ ...gate, secrets: secrets.get(gate.gateId) ?? {} }, clock))
+  report(...(gates.length > 0 ? (await Promise.all(looked)).flat() : [noGate]))
 }
 
 const noGate = warning('gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help')
@@ -154,37 +167,13 @@ async function keyFinding(pool: Pool, installation: Installation, keys: bigint):
   )
 }
 
-async function controlKeys(pool: Pool, { kek, sandbox }: Installation): Promise<Finding> {
+async function controlKeys(pool: Pool, keys: Pick<KeyRing, 'version'>, { sandbox }: Installation): Promise<Finding> {
   const weak: WeakKey[] = []
-  for (const { login, controlKey } of await controlKeysOf(pool, kek())) {
+  for (const { login, controlKey } of await controlKeysOf(pool, keys)) {
     const why = await keyComplaint(controlKey, sandbox ? 'sandbox' : 'production')
     if (why !== undefined) weak.push({ login, why })
   }
   return controlKeyFinding(weak)
-}
-
-const reachMs = 3_000
-
-async function gateFinding({ gateId, name, settings: { host, port } }: GateEntry, clock: Clock): Promise<WordedFinding> {
-  const began = clock.monotonic()
-  const failed = await new Promise<string | undefined>((resolve) => {
-    const socket = connect({ host, port, timeout: reachMs })
-    const end = (why?: string) => {
-      socket.destroy()
-      resolve(why)
-    }
-    socket.once('connect', () => end())
-    socket.once('timeout', () => end(`no connection within ${spanText(reachMs)}`))
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message))
-  })
-  const where = `gate ${gateId} (${name}) at ${host}:${port}`
-  return failed === undefined
-    ? ok('gates', `${where} takes connections, ${spanText(clock.monotonic() - began)}`)
-    : problem(
-        'gates',
-        `${where} cannot be reached: ${failed}`,
-        `check network and address, or switch it off: npx tollgate gate disable ${gateId}`,
-      )
 }
 
 function lineOf({ is, what, says, advice }: WordedFinding): string {

@@ -1,7 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { secret } from '../../base/secret.ts'
 import { recurrentInitiators, recurrentScenarios, type GateRow } from '../../merchant/merchant.ts'
 import { onOff } from '../../operator/facts.ts'
 import { gateFacts, gateJson, readCountry, usualGate } from '../../operator/gate.ts'
+import { isLineWish, type LineWish } from '../../operator/gate-tls.ts'
 import { spanText } from '../../operator/moments.ts'
 import { nameMisfit } from '../../operator/settings.ts'
 import { gateNamed, listGates } from '../../operator/store-config.ts'
@@ -9,20 +11,36 @@ import { addGate, setGate, setGateEnabled } from '../../operator/store-gates.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
-import { aNumber, aSpan, aSwitch, judged, jsonOption, oneOf } from './options.ts'
+import { aNumber, aSpan, aSwitch, fileText, judged, jsonOption, oneOf } from './options.ts'
 import { facts, statusColour, table } from './present.ts'
 import { optionOf } from './refusals.ts'
 
-type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric' | 'commissionFixedMinor'>> & {
-  answerTimeout?: number
-  country?: string
-  commissionFixed?: number
+/** The files are read when the command runs; the gateway needs none of them. */
+interface LineOptions {
+  tls?: boolean
+  tlsCa?: string
+  tlsCert?: string
+  tlsKey?: string
+  tlsName?: string
 }
+
+type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric' | 'commissionFixedMinor' | 'tls'>> &
+  LineOptions & {
+    answerTimeout?: number
+    country?: string
+    commissionFixed?: number
+  }
 
 const settings = (command: Command): Command =>
   command
     .option('--host <host>', 'host name or address of the acquirer')
     .option('--port <port>', 'its port', aNumber(1, 65_535))
+    .option('--tls <on|off>', 'whether the line is encrypted; off forgets certificates and key (off)', aSwitch)
+    .option('--tls-ca <file>', "authorities, in PEM, one of which has signed the acquirer's certificate")
+    .option('--tls-name <name>', "the name in the acquirer's certificate (the host)")
+    .option('--tls-cert <file>', 'certificate of this gateway, in PEM, for an acquirer who wants one; with --tls-key')
+    .option('--tls-key <file>', 'its private key, in PEM without a passphrase; it is sealed and never shown')
+    .option('--plain-line <on|off>', 'whether a line in clear may lead to a host that is not private (off)', aSwitch)
     .option('--terminal-id <id>', 'field 41, at most 8 characters')
     .option('--card-acceptor-id <id>', 'field 42: the merchant at the acquirer, at most 15 characters')
     .option('--card-acceptor-name <name>', 'field 43: name and place, at most 99 characters')
@@ -109,7 +127,8 @@ Examples
 A changed gate gets a new line; what is under way on the old one is answered or reversed.
 
 Examples
-  npx tollgate gate set acme --answer-timeout 20s --max-open 500`,
+  npx tollgate gate set acme --answer-timeout 20s --max-open 500
+  npx tollgate gate set acme --tls on --tls-ca acquirer-ca.pem --tls-cert acme.pem --tls-key acme.key`,
     )
     .action(set.bind(undefined, terminal))
   for (const [verb, enabled, effect] of [
@@ -130,7 +149,35 @@ Examples
       )
 }
 
-const wishOf = ({ answerTimeout, country, commissionFixed, ...rest }: Settings): Partial<GateRow> => ({
+const mostPemBytes = 1_000_000
+
+/** Takes the options of the line out, with the content of the files. */
+async function lineOf(terminal: Terminal, { tls, tlsName, ...options }: LineOptions): Promise<LineWish> {
+  const read = (file: string | undefined, option: string) =>
+    file === undefined ? undefined : fileText(terminal, file, option, mostPemBytes)
+  const tlsCa = await read(options.tlsCa, '--tls-ca')
+  const tlsCert = await read(options.tlsCert, '--tls-cert')
+  const tlsKey = await read(options.tlsKey, '--tls-key')
+  return {
+    ...(tls !== undefined && { tls }),
+    ...(tlsName !== undefined && { tlsName }),
+    ...(tlsCa !== undefined && { tlsCa }),
+    ...(tlsCert !== undefined && { tlsCert }),
+    ...(tlsKey !== undefined && { tlsKey: secret(tlsKey) }),
+  }
+}
+
+const wishOf = ({
+  answerTimeout,
+  country,
+  commissionFixed,
+  tls: _tls,
+  tlsCa: _ca,
+  tlsCert: _cert,
+  tlsKey: _key,
+  tlsName: _name,
+  ...rest
+}: Settings): Partial<GateRow> => ({
   ...rest,
   ...(country === undefined ? {} : { countryNumeric: country }),
   ...(answerTimeout === undefined ? {} : { answerTimeoutMs: answerTimeout }),
@@ -145,7 +192,7 @@ async function add(terminal: Terminal, { name, json, ...options }: Settings & { 
   if (missing.length > 0)
     throw new WrongUsage(`A gate needs ${missing.map(optionOf).join(', ')} as well. See: npx tollgate gate add --help`)
   await atOffice(terminal, async (office) => {
-    const gateId = await addGate(office, name, asked as GateRow)
+    const gateId = await addGate(office, name, asked as GateRow, await lineOf(terminal, options))
     if (json) return terminal.printJson(gateJson(await gateNamed(office.pool, String(gateId))))
     terminal.print(`Gate ${gateId} (${name}) is added. Whether it can be reached says: npx tollgate doctor`)
     terminal.print(`\nEndpoints use it by: npx tollgate endpoint add --gate ${gateId} …`)
@@ -154,9 +201,11 @@ async function add(terminal: Terminal, { name, json, ...options }: Settings & { 
 
 async function set(terminal: Terminal, name: string, { json, ...options }: Settings & { json?: true }): Promise<void> {
   const wish = wishOf(options)
-  if (Object.keys(wish).length === 0) throw new WrongUsage('Nothing to set. See: npx tollgate gate set --help')
+  const line = await lineOf(terminal, options)
+  if (Object.keys(wish).length === 0 && !isLineWish(line))
+    throw new WrongUsage('Nothing to set. See: npx tollgate gate set --help')
   await atOffice(terminal, async (office) => {
-    const after = await setGate(office, name, wish)
+    const after = await setGate(office, name, wish, line)
     if (json) return terminal.printJson(gateJson(after))
     terminal.print(`Gate ${after.gateId} (${after.name}) is changed.\n\n${facts(gateFacts(after))}`)
   })
@@ -174,6 +223,7 @@ async function list(terminal: Terminal, options: { json?: true }): Promise<void>
           { title: 'NAME', of: (g) => g.name },
           { title: 'STATE', of: (g) => onOff(g.enabled), colour: (g) => statusColour(onOff(g.enabled)) },
           { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
+          { title: 'LINE', of: (g) => (g.settings.tls ? 'TLS' : 'in clear') },
           { title: 'TERMINAL', of: (g) => g.settings.terminalId },
           { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
           { title: 'MAX OPEN', of: (g) => String(g.settings.maxOpen), align: 'right' },

@@ -13,6 +13,7 @@ const named: Readonly<Record<string, string>> = {
   answerTimeoutMs: '--answer-timeout',
   commissionFixedMinor: '--commission-fixed',
   withinMs: '--within',
+  tlsCert: '--tls-cert',
 }
 
 export const optionOf = (field: string): string =>
