@@ -24,7 +24,7 @@ export function tlsAfter(before: GateTls | undefined, wish: LineWish, now: numbe
   const { tls, tlsCa, tlsCert, tlsKey, tlsName } = wish
   const others = { tlsCa, tlsCert, tlsKey, tlsName }
   const named = (['tlsCa', 'tlsCert', 'tlsKey', 'tlsName'] as const).find((field) => others[field] !== undefined)
-  if (tls === false) return named && unfit(named, 'left out where --tls is off')
+  if (tls === false) return named && unfit(named, 'left out where TLS is off')
   if (!before && !tls) return named && { what: 'missing', field: 'tls', means: 'on, because the line of this gate is in clear' }
   if (tlsCa === undefined && !before) return { what: 'missing', field: 'tlsCa', means: "a file with the acquirer's authority" }
   if (tlsCert !== undefined && !tlsKey) return { what: 'missing', field: 'tlsKey', means: 'the private key of the certificate' }
@@ -91,7 +91,7 @@ function keyMisfit(certificate: string, key: Secret<string>): Misfit | undefined
   }
   const [leaf] = certificatesOf(certificate)
   if (new X509Certificate(leaf!).checkPrivateKey(read)) return undefined
-  return unfit('tlsKey', 'the key of the first certificate of --tls-cert; it is that of another')
+  return unfit('tlsKey', 'the key of the first of our certificates; it is that of another')
 }
 
 /** A line in clear to an address that everybody can see is right only if it was allowed. */
@@ -100,6 +100,6 @@ export const lineMisfit = ({ host, tls, plainLine }: GateRow): Misfit | undefine
     ? unfit(
         'host',
         `a private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7) while its line is in clear: card numbers ` +
-          'would be readable on the way. Use --tls on, or --plain-line on where something else encrypts it',
+          'would be readable on the way: use TLS, or allow a line in clear where something else encrypts it',
       )
     : undefined
