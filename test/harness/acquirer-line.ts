@@ -1,5 +1,6 @@
 import { Duplex } from 'node:stream'
 import type { TestContext } from 'node:test'
+import type { TlsOptions } from 'node:tls'
 import { pino } from 'pino'
 import { frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import { Link, type Answer, type LinkOptions, type MismatchOf } from '../../src/acquirer/iso8583/link.ts'
@@ -28,11 +29,16 @@ interface Setup {
   limits?: Partial<LinkLimits>
   network?: Record<string, string>
   connect?: LinkOptions['connect']
+  /** TLS of the peer, and of the line to it. */
+  peerTls?: TlsOptions
+  tls?: LinkOptions['tls']
+  /** Gets each line of the log. */
+  log?: (line: string) => void
 }
 
 /** A link to a peer on a real socket, with a clock that the test moves. */
 export async function openLine(t: TestContext, setup: Setup = {}): Promise<Line> {
-  const peer = await AcquirerPeer.listen()
+  const peer = await AcquirerPeer.listen(0, setup.peerTls)
   if (setup.network) peer.network = setup.network
   const clock = new HandClock()
   const strays: Message[] = []
@@ -41,10 +47,11 @@ export async function openLine(t: TestContext, setup: Setup = {}): Promise<Line>
     port: peer.port,
     clock,
     random: systemRandom,
-    log: pino({ level: 'silent' }),
+    log: pino({ level: setup.log ? 'info' : 'silent' }, { write: setup.log ?? (() => {}) }),
     limits: { ...usualLimits, ...setup.limits },
     onStray: (message) => strays.push(message),
     ...(setup.connect ? { connect: setup.connect } : {}),
+    ...(setup.tls ? { tls: setup.tls } : {}),
   })
   t.after(async () => {
     const closed = link.close()

@@ -1,4 +1,5 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, TLSSocket, type TlsOptions } from 'node:tls'
 import { frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import type { Cancel, Clock } from '../../src/base/clock.ts'
 import { replyTypeOf, type Fields, type Message } from '../../src/spec/iso8583.ts'
@@ -87,17 +88,20 @@ export class AcquirerPeer {
   /** The newest connection. */
   socket: Socket | undefined
   connections = 0
+  /** The common names of the client certificates, a connection each. */
+  clients: string[] = []
   /** Everything received, over all connections. */
   received: Message[] = []
   /** Action code by function code of a network message; no answer where there is none. */
   network: Record<string, string> = { 801: '800', 802: '800', 831: '800' }
 
-  private constructor() {
-    this.#server = createServer((socket) => this.#accept(socket))
+  private constructor(tls: TlsOptions | undefined) {
+    const accept = (socket: Socket) => this.#accept(socket)
+    this.#server = tls ? createTlsServer(tls, accept) : createServer(accept)
   }
 
-  static async listen(port = 0): Promise<AcquirerPeer> {
-    const peer = new AcquirerPeer()
+  static async listen(port = 0, tls?: TlsOptions): Promise<AcquirerPeer> {
+    const peer = new AcquirerPeer(tls)
     await new Promise<void>((resolve) => peer.#server.listen(port, '127.0.0.1', resolve))
     return peer
   }
@@ -128,12 +132,15 @@ export class AcquirerPeer {
   #accept(socket: Socket): void {
     this.socket = socket
     this.connections++
+    if (socket instanceof TLSSocket) this.clients.push(String(socket.getPeerCertificate().subject?.CN))
     this.#sockets.add(socket)
     const next = frameReader()
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('data', (chunk) => {
-      for (const body of next(chunk).bodies) {
+      const { bodies, refused } = next(chunk)
+      if (refused !== undefined) socket.destroy()
+      for (const body of bodies) {
         const unpacked = unpack(body)
         if (unpacked.is === 'refused') throw new Error(`the gateway sent what cannot be read: ${unpacked.why}`)
         this.received.push(unpacked.message)

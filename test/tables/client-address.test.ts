@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clientAddress, isInternal, readNetworks } from '../../src/http/client-address.ts'
+import { clientAddress, isInternal, reachOf, readNetworks } from '../../src/http/client-address.ts'
 import { consumerAddress } from '../../src/mobile-api/perform.ts'
 
 const { networks: trusted } = readNetworks('10.0.0.0/8, 192.0.2.7 2001:db8:1::/48,::1')
@@ -117,4 +117,48 @@ test('filters count an app by the address it calls from, and by what it says of 
     [undefined,         '10.1.2.3',       '10.1.2.3'],
   ] as const
   for (const [stated, from, used] of rows) assert.equal(consumerAddress(stated, from), used, `${stated} ${from}`)
+})
+
+// oxfmt-ignore
+const reaches: [address: string, reach: ReturnType<typeof reachOf>][] = [
+  ['127.0.0.1',              'loopback'],
+  ['127.255.255.254',        'loopback'],
+  ['::1',                    'loopback'],
+  ['::ffff:127.0.0.1',       'loopback'],
+  ['10.0.0.1',               'private'],
+  ['172.16.0.1',             'private'],
+  ['172.31.255.254',         'private'],
+  ['192.168.255.254',        'private'],
+  ['169.254.0.1',            'private'],
+  ['fc00::1',                'private'],
+  ['fdff::1',                'private'],
+  ['fe80::1',                'private'],
+  ['fe80::1%eth0',           'private'],
+  ['::ffff:10.0.0.1',        'private'],
+  ['9.255.255.255',          'public'],
+  ['11.0.0.0',               'public'],
+  ['172.15.255.255',         'public'],
+  ['172.32.0.0',             'public'],
+  ['192.167.255.255',        'public'],
+  ['192.169.0.0',            'public'],
+  // shared by the customers of a carrier
+  ['100.64.0.1',             'public'],
+  ['0.0.0.0',                'public'],
+  ['::',                     'public'],
+  ['203.0.113.9',            'public'],
+  ['2001:db8::1',            'public'],
+  ['2600::1',                'public'],
+  ['::ffff:203.0.113.9',     'public'],
+  // tunnels and translations lead to IPv4 of others, whatever is written inside
+  ['64:ff9b::10.0.0.1',      'public'],
+  ['2002:a00:1::1',          'public'],
+  ['fec0::1',                'public'],
+  ['acquirer.example',       undefined],
+  ['localhost',              undefined],
+  ['010.0.0.1',              undefined],
+  ['10.1',                   undefined],
+]
+
+test('a line in clear is private on this machine, in private networks and on the same link, and nowhere else', () => {
+  for (const [address, reach] of reaches) assert.equal(reachOf(address), reach, address)
 })
