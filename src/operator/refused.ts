@@ -47,6 +47,8 @@ export type Refusal =
   | { what: 'rotation under way'; purpose: string; version: bigint; activeAt: number }
   | { what: 'unknown key'; purpose: string; version: bigint }
   | { what: 'key in use'; purpose: string; version: bigint; by: KeyUse }
+  /** Another command is in the middle of its change. */
+  | { what: 'audit trail held'; forMs: number }
   | { what: 'nothing parked'; orderId: bigint }
   | { what: 'invoice not parked'; invoiceId: string }
   | { what: 'invoice of several'; invoiceId: string; logins: readonly string[] }

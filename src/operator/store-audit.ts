@@ -1,8 +1,10 @@
 import type { Random } from '../base/random.ts'
 import { touchConfig } from '../merchant/store.ts'
-import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { statement, type Pool, type Runner } from '../storage/pool.ts'
+import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../storage/store-audit-chain.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { Desk } from './desk.ts'
+import { Refused } from './refused.ts'
 
 /** The action and its subject. `details` never contains a secret. */
 export interface Note {
@@ -18,8 +20,6 @@ export interface AuditEntry extends Required<Note> {
   at: number
   who: string
 }
-
-const add = statement<object>(`insert into audit (audit_id, at, who, action, subject, details) values ($1, $2, $3, $4, $5, $6)`)
 
 /**
  * Sorted by the key, which is in the order of time; `$1` and `$2` are the bounds of the page,
@@ -47,6 +47,8 @@ const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
  * One change by an operator: the change and its line in the audit trail are one transaction.
+ * Changes come one after the other, since each line continues the chain; the end of the chain is
+ * held before `body` locks anything.
  * `config`: running gateways reload merchants, endpoints and gates within a second.
  */
 export async function change<T>(
@@ -55,20 +57,18 @@ export async function change<T>(
   body: (runner: Runner) => Promise<{ note: Note; result: T }>,
 ): Promise<T> {
   return transaction(desk.pool, async (runner) => {
+    const head = await holdChain(runner).catch(refuseHeld)
     const { note, result } = await body(runner)
-    const at = desk.clock.now()
-    const values = [
-      timeOrderedId(at, desk.random),
-      timestamp(at),
-      desk.who,
-      note.action,
-      note.subject,
-      JSON.stringify(note.details ?? {}),
-    ]
-    await runner.run(add, values)
+    const { who, clock, random } = desk
+    const at = clock.now()
+    await appendAudit(runner, head, { details: {}, ...note, auditId: timeOrderedId(at, random), at, who })
     if (touches === 'config') await touchConfig(runner)
     return result
   })
+}
+
+function refuseHeld(error: unknown): never {
+  throw error instanceof TrailHeld ? new Refused({ what: 'audit trail held', forMs: lockTimeoutMs }) : error
 }
 
 export interface AuditQuery {

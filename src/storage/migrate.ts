@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { reasonOf, type Log } from '../base/log.ts'
 import { statement, type Pool, type Runner } from './pool.ts'
+import { chainEarlierRows } from './store-audit-chain.ts'
 import { transaction } from './transaction.ts'
 
 export interface Migration {
@@ -25,6 +26,9 @@ function packageRoot(): string {
   while (!readdirSync(folder).includes('package.json')) folder = dirname(folder)
   return folder
 }
+
+/** What SQL alone cannot do, in the transaction of the file that it belongs to. */
+const code: Readonly<Record<string, (runner: Runner) => Promise<void>>> = { '0026-audit-chain.sql': chainEarlierRows }
 
 const createLedger = `
   create table if not exists migration (name text primary key, sha256 text not null, applied_at timestamptz not null)`
@@ -49,6 +53,7 @@ export async function migrate(pool: Pool, now: number, log: Log, known = migrati
       const [mine] = await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
       if (!mine) return false
       for (const part of sql.split(/;\s*\n/)) if (part.replace(/--.*$/gm, '').trim() !== '') await runner.run(unprepared(part))
+      await code[name]?.(runner)
       return true
     })
     if (ran) done.push(name)

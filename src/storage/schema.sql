@@ -27,7 +27,19 @@ create table audit (
   action text not null,
   subject text not null,
   details jsonb not null,
-  constraint audit_pkey PRIMARY KEY (audit_id)
+  no bigint,
+  hash bytea,
+  constraint audit_pkey PRIMARY KEY (audit_id),
+  constraint audit_no_key UNIQUE (no),
+  constraint audit_chained CHECK (((no IS NOT NULL) AND (hash IS NOT NULL))) NOT VALID
+);
+
+create table audit_head (
+  only_row boolean not null default true,
+  no bigint not null,
+  hash bytea not null,
+  constraint audit_head_pkey PRIMARY KEY (only_row),
+  constraint audit_head_only_row_check CHECK (only_row)
 );
 
 create table bin_range (

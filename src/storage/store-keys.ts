@@ -6,12 +6,12 @@ import { bytea, statement, timestamp, type Pool, type Runner } from './pool.ts'
 
 /**
  * `pan`, `cvv2` and `control` seal; `fingerprint` and `digest` are keys of one-way hashes;
- * `receipt` encrypts the ids of receipts.
+ * `receipt` encrypts the ids of receipts; `audit` is the Ed25519 seed that signs the audit trail.
  */
-export type KeyPurpose = 'pan' | 'cvv2' | 'control' | 'fingerprint' | 'digest' | 'receipt'
+export type KeyPurpose = 'pan' | 'cvv2' | 'control' | 'fingerprint' | 'digest' | 'receipt' | 'audit'
 
 /** Keys with versions that last until an operator replaces them. */
-const lastingPurposes = ['pan', 'control', 'fingerprint', 'digest', 'receipt'] as const
+const lastingPurposes = ['pan', 'control', 'fingerprint', 'digest', 'receipt', 'audit'] as const
 
 export interface NumberedKey {
   version: bigint

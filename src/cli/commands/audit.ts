@@ -3,6 +3,7 @@ import { auditDetails, auditJson } from '../../operator/audit.ts'
 import { agoText, timeText } from '../../operator/moments.ts'
 import { listAudit } from '../../operator/store-audit.ts'
 import type { Terminal } from '../terminal.ts'
+import { addAuditChainCommands } from './audit-verify.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, aMoment, jsonOption } from './options.ts'
 import { table } from './present.ts'
@@ -17,9 +18,8 @@ interface ListOptions {
 }
 
 export function addAuditCommands(program: Command, terminal: Terminal): void {
-  program
-    .command('audit')
-    .description('who changed what')
+  const audit = program.command('audit').description('who changed what')
+  audit
     .command('list')
     .description('changes that operators made, newest first')
     .option('--about <text>', 'only those whose action or subject has this in it')
@@ -39,6 +39,7 @@ Examples
   npx tollgate audit list --from 7d --json`,
     )
     .action(list.bind(undefined, terminal))
+  addAuditChainCommands(audit, terminal)
 }
 
 function anAuditId(text: string): string {

@@ -156,6 +156,8 @@ export function inWords(error: unknown): unknown {
   const code = 'code' in error ? String(error.code) : ''
   if (code === '42P01' || code === '42703') return new Failure('The database is not at this version. Run: npx tollgate migrate')
   if (code === '57014') return new Failure('The search took longer than 15 s. Narrow it with --from, --to or --merchant.')
+  if (code === '55P03')
+    return new Failure('Something else has held a row of this change for 5 s. Nothing was changed. Try again.')
   if (code.startsWith('28') || code === '3D000')
     return new Failure(`The database refuses the connection: ${reasonOf(error)}. Check user, password and name in DATABASE_URL.`)
   if (/^E[A-Z]+$|^08|^57P/.test(code) || /connection|timeout/i.test(error.message))

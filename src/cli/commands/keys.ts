@@ -33,6 +33,7 @@ control      seals the control keys of merchants
 digest       recognises a request that is sent again, and counts by limits
 fingerprint  recognises a card; card-hash-ids are made with it, so it is not replaced
 receipt      makes the ids of receipts
+audit        signs the end of the audit trail
 
 Examples
   npx tollgate keys list

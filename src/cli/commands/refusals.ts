@@ -1,5 +1,5 @@
 /** The refusals of the operator's room in words, with the option or the command that helps. */
-import { timeText } from '../../operator/moments.ts'
+import { spanText, timeText } from '../../operator/moments.ts'
 import { isMisfit, type KeyUse, type Refusal, type UnknownThing } from '../../operator/refused.ts'
 import { Failure, WrongUsage } from './failure.ts'
 
@@ -62,6 +62,9 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
   'unknown key': ({ purpose, version }) => `There is no version ${version} of the ${purpose} key. See: npx tollgate keys list`,
   'key in use': ({ purpose, version, by }) =>
     `Version ${version} of the ${purpose} key cannot be retired: ${keyUse(by, purpose)}.`,
+  'audit trail held': ({ forMs }) =>
+    `Another command has held the audit trail for ${spanText(forMs)}. Nothing was changed. Try again; ` +
+    'a command that hangs is ended by the database after 30 s.',
   'nothing parked': ({ orderId }) => `Nothing of order ${orderId} is parked. See: npx tollgate order show ${orderId}`,
   'invoice not parked': ({ invoiceId }) => `No invoice ${invoiceId} is parked. See: npx tollgate invoice find`,
   'invoice of several': ({ invoiceId, logins }) =>

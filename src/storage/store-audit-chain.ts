@@ -1,0 +1,171 @@
+/** The rows of the audit trail as a chain: appending, numbering earlier rows, reading it whole. */
+import { chainStart, linkHash, type AuditContents } from './audit-chain.ts'
+import { bytea, statement, type Runner } from './pool.ts'
+
+export interface ChainHead {
+  no: bigint
+  hash: Buffer
+}
+
+/** A row without its place in the chain. */
+export interface AuditRow {
+  auditId: string
+  /** Milliseconds. */
+  at: number
+  who: string
+  action: string
+  subject: string
+  details: object
+}
+
+/** How long a command waits for another one, and for any other row that it changes. */
+export const lockTimeoutMs = 5_000
+
+const limitWait = statement<object>(`select set_config('lock_timeout', $1, true)`)
+const holdHead = statement<ChainHead>(`select no, hash from audit_head where only_row for update`)
+const readHead = statement<ChainHead>(`select no, hash from audit_head where only_row`)
+const moveHead = statement<{ no: bigint }>(`update audit_head set no = $1, hash = $2 where only_row returning no`)
+const add = statement<object>(`
+  insert into audit (audit_id, at, who, action, subject, details, no, hash) values ($1, $2, $3, $4, $5, $6, $7, $8)`)
+
+export class TrailHeld extends Error {}
+
+/**
+ * Holds the end of the chain until the transaction ends, so that writers come one after the other.
+ * To be called before anything else is locked: who waits here must not hold rows of an order
+ * meanwhile, or a command that hangs would delay payments.
+ */
+export async function holdChain(runner: Runner): Promise<ChainHead> {
+  const [, rows] = await Promise.all([runner.run(limitWait, [String(lockTimeoutMs)]), runner.run(holdHead).catch(asHeld)])
+  const [head] = rows
+  if (!head) throw new Error('the end of the audit trail is missing (table audit_head). See: npx tollgate audit verify')
+  return head
+}
+
+function asHeld(error: { code?: string }): never {
+  const lockNotAvailable = '55P03'
+  throw error.code === lockNotAvailable ? new TrailHeld('another writer holds the audit trail', { cause: error }) : error
+}
+
+/** Writes a row behind the head, which the transaction holds. */
+export async function appendAudit(runner: Runner, head: ChainHead, row: AuditRow): Promise<void> {
+  const details = JSON.stringify(row.details)
+  const no = head.no + 1n
+  const hash = linkHash(head.hash, { ...row, no, atMicros: BigInt(row.at) * 1000n, details: JSON.parse(details) })
+  const values = [row.auditId, new Date(row.at).toISOString(), row.who, row.action, row.subject, details, no, bytea(hash)]
+  await Promise.all([runner.run(add, values), runner.run(moveHead, [no, bytea(hash)])])
+}
+
+interface ChainRow {
+  no: bigint
+  hash: Buffer
+  audit_id: string
+  at_micros: bigint
+  who: string
+  action: string
+  subject: string
+  details: unknown
+}
+
+const columns = `no, hash, audit_id, (extract(epoch from at) * 1000000)::bigint as at_micros, who, action, subject, details`
+const pageRows = 5_000
+const page = statement<ChainRow>(`select ${columns} from audit where no > $1 order by no limit ${pageRows}`)
+const unnumbered = statement<ChainRow>(`select ${columns} from audit where no is null order by audit_id limit ${pageRows}`)
+const number = statement<object>(`
+  update audit a set no = n.no, hash = n.hash
+  from unnest($1::uuid[], $2::bigint[], $3::bytea[]) as n (audit_id, no, hash) where a.audit_id = n.audit_id`)
+const countUnnumbered = statement<{ n: bigint }>(`select count(*) as n from audit where no is null`)
+
+const contentsOf = (row: ChainRow, no = row.no): AuditContents => ({
+  no,
+  auditId: row.audit_id,
+  atMicros: row.at_micros,
+  who: row.who,
+  action: row.action,
+  subject: row.subject,
+  details: row.details,
+})
+
+/** Numbers the rows that were written before there was a chain, in the order of their ids. */
+export async function chainEarlierRows(runner: Runner): Promise<void> {
+  let { no, hash } = await holdChain(runner)
+  for (;;) {
+    const rows = await runner.run(unnumbered)
+    if (rows.length === 0) break
+    const links = rows.map((row) => {
+      no += 1n
+      hash = linkHash(hash, contentsOf(row, no))
+      return { no, hash }
+    })
+    await runner.run(number, [rows.map((row) => row.audit_id), links.map((l) => l.no), links.map((l) => bytea(l.hash))])
+  }
+  await runner.run(moveHead, [no, bytea(hash)])
+}
+
+export const chainHead = async (runner: Runner): Promise<ChainHead | undefined> => (await runner.run(readHead))[0]
+
+/** What is wrong with the chain, and at which number. */
+export type ChainFault =
+  /** The hash does not fit the contents: a row was changed, inserted, or stands elsewhere. */
+  | { what: 'changed'; no: bigint; auditId: string }
+  /** Rows between two others are not there. */
+  | { what: 'missing'; from: bigint; to: bigint }
+  /** Rows without a number. */
+  | { what: 'not in the chain'; rows: bigint }
+  | { what: 'no head' }
+  /** The last row is not the one that the head names. */
+  | { what: 'other end'; last: bigint; head: bigint }
+  /** The chain does not have the row of a head that was exported earlier. */
+  | { what: 'shorter than exported'; last: bigint; exported: bigint }
+  | { what: 'other than exported'; exported: bigint }
+
+export interface ChainReport {
+  rows: bigint
+  head: ChainHead | undefined
+  /** The first ones; `faultCount` has them all. */
+  faults: ChainFault[]
+  faultCount: number
+}
+
+const mostFaults = 20
+
+/**
+ * Reads the chain from its beginning, in pages. `runner` is a snapshot, so that the head fits the
+ * rows. After a fault the reading goes on from the hash that is stored, so that one changed row is
+ * one fault.
+ */
+export async function verifyChain(
+  runner: Runner,
+  exported: ChainHead | undefined,
+  progress: (rows: bigint, of: bigint) => void,
+): Promise<ChainReport> {
+  const report: ChainReport = { rows: 0n, head: await chainHead(runner), faults: [], faultCount: 0 }
+  const fault = (one: ChainFault) => {
+    if (report.faultCount++ < mostFaults) report.faults.push(one)
+  }
+  let last: ChainHead = chainStart
+  const compare = (row: ChainHead) => {
+    if (exported && row.no === exported.no && !row.hash.equals(exported.hash))
+      fault({ what: 'other than exported', exported: row.no })
+  }
+  for (let rows: ChainRow[] | undefined; rows === undefined || rows.length === pageRows;) {
+    rows = await runner.run(page, [last.no])
+    for (const row of rows) {
+      // Without the row before, nothing can be said of the contents of this one.
+      if (row.no !== last.no + 1n) fault({ what: 'missing', from: last.no + 1n, to: row.no - 1n })
+      else if (!linkHash(last.hash, contentsOf(row)).equals(row.hash))
+        fault({ what: 'changed', no: row.no, auditId: row.audit_id })
+      last = { no: row.no, hash: row.hash }
+      compare(last)
+    }
+    report.rows += BigInt(rows.length)
+    progress(report.rows, report.head?.no ?? 0n)
+  }
+  const loose = (await runner.run(countUnnumbered))[0]!.n
+  if (loose > 0n) fault({ what: 'not in the chain', rows: loose })
+  if (!report.head) fault({ what: 'no head' })
+  else if (report.head.no !== last.no || !report.head.hash.equals(last.hash))
+    fault({ what: 'other end', last: last.no, head: report.head.no })
+  if (exported && exported.no > last.no) fault({ what: 'shorter than exported', last: last.no, exported: exported.no })
+  return report
+}
