@@ -111,10 +111,10 @@ const secrets = async () =>
 test('the private key is stored sealed with its key version, and is in no row, no audit line and nothing printed', async () => {
   const { secrets_sealed: sealed, key } = await secrets()
   assert.ok(sealed && key === '1')
-  for (const json of [[], ['--json']]) {
-    await say('gate', 'show', name, ...json)
-    await say('gate', 'list', ...json)
-    await say('audit', 'list', ...json)
+  for (const form of [[], ['--json']]) {
+    await say('gate', 'show', name, ...form)
+    await say('gate', 'list', ...form)
+    await say('audit', 'list', ...form)
   }
   const rows = await database.query<{ text: string }>('select g::text as text from gate g union all select a::text from audit a')
   const everything = [...printed, ...rows.rows.map(({ text }) => text), readFileSync(join(world.directory, 'log', 'gateway.log'))]
