@@ -148,8 +148,11 @@ export async function verifyChain(
     if (exported && row.no === exported.no && !row.hash.equals(exported.hash))
       fault({ what: 'other than exported', exported: row.no })
   }
-  for (let rows: ChainRow[] | undefined; rows === undefined || rows.length === pageRows;) {
-    rows = await runner.run(page, [last.no])
+  let coming: Promise<ChainRow[]> | undefined = runner.run(page, [last.no])
+  while (coming) {
+    const rows: ChainRow[] = await coming
+    // The database reads the next page while this one is hashed.
+    coming = rows.length === pageRows ? runner.run(page, [rows.at(-1)!.no]) : undefined
     for (const row of rows) {
       // Without the row before, nothing can be said of the contents of this one.
       if (row.no !== last.no + 1n) fault({ what: 'missing', from: last.no + 1n, to: row.no - 1n })

@@ -91,10 +91,9 @@ export async function openKeyRing(pool: Pool, encryption: KeyEncryption, clock: 
   const hour = () => BigInt(Math.floor(clock.now() / hourMs))
   const held = (purpose: KeyPurpose, version: bigint) => keys.get(purpose)?.find((one) => one.version === version)
 
-  async function ensure(purpose: KeyPurpose, version: bigint, afterMs = 0) {
+  async function ensure(purpose: KeyPurpose, version: bigint, activeAt = clock.now()) {
     if (held(purpose, version)) return
-    const now = clock.now()
-    await addKey(pool, encryption, random, { purpose, version, at: now, activeAt: now + afterMs })
+    await addKey(pool, encryption, random, { purpose, version, at: clock.now(), activeAt })
   }
 
   async function refresh() {
@@ -115,9 +114,9 @@ export async function openKeyRing(pool: Pool, encryption: KeyEncryption, clock: 
 
   async function turn() {
     const now = hour()
-    for (const version of [now, now + 1n]) await ensure('cvv2', version)
+    for (const version of [now, now + 1n]) await ensure('cvv2', version, Number(version) * hourMs)
     const [pan] = keys.get('pan')!
-    if (pan && pan.activeAt + panKeyMs < clock.now()) await ensure('pan', pan.version + 1n, activationMs)
+    if (pan && pan.activeAt + panKeyMs < clock.now()) await ensure('pan', pan.version + 1n, clock.now() + activationMs)
     await pool.run(destroy, [now - cvv2KeyHours])
     await refresh()
   }

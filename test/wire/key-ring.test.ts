@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
+import { rotateKeyOf } from '../../src/operator/store-key-versions.ts'
+import { fixedKek } from '../../src/storage/key-encryption.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { openPool } from '../../src/storage/pool.ts'
+import { activationMs, openKeyRing } from '../../src/storage/store-keys.ts'
+import { openHandClock } from '../harness/hand-clock.ts'
+import { closing } from '../harness/opening.ts'
+import { testDatabase } from '../harness/postgres.ts'
+
+// The key ring of several processes on one database, on a clock that only the test moves.
+
+const dayMs = 24 * 3_600_000
+const log = openLog({ level: 'fatal', destination: process.stderr })
+const kek = fixedKek(secret(Buffer.from(Array.from({ length: 32 }, (_, i) => i))), systemRandom)
+
+async function openRings() {
+  const database = closing(await testDatabase())
+  const pool = closing(openPool({ url: database.url, connections: 4, use: 'oltp', log }))
+  const clock = openHandClock(Date.parse('2026-02-03T04:05:06Z'))
+  await migrate(pool, clock.now(), log)
+  const ring = () => openKeyRing(pool, kek, clock, systemRandom)
+  return { clock, desk: { pool, clock, random: systemRandom, who: 'a test' }, rings: [await ring(), await ring()] as const }
+}
+
+test('every process uses a new version from the same moment, and can open it before', async () => {
+  const { clock, desk, rings } = await openRings()
+  const [one, other] = rings
+  const current = () => rings.map((ring) => ring.current('digest').version)
+  await rotateKeyOf(desk, kek, 'digest')
+  await one.refresh()
+  assert.deepEqual(current(), [1n, 1n])
+  assert.ok(one.version('digest', 2n))
+  assert.equal(other.version('digest', 2n), undefined, 'it did not read the versions yet')
+  await other.refresh()
+  clock.pass(activationMs - 1)
+  assert.deepEqual(current(), [1n, 1n])
+  clock.pass(1)
+  assert.deepEqual(current(), [2n, 2n])
+  assert.deepEqual(
+    one.versions('digest').map(({ version }) => version),
+    [2n, 1n],
+  )
+  assert.deepEqual(one.version('digest', 2n)!.reveal(), other.version('digest', 2n)!.reveal())
+})
+
+test('the key for card numbers is replaced by itself after a week, once for all processes', async () => {
+  const { clock, rings } = await openRings()
+  const turn = () => Promise.all(rings.map((ring) => ring.turn()))
+  const current = () => rings.map((ring) => ring.current('pan').version)
+  clock.pass(7 * dayMs)
+  await turn()
+  clock.pass(activationMs)
+  assert.deepEqual(current(), [1n, 1n])
+  await turn()
+  clock.pass(activationMs)
+  await turn()
+  assert.deepEqual(current(), [2n, 2n])
+  assert.ok(rings[0].version('pan', 1n), 'what the first one sealed can still be opened')
+  assert.equal(rings[0].versions('control').length, 1)
+})
