@@ -8,7 +8,7 @@ import { closing, openWorld } from '../harness/opening.ts'
 import { until } from '../harness/until.ts'
 import { cliOf } from './cli-run.ts'
 
-// The end of the audit trail is one locked row. Whoever holds it delays other commands, and nobody else.
+// The end of the audit trail is one locked row: its holder delays other commands, and nobody else.
 
 const world = await openWorld({ own: true })
 const { tell, refuse } = cliOf(() => world)

@@ -303,7 +303,7 @@ test('an installation is worked on by DATABASE_URL and TOLLGATE_KEY, and only wi
 })
 
 test('every command has a help with examples, and wrong usage ends with 2', async () => {
-  const families = ['merchant', 'endpoint', 'group', 'gate', 'order', 'delivery', 'audit', 'acquirer fault']
+  const families = ['merchant', 'endpoint', 'group', 'gate', 'order', 'delivery', 'audit', 'keys', 'acquirer fault']
   for (const family of families) {
     const words = family.split(' ')
     const verbs = [...(await tell([...words, '--help'])).matchAll(/^ {2}([a-z-]+) /gm)]

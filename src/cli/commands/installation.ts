@@ -129,7 +129,8 @@ export async function atOffice(
       installation,
       keys: () =>
         openKeyRing(pool, installation.kek(), clock, random).catch((error) => {
-          if (error instanceof WrongKek) throw new Failure(`Not the keys of this database: ${error.message}.`)
+          if (error instanceof WrongKek)
+            throw new Failure(`TOLLGATE_KEY_FILE does not open the keys of this database: ${error.message}.`)
           throw error
         }),
     })
