@@ -84,7 +84,7 @@ function fieldsIn(text: string): Fields | undefined {
   return pairs && Object.fromEntries(pairs)
 }
 
-/** What is read is what a signature covers. */
+/** Reads exactly the text that the signature covers. */
 const pairsIn = (text: string): string => text.slice(text.indexOf('?') + 1)
 
 function readSigned(

@@ -4,9 +4,9 @@ import type { Random } from '../src/base/random.ts'
 import { secret } from '../src/base/secret.ts'
 import type { KeyPurpose, KeyRing } from '../src/storage/store-keys.ts'
 
-/** Many a repeat meets a rotation. */
+/** Short, so that many repeats meet a rotation. */
 const periodMs = 120_000
-/** Limits are looked up under so many older versions, for the longest window of their rules. */
+/** How many older versions limits are looked up under: enough for the longest window of a rule. */
 const older = 3
 
 /**

@@ -1,4 +1,4 @@
-/** The check of the signature that a request may have beside its checksum, and which must have. */
+/** Checks the signature of a request, which may be sent beside the checksum or be demanded. */
 import { hasSignature, judgeSignature } from '../merchant/message-signature.ts'
 import { timestampHolds } from '../merchant/oauth.ts'
 import type { SignedRequests } from '../merchant/merchant.ts'

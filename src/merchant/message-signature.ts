@@ -24,7 +24,7 @@ export type Judged = { is: 'signed'; nonce: string; createdSeconds: number } | {
 
 const wrong = (why: string): Judged => ({ is: 'wrong', why })
 
-/** A half of a signature counts: it must not be dropped to pass as none. */
+/** Half a signature counts as one, or somebody could drop the other half to pass as unsigned. */
 export const hasSignature = ({ headers }: Pick<Message, 'headers'>): boolean =>
   headers['signature'] !== undefined || headers['signature-input'] !== undefined
 
@@ -36,7 +36,7 @@ const parameterForm = /;([a-z*][a-z0-9_.*-]*)=(?:"([^"\\]*)"|(\d{1,15}))/g
 
 const parameters = ['created', 'nonce', 'keyid', 'alg']
 
-/** The nonce has to be used up by the caller, once everything else holds. */
+/** The caller uses up the nonce once everything else holds. */
 export function judgeSignature(message: Message, signer: Signer, timeHolds: (createdSeconds: number) => boolean): Judged {
   const [, label, signed = '', list = '', rest = ''] = inputForm.exec(String(message.headers['signature-input'] ?? '')) ?? []
   const [, sameLabel, encoded = ''] = signatureForm.exec(String(message.headers['signature'] ?? '')) ?? []

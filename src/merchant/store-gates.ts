@@ -34,7 +34,7 @@ export async function insertGate(runner: Runner, g: Omit<Gate, 'secrets'>, now: 
   await runner.run(addGate, [g.gateId, g.name, g.enabled, JSON.stringify(g.settings), timestamp(now)])
 }
 
-/** Writes what of a gate may change, except for its secrets. */
+/** Writes the settings and the state of a gate, not its secrets. */
 export async function updateGate(runner: Runner, g: Omit<Gate, 'secrets'>): Promise<void> {
   await runner.run(setGate, [g.gateId, JSON.stringify(g.settings), g.enabled])
 }

@@ -218,7 +218,7 @@ export interface NewMerchant {
   login: string
   name: string
   controlKey: Secret<string>
-  /** A new one is made without it. */
+  /** Generated if absent. */
   signingSecret?: Secret<Buffer>
 }
 

@@ -94,7 +94,7 @@ function keyMisfit(certificate: string, key: Secret<string>): Misfit | undefined
   return unfit('tlsKey', 'the key of the first of our certificates; it is that of another')
 }
 
-/** A line in clear to an address that everybody can see is right only if it was allowed. */
+/** Refuses a line in clear to a public address, unless it is allowed. */
 export const lineMisfit = ({ host, tls, plainLine }: GateRow): Misfit | undefined =>
   !tls && plainLine !== true && reachOf(host) === 'public'
     ? unfit(

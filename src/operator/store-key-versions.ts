@@ -127,7 +127,7 @@ export interface Progress {
 }
 
 /**
- * Seals everything that is under an older version again under the current one. `rest` is called
+ * Seals every value of an older version again, under the current one. `rest` is called
  * after each batch, so that payments are not kept waiting; whatever was done until a stop stays
  * done. Returns the rows of each table.
  */
@@ -154,7 +154,10 @@ export async function resealAll(
 /** Processes that stopped for a while may still seal with it; requests are repeated for a day. */
 const afterMs = { sealed: 3_600_000, digest: 25 * 3_600_000 }
 
-/** What a digest begins with, if its key has this version: nothing for the first one. */
+/**
+ * The version of the key that made a stored digest, in SQL; `bytes` is the length of the digest
+ * itself (storage/keyed-digest.ts).
+ */
 const versionOf = (column: string, bytes: number) => `case length(${column}) when ${bytes} then 1
   else ('x' || encode(substr(${column}, 1, 4), 'hex'))::bit(32)::bigint end`
 const digestTables = [

@@ -86,7 +86,7 @@ export async function addKey(
  * wrapped with another one.
  */
 export async function openKeyRing(pool: Pool, encryption: KeyEncryption, clock: Clock, random: Random): Promise<KeyRing> {
-  /** Of each purpose by version, the newest first. */
+  /** The versions of each purpose, the newest first. */
   let keys = new Map<KeyPurpose, readonly HeldKey[]>()
   const hour = () => BigInt(Math.floor(clock.now() / hourMs))
   const held = (purpose: KeyPurpose, version: bigint) => keys.get(purpose)?.find((one) => one.version === version)

@@ -2,16 +2,14 @@ import type { Random } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { KeyPurpose, KeyRing, NumberedKey } from '../../src/storage/store-keys.ts'
 
-/** Keys that never rotate: a simulation is shorter than their period. */
+/** Keys that never rotate. */
 export function openFixedKeys(random: Random): KeyRing {
   const made = new Map<KeyPurpose, NumberedKey>(
-    (['pan', 'cvv2', 'control', 'fingerprint', 'digest', 'receipt'] as const).map((purpose) => [
+    (['pan', 'cvv2', 'control', 'fingerprint', 'digest', 'receipt', 'audit'] as const).map((purpose) => [
       purpose,
       { version: 1n, key: secret(random.bytes(32)) },
     ]),
   )
-  // Nothing in a simulation signs an audit trail; drawing a key would change every seed's world.
-  made.set('audit', { version: 1n, key: secret(Buffer.alloc(32)) })
   return {
     current: (purpose) => made.get(purpose)!,
     version: (purpose, version) => (version === 1n ? made.get(purpose)!.key : undefined),

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
-import { rotateKeyOf } from '../../src/operator/store-key-versions.ts'
+import { retireKey, rotateKeyOf } from '../../src/operator/store-key-versions.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { migrate } from '../../src/storage/migrate.ts'
-import { openPool } from '../../src/storage/pool.ts'
+import { openPool, statement } from '../../src/storage/pool.ts'
 import { activationMs, openKeyRing } from '../../src/storage/store-keys.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { closing } from '../harness/opening.ts'
@@ -62,4 +62,34 @@ test('the key for card numbers is replaced by itself after a week, once for all 
   assert.deepEqual(current(), [2n, 2n])
   assert.ok(rings[0].version('pan', 1n), 'what the first one sealed can still be opened')
   assert.equal(rings[0].versions('control').length, 1)
+})
+
+test('a version is destroyed for every process once its time is over and no row names it', async () => {
+  const { clock, desk, rings } = await openRings()
+  const hourMs = 3_600_000
+  for (const purpose of ['digest', 'digest', 'pan'] as const) {
+    await rotateKeyOf(desk, kek, purpose)
+    clock.pass(activationMs)
+  }
+  const retire = (purpose: 'digest' | 'pan', version: bigint) =>
+    retireKey(desk, purpose, version).catch((error: { refusal?: { by?: object } }) => error.refusal?.by)
+  assert.equal(((await retire('pan', 1n)) as { is?: string }).is, 'superseded lately')
+  clock.pass(hourMs)
+  assert.equal(await retire('pan', 1n), undefined)
+  clock.pass(25 * hourMs)
+  // A limit of the first version, and one of the second, whose key begins with its number.
+  for (const key of ['00'.repeat(16), `00000002${'00'.repeat(16)}`])
+    await desk.pool.run(
+      statement(`insert into filter_count (merchant_id, filter_no, key, buckets, until)
+        values (1, 1, '\\x${key}', '[]', now() + interval '1 day')`),
+    )
+  for (const version of [1n, 2n]) assert.deepEqual(await retire('digest', version), { is: 'rows', table: 'filter_count' })
+  await desk.pool.run(statement(`delete from filter_count where length(key) = 16`))
+  assert.equal(await retire('digest', 1n), undefined)
+  assert.deepEqual(await retire('digest', 2n), { is: 'rows', table: 'filter_count' })
+  for (const ring of rings) {
+    await ring.refresh()
+    assert.deepEqual([ring.version('pan', 1n), ring.version('digest', 1n)], [undefined, undefined])
+    assert.ok(ring.version('digest', 2n))
+  }
 })

@@ -22,7 +22,7 @@ export interface LineTls extends GateTls {
 
 type Lined = Pick<GateRow, 'host' | 'port' | 'tls' | 'plainLine'> & { secrets?: GateSecrets }
 
-/** Of the settings of a gate what its transport needs. */
+/** The settings of a gate that its transport needs. */
 export const lineAddress = ({ host, port, tls, plainLine, secrets }: Lined): LineAddress => ({
   host,
   port,
@@ -50,7 +50,7 @@ function connectSecurely({ host, port }: LineAddress, { ca, name = host, certifi
     ca,
     ...(certificate !== undefined && key && { cert: certificate, key: key.reveal() }),
     minVersion: 'TLSv1.2',
-    // Said here because the environment can change the default.
+    // Set explicitly, because the environment can change the default.
     rejectUnauthorized: true,
     // An address is no server name in TLS; the certificate is compared with it all the same.
     servername: isIP(name) === 0 ? name : '',

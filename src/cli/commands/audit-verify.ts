@@ -55,7 +55,7 @@ async function exportHead(terminal: Terminal): Promise<void> {
   })
 }
 
-/** A line on a long run, once for so many rows. */
+/** After how many rows a long run prints a line. */
 const progressRows = 100_000n
 
 async function verify(terminal: Terminal, options: VerifyOptions): Promise<void> {
