@@ -20,6 +20,10 @@ export type Settings = Entry & {
    * must be.
    */
   signingSecret?: string
+  /**
+   * In place of the secret for requests: the Ed25519 key whose public half the gateway has, in PEM.
+   */
+  signingKey?: string | KeyObject
   /** For version v4: the RSA key whose public half the gateway has, in PEM. */
   oauthKey?: string | KeyObject
   /** How the endpoint wants amounts in checksums; `iso4217` without it. */
@@ -55,7 +59,10 @@ export function openCaller(settings: Settings): Caller {
   const id = String(settings.endpoint ?? settings.group)
   const entry = settings.group === undefined ? id : `group/${id}`
   const baseUrl = settings.baseUrl.replace(/\/+$/, '')
-  const key = typeof settings.oauthKey === 'string' ? createPrivateKey(settings.oauthKey) : settings.oauthKey
+  const key = privateKeyOf(settings.oauthKey)
+  const requestKey = privateKeyOf(settings.signingKey) ?? signingSecret
+  if (typeof requestKey === 'object' && requestKey.asymmetricKeyType !== 'ed25519')
+    throw new TypeError('signingKey is not a key for Ed25519')
 
   const call =
     <Request extends object, Good>(operation: Operation, good: Reading<Good>): Call<Request, Reply<Good>> =>
@@ -102,12 +109,14 @@ export function openCaller(settings: Settings): Caller {
   }
 
   const signatureOf = (url: string, body: string, headers: Readonly<Record<string, string>>): Record<string, string> =>
-    signingSecret === undefined
+    requestKey === undefined
       ? {}
-      : signatureHeaders({ method: 'POST', url, body, headers, login, signingSecret, ...newMoment() })
+      : signatureHeaders({ method: 'POST', url, body, headers, login, key: requestKey, ...newMoment() })
 
   return { call, signedCall }
 }
+
+const privateKeyOf = (key: string | KeyObject | undefined) => (typeof key === 'string' ? createPrivateKey(key) : key)
 
 const newMoment = () => ({ nonce: randomUUID(), timestampSeconds: Math.floor(Date.now() / 1000) })
 

@@ -30,9 +30,8 @@ export function signatureHolds(
 ): Refusal | undefined | Promise<Refusal | undefined> {
   const refused = (signature: string) => ({ ...refuse('control does not match'), signature })
   if (!hasSignature(message)) return isDemanded(operation, merchant.signedRequests) ? refused('there is none') : undefined
-  const { login: keyid, signingSecret: key, merchantId } = merchant
-  if (!key) return refused('the merchant has no signing secret')
-  const judged = judgeSignature(message, { keyid, key }, (created) => timestampHolds(created, now))
+  const { login: keyid, signingSecret: secret, publicKeys, merchantId } = merchant
+  const judged = judgeSignature(message, { keyid, secret, publicKeys }, (created) => timestampHolds(created, now))
   if (judged.is === 'wrong') return refused(judged.why)
   return useNonce(merchantId, judged.nonce, judged.createdSeconds).then((isNew) =>
     isNew ? undefined : refused('the nonce was used before'),

@@ -1,8 +1,9 @@
 /**
- * Signatures of whole requests: HTTP Message Signatures (RFC 9421) by HMAC-SHA256, over a digest of
- * the body (RFC 9530). Stricter than the RFC: one signature, no parameters of components.
+ * Signatures of whole requests: HTTP Message Signatures (RFC 9421) by HMAC-SHA256 or Ed25519, over
+ * a digest of the body (RFC 9530). Stricter than the RFC: one signature, no parameters of
+ * components.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual, verify, type KeyObject } from 'node:crypto'
 import { hmacSha256 } from '../base/digest.ts'
 import type { Secret } from '../base/secret.ts'
 
@@ -14,10 +15,13 @@ export interface Message {
   body: Buffer
 }
 
-/** Whose signatures are accepted, and by which key. */
+/** Whose signatures are accepted, and by which keys. */
 export interface Signer {
   keyid: string
-  key: Secret<Buffer>
+  /** For `hmac-sha256`. */
+  secret: Secret<Buffer> | undefined
+  /** For `ed25519`; keys of other kinds are passed over. */
+  publicKeys: readonly KeyObject[]
 }
 
 export type Judged = { is: 'signed'; nonce: string; createdSeconds: number } | { is: 'wrong'; why: string }
@@ -50,7 +54,8 @@ export function judgeSignature(message: Message, signer: Signer, timeHolds: (cre
       .join() !== parameters.toSorted().join()
   )
     return wrong(`its parameters are not ${parameters.join(', ')}, each once`)
-  if (alg !== 'hmac-sha256') return wrong('alg is not hmac-sha256')
+  const holds = verifiers.get(alg)
+  if (!holds) return wrong('alg is neither hmac-sha256 nor ed25519')
   if (keyid !== signer.keyid) return wrong('keyid is not the login of the merchant')
   if (!/^[\x21-\x7e]{1,64}$/.test(nonce)) return wrong('nonce is not one to 64 printable characters without spaces')
   const components = list.split(' ').map((quoted) => quoted.slice(1, -1))
@@ -58,12 +63,26 @@ export function judgeSignature(message: Message, signer: Signer, timeHolds: (cre
   if (complaint !== undefined) return wrong(complaint)
   const base = signatureBase(components, signed, message)
   if (base === undefined) return wrong('it covers a component that is absent or unknown here')
-  const expected = hmacSha256(signer.key, base)
-  const bytes = Buffer.from(encoded, 'base64')
-  if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return wrong('it does not match')
   if (!timeHolds(Number(created))) return wrong('created is more than five minutes away')
+  if (!holds(base, Buffer.from(encoded, 'base64'), signer)) return wrong('it does not match')
   return digestHolds(message) ? { is: 'signed', nonce, createdSeconds: Number(created) } : wrong('the body has another sha-256')
 }
+
+/** By the name of the algorithm in the registry of the RFC. */
+const verifiers = new Map<string | undefined, (base: string, signature: Buffer, signer: Signer) => boolean>([
+  [
+    'hmac-sha256',
+    (base, signature, { secret }) => {
+      const expected = secret && hmacSha256(secret, base)
+      return expected !== undefined && signature.length === expected.length && timingSafeEqual(signature, expected)
+    },
+  ],
+  [
+    'ed25519',
+    (base, signature, { publicKeys }) =>
+      publicKeys.some((key) => key.asymmetricKeyType === 'ed25519' && verify(null, Buffer.from(base), key, signature)),
+  ],
+])
 
 function coverageComplaint(components: readonly string[], { headers }: Message): string | undefined {
   if (new Set(components).size !== components.length) return 'it covers a component twice'

@@ -222,7 +222,8 @@ const mostExponent = 2n ** 32n
 
 /** Why a public key cannot be used here; undefined if it can. */
 export function publicKeyComplaint(key: KeyObject): string | undefined {
-  if (key.asymmetricKeyType !== 'rsa') return `it is a key for ${key.asymmetricKeyType}, and RSA-SHA256 needs one for RSA`
+  if (key.asymmetricKeyType !== 'rsa')
+    return `it is a key for ${key.asymmetricKeyType}; v4 calls need one for RSA, requests signed as a whole one for Ed25519`
   const { modulusLength: bits = 0, publicExponent: exponent = 0n } = key.asymmetricKeyDetails ?? {}
   if (bits < leastBits) return `it has ${bits} bits, and at least ${leastBits} are needed`
   if (bits > mostBits) return `it has ${bits} bits, and at most ${mostBits} are taken`

@@ -31,13 +31,14 @@ export const merchantJson = (m: MerchantEntry) => ({
 export const keyFacts = (key: MerchantKey): Fact[] => [
   ['Number', String(key.keyNo)],
   ['Name', key.name],
-  ['Bits', String(key.bits)],
+  ['Type', `${key.type}, ${key.bits} bits`],
   ['SHA-256', key.fingerprint],
 ]
 
 export const keyJson = (key: MerchantKey) => ({
   key_no: key.keyNo,
   name: key.name,
+  type: key.type,
   bits: key.bits,
   sha256: key.fingerprint,
   created_at: isoTime(key.createdAt),

@@ -4,7 +4,7 @@ import { publicKeyComplaint } from '../merchant/oauth.ts'
 const privateWarning =
   'This is a private key. It must not be given to anybody, and not to us: whoever has it can sign as the merchant. ' +
   'Nothing was stored.\nIf others could read it on its way here, make a new pair. ' +
-  'Give the public half: openssl rsa -in private.pem -pubout -out public.pem'
+  'Give the public half: openssl pkey -in private.pem -pubout -out public.pem'
 
 const makers = 'BEGIN PUBLIC KEY, BEGIN RSA PUBLIC KEY or BEGIN CERTIFICATE'
 
@@ -25,7 +25,8 @@ export function readPublicKey(text: string): KeyObject | string {
   } catch {
     return 'The key is damaged: its PEM cannot be read.'
   }
-  const complaint = publicKeyComplaint(key)
+  // A key for Ed25519 has one size and no choices.
+  const complaint = key.asymmetricKeyType === 'ed25519' ? undefined : publicKeyComplaint(key)
   return complaint === undefined ? key : `The key cannot be used: ${complaint}.`
 }
 

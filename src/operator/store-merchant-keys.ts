@@ -11,6 +11,8 @@ import { merchantNamed } from './store-config.ts'
 export interface MerchantKey {
   keyNo: number
   name: string
+  /** What it verifies: v4 calls, or requests that are signed as a whole. */
+  type: 'RSA' | 'Ed25519'
   bits: number
   fingerprint: string
   createdAt: number
@@ -40,7 +42,9 @@ export async function listMerchantKeys(runner: Runner, merchantId: bigint): Prom
 }
 
 const factsOf = (key: KeyObject) => ({
-  bits: key.asymmetricKeyDetails!.modulusLength!,
+  ...(key.asymmetricKeyType === 'rsa'
+    ? { type: 'RSA' as const, bits: key.asymmetricKeyDetails!.modulusLength! }
+    : { type: 'Ed25519' as const, bits: 256 }),
   fingerprint: fingerprintOf(key),
 })
 
@@ -56,12 +60,12 @@ export async function addMerchantKey(desk: Desk, login: string, key: KeyObject, 
     const keyNo = (before.at(-1)?.keyNo ?? 0) + 1
     const added = { keyNo, name: name ?? `key ${keyNo}`, ...facts, createdAt: desk.clock.now() }
     await insertPublicKey(runner, { merchantId, keyNo, name: added.name, pem: pemOf(key) }, added.createdAt)
-    const details = { key_no: keyNo, name: added.name, bits: facts.bits, sha256: facts.fingerprint }
+    const details = { key_no: keyNo, name: added.name, type: facts.type, bits: facts.bits, sha256: facts.fingerprint }
     return { note: { action: 'merchant key add', subject: `merchant ${login}`, details }, result: added }
   })
 }
 
-/** Returns the key and how many are left. */
+/** Returns the key and how many of its type are left. */
 export async function retireMerchantKey(
   desk: Desk,
   login: string,
@@ -79,7 +83,7 @@ export async function retireMerchantKey(
     const details = { key_no: keyNo, name: key.name, sha256: key.fingerprint }
     return {
       note: { action: 'merchant key retire', subject: `merchant ${login}`, details },
-      result: { key, retiredAt, left: keys.filter((one) => one.retiredAt === undefined).length - 1 },
+      result: { key, retiredAt, left: keys.filter((one) => one.retiredAt === undefined && one.type === key.type).length - 1 },
     }
   })
 }

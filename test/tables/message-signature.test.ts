@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'node:crypto'
 import { test } from 'node:test'
 import { signatureHeaders } from '../../client/message-signature.ts'
 import { secret } from '../../src/base/secret.ts'
-import { hasSignature, judgeSignature, signatureBase, type Message } from '../../src/merchant/message-signature.ts'
+import { hasSignature, judgeSignature, signatureBase, type Message, type Signer } from '../../src/merchant/message-signature.ts'
 
 /** Signatures of requests, by the vectors of RFC 9421 and RFC 9530, and as the client makes. */
 
@@ -27,18 +27,39 @@ test('the base that RFC 9421 signs by HMAC in B.2.5 has the published signature'
   assert.equal(signatureBase(['date', 'absent'], signed, published), undefined)
 })
 
+test('the base that RFC 9421 signs by Ed25519 in B.2.6 has the published signature', () => {
+  const list = ['date', '@method', '@path', '@authority', 'content-type', 'content-length']
+  const signed = `(${list.map((name) => `"${name}"`).join(' ')});created=1618884473;keyid="test-key-ed25519"`
+  const base = signatureBase(list, signed, { ...published, headers: { ...published.headers, 'content-length': '18' } })!
+  const x = 'JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs'
+  const publicKey = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } })
+  const signature = 'wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw=='
+  assert.ok(verify(null, Buffer.from(base), publicKey, Buffer.from(signature, 'base64')))
+})
+
 const url = 'https://pay.example/gateway/api/v2/return/101?x=1'
 const now = 1_700_000_000
 const key = secret(Buffer.alloc(32, 5))
 const signingSecret = `whsec_${key.reveal().toString('base64')}`
-const signer = { keyid: 'shop', key }
+const [pair, older, rsa] = [
+  generateKeyPairSync('ed25519'),
+  generateKeyPairSync('ed25519'),
+  generateKeyPairSync('rsa', { modulusLength: 2048 }),
+]
+const signer: Signer = { keyid: 'shop', secret: key, publicKeys: [rsa.publicKey, older.publicKey, pair.publicKey] }
 
-function made(body = 'a=1&b=2', headers: Record<string, string> = {}, login = 'shop'): Message {
+function made(
+  body = 'a=1&b=2',
+  headers: Record<string, string> = {},
+  login = 'shop',
+  by: string | KeyObject = signingSecret,
+): Message {
   const nonce = 'n-1'
-  const more = signatureHeaders({ method: 'POST', url, body, headers, login, signingSecret, nonce, timestampSeconds: now })
+  const more = signatureHeaders({ method: 'POST', url, body, headers, login, key: by, nonce, timestampSeconds: now })
   return { method: 'POST', path: '/gateway/api/v2/return/101', headers: { ...headers, ...more }, body: Buffer.from(body) }
 }
-const judge = (message: Message) => judgeSignature(message, signer, (created) => Math.abs(created - now) <= 300)
+const judge = (message: Message, by: Partial<Signer> = {}) =>
+  judgeSignature(message, { ...signer, ...by }, (created) => Math.abs(created - now) <= 300)
 
 /** Signs by hand, so that each part can be another. */
 function byHand(
@@ -111,11 +132,23 @@ test('any part that is another makes it wrong', () => {
     [/parameters/,       byHand({ parameters: parameters({ more: ';expires=1' }) })],
     [/parameters/,       byHand({ parameters: parameters({ more: ';nonce="m"' }) })],
     [/nonce/,            byHand({ parameters: parameters({ nonce: ';nonce=""' }) })],
-    [/alg/,              byHand({ parameters: parameters({ alg: ';alg="ed25519"' }) })],
+    [/match/,            byHand({ parameters: parameters({ alg: ';alg="ed25519"' }) })],
+    [/alg/,              byHand({ parameters: parameters({ alg: ';alg="rsa-v1_5-sha256"' }) })],
+    [/alg/,              byHand({ parameters: parameters({ alg: ';alg="constructor"' }) })],
     [/sha-256/,          byHand({ more: { 'content-digest': 'sha-512=:AAAA:' } })],
   ]
   for (const [why, message] of cases) {
     const judged = judge(message)
     assert.ok(judged.is === 'wrong' && why.test(judged.why), `${why} ${JSON.stringify(judged)}`)
   }
+})
+
+test('an Ed25519 key signs in place of the secret, and each key that the gateway has holds', () => {
+  const message = made('a=1', { 'idempotency-key': 'k-1' }, 'shop', pair.privateKey)
+  assert.deepEqual(judge(message), { is: 'signed', nonce: 'n-1', createdSeconds: now })
+  assert.equal(judge(message, { secret: undefined }).is, 'signed')
+  assert.equal(judge(made('a=1', {}, 'shop', older.privateKey)).is, 'signed')
+  assert.equal(judge({ ...message, path: '/gateway/api/v2/status/101' }).is, 'wrong')
+  assert.equal(judge(message, { publicKeys: [older.publicKey, rsa.publicKey] }).is, 'wrong')
+  assert.equal(judge(made(), { secret: undefined }).is, 'wrong')
 })

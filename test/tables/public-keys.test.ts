@@ -21,7 +21,16 @@ const weak = (options: { modulusLength: number; publicExponent?: number }) =>
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const pss = generateKeyPairSync('rsa-pss', { modulusLength: 2048 })
 
-test('what is no RSA key, too small, damaged or not one key alone is refused with the reason', () => {
+test('a key for Ed25519 is taken as it is', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const key = readPublicKey(text(publicKey, 'spki'))
+  assert.ok(typeof key !== 'string' && key.asymmetricKeyType === 'ed25519')
+  const refused = readPublicKey(text(privateKey, 'pkcs8'))
+  assert.ok(typeof refused === 'string')
+  assert.match(refused, /must not be given to anybody/)
+})
+
+test('what is a key of another kind, too small, damaged or not one key alone is refused with the reason', () => {
   const cases: [string, RegExp][] = [
     ['', /not PEM/],
     ['ssh-rsa AAAAB3NzaC1yc2E', /not PEM/],

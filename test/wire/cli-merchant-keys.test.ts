@@ -72,7 +72,7 @@ test('a key that is added signs within seconds beside the others, and one that i
   assert.deepEqual([first.key_no, first.name, first.bits, first.retired_at], [1, 'key 1', 2048, null])
   assert.ok(await believes('signing', made.privateKey, true))
   const told = await tell(['merchant', 'key', 'add', 'signing', '--name', 'second centre'], pemOf(next.publicKey, 'spki'))
-  assert.match(told, /Number +2\n.*Name +second centre\n.*Bits +3072\n.*SHA-256 +[0-9a-f]{64}/)
+  assert.match(told, /Number +2\n.*Name +second centre\n.*Type +RSA, 3072 bits\n.*SHA-256 +[0-9a-f]{64}/)
   assert.ok(await believes('signing', next.privateKey, true))
   assert.ok(await believes('signing', made.privateKey, true))
   assert.ok((await json<Key>('merchant', 'key', 'retire', 'signing', '1')).retired_at)
@@ -86,9 +86,12 @@ test('a key that is added signs within seconds beside the others, and one that i
       [2, 'second centre', true],
     ],
   )
-  assert.match(await tell(['merchant', 'key', 'list', 'signing']), /1 +key 1 +2048 +retired .*\n.*2 +second centre +3072 +on /)
+  assert.match(
+    await tell(['merchant', 'key', 'list', 'signing']),
+    /1 +key 1 +RSA +2048 +retired .*\n.*2 +second centre +RSA +3072 +on /,
+  )
   assert.match(await tell(['merchant', 'show', 'signing']), /Public keys +2 \(second centre\)\n/)
-  assert.match(await tell(['merchant', 'key', 'retire', 'signing', '2']), /no key left/)
+  assert.match(await tell(['merchant', 'key', 'retire', 'signing', '2']), /no RSA key left/)
 })
 
 test('a key is registered once with a merchant, never again once it was retired, and with another merchant at will', async () => {
@@ -166,7 +169,7 @@ test('every change of keys is in the audit trail with the fingerprint', async ()
 test('the help of the keys says how a pair is made', async () => {
   for (const words of [[], ['add']]) {
     const help = await tell(['merchant', 'key', ...words, '--help'])
-    assert.match(help, /openssl genrsa .*\n.*openssl rsa .*-pubout/)
+    assert.match(help, /openssl genrsa .*\n.*openssl genpkey -algorithm ed25519 .*\n.*openssl pkey .*-pubout/)
     assert.match(help, /\nExamples\n {2}npx tollgate merchant key add/)
   }
   for (const verb of ['list', 'retire']) assert.match(await tell(['merchant', 'key', verb, '--help']), /\nExamples\n/)

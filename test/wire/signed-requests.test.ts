@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { createHash, randomUUID } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, test } from 'node:test'
 import { openClient } from '../../client/client.ts'
 import { readPairs } from '../../client/form.ts'
 import { signatureHeaders } from '../../client/message-signature.ts'
@@ -62,7 +64,7 @@ const headersFor = (operation: string, changes: Part = {}): Record<string, strin
     body,
     headers: {},
     login,
-    signingSecret,
+    key: signingSecret,
     ...moment,
     ...changes,
   })
@@ -98,7 +100,7 @@ describe('a signed request', { concurrency: 4 }, () => {
       ['that of a status',                headersFor('status')],
       ['that of another endpoint',        good, urlOf('return', euro)],
       ['that of another body',            good, undefined, `${body}&comment=x`],
-      ['that of another secret',          headersFor('return', { signingSecret: world.other.signingSecret })],
+      ['that of another secret',          headersFor('return', { key: world.other.signingSecret })],
       ['that of another login',           headersFor('return', { login: world.other.login })],
       ['one from ten minutes ago',        headersFor('return', { timestampSeconds: Math.floor(Date.now() / 1000) - 600 })],
       ['half of one',                     half],
@@ -140,4 +142,24 @@ describe('the demand for signatures', () => {
       assert.equal(endOf(await signed.status(order)), 'ok')
       assert.equal(endOf(await signed.sale(payment())), 'ok')
     })
+})
+
+test('an Ed25519 key that the operator registered signs in place of the secret, until it is retired', async () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const file = join(world.directory, 'ed25519.pem')
+  writeFileSync(file, publicKey.export({ format: 'pem', type: 'spki' }))
+  const { signingSecret: _, ...shared } = { ...settings, signingSecret }
+  const byKey = openClient({ ...shared, signingKey: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString() })
+  const { tell, json } = cliOf(() => world)
+  await demand('all')
+  assert.equal(endOf(await byKey.sale(payment())), 'refused 2')
+  const { key_no: no, type } = await json<{ key_no: number; type: string }>('merchant', 'key', 'add', login, '--file', file)
+  assert.equal(type, 'Ed25519')
+  await configurationRead(world)
+  assert.equal(endOf(await byKey.sale(payment())), 'ok')
+  assert.equal(endOf(await byKey.return(paid, { idempotencyKey: randomUUID() })), 'ok')
+  await tell(['merchant', 'key', 'retire', login, String(no)])
+  await configurationRead(world)
+  assert.equal(endOf(await byKey.status(paid)), 'refused 2')
+  assert.equal(endOf(await signed.status(paid)), 'ok')
 })

@@ -13,15 +13,16 @@ import { facts, statusColour, table } from './present.ts'
 
 const makeAPair = `
 The merchant makes the pair, keeps private.pem and sends public.pem:
-  openssl genrsa -traditional -out private.pem 2048          a private key in a PKCS#1 container
-  openssl rsa -in private.pem -pubout -out public.pem        its public half
+  openssl genrsa -traditional -out private.pem 2048          for v4 calls: a private RSA key in a PKCS#1 container
+  openssl genpkey -algorithm ed25519 -out private.pem        for requests that are signed as a whole
+  openssl pkey -in private.pem -pubout -out public.pem       its public half
   openssl pkey -pubin -in public.pem -outform der | openssl dgst -sha256     its fingerprint, to compare over another channel
 Before OpenSSL 3 genrsa has no -traditional, and writes PKCS#1 by itself.`
 
 export function addMerchantKeyCommands(merchant: Command, terminal: Terminal): void {
   const key = merchant
     .command('key')
-    .description('the public keys that signatures of the v4 calls (OAuth, RSA-SHA256) are checked with')
+    .description('the public keys of a merchant: RSA for v4 calls (OAuth), Ed25519 for requests that are signed as a whole')
     .addHelpText(
       'after',
       `${makeAPair}
@@ -40,8 +41,8 @@ Examples
     .addHelpText(
       'after',
       `
-An RSA key of 2048 to 8192 bits in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a certificate, of which only the key
-is used and its dates are not. The private half is the merchant's alone: it is refused here.
+An RSA key of 2048 to 8192 bits, or one for Ed25519, in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a certificate,
+of which only the key is used and its dates are not. The private half is the merchant's alone: it is refused here.
 ${makeAPair}
 
 Examples
@@ -94,7 +95,7 @@ async function list(terminal: Terminal, login: string, options: { json?: true })
     if (options.json) return terminal.printJson({ login, keys: keys.map(keyJson) })
     if (keys.length === 0)
       return terminal.print(
-        `No public keys, so ${login} cannot make v4 calls. Register one: npx tollgate merchant key add ${login}`,
+        `No public keys, so ${login} can neither make v4 calls nor sign by Ed25519: npx tollgate merchant key add ${login}`,
       )
     terminal.print(keyTable(keys, clock.now()))
   })
@@ -107,6 +108,7 @@ const keyTable = (keys: readonly MerchantKey[], now: number): string =>
     [
       { title: 'NO', of: (k) => String(k.keyNo), align: 'right' },
       { title: 'NAME', of: (k) => k.name },
+      { title: 'TYPE', of: (k) => k.type },
       { title: 'BITS', of: (k) => String(k.bits), align: 'right' },
       { title: 'STATE', of: stateOf, colour: (k) => statusColour(stateOf(k)) },
       { title: 'SINCE', of: (k) => agoText(k.retiredAt ?? k.createdAt, now) },
@@ -122,6 +124,8 @@ async function retire(terminal: Terminal, login: string, keyNo: number, options:
     terminal.print(
       `Key ${keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: what it signs is accepted no longer.`,
     )
-    if (left === 0) terminal.print(`${login} has no key left and cannot make v4 calls: npx tollgate merchant key add ${login}`)
+    const lost = key.type === 'RSA' ? 'make v4 calls' : 'sign requests by Ed25519'
+    if (left === 0)
+      terminal.print(`${login} has no ${key.type} key left and cannot ${lost}: npx tollgate merchant key add ${login}`)
   })
 }
