@@ -20,6 +20,8 @@ export type Settings = Entry & {
    * must be.
    */
   signingSecret?: string
+  /** `whpk_` and base64: verifies callbacks in place of the secret. */
+  callbackPublicKey?: string
   /**
    * In place of the secret for requests: the Ed25519 key whose public half the gateway has, in PEM.
    */

@@ -36,14 +36,14 @@ export interface Client {
   getCardInfo: Call<asks.CardInfoRequest, Reply<CardInfo>>
   /** Waits until the order of a request is final, or the cardholder has something to do. */
   finish(reply: Reply<Accepted>, options?: FinishOptions): Promise<Ending>
-  /** With a `signingSecret`, what comes without the headers of a callback is not genuine. */
+  /** With a `signingSecret` or a `callbackPublicKey`, what comes without the headers of a callback is not genuine. */
   readCallback(text: string, expected: asks.OrderName, headers?: Headers): Callback | NotGenuine
   readReturn(text: string, expected: asks.OrderName): CustomerReturn | NotGenuine
 }
 
 /** The keys are in closures alone, so that nothing that prints a client shows them. */
 export function openClient(settings: Settings): Client {
-  const { controlKey, signingSecret } = settings
+  const { controlKey, signingSecret, callbackPublicKey: verifyWith = signingSecret } = settings
   const { call, signedCall } = openCaller(settings)
   const status = call<asks.StatusRequest, OrderStatus>('status', orderStatus)
   return {
@@ -67,7 +67,7 @@ export function openClient(settings: Settings): Client {
     finish: (reply, options = {}) =>
       finish(reply, (request) => status(request, options.signal ? { signal: options.signal } : {}), realTime, options),
     readCallback: (text, expected, headers = {}) =>
-      readCallback(text, controlKey, expected, signingSecret === undefined ? undefined : { headers, signingSecret }),
+      readCallback(text, controlKey, expected, verifyWith === undefined ? undefined : { headers, verifyWith }),
     readReturn: (text, expected) => readReturn(text, controlKey, expected),
   }
 }

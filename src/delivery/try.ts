@@ -42,6 +42,8 @@ export interface TrySettings {
   store: Pick<DeliveryStore, 'saveTries'>
   outgoing: Outgoing
   kinds: Record<DeliveryKind, Kind>
+  /** Adds the headers that sign a message. */
+  sign: (message: Rendered, delivery: Delivery) => Rendered
   clock: Clock
   random: Random
   heartbeat: Heartbeat
@@ -83,7 +85,8 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
         const message = maySend() ? await render() : undefined
         if (!maySend()) return
         const reply =
-          message && (await s.outgoing.send({ timeoutMs: s.timeoutMs, owner: String(delivery.merchantId), ...message }))
+          message &&
+          (await s.outgoing.send({ timeoutMs: s.timeoutMs, owner: String(delivery.merchantId), ...s.sign(message, delivery) }))
         const judged = message && reply ? (message.judge ?? s.kinds[delivery.kind].judge)(reply) : 'never'
         // A merchant who refuses a message for good has a working server.
         if (reply) how = judged === 'again' ? 'badly' : 'well'

@@ -1,19 +1,15 @@
-import type { Clock } from '../base/clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { Kind, Rendered } from '../delivery/try.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { Order } from '../order/order.ts'
 import { callbackForm, renderCallback } from './callback.ts'
-import { webhookHeaders } from './webhook.ts'
 
 interface CallbackParts {
   registry: () => Registry
   orderOf: (delivery: Delivery) => Promise<Order | undefined>
   /** Where messages about orders of an endpoint may go. */
   policyOf: (endpoint: Endpoint | undefined) => TargetPolicy
-  /** A message is written right before each try, so its signature has the time of the try. */
-  clock: Clock
 }
 
 export interface CallbackMessages extends Kind {
@@ -25,16 +21,13 @@ export interface CallbackMessages extends Kind {
  * Callbacks as messages that must arrive: written from the current order, delivered once the
  * merchant answers 200.
  */
-export function callbackMessages({ registry, orderOf, policyOf, clock }: CallbackParts): CallbackMessages {
+export function callbackMessages({ registry, orderOf, policyOf }: CallbackParts): CallbackMessages {
   function renderFor(delivery: Delivery, order: Order): Rendered | undefined {
     const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)
     const merchant = registry().merchant(order.merchantId)
     if (!merchant) throw new Error(`merchant ${order.merchantId} is not in the configuration`)
     const policy = policyOf(registry().endpoint(order.endpointId))
-    if (!transaction) return undefined
-    const message = renderCallback(delivery.url, callbackForm(order, transaction, merchant), policy)
-    const { signingSecret: key } = merchant
-    return key ? { ...message, headers: { ...message.headers, ...webhookHeaders(message, delivery, clock.now(), key) } } : message
+    return transaction && renderCallback(delivery.url, callbackForm(order, transaction, merchant), policy)
   }
   return {
     renderFor,

@@ -3,6 +3,7 @@ import { withCvv2 } from '../card/vault.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { openSender, type Sender } from '../delivery/send.ts'
 import type { Rendered } from '../delivery/try.ts'
+import { messageSigner } from '../delivery/webhook.ts'
 import { callbackMessages } from '../gateway-api/callback-messages.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
@@ -132,12 +133,13 @@ export function openMessages(
   const { registry, cell } = stores
   const { policyOf, heartbeat, judge } = over
   const orderOf = async (delivery: Delivery) => (await cell.orders.load([delivery]))[0]
-  const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf, clock })
+  const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf })
   const mapping = cardMapping({ ...over, registry: registry.current, clock }, orderOf)
   const sender = openSender({
     store: cell.deliveries,
     outgoing: transports.outgoing,
     kinds: { 'card mapping': mapping, callback: callbacks },
+    sign: messageSigner((merchantId) => registry.current().merchant(merchantId), clock),
     clock,
     random,
     heartbeat,

@@ -14,6 +14,8 @@ export interface Merchant {
   publicKeys: readonly KeyObject[]
   /** Signs callbacks by HMAC-SHA256; absent until an operator asks for one. */
   signingSecret?: Secret<Buffer> | undefined
+  /** Signs callbacks by Ed25519 too; absent until an operator asks for one. */
+  signingKey?: KeyObject | undefined
   /** The requests that are refused without a signature; none if absent. */
   signedRequests?: SignedRequests | undefined
 }

@@ -1,4 +1,9 @@
-/** The signing secrets of merchants: one for each, for signatures by HMAC-SHA256. */
+/**
+ * What signs for merchants: a secret of each for signatures by HMAC-SHA256, and for those who ask
+ * for it the seed of a key for signatures by Ed25519.
+ */
+import type { KeyObject } from 'node:crypto'
+import { privateKeyOf, rawPublicKey } from '../base/ed25519.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
@@ -10,15 +15,21 @@ import type { SignedRequests } from './merchant.ts'
 export interface SigningSecretRow {
   signing_secret_sealed: Buffer | null
   signing_secret_key: bigint | null
+  signing_seed_sealed: Buffer | null
+  signing_seed_key: bigint | null
 }
 
 const replace = statement<object>(
   `update merchant set signing_secret_sealed = $2, signing_secret_key = $3 where merchant_id = $1`,
 )
+const replaceSeed = statement<object>(
+  `update merchant set signing_seed_sealed = $2, signing_seed_key = $3 where merchant_id = $1`,
+)
 const demand = statement<object>(`update merchant set signed_requests = $2 where merchant_id = $1`)
 /** Changes of one merchant run one after the other, so that nobody is shown a replaced secret. */
 const held = statement<SigningSecretRow>(
-  `select signing_secret_sealed, signing_secret_key from merchant where merchant_id = $1 for update`,
+  `select signing_secret_sealed, signing_secret_key, signing_seed_sealed, signing_seed_key
+   from merchant where merchant_id = $1 for update`,
 )
 
 /** As Standard Webhooks writes a secret, and as receivers' libraries read it. */
@@ -39,14 +50,27 @@ export async function replaceSigningSecret(
   await runner.run(replace, [merchantId, bytea(sealed), version])
 }
 
-/** The secret of a merchant, locked until the transaction ends; undefined if there is none. */
-export async function holdSigningSecret(
+/** As Standard Webhooks writes a public key. */
+export const signingKeyText = (key: KeyObject): string => `whpk_${rawPublicKey(key).toString('base64')}`
+
+/** Gives a merchant a key of that seed, or none. Returns the private key. */
+export async function replaceSigningKey(
   runner: Runner,
   merchantId: bigint,
-  keys: Pick<KeyRing, 'version'>,
-): Promise<Secret<Buffer> | undefined> {
+  seed: Secret<Buffer> | undefined,
+  keys: Pick<KeyRing, 'current'>,
+  random: Random,
+): Promise<KeyObject | undefined> {
+  const { version, key } = keys.current('control')
+  const sealed = seed && bytea(seal(key, seed.reveal(), seedContextOf(merchantId), random))
+  await runner.run(replaceSeed, [merchantId, sealed ?? null, sealed ? version : null])
+  return seed && privateKeyOf(seed)
+}
+
+/** What signs for a merchant; its row is locked until the transaction ends. */
+export async function holdSigners(runner: Runner, merchantId: bigint, keys: Pick<KeyRing, 'version'>): Promise<Signers> {
   const [row] = await runner.run(held, [merchantId])
-  return row && openSigningSecret(row, merchantId, keys)
+  return row ? openSigners(row, merchantId, keys) : {}
 }
 
 /** Which requests are refused without a signature; undefined for none. */
@@ -54,18 +78,27 @@ export async function demandSignatures(runner: Runner, merchantId: bigint, which
   await runner.run(demand, [merchantId, which ?? null])
 }
 
-export function openSigningSecret(
-  { signing_secret_sealed: sealed, signing_secret_key: version }: SigningSecretRow,
-  merchantId: bigint,
-  keys: Pick<KeyRing, 'version'>,
-): Secret<Buffer> | undefined {
-  if (sealed === null || version === null) return undefined
-  const key = keys.version('control', version)
-  if (!key) throw new Error(`control key ${version}, which seals the signing secret of merchant ${merchantId}, is gone`)
-  return secret(unseal(key, sealed, contextOf(merchantId)))
+export interface Signers {
+  signingSecret?: Secret<Buffer> | undefined
+  signingKey?: KeyObject | undefined
+}
+
+export function openSigners(row: SigningSecretRow, merchantId: bigint, keys: Pick<KeyRing, 'version'>): Signers {
+  const open = (sealed: Buffer | null, version: bigint | null, context: string) => {
+    if (sealed === null || version === null) return undefined
+    const key = keys.version('control', version)
+    if (!key) throw new Error(`control key ${version}, which seals what signs for merchant ${merchantId}, is gone`)
+    return secret(unseal(key, sealed, context))
+  }
+  const seed = open(row.signing_seed_sealed, row.signing_seed_key, seedContextOf(merchantId))
+  return {
+    signingSecret: open(row.signing_secret_sealed, row.signing_secret_key, contextOf(merchantId)),
+    signingKey: seed && privateKeyOf(seed),
+  }
 }
 
 const contextOf = (merchantId: bigint) => `signing:${merchantId}`
+const seedContextOf = (merchantId: bigint) => `signing seed:${merchantId}`
 
 export const sealedSigningSecrets: SealedTable = {
   table: 'merchant',
@@ -73,4 +106,12 @@ export const sealedSigningSecrets: SealedTable = {
   id: { merchant_id: 'bigint' },
   version: 'signing_secret_key',
   sealed: { signing_secret_sealed: contextOf },
+}
+
+export const sealedSigningSeeds: SealedTable = {
+  table: 'merchant',
+  purpose: 'control',
+  id: { merchant_id: 'bigint' },
+  version: 'signing_seed_key',
+  sealed: { signing_seed_sealed: seedContextOf },
 }

@@ -10,7 +10,7 @@ import { openControlKey, sealControlKey } from './control-key.ts'
 import type { FilterRule, RuleFacts } from './filter.ts'
 import { registryOf, type Endpoint, type EndpointGroup, type Registry, type SignedRequests } from './merchant.ts'
 import { readGates } from './store-gates.ts'
-import { newSigningSecret, openSigningSecret, replaceSigningSecret, type SigningSecretRow } from './store-signing-secrets.ts'
+import { newSigningSecret, openSigners, replaceSigningSecret, type SigningSecretRow } from './store-signing-secrets.ts'
 
 interface MerchantRow extends SigningSecretRow {
   merchant_id: bigint
@@ -29,7 +29,7 @@ const version = statement<{ version: bigint }>(`select version from config_versi
 const bump = statement<object>(`update config_version set version = version + 1`)
 const merchants = statement<MerchantRow>(
   `select merchant_id, login, name, enabled, control_key_sealed, control_key_version, previous_key_sealed, previous_key_version,
-    previous_key_until, signing_secret_sealed, signing_secret_key, signed_requests
+    previous_key_until, signing_secret_sealed, signing_secret_key, signing_seed_sealed, signing_seed_key, signed_requests
    from merchant`,
 )
 const publicKeys = statement<{ merchant_id: bigint; public_key: string }>(
@@ -96,7 +96,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
           : []),
       ].map((one) => openControlKey(one, row.merchant_id, keys)),
       publicKeys: keysOf.get(row.merchant_id)!,
-      signingSecret: openSigningSecret(row, row.merchant_id, keys),
+      ...openSigners(row, row.merchant_id, keys),
       signedRequests: row.signed_requests ?? undefined,
     })),
     endpoints: e.map((row) => ({

@@ -1,5 +1,6 @@
 /** The signed end of the audit trail: evidence that rows up to it were there at a certain time. */
-import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
+import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
+import { privateKeyOf, publicKeyOf, rawPublicKey } from '../base/ed25519.ts'
 import { lengthPrefixed } from '../storage/audit-chain.ts'
 import type { ChainHead } from '../storage/store-audit-chain.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
@@ -17,39 +18,28 @@ export interface SignedHead {
   signature: string
 }
 
-/** DER in front of a raw key (RFC 8410). */
-const seedPrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
-const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex')
-
 const signedBytes = ({ no, hash, at, key }: Pick<SignedHead, 'no' | 'hash' | 'at' | 'key'>) =>
   lengthPrefixed(['tollgate audit head 1', no, hash, at, key])
 
 export function signHead(head: ChainHead, keys: KeyRing, now: number): SignedHead {
   const { version, key } = keys.current('audit')
-  const privateKey = createPrivateKey({ key: Buffer.concat([seedPrefix, key.reveal()]), format: 'der', type: 'pkcs8' })
+  const privateKey = privateKeyOf(key)
   const contents = { no: String(head.no), hash: head.hash.toString('hex'), at: new Date(now).toISOString(), key: String(version) }
   return {
     ...contents,
-    public_key: rawOf(createPublicKey(privateKey)),
+    public_key: rawPublicKey(privateKey).toString('base64'),
     signature: sign(null, signedBytes(contents), privateKey).toString('base64'),
   }
 }
 
-const rawOf = (key: KeyObject) => key.export({ format: 'der', type: 'spki' }).subarray(publicPrefix.length).toString('base64')
-
 /** The public key, from the key ring; undefined for a version that is not there. */
 export function auditPublicKey(keys: KeyRing, version: bigint): KeyObject | undefined {
   const seed = keys.version('audit', version)
-  return (
-    seed && createPublicKey(createPrivateKey({ key: Buffer.concat([seedPrefix, seed.reveal()]), format: 'der', type: 'pkcs8' }))
-  )
+  return seed && createPublicKey(privateKeyOf(seed))
 }
 
 /** A raw public key in base64; undefined if it is none. */
-export function readPublicKey(text: string): KeyObject | undefined {
-  const raw = Buffer.from(text, 'base64')
-  return raw.length === 32 ? createPublicKey({ key: Buffer.concat([publicPrefix, raw]), format: 'der', type: 'spki' }) : undefined
-}
+export const readPublicKey = (text: string): KeyObject | undefined => publicKeyOf(Buffer.from(text, 'base64'))
 
 /** Undefined if the text is not what `signHead` makes. */
 export function readSignedHead(text: string): SignedHead | undefined {

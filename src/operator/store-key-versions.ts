@@ -2,7 +2,7 @@ import { sealedReferences } from '../card/reference.ts'
 import { sealedCards } from '../card/vault.ts'
 import { sealedControlKeys } from '../merchant/control-key.ts'
 import { sealedGateSecrets } from '../merchant/store-gates.ts'
-import { sealedSigningSecrets } from '../merchant/store-signing-secrets.ts'
+import { sealedSigningSecrets, sealedSigningSeeds } from '../merchant/store-signing-secrets.ts'
 import { sealedInvoices } from '../mobile-api/store-invoice-rows.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
@@ -117,6 +117,7 @@ const sealedTables: readonly SealedTable[] = [
   sealedInvoices,
   ...sealedControlKeys,
   sealedSigningSecrets,
+  sealedSigningSeeds,
   sealedGateSecrets,
 ]
 

@@ -14,12 +14,7 @@ import {
   updateEndpoint,
 } from '../merchant/store.ts'
 import { insertGate, sealGateSecrets, updateGate } from '../merchant/store-gates.ts'
-import {
-  holdSigningSecret,
-  newSigningSecret,
-  replaceSigningSecret,
-  signingSecretText,
-} from '../merchant/store-signing-secrets.ts'
+import { holdSigners, newSigningSecret, replaceSigningSecret, signingSecretText } from '../merchant/store-signing-secrets.ts'
 import { fingerprintOf, pemOf } from '../operator/public-key.ts'
 import { endpointOf } from '../operator/store-config.ts'
 import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
@@ -139,7 +134,7 @@ async function makeMerchant(pool: Pool, keys: KeyRing, settings: GateRow, now: n
 /** The merchant of a sandbox of an older version has none yet. */
 const settleSigningSecret = (pool: Pool, keys: KeyRing, merchantId: bigint): Promise<Secret<string>> =>
   transaction(pool, async (runner) => {
-    const present = await holdSigningSecret(runner, merchantId, keys)
+    const { signingSecret: present } = await holdSigners(runner, merchantId, keys)
     const signingSecret = present ?? newSigningSecret(systemRandom)
     if (!present) await replaceSigningSecret(runner, { merchantId, signingSecret }, keys, systemRandom)
     return secret(signingSecretText(signingSecret))

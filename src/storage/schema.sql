@@ -300,10 +300,13 @@ create table merchant (
   signing_secret_sealed bytea,
   signing_secret_key bigint,
   signed_requests text,
+  signing_seed_sealed bytea,
+  signing_seed_key bigint,
   constraint merchant_pkey PRIMARY KEY (merchant_id),
   constraint merchant_login_key UNIQUE (login),
   constraint merchant_signed_requests_check CHECK ((signed_requests = ANY (ARRAY['follow-ups'::text, 'payments'::text, 'all'::text]))),
-  constraint merchant_signing_secret_check CHECK (((signing_secret_sealed IS NULL) = (signing_secret_key IS NULL)))
+  constraint merchant_signing_secret_check CHECK (((signing_secret_sealed IS NULL) = (signing_secret_key IS NULL))),
+  constraint merchant_signing_seed_check CHECK (((signing_seed_sealed IS NULL) = (signing_seed_key IS NULL)))
 );
 
 create table merchant_key (

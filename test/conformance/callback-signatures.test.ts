@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createPublicKey, verify as verifyEd25519 } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openLog } from '../../src/base/log.ts'
@@ -82,6 +83,41 @@ describe('the signature of a callback', { concurrency: 4 }, () => {
     const other = shop.calls(notified)[0]!
     verify(other)
     assert.notEqual(headersOf(other)['webhook-id'], first!['webhook-id'])
+  })
+})
+
+describe('the signing key', () => {
+  const keyOf = (...more: string[]) =>
+    json<{ public_key: string | null; made: boolean }>('merchant', 'signing-key', world.merchant.login, ...more)
+  /** The signatures of a callback, and whether the one by Ed25519 is of this key. */
+  async function signatures(publicKey: string) {
+    const [call] = await called()
+    const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': all } = headersOf(call!)
+    const [v1, v1a] = all!.split(' ')
+    assert.match(v1!, /^v1,/)
+    verify(call!)
+    const x = Buffer.from(publicKey.replace(/^whpk_/, ''), 'base64').toString('base64url')
+    const key = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } })
+    const holds = (raw: string) =>
+      verifyEd25519(null, Buffer.from(`${id}.${time}.${raw}`), key, Buffer.from(v1a?.replace(/^v1a,/, '') ?? '', 'base64'))
+    return { v1a, holds: holds(call!.raw), holdsForAnother: holds(`${call!.raw}&amount=999.00`) }
+  }
+  it('is made when an operator asks for it, and signs every byte beside the secret until it is ended', async () => {
+    const { public_key: key, made } = await keyOf()
+    assert.ok(made)
+    assert.match(key!, /^whpk_[A-Za-z0-9+/]{43}=$/)
+    assert.deepEqual(await keyOf(), { login: world.merchant.login, public_key: key, made: false })
+    await configurationRead(world)
+    const { v1a, ...seen } = await signatures(key!)
+    assert.match(v1a!, /^v1a,[A-Za-z0-9+/]{86}==$/)
+    assert.deepEqual(seen, { holds: true, holdsForAnother: false })
+    const { public_key: next } = await keyOf('--new')
+    await configurationRead(world)
+    assert.equal((await signatures(key!)).holds, false)
+    assert.equal((await signatures(next!)).holds, true)
+    assert.equal((await keyOf('--off')).public_key, null)
+    await configurationRead(world)
+    assert.equal((await signatures(next!)).v1a, undefined)
   })
 })
 

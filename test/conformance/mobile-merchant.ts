@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 
 /** A merchant's server as the specification has it: honest, unless a test says otherwise. */
 
@@ -33,6 +33,7 @@ export interface Call {
   contentType: string
   text: string
   body: Json
+  headers: IncomingHttpHeaders
 }
 
 /** An answer; none; a cut connection; an answer without end; one that stops in the middle. */
@@ -154,7 +155,15 @@ async function callOf(request: IncomingMessage): Promise<Call> {
   for await (const chunk of request) chunks.push(Buffer.from(chunk))
   const text = Buffer.concat(chunks).toString('utf8')
   const contentType = request.headers['content-type'] ?? ''
-  return { at: received, method: request.method ?? '', path: request.url ?? '', contentType, text, body: parsed(text) }
+  return {
+    at: received,
+    method: request.method ?? '',
+    path: request.url ?? '',
+    contentType,
+    text,
+    body: parsed(text),
+    headers: request.headers,
+  }
 }
 
 function answer(response: ServerResponse, reply: Reply): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Webhook } from 'standardwebhooks'
 import { closing, openWorld } from '../harness/opening.ts'
 import { ledger, nextYear } from './client.ts'
 import { until } from '../harness/until.ts'
@@ -57,6 +58,15 @@ describe('an approved transaction by card is notified once', { concurrency: 4 },
           ? { ...common, reference: card, sourceCard: { bin: 411111 } }
           : { ...common, sourceCard: { bin: 411111, reference: card } }
       assert.deepEqual(body, expected)
+    })
+    it(`${kind}: the headers of Standard Webhooks sign its body with the merchant's signing secret`, async () => {
+      const { made } = await ends(mobile, 'APPROVED', kind)
+      const { text, headers } = await first(made)
+      const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+      const signed = Object.fromEntries(names.map((name) => [name, String(headers[name])]))
+      const verify = (body: string) => new Webhook(world.merchant.signingSecret).verify(body, signed)
+      assert.deepEqual(verify(text), (await first(made)).body)
+      assert.throws(() => verify(`${text} `), /No matching signature/)
     })
     it(`${kind}: the ids are those of the gateway API`, async () => {
       const { made, told: final } = await ends(mobile, 'APPROVED', kind)

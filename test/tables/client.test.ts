@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { inspect } from 'node:util'
@@ -163,7 +163,7 @@ test('a signed callback is read where its headers sign every byte of it, within 
   const text = said()
   const good = headersFor(text)
   const heard = (headers: Record<string, string>, now = signedAt, of = text) =>
-    readCallback(of, key, mine, { headers, signingSecret, now }).is
+    readCallback(of, key, mine, { headers, verifyWith: signingSecret, now }).is
   const two = { ...good, 'webhook-signature': `v1a,AAAA v1,AAAA ${good['webhook-signature']}` }
   for (const headers of [good, two]) assert.equal(heard(headers), 'callback')
   for (const url of [`/callback?${text}`, `https://shop.example/callback?${text}`])
@@ -187,16 +187,33 @@ test('a signed callback is read where its headers sign every byte of it, within 
   for (const [what, headers, now, of] of bad) assert.equal(heard(headers, now, of), 'not genuine', what)
 })
 
+test('a callback with a signature by Ed25519 is verified by the public key, and by that signature alone', () => {
+  const text = said()
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const pair = { whpk: `whpk_${Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url').toString('base64')}`, privateKey }
+  const headers = headersFor(text)
+  const v1a = `v1a,${sign(null, Buffer.from(`msg_1.${signedAt / 1000}.${text}`), pair.privateKey).toString('base64')}`
+  const heard = (signature: string, of = text, verifyWith = pair.whpk) =>
+    readCallback(of, key, mine, { headers: { ...headers, 'webhook-signature': signature }, verifyWith, now: signedAt }).is
+  const v1 = headers['webhook-signature']!
+  for (const both of [v1a, `${v1} ${v1a}`]) assert.equal(heard(both), 'callback')
+  assert.equal(heard(`${v1} ${v1a}`, text, signingSecret), 'callback')
+  for (const wrong of [v1, 'v1a,', 'v1a,AAAA', v1a.replace('v1a,', 'v1,')]) assert.equal(heard(wrong), 'not genuine', wrong)
+  assert.equal(heard(v1a, text.replace('10.42', '99.42')), 'not genuine')
+  assert.equal(heard(v1a, text, signingSecret), 'not genuine')
+  for (const short of ['whpk_', 'whpk_AAAA']) assert.throws(() => heard(v1a, text, short), /public key/)
+})
+
 test('a good signature does not replace the comparison of the order', () => {
   const text = said()
-  const signed = { headers: headersFor(text), signingSecret, now: signedAt }
+  const signed = { headers: headersFor(text), verifyWith: signingSecret, now: signedAt }
   assert.equal(readCallback(text, key, { ...mine, orderid: '1000002' }, signed).is, 'not genuine')
 })
 
 test('a signing secret that is empty or no base64 is refused, for anybody could sign with it', () => {
   const text = said()
   for (const bad of ['', 'whsec_', 'whsec_AAAA', 'whsec_***', key])
-    assert.throws(() => readCallback(text, key, mine, { headers: headersFor(text), signingSecret: bad }), /signingSecret/)
+    assert.throws(() => readCallback(text, key, mine, { headers: headersFor(text), verifyWith: bad }), /signingSecret/)
 })
 
 test('a client with a signing secret believes no callback without the headers', () => {

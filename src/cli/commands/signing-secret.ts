@@ -1,7 +1,7 @@
-import { Argument, type Command } from 'commander'
+import { Argument, Option, type Command } from 'commander'
 import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/store-signing-secrets.ts'
-import { setSignedRequests, signingSecretOf } from '../../operator/store-signing-secrets.ts'
+import { setSignedRequests, signingKeyOf, signingSecretOf } from '../../operator/store-signing-secrets.ts'
 import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { jsonOption } from './options.ts'
@@ -9,13 +9,16 @@ import { facts } from './present.ts'
 
 export function addSigningCommands(merchant: Command, terminal: Terminal): void {
   addSigningSecret(merchant, terminal)
+  addSigningKey(merchant, terminal)
   addSignedRequests(merchant, terminal)
 }
 
 const addSignedRequests = (merchant: Command, terminal: Terminal): Command =>
   merchant
     .command('signed-requests')
-    .description('which requests of a merchant are refused unless they are signed by HMAC-SHA256 with its signing secret')
+    .description(
+      'which requests of a merchant are refused unless they are signed with its signing secret, or by a key of its own',
+    )
     .argument('<login>', 'whose they are')
     .addArgument(new Argument('<which>', 'off, follow-ups, payments or all').choices(['off', ...signedRequests]))
     .option(...jsonOption)
@@ -68,5 +71,34 @@ Examples
         if (isNew) terminal.print('\nCallbacks are signed with it within a second.')
         if (isNew && office.installation.sandbox?.login === login)
           terminal.print("sandbox.json and the sandbox's merchant server have it after the next start of the sandbox.")
+      }),
+    )
+
+const addSigningKey = (merchant: Command, terminal: Terminal): Command =>
+  merchant
+    .command('signing-key <login>')
+    .description("shows the public key that verifies a merchant's callbacks by Ed25519; makes the pair where there is none")
+    .addOption(new Option('--new', 'makes another pair, which ends the present one').conflicts('off'))
+    .option('--off', 'ends the present one: callbacks are signed with the signing secret alone')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret. The private half
+never leaves the gateway. Each signature costs the gateway some 40 us of a processor, so it is made only for who asks for it.
+
+Examples
+  npx tollgate merchant signing-key shop
+  npx tollgate merchant signing-key shop --off`,
+    )
+    .action((login: string, options: { new?: true; off?: true; json?: true }) =>
+      atOffice(terminal, async (office) => {
+        const wish = options.off ? 'none' : options.new ? 'a new one' : 'the present one'
+        const { publicKey, isNew } = await signingKeyOf(office, await office.keys(), login, wish)
+        if (options.json) return terminal.printJson({ login, public_key: publicKey ?? null, made: isNew })
+        if (publicKey === undefined) return terminal.print(`Callbacks of merchant ${login} are not signed by Ed25519.`)
+        terminal.print(isNew ? `Merchant ${login} has a new pair of keys.\n` : `Merchant ${login}\n`)
+        terminal.print(facts([['Public key', publicKey]]))
+        if (isNew) terminal.print('\nCallbacks are signed by it within a second.')
       }),
     )
