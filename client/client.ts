@@ -36,7 +36,7 @@ export interface Client {
   getCardInfo: Call<asks.CardInfoRequest, Reply<CardInfo>>
   /** Waits until the order of a request is final, or the cardholder has something to do. */
   finish(reply: Reply<Accepted>, options?: FinishOptions): Promise<Ending>
-  /** With a `signingSecret` or a `callbackPublicKey`, what comes without the headers of a callback is not genuine. */
+  /** With a `signingSecret` or a `callbackPublicKey`, what is not signed is not genuine. */
   readCallback(text: string, expected: asks.OrderName, headers?: Headers): Callback | NotGenuine
   readReturn(text: string, expected: asks.OrderName): CustomerReturn | NotGenuine
 }

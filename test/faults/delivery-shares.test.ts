@@ -156,7 +156,7 @@ test('while all that one merchant may have hangs, the next sweep takes the messa
       'card mapping': { render: () => Promise.resolve(undefined), judge: () => 'never' },
       callback: { render: async ({ url }) => ({ method: 'GET', url, policy }), judge: () => 'received' },
     },
-    sign: (message) => message,
+    sign: (unsigned) => unsigned,
     clock,
     random: systemRandom,
     heartbeat,
