@@ -16,8 +16,8 @@ export type Settings = Entry & {
   login: string
   controlKey: string
   /**
-   * `whsec_` and base64: requests with a checksum are signed with it as a whole too, and callbacks
-   * must be.
+   * `whsec_` and base64: requests with a checksum are signed with it as a whole too; callbacks and
+   * returns of customers must be.
    */
   signingSecret?: string
   /** `whpk_` and base64: verifies callbacks in place of the secret. */

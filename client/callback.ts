@@ -3,6 +3,7 @@ import { readPairs, type Fields } from './form.ts'
 import { controlOf } from './operations.ts'
 import { isFinal, type FinalStatus } from './replies.ts'
 import type { OrderName } from './requests.ts'
+import { tokenComplaint, type TokenKey } from './return-token.ts'
 import { signatureComplaint, type Signed } from './webhook.ts'
 
 /**
@@ -22,8 +23,8 @@ export interface Callback {
 }
 
 /**
- * What the browser of a returning cardholder brought. Anybody may change the fields that the
- * checksum does not cover: ask `status`.
+ * What the browser of a returning cardholder brought. Without its token, anybody may change the
+ * fields that the checksum does not cover; and a browser may bring it late, or never. Ask `status`.
  */
 export interface CustomerReturn {
   is: 'return'
@@ -64,11 +65,16 @@ export function readCallback(text: string, controlKey: string, expected: OrderNa
   return { is: 'callback', status, order, type: fields.type ?? '', amount: fields.amount ?? '', fields }
 }
 
-/** `text` is the body of the form, `expected` the order that this customer was sent to pay. */
-export function readReturn(text: string, controlKey: string, expected: OrderName): CustomerReturn | NotGenuine {
+/**
+ * `text` is the body of the form, `expected` the order that this customer was sent to pay. With
+ * `key` the token of the gateway must prove status, order, type, amount and currency.
+ */
+export function readReturn(text: string, controlKey: string, expected: OrderName, key?: TokenKey): CustomerReturn | NotGenuine {
   const read = readSigned(text, controlKey, expected)
   if ('is' in read) return read
   const { status, order, fields } = read
+  const complaint = key && tokenComplaint(fields, key)
+  if (complaint !== undefined) return notGenuine(complaint)
   if (!isFinal(status) && status !== 'processing') return notGenuine(`its status is "${status}"`)
   return { is: 'return', status, order, fields }
 }

@@ -38,12 +38,13 @@ export interface Client {
   finish(reply: Reply<Accepted>, options?: FinishOptions): Promise<Ending>
   /** With a `signingSecret` or a `callbackPublicKey`, what is not signed is not genuine. */
   readCallback(text: string, expected: asks.OrderName, headers?: Headers): Callback | NotGenuine
+  /** With a `signingSecret`, what comes without a token of the gateway is not genuine. */
   readReturn(text: string, expected: asks.OrderName): CustomerReturn | NotGenuine
 }
 
 /** The keys are in closures alone, so that nothing that prints a client shows them. */
 export function openClient(settings: Settings): Client {
-  const { controlKey, signingSecret, callbackPublicKey: verifyWith = signingSecret } = settings
+  const { login, controlKey, signingSecret, callbackPublicKey: verifyWith = signingSecret } = settings
   const { call, signedCall } = openCaller(settings)
   const status = call<asks.StatusRequest, OrderStatus>('status', orderStatus)
   return {
@@ -68,6 +69,7 @@ export function openClient(settings: Settings): Client {
       finish(reply, (request) => status(request, options.signal ? { signal: options.signal } : {}), realTime, options),
     readCallback: (text, expected, headers = {}) =>
       readCallback(text, controlKey, expected, verifyWith === undefined ? undefined : { headers, verifyWith }),
-    readReturn: (text, expected) => readReturn(text, controlKey, expected),
+    readReturn: (text, expected) =>
+      readReturn(text, controlKey, expected, signingSecret === undefined ? undefined : { login, signingSecret }),
   }
 }

@@ -5,6 +5,7 @@
 import { callbackPairs } from '../gateway-api/callback.ts'
 import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
+import { returnToken } from '../merchant/return-token.ts'
 import { authenticated, cresReader, isOf, methodBegunEvent, saleDescribes, unfitFor } from '../order/authentication/browser.ts'
 import { statusOfState, type Order, type Transaction } from '../order/order.ts'
 import { legacyOf, pareqOf, type PareqParts } from '../order/authentication/pareq.ts'
@@ -107,7 +108,8 @@ function pageOrderOf(
     return { ...shown, is: 'payer', acsUrl: acsUrl!, fields: payerFields({ pareq, termUrl, md: legacyOf(authentication).md }) }
   }
   const status = statusOfState(state)
-  const back = returnOf(order, transaction, merchant, finalStatuses.has(status) ? status : 'processing')
+  const now = world.clock.now()
+  const back = returnOf(order, transaction, merchant, finalStatuses.has(status) ? status : 'processing', now)
   if (finalStatuses.has(status)) return { ...shown, is: 'over', status, ...(back && { back }) }
   return { ...shown, is: 'working', ...(back && { later: back }) }
 }
@@ -116,13 +118,18 @@ function pageOrderOf(
  * docs/choices.md, "Return of the cardholder". An unknown or missing outcome is reported as
  * `processing` to the shop, which then asks for it.
  */
-function returnOf(order: Order, transaction: Transaction, merchant: Merchant, status: Status): Return | undefined {
+function returnOf(order: Order, transaction: Transaction, merchant: Merchant, status: Status, now: number): Return | undefined {
   const url = returnUrlOf(order, status)
   if (url === undefined) return undefined
   const ids = { status, orderid: String(order.orderId), client_orderid: order.clientOrderid }
   const control = callbackControl(ids, merchant.controlKeys[0]!)
   const replaced: Record<string, string> = { status, control }
-  return { url, pairs: callbackPairs(order, transaction, merchant).map(([name, value]) => [name, replaced[name] ?? value]) }
+  const pairs = callbackPairs(order, transaction, merchant).map(([name, value]) => [name, replaced[name] ?? value] as const)
+  const { login, signingSecret: key } = merchant
+  if (!key) return { url, pairs }
+  const { type = '', amount = '', currency = '' } = Object.fromEntries(pairs)
+  const token = returnToken({ ...ids, type, amount, currency }, { login, key }, now)
+  return { url, pairs: [...pairs, ['token', token]] }
 }
 
 function returnUrlOf({ request }: Order, status: Status): string | undefined {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
@@ -42,12 +43,27 @@ async function returned(seen: Fields, ...words: string[]): Promise<Form> {
   return form
 }
 
+/** What a JSON Web Token (RFC 7519) says, if the signing secret signed it. */
+function claimsOf(token: string): Record<string, unknown> {
+  const [header, payload, signature] = token.split('.')
+  const key = Buffer.from(world.merchant.signingSecret.replace('whsec_', ''), 'base64')
+  assert.equal(signature, createHmac('sha256', key).update(`${header}.${payload}`).digest('base64url'))
+  const read = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>
+  assert.deepEqual(read(header), { alg: 'HS256', typ: 'JWT' })
+  return read(payload)
+}
+
 async function ended(made: Order, seen: Fields, ...words: string[]) {
   const form = await returned(seen, ...words)
   const { controlKey } = world.merchant
   const { status = '', orderid, client_orderid, control } = form.fields
   assert.deepEqual([form.method, orderid, client_orderid], ['post', made.orderid, made.client_orderid])
   assert.equal(control, callbackControl(status, made.orderid, made.client_orderid, controlKey))
+  const { amount, currency, type } = form.fields
+  const { iat, exp, ...claims } = claimsOf(form.fields.token ?? '')
+  const order = { orderid: made.orderid, client_orderid: made.client_orderid }
+  assert.deepEqual(claims, { iss: 'tollgate', aud: world.merchant.login, status, ...order, type, amount, currency })
+  assert.equal(Number(exp) - Number(iat), 3_600)
   return { form, status, final: await settled(world, made) }
 }
 
@@ -60,7 +76,9 @@ describe('an approved payment goes to redirect_success_url if given, else to red
     const { form, status } = await ended(made, seen)
     assert.deepEqual([form.action, status], [urls.redirect_success_url, 'approved'])
     const [call] = await until(() => shop.calls(path), notEmpty)
-    assert.deepEqual(form.fields, Object.fromEntries(call?.query ?? []))
+    const { token, ...told } = form.fields
+    assert.deepEqual(told, Object.fromEntries(call?.query ?? []))
+    assert.ok(token)
     assert.equal(form.fields.merchantdata, changes.merchant_data)
   })
   for (const given of [{ redirect_success_url: undefined }, { redirect_success_url: undefined, redirect_fail_url: undefined }]) {
