@@ -1,17 +1,21 @@
 /** Facts that a card number itself reveals. The ranges are the networks' public issuer numbers. */
 
 // oxfmt-ignore
-const networks: readonly (readonly [name: string, pattern: RegExp])[] = [
-  ['VISA',       /^4/],
-  ['MASTERCARD', /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/],
-  ['MIR',        /^220[0-4]/],
-  ['AMEX',       /^3[47]/],
-  ['JCB',        /^35(2[89]|[3-8])/],
-  ['DINERS',     /^(30[0-5]|3095|36|3[89])/],
-  ['UNIONPAY',   /^62/],
-  ['DISCOVER',   /^(6011|64[4-9]|65)/],
-  ['MAESTRO',    /^(50|5[6-9]|6)/],
+const networks: readonly (readonly [name: string, pattern: RegExp, lengths: readonly number[]])[] = [
+  ['VISA',       /^4/,                                              [13, 16, 19]],
+  ['MASTERCARD', /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/,   [16]],
+  ['MIR',        /^220[0-4]/,                                       [16, 17, 18, 19]],
+  ['AMEX',       /^3[47]/,                                          [15]],
+  ['JCB',        /^35(2[89]|[3-8])/,                                [16, 17, 18, 19]],
+  ['DINERS',     /^(30[0-5]|3095|36|3[89])/,                        [14, 15, 16, 17, 18, 19]],
+  ['UNIONPAY',   /^62/,                                             [16, 17, 18, 19]],
+  ['DISCOVER',   /^(6011|64[4-9]|65)/,                              [16, 17, 18, 19]],
+  ['MAESTRO',    /^(50|5[6-9]|6)/,                                  [12, 13, 14, 15, 16, 17, 18, 19]],
 ]
+
+/** Whether the network of a number issues numbers of its length; an unknown one may issue any. */
+export const lengthIsIssued = (pan: string): boolean =>
+  networks.find(([, pattern]) => pattern.test(pan))?.[2].includes(pan.length) ?? true
 
 /** The network's name, or undefined for an unknown range. */
 export const networkOf = (pan: string): string | undefined => networks.find(([, pattern]) => pattern.test(pan))?.[0]

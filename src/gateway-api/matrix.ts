@@ -6,6 +6,7 @@ import { marked, type After, type Check, type Marked, type PortsOf, type Row } f
 import { operationNames, type Operation } from '../spec/gateway/operations.ts'
 import type { Refusal } from '../spec/refusals.ts'
 import { performCreateCardRef, performGetCardInfo } from './card-references.ts'
+import { textsHaveNoCardNumber } from './card-numbers.ts'
 import * as check from './checks.ts'
 import { controlHolds } from './checksum.ts'
 import { performFollow } from './follow.ts'
@@ -68,6 +69,7 @@ const rows = [
   row('the payer response can be read',         '3',    check.paresCanBeRead,        '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    .    x'),
   row('the control holds',                      '2',    controlHolds,                'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
   row('the signature holds, if sent or due',    '2',    signatureHolds,              'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
+  row('no text has a card number',              '3',    textsHaveNoCardNumber,       'x    x   x   x   x x  x   x   x    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.paymentIsEnabled,      'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.followIsEnabled,       '.    .   .   .   . .  x   x   x    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.operationIsEnabled,    '.    .   .   .   . .  .   .   .    x   x   x    .    .   x    x    x'),

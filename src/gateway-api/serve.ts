@@ -110,7 +110,7 @@ function answer(
   }
   answered(operation, outcome.refused)
   log.info({ serial: serialNumber, operation, ...outcome }, 'refused')
-  const { reply, http } = refusalReply(outcome, serialNumber, merchantOrderId)
+  const { reply, http } = refusalReply(outcome, serialNumber, outcome.hidesName ? undefined : merchantOrderId)
   return writeRefusal(reply, json, http)
 }
 

@@ -142,6 +142,8 @@ export interface EndpointSettings {
    * for every operation of v4.
    */
   parameterSignatures?: boolean
+  /** Free texts may have numbers of cards, except that of the payment itself. */
+  cardNumbersInText?: boolean
   /**
    * For how long after its approval an equal capture, return or void is a repeat. 0 disables
    * repeats; ten minutes if not set.

@@ -3,6 +3,8 @@ import { chooseGate } from '../acquirer/choose.ts'
 import { sameText } from '../base/digest.ts'
 import { objectReader } from '../base/json.ts'
 import type { Turns } from '../base/turn.ts'
+import type { Issuer } from '../card/bins.ts'
+import { hasAnyNumber, hasManyDigits, hasThisNumber } from '../card/number-in-text.ts'
 import { idIn } from '../merchant/merchant.ts'
 import { performParts, sessionSignature, signatureHolds as holds } from '../merchant/session.ts'
 import type { Door } from '../order/advance.ts'
@@ -68,6 +70,32 @@ export const tokensCanBeRead = ({ json }: WithJson): MobileRefusal | WithValues 
 
 const read = (values: JsonValues | string): MobileRefusal | WithValues =>
   typeof values === 'string' ? refuseMobile('unfit', values) : { values }
+
+const cardNumbers = ['sourceCard.number', 'sourceOfFunds.card.number', 'destinationOfFunds.card.number']
+
+/**
+ * As the gateway API has it: the cards of the transaction in any text, or any card in the
+ * description. Secrets are sealed, so they are left out.
+ */
+export function textsHaveNoCardNumber(
+  { values, endpoint, invoiceId }: Received & WithValues & WithEndpoint,
+  { issuerOf }: { issuerOf: (pan: string) => Issuer | undefined },
+): MobileRefusal | undefined {
+  const own = cardNumbers.flatMap((path) => values.text(path) ?? [])
+  for (const [path, value] of [...values.all(), ['invoiceId', invoiceId] as const]) {
+    const isExempt = typeof value !== 'string' || cardNumbers.includes(path) || path.startsWith('session.')
+    if (isExempt || !hasManyDigits(value)) continue
+    if (own.some((pan) => hasThisNumber(value, pan)))
+      return {
+        ...refuseMobile('unfit', `${path} must not have the number of the card`),
+        ...(path === 'invoiceId' ? { hidesName: true } : {}),
+      }
+    const isJudged = path === 'order.description' && !endpoint.settings.cardNumbersInText
+    if (isJudged && hasAnyNumber(value, (pan) => issuerOf(pan) !== undefined))
+      return refuseMobile('unfit', `${path} must not have a card number`)
+  }
+  return undefined
+}
 
 export const currencyIsTaken = ({ values, endpoint }: WithValues & WithEndpoint): MobileRefusal | undefined =>
   values.given('transaction.currency') === endpoint.currency

@@ -5,6 +5,8 @@ export interface MobileRefusal {
   refused: RefusalName
   /** For the app's developer. */
   message: string
+  /** The merchant's name of the invoice has a card number, and the answer leaves it out. */
+  hidesName?: true
 }
 
 export const refuseMobile = (refused: RefusalName, message: string): MobileRefusal => ({ refused, message })

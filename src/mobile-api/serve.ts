@@ -51,10 +51,10 @@ async function serve(api: MobileApi, answered: Answered, request: Incoming): Pro
     return refuseMobile('internal error', 'internal error')
   })
   if (!isRefusal(answer)) return json(200, answer)
-  const { refused, message } = answer
+  const { refused, message, hidesName } = answer
   const { cause, http } = answerTo(operation, refused)
   log.info({ code, operation, cause, message }, 'an app is refused')
-  return json(http, { error: { cause, code, message }, invoiceId })
+  return json(http, { error: { cause, code, message }, invoiceId: hidesName ? '' : invoiceId })
 }
 
 async function perform(api: MobileApi, received: Received): Promise<object | MobileRefusal> {

@@ -28,6 +28,7 @@ export const endpointFacts = (e: EndpointEntry): Fact[] => [
   ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
   ['Amounts above signed', e.settings.amountsAboveSigned ? 'on' : undefined],
   ['Parameter signatures', e.settings.parameterSignatures ? 'on' : undefined],
+  ['Card numbers in text', e.settings.cardNumbersInText ? 'on' : undefined],
   ['Repeat window', e.settings.repeatWindowMs === 0 ? 'none' : spanText(repeatWindowOf(e))],
   ['Mandatory fields', e.settings.mandatoryFields.join(', ') || 'the usual ones'],
   ['Optional fields', e.settings.optionalFields?.join(', ')],
@@ -61,6 +62,7 @@ export const endpointJson = (e: EndpointEntry) => ({
   plain_http_callbacks: e.settings.plainHttpCallbacks,
   amounts_above_signed: e.settings.amountsAboveSigned ?? false,
   parameter_signatures: e.settings.parameterSignatures ?? false,
+  card_numbers_in_text: e.settings.cardNumbersInText ?? false,
   repeat_window_ms: repeatWindowOf(e),
   created_at: isoTime(e.createdAt),
 })

@@ -38,6 +38,7 @@ export interface EndpointWish {
   plainHttpCallbacks?: boolean
   amountsAboveSigned?: boolean
   parameterSignatures?: boolean
+  cardNumbersInText?: boolean
   repeatWindowMs?: number
 }
 
@@ -51,6 +52,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     randomSum: oldSum,
     amountsAboveSigned: oldAbove,
     parameterSignatures: oldParameters,
+    cardNumbersInText: oldNumbers,
     optionalFields: oldOptional,
     descriptor: oldDescriptor,
     repeatWindowMs: oldWindow,
@@ -60,6 +62,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
   const randomSum = wish.randomSum ?? oldSum
   const amountsAboveSigned = wish.amountsAboveSigned ?? oldAbove
   const parameterSignatures = wish.parameterSignatures ?? oldParameters
+  const cardNumbersInText = wish.cardNumbersInText ?? oldNumbers
   const optionalFields = wish.optionalFields ?? oldOptional ?? []
   const descriptor = changed(oldDescriptor, wish.descriptor)
   const repeatWindowMs = wish.repeatWindowMs ?? oldWindow ?? usualRepeatWindowMs
@@ -87,6 +90,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     ...(randomSum ? { randomSum } : {}),
     ...(amountsAboveSigned ? { amountsAboveSigned } : {}),
     ...(parameterSignatures ? { parameterSignatures } : {}),
+    ...(cardNumbersInText ? { cardNumbersInText } : {}),
     ...(optionalFields.length === 0 ? {} : { optionalFields }),
     ...(descriptor === undefined ? {} : { descriptor }),
     ...(repeatWindowMs === usualRepeatWindowMs ? {} : { repeatWindowMs }),

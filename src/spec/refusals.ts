@@ -30,6 +30,8 @@ export interface Refusal {
   detail: string
   /** For the log of a sandbox: the text from which a refused checksum should have been made. */
   expected?: string
+  /** The merchant's name of the order has a card number, and the reply leaves it out. */
+  hidesName?: true
 }
 
 export const refuse = (refused: RefusalName, detail = ''): Refusal => ({ refused, detail })

@@ -71,6 +71,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     mandatoryFields: ['phone'],
     amountsAboveSigned: true,
     parameterSignatures: true,
+    cardNumbersInText: true,
     repeatWindowMs: 0,
   })
   assert.deepEqual(set, {
@@ -79,6 +80,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     disabledOperations: ['capture', 'return', 'sale', 'void'],
     mandatoryFields: ['phone'],
     amountsAboveSigned: true,
+    cardNumbersInText: true,
     parameterSignatures: true,
     repeatWindowMs: 0,
   })
@@ -90,6 +92,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
       mandatoryFields: [],
       amountsAboveSigned: false,
       parameterSignatures: false,
+      cardNumbersInText: false,
       repeatWindowMs: 600_000,
     }),
     usualEndpoint,

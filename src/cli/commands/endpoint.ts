@@ -43,6 +43,7 @@ interface Settable {
   plainHttpCallbacks?: boolean
   amountsAboveSigned?: boolean
   parameterSignatures?: boolean
+  cardNumbersInText?: boolean
   repeatWindow?: number
   json?: true
 }
@@ -98,6 +99,11 @@ const settable = (command: Command): Command =>
     .option(
       '--parameter-signatures <on|off>',
       'whether signatures of v4 may cover the parameters alone, without the address, for clients that sign so',
+      aSwitch,
+    )
+    .option(
+      '--card-numbers-in-text <on|off>',
+      'whether descriptions, comments and merchant_data may have numbers of cards; never that of the payment itself',
       aSwitch,
     )
     .option(
@@ -212,6 +218,7 @@ const wishOf = (o: Settable): EndpointWish => ({
   ...(o.plainHttpCallbacks === undefined ? {} : { plainHttpCallbacks: o.plainHttpCallbacks }),
   ...(o.amountsAboveSigned === undefined ? {} : { amountsAboveSigned: o.amountsAboveSigned }),
   ...(o.parameterSignatures === undefined ? {} : { parameterSignatures: o.parameterSignatures }),
+  ...(o.cardNumbersInText === undefined ? {} : { cardNumbersInText: o.cardNumbersInText }),
   ...(o.repeatWindow === undefined ? {} : { repeatWindowMs: o.repeatWindow }),
 })
 
