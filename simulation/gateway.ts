@@ -24,7 +24,7 @@ export const sumPages = `${origin}${basePath}/random-sum/`
 const blockOfIds = 1_000
 /** Directory servers by the common name of their certificate. */
 const peers: ReadonlyMap<string, string> = new Map(directories.map((name) => [name, name]))
-const meters = { answered: () => {}, repeated: () => {} }
+const meters = { answered: () => {}, repeated: () => {}, accessRefused: () => {} }
 
 /** Starts the gateway of production, on the model and the simulated network. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
@@ -37,6 +37,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     ids: (name, block = blockOfIds) => drawIds(() => parts.stores.reserve(name, block), block),
     issuerOf: () => undefined,
     ranges: () => cardRanges,
+    addRefusedAccess: () => Promise.resolve(),
   }
   const { gates, ...transports } = transportsOf(parts)
   let performing: Performers | undefined

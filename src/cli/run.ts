@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { reasonOf } from '../base/log.ts'
 import { Refused } from '../operator/refused.ts'
+import { addAccessCommand } from './commands/access.ts'
 import { addAcquirerCommands } from './commands/acquirer.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addBinCommands } from './commands/bin.ts'
@@ -40,6 +41,7 @@ const commands = [
   addKeysCommands,
   addDeliveryCommands,
   addDoctorCommand,
+  addAccessCommand,
   addAuditCommands,
   addAcquirerCommands,
   addSignCommand,

@@ -30,13 +30,16 @@ type Request = Pick<Addressed, 'path' | 'registry' | 'entry'> & Fields<SignedByK
 export function controlHolds(request: Request, parts: Signing): Refusal | ByMerchant | Promise<Refusal | ByMerchant> {
   const { entry, registry, values } = request
   const { merchant } = entry
-  const isForeign = 'login' in values && registry.merchantByLogin(values.login) !== merchant
+  const login = 'login' in values ? values.login : merchant.login
+  const named = registry.merchantByLogin(login)
+  const isForeign = named !== merchant
   const keys = isForeign ? [] : merchant.controlKeys
   const isOneOf = (accepted: Parts[]) => holds(values.control, accepted, keys, parts.decoyKey)
   const ways = waysOf[request.operation]['amount' in values ? 'withAmount' : 'withoutAmount']
   if (isOneOf(acceptedSpellings(request, ways.ofTheRequest, [sumSent(request)]))) return { merchant }
   const refused = () => ({
     ...refuse('control does not match'),
+    access: { login, reason: named ? (isForeign ? 'the endpoint is of another merchant' : 'wrong checksum') : 'unknown login' },
     ...(parts.explains ? { expected: expectedParts([...ways.ofTheRequest, ...ways.ofTheOrder]) } : {}),
   })
   const orderId = 'orderid' in values ? values.orderid : undefined

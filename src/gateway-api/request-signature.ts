@@ -28,7 +28,10 @@ export function signatureHolds(
   { operation, merchant, message, now }: Addressed & ByMerchant & WithMessage,
   { useNonce }: Pick<Verifying, 'useNonce'>,
 ): Refusal | undefined | Promise<Refusal | undefined> {
-  const refused = (signature: string) => ({ ...refuse('control does not match'), signature })
+  const refused = (why: string) => ({
+    ...refuse('control does not match'),
+    access: { login: merchant.login, reason: `signature of the request: ${why}` },
+  })
   if (!hasSignature(message)) return isDemanded(operation, merchant.signedRequests) ? refused('there is none') : undefined
   const { login: keyid, signingSecret: secret, publicKeys, merchantId } = merchant
   const judged = judgeSignature(message, { keyid, secret, publicKeys }, (created) => timestampHolds(created, now))

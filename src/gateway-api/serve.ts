@@ -12,7 +12,7 @@ import { checksOf, performers, type Ports } from './matrix.ts'
 import { readBody } from './read-body.ts'
 import { refusalReply, replyWriter, wantsJson, type Reply, type WriteReply } from './reply.ts'
 import { signerOf, type Verifying } from './signed.ts'
-import type { Received, WithMessage } from './stages.ts'
+import { endpointText, type Received, type WithMessage } from './stages.ts'
 
 /** All ports of the gateway API: every file declares its part. */
 export type GatewayApi = Ports & Verifying & Serving
@@ -86,18 +86,19 @@ async function serve(api: GatewayApi, operation: Operation, group: boolean, requ
     api.log.error({ serial: received.serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
     outcome = refuse('internal error')
   }
-  return answer(api, received, wantsJson(request.headers.accept), outcome)
+  return answer(api, received, request, outcome)
 }
 
 /** How a request ends; `access denied` is all that a wrong signature of v4 shows. */
 type Outcome = Reply | Refusal | 'access denied'
 
 function answer(
-  { log, answered, denied }: GatewayApi,
-  { operation, serialNumber, merchantOrderId }: Received,
-  json: boolean,
+  { log, access, answered, denied }: GatewayApi,
+  { operation, serialNumber, merchantOrderId, path }: Received,
+  { headers, clientAddress: address }: Pick<Incoming, 'headers' | 'clientAddress'>,
   outcome: Outcome,
 ): Answer {
+  const json = wantsJson(headers.accept)
   if (outcome === 'access denied') {
     // The same page for every reason.
     answered(operation, outcome)
@@ -109,7 +110,11 @@ function answer(
     return writers[operation](outcome, json)
   }
   answered(operation, outcome.refused)
-  log.info({ serial: serialNumber, operation, ...outcome }, 'refused')
+  const { access: by, expected } = outcome
+  if (by) {
+    const more = expected === undefined ? {} : { more: { expected } }
+    access.refused({ serial: serialNumber, operation, endpoint: endpointText(path), address, ...by, ...more })
+  } else log.info({ serial: serialNumber, operation, ...outcome }, 'refused')
   const { reply, http } = refusalReply(outcome, serialNumber, outcome.hidesName ? undefined : merchantOrderId)
   return writeRefusal(reply, json, http)
 }

@@ -1,12 +1,12 @@
 import { baseStringMaker, readAuthorization, signatureBytes, signatureVerifier, timestampHolds } from '../merchant/oauth.ts'
 import { idIn, type Merchant } from '../merchant/merchant.ts'
 import type { Incoming } from '../http/server.ts'
-import type { Log } from '../base/log.ts'
 import type { Turns } from '../base/turn.ts'
-import type { Received } from './stages.ts'
+import type { RefusedAccess } from '../merchant/refused-access.ts'
+import { endpointText, type Received } from './stages.ts'
 
 export interface Verifying {
-  log: Log
+  access: Pick<RefusedAccess, 'refused'>
   turns: Turns
   /** Every origin under which merchants reach this gateway; their signatures cover one of them. */
   publicUrls: readonly string[]
@@ -22,24 +22,28 @@ export interface Verifying {
  * can do it.
  */
 export async function signerOf(
-  { registry, pairs, path, now, serialNumber }: Received,
+  { registry, operation, pairs, path, now, serialNumber }: Received,
   request: Incoming,
-  { log, turns, publicUrls, useNonce }: Verifying,
+  { access, turns, publicUrls, useNonce }: Verifying,
 ): Promise<Merchant | undefined> {
-  const refuse = (why: string): undefined => {
-    log.info({ serial: serialNumber, why }, 'a signature is refused')
+  const id = idIn(path.id)
+  const entry = id === undefined ? undefined : registry.entry(id, path.group)
+  const read = readAuthorization(request.headers['authorization'])
+  const login = read.is === 'refused' ? '' : read.params.login
+  const refuse = (reason: string, more?: object): undefined => {
+    const endpoint = entry ? endpointText(path) : ''
+    const { clientAddress: address } = request
+    access.refused({ serial: serialNumber, operation, endpoint, login, address, reason, ...(more && { more }) })
     return undefined
   }
-  const read = readAuthorization(request.headers['authorization'])
-  if (read.is === 'refused') return refuse(read.why)
+  // The detail may be text of a stranger.
+  if (read.is === 'refused') return refuse('the Authorization header cannot be read', { detail: read.why })
   const { params } = read
   if (!timestampHolds(params.timestampSeconds, now)) return refuse('the time stamp is off')
   if (!signatureBytes(params.signature)) return refuse('the signature is none of RSA')
   if (!pairs) return refuse('the body is too long, or no form')
 
-  const merchant = registry.merchantByLogin(params.login)
-  const id = idIn(path.id)
-  const entry = id === undefined ? undefined : registry.entry(id, path.group)
+  const merchant = registry.merchantByLogin(login)
   const isForeign = entry !== undefined && entry.merchant !== merchant
   const keys = merchant?.enabled && !isForeign ? merchant.publicKeys : []
   const urls = publicUrls.map((url) => url + request.path)
@@ -47,7 +51,7 @@ export async function signerOf(
   const texts = await turns.run(baseStringMaker({ urls, params, bodyPairs: pairs, parametersAlone }))
   const holds = await turns.run(signatureVerifier(texts, params.signature, keys))
   if (merchant && isForeign) return refuse('the endpoint is of another merchant')
-  if (!merchant || !holds) return refuse('the signature does not hold')
+  if (!merchant || !holds) return refuse(merchant ? 'the signature does not hold' : 'unknown login')
   return (await useNonce(merchant.merchantId, params.nonce, params.timestampSeconds))
     ? merchant
     : refuse('the nonce was used before')

@@ -39,6 +39,9 @@ export interface Received<O extends Operation = Operation> {
   readonly idempotencyKey?: string | undefined
 }
 
+/** An endpoint or group of a path, for operators. */
+export const endpointText = ({ id, group }: Received['path']): string => (group ? `group ${id}` : id)
+
 /** What a signature of the request covers. */
 export interface WithMessage {
   readonly message: Message

@@ -1,6 +1,7 @@
 import { openReferenceStore } from '../card/store-references.ts'
 import { openDeliveryStore } from '../delivery/store.ts'
 import { forgetNonces, useNonce } from '../merchant/store-nonces.ts'
+import { forgetRefusedAccess } from '../merchant/store-refused-access.ts'
 import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
 import { forgetWrongSums, openWrongSums } from '../mobile-api/store-sums.ts'
 import { openOrderStore } from '../order/store.ts'
@@ -44,6 +45,7 @@ export async function openCell({ pool, databaseUrl, registry, keys }: CellParts,
       { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
       { name: 'Idempotency-Keys', everyMs: 60_000, run: () => orders.forgetIdempotencyKeys(clock.now()) },
       { name: 'wrong sums', everyMs: 600_000, run: () => forgetWrongSums(pool, clock.now()) },
+      { name: 'old refused access', everyMs: 600_000, run: () => forgetRefusedAccess(registry, clock.now()) },
       { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool, registry) },
     ],
     answers: () => pool.run(anything),

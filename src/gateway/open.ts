@@ -1,7 +1,9 @@
+import { reasonOf } from '../base/log.ts'
 import { secret } from '../base/secret.ts'
 import { gatewayRoutes, type GatewayApi } from '../gateway-api/serve.ts'
 import { isInternal } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
+import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-access.ts'
 import { openInvoices, type Invoices } from '../mobile-api/invoices.ts'
 import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
 import { openInvoiceWork, type Working } from '../mobile-api/work.ts'
@@ -24,6 +26,7 @@ import type { GatewayGauges, Meters } from './watch.ts'
 /** Orders whose status may be asked without reading them again: some 4 kB each. */
 const copiesKept = 1_000
 const limits = { maxWaiting: 4_000, maxOfMerchant: 1_500 }
+const accounting = { name: 'refused access', everyMs: 5_000 }
 /**
  * How long a stop waits for running requests to merchants' servers, for the acquirers' answers, and
  * for callbacks.
@@ -31,7 +34,7 @@ const limits = { maxWaiting: 4_000, maxOfMerchant: 1_500 }
 const drain = { invoicesMs: 1_500, stepsMs: 6_000, deliveriesMs: 1_000 }
 
 export interface GatewayParts extends Foundations {
-  meters: Pick<Meters, 'answered' | 'repeated'>
+  meters: Pick<Meters, 'answered' | 'repeated' | 'accessRefused'>
 }
 
 /** All ports of the operations and pages: each of their files declares what it takes. */
@@ -82,7 +85,8 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { sender } = messages
   const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, { hand, copies }, between)
   const reader = openReader({ store: orders, hand, copies, heartbeat, clock, log })
-  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, door, orders: reader, invoices })
+  const access = openAccess(parts)
+  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, access, door, orders: reader, invoices })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
   const resulting = { ...registry, orders: reader, random, log, door, registry: registry.current }
@@ -90,7 +94,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   steps.sweep(door)
   sender.sweep()
   invoiceWork.sweep()
-  const stopPeriodic = startPeriodic(clock, log, cell.upkeep)
+  const stopPeriodic = startPeriodic(clock, log, [...cell.upkeep, { ...accounting, run: access.flush }])
 
   return {
     processId: lease.processId,
@@ -117,6 +121,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
     lost: heartbeat.lost,
     async stop() {
       stopPeriodic()
+      await access.flush().catch((error) => log.warn({ reason: reasonOf(error) }, 'the last refused access is not stored'))
       await invoiceWork.stop(drain.invoicesMs)
       await steps.stop(drain.stepsMs)
       await door.close()
@@ -129,7 +134,15 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   }
 }
 
-type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & { orders: Reader; invoices: Invoices }
+const openAccess = ({ ground, stores, meters }: GatewayParts): RefusedAccess =>
+  openRefusedAccess({
+    ...ground,
+    registry: stores.registry.current,
+    store: stores.registry.addRefusedAccess,
+    counted: meters.accessRefused,
+  })
+
+type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & { access: RefusedAccess; orders: Reader; invoices: Invoices }
 
 /** All ports except those of the invoice worker, which is built on them. */
 function sharedPorts(

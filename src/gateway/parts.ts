@@ -13,6 +13,7 @@ import type { DeliveryStore } from '../delivery/store.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing } from '../http/outgoing.ts'
 import type { Registry } from '../merchant/merchant.ts'
+import type { RefusedSum } from '../merchant/refused-access.ts'
 import type { InvoiceStore } from '../mobile-api/store-invoices.ts'
 import type { WrongSums } from '../mobile-api/store-sums.ts'
 import type { ServerIdentity } from '../order/authentication/areq.ts'
@@ -61,6 +62,8 @@ export interface RegistryStores {
   issuerOf: (pan: string) => Issuer | undefined
   /** The current card ranges of the directory servers. */
   ranges: () => LoadedRanges
+  /** Adds to the account of refused access. */
+  addRefusedAccess: (sums: readonly RefusedSum[]) => Promise<void>
 }
 
 /** The orders of some merchants, and everything that belongs to them. */

@@ -10,6 +10,7 @@ import type { TargetPolicy } from '../http/address.ts'
 import type { Network } from '../http/client-address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import { openServer, type Route } from '../http/server.ts'
+import { addRefusedAccess } from '../merchant/store-refused-access.ts'
 import { watchRegistry } from '../merchant/store.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
@@ -150,6 +151,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
         ids: (name, block) => openIds(pool, name, block),
         issuerOf: bins.issuerOf,
         ranges,
+        addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
       },
       cell,
     },

@@ -37,6 +37,8 @@ export interface Meters {
   stray: (gate: string, kind: Stray['kind']) => void
   /** Counts a request that was answered with the result of an earlier one. */
   repeated: (operation: string) => void
+  /** Counts a request with a wrong checksum, signature or token, by the merchant it names. */
+  accessRefused: (merchant: string) => void
   /** Records how long a turn of the event loop lasted that began requests or read of them. */
   turned: (seconds: number) => void
 }
@@ -62,6 +64,12 @@ export function openMeters(): Meters {
     labelNames: ['operation'],
     registers: [registry],
   })
+  const refusedAccess = new Counter({
+    name: 'tollgate_access_refused_total',
+    help: "Requests with a wrong checksum, signature or token, by the merchant's login, or unknown",
+    labelNames: ['merchant'],
+    registers: [registry],
+  })
   const turns = new Histogram({
     name: 'tollgate_loop_turn_seconds',
     help: 'Turns of the event loop that began requests or read of them, from the first of them to the end',
@@ -73,6 +81,7 @@ export function openMeters(): Meters {
     answered: (operation, outcome) => requests.inc({ operation, outcome }),
     stray: (gate, kind) => strays.inc({ gate, kind }),
     repeated: (operation) => repeats.inc({ operation }),
+    accessRefused: (merchant) => refusedAccess.inc({ merchant }),
     turned: (seconds) => turns.observe(seconds),
   }
 }

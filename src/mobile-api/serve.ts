@@ -4,11 +4,12 @@ import { passChecks } from '../base/matrix.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import type { Registry } from '../merchant/merchant.ts'
+import type { RefusedAccess } from '../merchant/refused-access.ts'
 import { mobileRow } from '../spec/mobile/operations.ts'
 import { bodyLimits } from './body.ts'
 import { checksOf, deeds, type Ports } from './matrix.ts'
 import { answerTo, refuseMobile, type MobileRefusal } from './refusal.ts'
-import { answeredByService, type Answered, type Received } from './stages.ts'
+import { answeredByService, type Answered, type Received, type WithEndpoint } from './stages.ts'
 
 /** All that the mobile API works with: every file declares its part. */
 export type MobileApi = Ports & Serving
@@ -18,6 +19,7 @@ interface Serving {
   clock: Clock
   random: Random
   log: Log
+  access: Pick<RefusedAccess, 'refused'>
 }
 
 /** The routes that merchants' apps call. */
@@ -53,7 +55,20 @@ async function serve(api: MobileApi, answered: Answered, request: Incoming): Pro
   if (!isRefusal(answer)) return json(200, answer)
   const { refused, message, hidesName } = answer
   const { cause, http } = answerTo(operation, refused)
-  log.info({ code, operation, cause, message }, 'an app is refused')
+  const reason = reasonsOfAccess[refused]
+  // The checks add what they find to the request.
+  const { endpoint }: Partial<WithEndpoint> = received as Partial<WithEndpoint>
+  const merchant = endpoint && received.registry.merchant(endpoint.merchantId)
+  if (reason !== undefined && merchant)
+    api.access.refused({
+      serial: code,
+      operation,
+      endpoint: endpointId,
+      login: merchant.login,
+      address: received.clientAddress,
+      reason,
+    })
+  else log.info({ code, operation, cause, message }, 'an app is refused')
   return json(http, { error: { cause, code, message }, invoiceId: hidesName ? '' : invoiceId })
 }
 
@@ -63,6 +78,12 @@ async function perform(api: MobileApi, received: Received): Promise<object | Mob
   if ('refused' in checked) return checked
   // The type of the deeds requires what the checks of the matrix find.
   return (deeds[does] as (request: object, api: MobileApi) => Promise<object | MobileRefusal>)(checked.passed, api)
+}
+
+/** The refusals of an endpoint that exists which mean that somebody may be guessing. */
+const reasonsOfAccess: Partial<Record<MobileRefusal['refused'], string>> = {
+  'signature does not hold': 'wrong signature',
+  unknown: 'wrong invoice or token',
 }
 
 const isRefusal = (answer: object): answer is MobileRefusal => 'refused' in answer

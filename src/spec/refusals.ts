@@ -30,6 +30,8 @@ export interface Refusal {
   detail: string
   /** For the log of a sandbox: the text from which a refused checksum should have been made. */
   expected?: string
+  /** Who was refused access and why, for the account that is kept of it. */
+  access?: { login: string; reason: string }
   /** The merchant's name of the order has a card number, and the reply leaves it out. */
   hidesName?: true
 }

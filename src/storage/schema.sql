@@ -2,6 +2,20 @@
 -- Written by `npm run schema` from the catalogs of a migrated database; a test compares the two.
 -- Partitions are left out, since they come and go with the order ids.
 
+create table access_refused (
+  hour timestamp with time zone not null,
+  login text not null,
+  endpoint text not null,
+  operation text not null,
+  address text not null,
+  reason text not null,
+  count bigint not null,
+  first_at timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  constraint access_refused_pkey PRIMARY KEY (hour, login, endpoint, operation, address, reason),
+  constraint access_refused_count_check CHECK ((count > 0))
+);
+
 create table attempt (
   merchant_id bigint not null,
   order_id bigint not null,

@@ -38,6 +38,9 @@ const gateways: Gateway[] = []
 let gates: Connectors
 /** The world, called by way of these gateways. */
 let world: World
+const addRefusedAccess = () => Promise.resolve()
+const limits = { maxBodiesBytes: 1_000_000, maxConnections: 50 }
+const meters = { answered: () => {}, repeated: () => {}, accessRefused: () => {} }
 
 before(async () => {
   const sandbox = await startWorld({ own: true })
@@ -64,7 +67,6 @@ before(async () => {
   const outgoing = openOutgoing({ policy, clock })
   closes.push(() => outgoing.close())
   const ground = { clock, random, log, turns: openTurns(nextTurn) }
-  const limits = { maxBodiesBytes: 1_000_000, maxConnections: 50 }
   const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, ...ground })
   for (const name of ['first', 'second']) {
     const database = await testDatabase()
@@ -82,6 +84,7 @@ before(async () => {
           ids: (id, block) => openIds(pool, id, block),
           issuerOf: () => undefined,
           ranges: () => noRanges,
+          addRefusedAccess,
         },
         cell: await openCell({ pool: own, databaseUrl: database.url, registry: pool, keys }, ground),
       },
@@ -95,7 +98,7 @@ before(async () => {
         explains: false,
         tuning: usualTuning,
       },
-      meters: { answered: () => {}, repeated: () => {} },
+      meters,
     })
     gateways.push(gateway)
     closes.push(() => gateway.stop())

@@ -22,7 +22,7 @@ const lineOf = (log: string, serial: string): Line | undefined =>
     .split('\n')
     .filter((line) => line.includes(serial) && line.endsWith('}'))
     .map((line) => JSON.parse(line) as Line)
-    .find(({ msg }) => msg === 'refused')
+    .find(({ msg }) => msg === 'access refused')
 
 async function refusedBy(at: World, operation: string, fields: Fields, id: number | string = at.endpoints.plain) {
   const url = `${at.baseUrl}/api/${operation}/${id}`
@@ -69,7 +69,7 @@ for (const [operation, fields, expected] of formulas)
   })
 
 test('the line has neither the key nor the right checksum', async () => {
-  const { line } = await said('v2/status', order)
+  const { line } = await said('v2/create-card-ref', order)
   assert.ok(!line.includes(world.merchant.controlKey))
   assert.ok(!line.includes(sha1('sandbox', 'nobody', '1', world.merchant.controlKey)))
 })

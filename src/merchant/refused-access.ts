@@ -1,0 +1,147 @@
+/** Keeps account of requests with a wrong checksum, signature or token. */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Registry } from './merchant.ts'
+
+export interface RefusedRequest {
+  /** The serial number or code that the client was given, if any. */
+  serial: string
+  operation: string
+  /** Of an endpoint or group that exists, as in the path; else empty. */
+  endpoint: string
+  /** As claimed; of the endpoint's merchant where the operation names none. */
+  login: string
+  address: string
+  /** One of a few fixed texts. */
+  reason: string
+  /** Further facts for the log. */
+  more?: object
+}
+
+/** Identical refusals of an hour. */
+export interface RefusedSum extends Omit<RefusedRequest, 'serial' | 'more'> {
+  /** The beginning of the hour. */
+  hour: number
+  count: number
+  firstAt: number
+  lastAt: number
+}
+
+export interface RefusedAccess {
+  refused(request: RefusedRequest): void
+  /** Stores and logs what came since the last call. */
+  flush(): Promise<void>
+}
+
+export interface RefusedAccessParts {
+  clock: Clock
+  log: Log
+  registry: () => Pick<Registry, 'merchantByLogin'>
+  /** Adds to the sums that are stored. */
+  store: (sums: readonly RefusedSum[]) => Promise<void>
+  /** Counts one of a merchant, or of `unknown`. */
+  counted: (login: string) => void
+}
+
+const hourMs = 3_600_000
+/** Distinct refusals of an hour; the others are summed up for each merchant. */
+const mostKinds = 1_000
+/** The least time between two log lines of a kind; it doubles with each, so that they get fewer. */
+const linePauseMs = 60_000
+
+interface Kind extends RefusedSum {
+  unsaved: number
+  unlogged: number
+  /** Monotonic. */
+  nextLineAt: number
+  pauseMs: number
+}
+
+const factsOf = ({ login, endpoint, operation, address, reason }: Kind) => ({ login, endpoint, operation, address, reason })
+
+/** What is not stored yet. */
+const sumOf = (kind: Kind): RefusedSum => ({
+  ...factsOf(kind),
+  hour: kind.hour,
+  count: kind.unsaved,
+  firstAt: kind.firstAt,
+  lastAt: kind.lastAt,
+})
+
+/** After a line of this kind. */
+function postpone(kind: Kind, now: number): void {
+  kind.nextLineAt = now + kind.pauseMs
+  kind.pauseMs *= 2
+}
+
+/**
+ * Identical refusals are summed up, in the log and in the database, so that strangers cannot fill a
+ * disk. A login of no merchant is not kept: it may be a key or a card number in the wrong field.
+ */
+export function openRefusedAccess({ clock, log, registry, store, counted }: RefusedAccessParts): RefusedAccess {
+  const kinds = new Map<string, Kind>()
+  let hour = 0
+  let kindsOfHour = 0
+
+  function kindOf(login: string, { operation, endpoint, address, reason }: RefusedRequest, at: number): Kind {
+    const own = JSON.stringify([hour, login, endpoint, operation, address, reason])
+    const isNew = !kinds.has(own)
+    const isOther = isNew && kindsOfHour >= mostKinds
+    const key = isOther ? JSON.stringify([hour, login]) : own
+    const known = kinds.get(key)
+    if (known) return known
+    const place = isOther
+      ? { operation: '', endpoint: '', address: '', reason: 'others' }
+      : { operation, endpoint, address, reason }
+    const times = { firstAt: at, lastAt: at, nextLineAt: -Infinity, pauseMs: linePauseMs }
+    const kind = { hour, login, ...place, count: 0, unsaved: 0, unlogged: 0, ...times }
+    kinds.set(key, kind)
+    kindsOfHour++
+    return kind
+  }
+
+  function writeLines(): void {
+    const now = clock.monotonic()
+    for (const [key, kind] of kinds) {
+      const isOver = kind.hour < hour
+      if (kind.unlogged > 0 && (isOver || now >= kind.nextLineAt)) {
+        log.warn({ ...factsOf(kind), again: kind.unlogged }, 'access refused again')
+        kind.unlogged = 0
+        postpone(kind, now)
+      }
+      if (isOver && kind.unsaved === 0) kinds.delete(key)
+    }
+  }
+
+  return {
+    refused(request) {
+      const at = clock.now()
+      const now = Math.floor(at / hourMs) * hourMs
+      if (now > hour) [hour, kindsOfHour] = [now, 0]
+      const login = registry().merchantByLogin(request.login) ? request.login : ''
+      counted(login === '' ? 'unknown' : login)
+      const kind = kindOf(login, request, at)
+      kind.unsaved++
+      kind.lastAt = at
+      if (kind.count++ > 0) {
+        kind.unlogged++
+        return
+      }
+      postpone(kind, clock.monotonic())
+      log.warn({ serial: request.serial, ...factsOf(kind), ...request.more }, 'access refused')
+    },
+    async flush() {
+      writeLines()
+      const changed = [...kinds.values()].filter(({ unsaved }) => unsaved > 0)
+      if (changed.length === 0) return
+      const sums = changed.map(sumOf)
+      changed.forEach((kind, i) => (kind.unsaved -= sums[i]!.count))
+      try {
+        await store(sums)
+      } catch (error) {
+        changed.forEach((kind, i) => (kind.unsaved += sums[i]!.count))
+        throw error
+      }
+    },
+  }
+}

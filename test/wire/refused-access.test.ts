@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { order, send, status, statusUrl, type Changes } from '../conformance/client.ts'
+import { begin, initiate, openMobile, perform, askStatus } from '../conformance/mobile.ts'
+import { ask } from '../conformance/oauth.ts'
+import { metricsOf } from '../harness/metrics.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { until } from '../harness/until.ts'
+import { cliOf } from './cli-run.ts'
+
+/** What operators see of requests with a wrong checksum, signature or token. */
+
+const world = await openWorld()
+const mobile = await openMobile(world)
+closing(mobile.shop)
+const { json, tell } = cliOf(() => world)
+const { login } = world.merchant
+const endpoint = String(world.endpoints.plain)
+
+interface Entry {
+  login: string | null
+  endpoint: string
+  operation: string
+  address: string
+  reason: string
+  count: number
+}
+
+/** The entries of an operation, once the gateway has written one that satisfies. */
+async function entryOf(operation: string, satisfies: (entry: Entry) => boolean): Promise<Entry> {
+  const listed = () => json<{ refused: Entry[] }>('access', '--limit', '100')
+  const { refused } = await until(listed, (all) => all.refused.some((one) => one.operation === operation && satisfies(one)))
+  const {
+    login: who,
+    endpoint: of,
+    address,
+    reason,
+    count,
+    ...rest
+  } = refused.find((one) => one.operation === operation && satisfies(one))!
+  assert.deepEqual(Object.keys(rest), ['operation', 'first_at', 'last_at'])
+  return { login: who, endpoint: of, operation, address, reason, count }
+}
+
+const wrong: Changes = { control: '0'.repeat(40) }
+const place = { endpoint, address: '127.0.0.1', count: 1 }
+
+test('identical refusals are one entry with their number, one line in the log, and a count of the merchant', async () => {
+  const before = (await metricsOf(world))(`tollgate_access_refused_total{merchant="${login}"}`) ?? 0
+  const { client_orderid } = await order(world)
+  const many = 300
+  await Promise.all(Array.from({ length: many }, () => status(world, { client_orderid, ...wrong })))
+  const entry = await entryOf('status', ({ count }) => count === many)
+  assert.deepEqual(entry, { ...place, login, operation: 'status', reason: 'wrong checksum', count: many })
+  const log = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
+  const lines = log.split('\n').filter((line) => line.includes('"access refused"') && line.includes('"operation":"status"'))
+  assert.equal(lines.length, 1)
+  assert.ok(lines[0]!.includes(`"login":"${login}"`) && lines[0]!.includes('"address":"127.0.0.1"'), lines[0])
+  assert.ok(!log.includes(wrong.control!))
+  const after = (await metricsOf(world))(`tollgate_access_refused_total{merchant="${login}"}`) ?? 0
+  assert.equal(after - before, many)
+})
+
+test('a login of nobody is an entry without its name', async () => {
+  await status(world, { login: 'nobody-at-all', client_orderid: 'x', ...wrong })
+  const entry = await entryOf('status', ({ reason }) => reason === 'unknown login')
+  assert.equal(entry.login, null)
+  assert.doesNotMatch(await tell(['access']), /nobody-at-all/)
+  assert.ok((await metricsOf(world))('tollgate_access_refused_total{merchant="unknown"}'))
+})
+
+test('so are a wrong signature of v4, a wrong signature of an app, and a wrong token', async () => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  await ask(world, 'status', [['client_orderid', 'x']], { key: privateKey })
+  const v4 = await entryOf('status-v4', () => true)
+  assert.deepEqual(v4, { ...place, login, operation: 'status-v4', reason: 'the signature does not hold' })
+
+  const made = initiate(mobile, 'sale', { 'session.signature': 'f'.repeat(40) })
+  await perform(mobile, made)
+  const signature = await entryOf('perform-sale', () => true)
+  assert.deepEqual(signature, { ...place, login, operation: 'perform-sale', reason: 'wrong signature' })
+
+  const good = await begin(mobile, 'sale')
+  await askStatus(mobile, good, { accessToken: 'x'.repeat(64), token: 'y'.repeat(36) })
+  const token = await entryOf('sale-status', () => true)
+  assert.deepEqual(token, { ...place, login, operation: 'sale-status', reason: 'wrong invoice or token' })
+})
+
+test('a path without an endpoint is no access that was refused', async () => {
+  await send('POST', statusUrl(world, 999_999_999), `login=${login}&client_orderid=x&control=${wrong.control}`)
+  await entryOf('status', () => true)
+  assert.doesNotMatch(await tell(['access']), /999999999/)
+})
