@@ -14,6 +14,7 @@ export async function callRoute(routes: readonly Route[], method: Route['method'
   const route = routes.find(fits)!
   const named = route.path.split('/').map((part, i) => [part, given[i]!] as const)
   const params = Object.fromEntries(named.filter(([part]) => part.startsWith(':')).map(([part, value]) => [part.slice(1), value]))
-  const request = { method, path, params, query: '', headers: {}, clientAddress: '192.0.2.6', overloaded: false }
+  const sender = { clientAddress: '192.0.2.6', authorization: undefined }
+  const request = { method, path, params, query: '', headers: {}, ...sender, overloaded: false }
   return route.handle({ ...request, body: Buffer.from(body) })
 }

@@ -5,6 +5,7 @@ import type { State } from './entry.ts'
 import { isRecord, type FaultScripts } from './faults.ts'
 import type { Ledger, LedgerQuery } from './ledger.ts'
 import type { LineServer } from './server.ts'
+import { strangerOf } from '../this-machine.ts'
 
 /**
  * The HTTP side for people and tests: look at the books, script faults, trouble the line. It
@@ -60,6 +61,10 @@ then 116; any other declined 100.
 
 export async function openAdmin(parts: Parts, port: number): Promise<{ app: FastifyInstance; url: string }> {
   const app = fastify({ forceCloseConnections: true, bodyLimit: 65_536 })
+  app.addHook('onRequest', async (request, reply) => {
+    const turned = strangerOf(request, 'the simulated acquirer')
+    if (turned) await reply.code(turned.status).send({ error: turned.why })
+  })
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 500
     if (status >= 500) parts.log.error({ reason: reasonOf(error), stack: error.stack }, 'a defect in the admin port')

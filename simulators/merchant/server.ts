@@ -5,6 +5,7 @@ import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { Secret } from '../../src/base/secret.ts'
 import type { Merchant } from '../merchant-server/merchant.ts'
+import { strangerOf } from '../this-machine.ts'
 import { addOperations, pathsOf } from '../merchant-server/server.ts'
 import { addDemoApp, type DemoAppOptions } from './app/routes.ts'
 import { CallbackBook } from './callbacks/book.ts'
@@ -64,6 +65,10 @@ export async function startMerchantServer(options: MerchantServerOptions): Promi
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     serverFactory: (routes) => createServer({ keepAliveTimeout: keepAliveMs }, callbacksFirst({ ...options, book }, routes)),
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    const turned = strangerOf(request, "the merchant's server of the sandbox")
+    if (turned) await plain(reply, turned.status, turned.why)
   })
   if (mobile) await app.register(async (scope) => addOperations(scope, mobile))
   const demo = options.app

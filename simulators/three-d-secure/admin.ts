@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Log } from '../../src/base/log.ts'
+import { strangerOf } from '../this-machine.ts'
 import type { FaultScripts } from './faults.ts'
 import type { MessageJournal } from './journal.ts'
 
@@ -27,6 +28,8 @@ export class Refused extends Error {
 export function adminRoutes<Effect extends string>(app: FastifyInstance, parts: AdminParts<Effect>): void {
   const { faults, journal, log } = parts
   app.addHook('onRequest', async (request, reply) => {
+    const turned = strangerOf(request, 'a simulator of Tollgate')
+    if (turned) return await reply.code(turned.status).send({ error: turned.why })
     const address = ipaddr.process(request.socket.remoteAddress ?? '0.0.0.0')
     if (address.range() !== 'loopback') await reply.code(403).send({ error: 'The admin routes are for this machine alone.' })
   })

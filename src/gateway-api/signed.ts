@@ -28,7 +28,7 @@ export async function signerOf(
 ): Promise<Merchant | undefined> {
   const id = idIn(path.id)
   const entry = id === undefined ? undefined : registry.entry(id, path.group)
-  const read = readAuthorization(request.headers['authorization'])
+  const read = readAuthorization(request.authorization)
   const login = read.is === 'refused' ? '' : read.params.login
   const refuse = (reason: string, more?: object): undefined => {
     const endpoint = entry ? endpointText(path) : ''

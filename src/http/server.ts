@@ -1,12 +1,14 @@
-import { createServer, METHODS, type RequestListener, type Server as HttpServer } from 'node:http'
+import { createServer, METHODS, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
-import { clientAddress, type Network } from './client-address.ts'
+import type { Network } from './client-address.ts'
 import { openListeners, type Listeners } from './listeners.ts'
+import { Received } from './received.ts'
+import { always, refuseUnread, valuesOf } from './replies.ts'
 
 /**
  * A request as the rooms see it. `body` is undefined if it could not be read whole: too large, cut
@@ -18,6 +20,8 @@ export interface Incoming {
   params: Readonly<Record<string, string>>
   query: string
   headers: Readonly<Record<string, string | string[] | undefined>>
+  /** A list if it was sent more than once, of which `headers` has only the first. */
+  authorization: string | readonly string[] | undefined
   /** The sender's: the address of the connection, or the one that a trusted proxy reports. */
   clientAddress: string
   body: Buffer | undefined
@@ -86,6 +90,19 @@ const discardMs = 2_000
  */
 const maxHeaderBytes = 16_384
 
+/**
+ * When a slow head and a slow request end their connection, and how often Node.js
+ * looks: connections are few, and who holds many of them open should not do so for long.
+ */
+const limits = {
+  maxHeaderSize: maxHeaderBytes,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
+  keepAliveTimeout: 65_000,
+  // The routes' own check refuses a missing Host as well, with the headers that all replies have.
+  requireHostHeader: false,
+}
 /** With so few, one connection a turn is enough; to accept more takes a process for a moment. */
 const fewConnections = 32
 
@@ -95,17 +112,22 @@ const fewConnections = 32
  * known path is 405, an unknown path 404.
  */
 export async function openServer(settings: ServerSettings): Promise<Server> {
-  let listener: RequestListener = (_request, response) =>
-    response.writeHead(503, { 'content-type': 'text/plain;charset=utf-8', 'retry-after': '1' }).end('Starting\n')
-  let app: FastifyInstance | undefined
-  const server = createServer({ maxHeaderSize: maxHeaderBytes }, (request, response) => listener(request, response))
-  Object.assign(server, { keepAliveTimeout: 65_000, requestTimeout: 30_000 })
-  server.setTimeout(60_000)
   const { acceptsInTurn = 1, log } = settings
+  let listener: RequestListener = (_request, response) =>
+    response.writeHead(503, { ...always, 'content-type': plainType, 'retry-after': '1' }).end('Starting\n')
+  const take: RequestListener = (request, response) => {
+    if (hasOneHost(request)) return listener(request, response)
+    response.writeHead(400, refused).end('A request has one Host header\n')
+  }
+  let app: FastifyInstance | undefined
+  const server = createServer(limits, take)
+  server.setTimeout(60_000)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseUnread(error, socket))
+  server.on('checkExpectation', (_request, response) => response.writeHead(417, refused).end('Expectation failed\n'))
   let listeners: Listeners | undefined
-  countConnections(server, (open, socket) => {
-    if (open > settings.maxConnections) socket.destroy()
-    else if (open > fewConnections && acceptsInTurn > 1 && server.listening)
+  const open = openSockets(server, (socket) => {
+    if (open.size > settings.maxConnections) socket.destroy()
+    else if (open.size > fewConnections && acceptsInTurn > 1 && server.listening)
       listeners ??= openListeners(server, acceptsInTurn - 1, log)
   })
   await listen(server, settings)
@@ -130,24 +152,36 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
       // From here on a reply ends its connection.
       await app?.close()
       server.closeIdleConnections()
-      const cut = cutAfter(server, withinMs)
+      const cut = cutAfter(open, withinMs)
       await gone
       cut()
     },
   }
 }
 
+const plainType = 'text/plain;charset=utf-8'
+
+/** Of replies to a request whose body is not read. */
+const refused = { ...always, 'content-type': plainType, connection: 'close' }
+
+/** RFC 9112, 3.2. `headers` has only the first. HTTP/1.0 needs none. */
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  const hosts = valuesOf(rawHeaders, 'host').length
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
+}
+
 /**
- * How many connections are open, with each new one. `maxConnections` of Node.js counts by listening
- * handle.
+ * The open connections, before `opened` sees the new one.
+ * `maxConnections` of Node.js counts by listening handle.
  */
-function countConnections(server: HttpServer, opened: (open: number, socket: Socket) => void): void {
-  let open = 0
+function openSockets(server: HttpServer, opened: (socket: Socket) => void): ReadonlySet<Socket> {
+  const open = new Set<Socket>()
   server.prependListener('connection', (socket) => {
-    open++
-    socket.once('close', () => open--)
-    opened(open, socket)
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+    opened(socket)
   })
+  return open
 }
 
 const listen = (server: HttpServer, { host, port }: ServerSettings): Promise<void> =>
@@ -161,6 +195,7 @@ const listen = (server: HttpServer, { host, port }: ServerSettings): Promise<voi
 
 /** Fastify behind a server that already listens. */
 function fastifyFor(server: HttpServer, take: (listener: RequestListener) => void): FastifyInstance {
+  const notFound = (reply: FastifyReply) => void reply.code(404).headers(always).type(plainType).send('Not found\n')
   const app = Fastify({
     // As long as a URL can be: refusing an id that is too long is the room's business.
     routerOptions: { maxParamLength: maxHeaderBytes },
@@ -172,17 +207,17 @@ function fastifyFor(server: HttpServer, take: (listener: RequestListener) => voi
     // that connection then ends.
     return503OnClosing: false,
     frameworkErrors: (_error, _request, reply: unknown) => notFound(reply as FastifyReply),
+    // The server has its own since it listens.
+    clientErrorHandler: () => {},
   })
   for (const method of METHODS) if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method)
   app.removeAllContentTypeParsers()
   // Bodies are read by the routes that need them.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.setNotFoundHandler((_request, reply) => notFound(reply))
+  // The routes have their own: this is an unknown path with a content type that cannot be read.
+  app.setErrorHandler((_error, _request, reply) => notFound(reply))
   return app
-}
-
-function notFound(reply: FastifyReply): void {
-  void reply.code(404).type('text/plain;charset=utf-8').send('Not found\n')
 }
 
 function register(
@@ -196,7 +231,7 @@ function register(
     if (request.raw.destroyed && !request.raw.complete) return log.debug({ path }, 'a client hung up')
     const id = uuid(random)
     log.error({ id, path, reason: reasonOf(error) }, 'a request failed')
-    void reply.code(500).type('text/plain;charset=utf-8').send(`Internal error ${id}\n`)
+    void reply.code(500).headers(always).type(plainType).send(`Internal error ${id}\n`)
   }
   for (const route of routes) {
     const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body, address: string): Promise<unknown> => {
@@ -212,7 +247,7 @@ function register(
           headers,
           body: replyBody,
         } = await route.handle(new Received(request, body, address, trustedProxies))
-        void reply.code(status).type(type)
+        void reply.code(status).headers(always).type(type)
         if (headers) void reply.headers(headers)
         return reply.send(replyBody)
       } finally {
@@ -241,11 +276,14 @@ function register(
     })
   }
   const known = routes.map((route) => route.method as string)
+  const allow = known.join(', ')
+  const refuse = (reply: FastifyReply) =>
+    reply.code(405).headers(always).header('allow', allow).type(plainType).send('Method not allowed\n')
   app.route({
     method: app.supportedMethods.filter((method) => !known.includes(method)),
     url: path,
-    handler: (_request, reply) =>
-      reply.code(405).header('allow', known.join(', ')).type('text/plain;charset=utf-8').send('Method not allowed\n'),
+    handler: (_request, reply) => refuse(reply),
+    errorHandler: (_error, _request, reply) => void refuse(reply),
   })
 }
 
@@ -253,47 +291,12 @@ const empty: Body = { bytes: Buffer.alloc(0), overloaded: false, release: () => 
 /** The body of a request whose Content-Type cannot be read. */
 const unreadable: Body = { ...empty, bytes: undefined }
 
-/** What few routes ask for is worked out when they ask. */
-class Received implements Incoming {
-  readonly method: string
-  readonly params: Readonly<Record<string, string>>
-  readonly headers: Incoming['headers']
-  readonly body: Buffer | undefined
-  readonly overloaded: boolean
-  readonly #url: string
-  readonly #address: string
-  readonly #trusted: readonly Network[]
-
-  constructor(request: FastifyRequest, { bytes, overloaded }: Body, address: string, trusted: readonly Network[]) {
-    this.method = request.method
-    this.params = request.params as Record<string, string>
-    this.headers = request.headers
-    this.body = bytes
-    this.overloaded = overloaded
-    this.#url = request.url
-    this.#address = address
-    this.#trusted = trusted
-  }
-
-  get path(): string {
-    return this.#url.split('?')[0]!
-  }
-
-  get query(): string {
-    return this.#url.split('?')[1] ?? ''
-  }
-
-  get clientAddress(): string {
-    return clientAddress(this.#address, this.headers['x-forwarded-for'], this.#trusted)
-  }
-}
-
 /**
  * Cuts the connections that are still open after `withinMs`; returns a function that cancels this.
  */
-function cutAfter(server: HttpServer, withinMs: number): () => void {
+function cutAfter(open: ReadonlySet<Socket>, withinMs: number): () => void {
   const signal = AbortSignal.timeout(withinMs)
-  const cut = () => server.closeAllConnections()
+  const cut = () => open.forEach((socket) => socket.destroy())
   signal.addEventListener('abort', cut)
   return () => signal.removeEventListener('abort', cut)
 }

@@ -10,7 +10,7 @@ import { authenticated, cresReader, isOf, methodBegunEvent, saleDescribes, unfit
 import { statusOfState, type Order, type Transaction } from '../order/order.ts'
 import { legacyOf, pareqOf, type PareqParts } from '../order/authentication/pareq.ts'
 import { uploadCres, uploadMethod, uploadPares, type UploadParts } from '../order/authentication/uploads.ts'
-import { pageKey } from '../order/locator-keys.ts'
+import { authenticationKey, pageKey } from '../order/locator-keys.ts'
 import type { Place } from '../order/change.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
 import { emvVersion } from '../three-d-secure/authentication.ts'
@@ -26,11 +26,17 @@ export interface HostedWorld extends UploadParts {
   pareqParts: (order: Order) => PareqParts
 }
 
+type Authenticated = NonNullable<ReturnType<typeof authenticated>>
+
 export function hostedOrders(
   world: HostedWorld,
-): Pick<ThreeDSecureParts, 'turns' | 'find' | 'methodBegun' | 'browserCollected' | 'challengeReturned' | 'paresReturned'> {
-  async function find(token: string) {
-    const place = await world.locate(pageKey(token))
+): Pick<
+  ThreeDSecureParts,
+  'turns' | 'find' | 'collects' | 'methodBegun' | 'browserCollected' | 'challengeReturned' | 'paresReturned'
+> {
+  const find = (token: string) => findBy(pageKey(token))
+  async function findBy(key: string) {
+    const place = await world.locate(key)
     const order = place && (await world.order(place))
     const transaction = order && authenticated(order)
     const merchant = order && world.merchant(order.merchantId)
@@ -41,6 +47,11 @@ export function hostedOrders(
     async find(token) {
       const found = await find(token)
       return found && pageOrderOf(world, found.order, found.transaction, found.merchant)
+    },
+    async collects(threeDSServerTransId, url) {
+      const found = await findBy(authenticationKey(threeDSServerTransId))
+      if (found?.transaction.authentication.threeDSServerTransId !== threeDSServerTransId) return false
+      return found.transaction.state === 'awaiting method' && mayCollect(world, found, url)
     },
     async methodBegun(token, seen) {
       const found = await find(token)
@@ -70,12 +81,23 @@ export function hostedOrders(
   }
 }
 
-function pageOrderOf(
-  world: HostedWorld,
-  order: Order,
-  transaction: NonNullable<ReturnType<typeof authenticated>>,
-  merchant: Merchant,
-): PageOrder {
+/**
+ * The gateway's own notification URL, or one of a host that the merchant named in the request: the
+ * gateway is never told where a merchant who runs the method is notified.
+ */
+function mayCollect(
+  { pages }: HostedWorld,
+  { order, transaction }: { order: Order; transaction: Authenticated },
+  url: URL,
+): boolean {
+  if (url.href === pages(transaction.authentication.pageToken).method) return true
+  const { redirectUrl, redirectSuccessUrl, redirectFailUrl, serverCallbackUrl, siteUrl } = order.request
+  return [redirectUrl, redirectSuccessUrl, redirectFailUrl, serverCallbackUrl, siteUrl].some(
+    (own) => own !== undefined && URL.canParse(own) && new URL(own).hostname === url.hostname,
+  )
+}
+
+function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticated, merchant: Merchant): PageOrder {
   const { authentication, state } = transaction
   const { methodUrl, methodUntil, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {

@@ -36,6 +36,8 @@ export interface ThreeDSecureParts {
   now: () => number
   turns: Turns
   find: (token: string) => Promise<PageOrder | undefined>
+  /** Whether the payment awaits its method, and `url` may be told that it ran. */
+  collects: (threeDSServerTransID: string, url: URL) => Promise<boolean>
   /**
    * The page begins the method, with the browser facts known so far. Returns how long the gateway
    * waits, once it knows enough to continue by itself.
@@ -232,15 +234,16 @@ async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<A
 }
 
 /**
- * The collector: run in a frame, it answers as an issuer's method would. It knows no orders and
- * stores nothing.
+ * The collector: run in a frame, it answers as an issuer's method would. It stores nothing. A form
+ * to any other address would let strangers send browsers on in the gateway's name.
  */
 async function collect(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { random, loopbackHttp } = parts
+  const { random, loopbackHttp, collects } = parts
   if (request.overloaded) return pageAnswer(random, collectorRefusal(503))
   const { threeDSServerTransID = '', threeDSMethodNotificationURL = '' } = (await readMethodData(parts, request)) ?? {}
-  const known = uuidShape.test(threeDSServerTransID) && threeDSMethodNotificationURL.length <= longestNotificationUrl
-  if (!known || !(usableUrl(threeDSMethodNotificationURL, { loopbackHttp }) instanceof URL))
+  const fits = uuidShape.test(threeDSServerTransID) && threeDSMethodNotificationURL.length <= longestNotificationUrl
+  const url = fits ? usableUrl(threeDSMethodNotificationURL, { loopbackHttp }) : undefined
+  if (!(url instanceof URL) || !(await collects(threeDSServerTransID.toLowerCase(), url)))
     return pageAnswer(random, collectorRefusal(400))
   const reply = encodeParam(JSON.stringify({ threeDSServerTransID }))
   return pageAnswer(random, collectorPage(threeDSMethodNotificationURL, reply, loopbackHttp))

@@ -56,6 +56,9 @@ export const filled = {
   timeZone: '-345',
 }
 
+/** Where the payment `transId` may report that its method ran. */
+const collectingHosts = new Set(['shop.example.com', '127.0.0.1'])
+
 /** A result of some other payment. */
 export const foreign = 'Zm9yZWlnbg'
 
@@ -80,6 +83,7 @@ export async function openPages() {
       find: (token) => (asked.push(token), Promise.resolve(orders.get(token))),
       methodBegun: (token, seen) => Promise.resolve(begun.push({ token, seen }) > 0 ? now + 10_000 : undefined),
       browserCollected: (token, facts) => Promise.resolve(void collected.push({ token, ...facts })),
+      collects: (id, url) => Promise.resolve(id === transId && collectingHosts.has(url.hostname)),
       // What a result says is of another payment where it says so.
       challengeReturned: (token, cres) => Promise.resolve(returned.push([token, cres]) > 0 && !cres.includes(foreign)),
       paresReturned: (token, answer) => Promise.resolve(void answers.push({ token, ...answer })),

@@ -109,3 +109,22 @@ test('ten seconds after the hosted page began the method the gateway goes on alo
   const [asked, ...more] = await until(() => areqs(unknown), notEmpty)
   assert.deepEqual([asked?.threeDSCompInd, more], ['Y', []])
 })
+
+test('the collector reports to the gateway and to hosts of the merchant alone, while the payment awaits its method', async () => {
+  const sold = await sell('no-method-frictionless', { redirect_url: 'https://shop.example/back' })
+  const statusAt = async (threeDSMethodNotificationURL: string, threeDSServerTransID = sold.id) => {
+    const data = Buffer.from(JSON.stringify({ threeDSServerTransID, threeDSMethodNotificationURL })).toString('base64url')
+    const url = `${world.baseUrl}/3ds/collect`
+    const form = encodePairs([['threeDSMethodData', data]])
+    return (await fetch(url, { method: 'POST', headers: { 'content-type': formType }, body: form })).status
+  }
+  assert.equal(await statusAt(`${sold.page}/method`), 200)
+  assert.equal(await statusAt('https://shop.example/3ds/method'), 200)
+  assert.equal(await statusAt('https://shop.example/3ds/method', sold.id.toUpperCase()), 200)
+  assert.equal(await statusAt('https://shop.example.elsewhere.example/'), 400)
+  assert.equal(await statusAt(`${world.baseUrl}/3ds/${'A'.repeat(22)}/method`), 400)
+  assert.equal(await statusAt('https://shop.example/3ds/method', '0739d5aa-1111-4222-8333-0123456789ab'), 400)
+  assert.equal((await post(sold, 'browser', { ...screen })).status, 303)
+  await settled(world, sold.made)
+  assert.equal(await statusAt('https://shop.example/3ds/method'), 400)
+})

@@ -153,6 +153,8 @@ test('the collector sends nobody where a notification URL does not lead', async 
     to(`https://shop.example.com/${'a'.repeat(240)}`),
     to(['https://shop.example.com/']),
     to(''),
+    to('https://elsewhere.example/'),
+    to(notification, acsTransId),
     to(notification, ''),
     to(notification, 'x'),
     to(notification, `${transId}"><script>`),

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Clock } from '../../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../../src/base/log.ts'
 import type { Random } from '../../../src/base/random.ts'
+import { isThisMachine } from '../../this-machine.ts'
 import type { CallbackBook } from '../callbacks/book.ts'
 import { ownPolicy, plain, sendPage } from '../sending.ts'
 import { answers, plainCards, products, scenarios, type TestCard } from './catalogue.ts'
@@ -34,11 +35,6 @@ interface Shop {
 }
 
 const keptOrders = 200
-/**
- * Names of this machine under which the shop may be opened. Any other name may belong to a stranger
- * and resolve to this machine.
- */
-const hostNames = new Set(['127.0.0.1', 'localhost', 'shop.localhost'])
 
 interface Kept {
   order: ShopOrder
@@ -56,7 +52,7 @@ export async function startShop(options: ShopOptions): Promise<Shop> {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', async (request, reply) => {
-    if (!hostNames.has(request.hostname)) await plain(reply, 421, `This is the shop of the sandbox; open ${url}/`)
+    if (!isThisMachine(request.hostname)) await plain(reply, 421, `This is the shop of the sandbox; open ${url}/`)
   })
   app.setNotFoundHandler((_request, reply) => plain(reply, 404, 'There is nothing here, or no longer. The shop is at /'))
   app.setErrorHandler((thrown, _request, reply) => {
