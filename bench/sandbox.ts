@@ -49,7 +49,10 @@ const main = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
 const startWithinMs = 60_000
 const stopWithinMs = 20_000
 /** No setting of whoever runs the bench may reach what is measured. */
-const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
+const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|MAX_CONNECTIONS_PER_ADDRESS|TOLLGATE_.*)$/
+
+/** The bench is one address, and may have all of a gateway's connections. */
+const allConnections = { MAX_CONNECTIONS_PER_ADDRESS: '5000' } as const
 
 /** A directory for a sandbox; stopping it removes what is in it. */
 export function makeDirectory(): { directory: string; stop(): void } {
@@ -104,7 +107,7 @@ export async function startSandbox(
   const { directory } = own
   // One that was killed leaves its file behind.
   rmSync(join(directory, 'sandbox.json'), { force: true })
-  const child = spawnTollgate(directory, ['sandbox'], { PORT: '0', ...settings })
+  const child = spawnTollgate(directory, ['sandbox'], { PORT: '0', ...allConnections, ...settings })
 
   async function stop(): Promise<void> {
     await child.stop()
@@ -160,6 +163,7 @@ export async function runCli({ directory }: Pick<Sandbox, 'directory'>, args: re
 export const servingOn = ({ directory, databaseUrl }: Pick<Sandbox, 'directory' | 'databaseUrl'>): Record<string, string> => ({
   DATABASE_URL: databaseUrl,
   TOLLGATE_KEY: readFileSync(join(directory, 'keys', 'master.key'), 'utf8').trim(),
+  ...allConnections,
 })
 
 export const ownEnvironment = (): NodeJS.ProcessEnv =>

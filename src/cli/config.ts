@@ -14,6 +14,7 @@ export interface ServeConfig {
   logLevel: string
   publicUrls?: readonly [string, ...string[]]
   trustedProxies?: readonly Network[]
+  maxPerAddress?: number
   threeDSecure?: ThreeDSecureOptions
 }
 
@@ -40,6 +41,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const port = readPort(env.PORT, complaints)
   const publicUrls = readPublicUrls(env.PUBLIC_URL, complaints)
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
+  const maxPerAddress = readMaxPerAddress(env.MAX_CONNECTIONS_PER_ADDRESS, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
   if (env.THREE_DS_CONFIG && publicUrls === undefined)
     complaints.push(
@@ -54,6 +56,7 @@ export function serveConfig(env: Environment): ServeConfig {
     logLevel: env.LOG_LEVEL ?? 'info',
     ...(publicUrls === undefined ? {} : { publicUrls }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
+    ...(maxPerAddress === undefined ? {} : { maxPerAddress }),
     ...(threeDSecure === undefined ? {} : { threeDSecure }),
   }
 }
@@ -63,8 +66,15 @@ export function sandboxConfig(env: Environment): SandboxConfig {
   const complaints: string[] = []
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
   const port = readPort(env.PORT, complaints)
+  const maxPerAddress = readMaxPerAddress(env.MAX_CONNECTIONS_PER_ADDRESS, complaints)
   if (complaints.length > 0) throw new ConfigError(complaints)
-  return { host: env.HOST ?? '127.0.0.1', port, ...(trustedProxies && { trustedProxies }), tuning: tuningOf(env) }
+  return {
+    host: env.HOST ?? '127.0.0.1',
+    port,
+    ...(trustedProxies && { trustedProxies }),
+    ...(maxPerAddress !== undefined && { maxPerAddress }),
+    tuning: tuningOf(env),
+  }
 }
 
 /** The bench changes these to measure the effect of batching and of the hand-over in memory. */
@@ -97,6 +107,13 @@ function readTrustedProxies(text: string | undefined, complaints: string[]): Net
   const { networks, bad } = readNetworks(text ?? '')
   for (const { text: one, why } of bad) complaints.push(`TRUSTED_PROXIES is ${JSON.stringify(one)}: ${why}`)
   return networks.length === 0 || bad.length > 0 ? undefined : networks
+}
+
+function readMaxPerAddress(text: string | undefined, complaints: string[]): number | undefined {
+  if (text === undefined || text === '') return undefined
+  if (/^[0-9]{1,5}$/.test(text) && Number(text) > 0) return Number(text)
+  complaints.push(`MAX_CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}, not a number of connections from 1`)
+  return undefined
 }
 
 /** 8080 by default; 0 picks a free one. */

@@ -43,6 +43,8 @@ export interface GatewayOptions {
   publicUrls?: readonly [string, ...string[]]
   /** Proxies in front of it, whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly Network[]
+  /** So many connections may one address have open, unless it is a trusted proxy's. */
+  maxPerAddress?: number
   /** If absent, no card can be authenticated. */
   threeDSecure?: ThreeDSecureOptions
   /** CVV2 values of the sandbox that steer 3-D Secure. */
@@ -74,6 +76,8 @@ export const basePath = '/gateway'
  */
 const maxBodiesBytes = 64 * 1024 * 1024
 const maxConnections = 5_000
+/** A fifth: nobody alone shuts the others out. */
+const usualMaxPerAddress = 1_000
 /**
  * So many requests may wait for their turn before further payments are refused because of load. The
  * last one then waits for half a second, or for a second under a flood.
@@ -125,7 +129,8 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
 
   // The server listens first, because others need its address. It answers 503 until it has routes.
   const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
-  const limits = { maxBodiesBytes, maxConnections, maxWaiting, acceptsInTurn }
+  const { maxPerAddress = usualMaxPerAddress } = o
+  const limits = { maxBodiesBytes, maxConnections, maxPerAddress, maxWaiting, acceptsInTurn }
   const server = await openServer({ host: o.host, port: o.port, ...limits, ...proxies, turns, random, log })
   closing.add(() => server.close(drainMs))
   const local = (name: string) => `http://${name}:${server.port}`
@@ -172,6 +177,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   closing.add(() => threeDSServer?.refuse())
   await threeDSServer?.begin(gateway.lease, gateway.results)
   const shared = {
+    connections: () => server.connections(),
     pools: () => outgoing.pools(),
     gates: () => gates.states(),
     configuration: () => configuration.current().version,

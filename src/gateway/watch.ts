@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Stray } from '../acquirer/connector.ts'
 import { turnBudget, units, type Turns } from '../base/turn.ts'
+import type { ConnectionCounts } from '../http/connections.ts'
 import type { Answer, Route } from '../http/server.ts'
 import type { LeaseMode } from '../storage/heart.ts'
 import type { LeaseCounts } from '../storage/store-heartbeat.ts'
@@ -18,6 +19,8 @@ export interface GatewayGauges {
 
 /** The facts that all gateways of a process share. */
 export interface SharedGauges {
+  /** Of merchants and cardholders to this process. */
+  connections: () => ConnectionCounts
   pools: () => { kept: number; ending: number }
   gates: () => Iterable<{ gate: string; up: boolean; open: number }>
   /** The version of the configuration that this process uses. */
@@ -109,6 +112,10 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
     (all) => (['delivered', 'failed'] as const).map((result) => [{ result }, sum(all, (g) => g.deliveries()[result])])],
   ['tollgate_deliveries_in_hand', 'Messages to merchants under way or queued in memory', [],
     (all) => [[{}, sum(all, (g) => g.deliveries().inHand)]]],
+  ['tollgate_connections', 'Open connections of merchants and cardholders', [],
+    (_all, { connections }) => [[{}, connections().open]]],
+  ['tollgate_connections_refused_total', 'Connections refused: too many in all, or of one address', ['limit'],
+    (_all, { connections }) => Object.entries(connections().refused).map(([limit, n]) => [{ limit }, n])],
   ['tollgate_outgoing_pools', 'Pools of connections to merchants: kept, or ending with their last call', ['state'],
     (_all, { pools }) => Object.entries(pools()).map(([state, n]) => [{ state }, n])],
   ['tollgate_gate_up', '1 while the line to the acquirer is signed on', ['gate'],

@@ -50,6 +50,17 @@ export function clientAddress(connection: string, forwarded: string | string[] |
   return address.toString()
 }
 
+/**
+ * To whom a connection counts: its address, or its IPv6 network of 64 bits, all of which one sender
+ * has. Undefined for a trusted proxy, which has many.
+ */
+export function connectionOwner(connection: string, trusted: readonly Network[]): string | undefined {
+  const address = readAddress(connection)
+  if (!address) return connection
+  if (isIn(trusted, address)) return undefined
+  return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.')
+}
+
 const isIn = (networks: readonly Network[], address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
   networks.some((network) => network[0].kind() === address.kind() && address.match([...network]))
 

@@ -5,7 +5,7 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
-import type { Network } from './client-address.ts'
+import { Connections, type ConnectionCounts, type ConnectionLimits } from './connections.ts'
 import { openListeners, type Listeners } from './listeners.ts'
 import { Received } from './received.ts'
 import { always, refuseUnread, valuesOf } from './replies.ts'
@@ -53,7 +53,7 @@ export interface Route {
   handle: (request: Incoming) => Promise<Answer> | Answer
 }
 
-export interface ServerSettings extends BodyLimits {
+export interface ServerSettings extends BodyLimits, ConnectionLimits {
   host: string
   port: number
   /**
@@ -61,8 +61,8 @@ export interface ServerSettings extends BodyLimits {
    * one by default.
    */
   acceptsInTurn?: number
-  /** Proxies whose X-Forwarded-For is trusted. */
-  trustedProxies?: readonly Network[]
+  /** How long a connection may take to send the head of a request; 10 seconds by default. */
+  headWithinMs?: number
   /** Where a request that was read whole waits for its turn. */
   turns: Pick<Turns, 'begin'>
   /** So many may wait before requests are shed; no bound by default. */
@@ -73,6 +73,7 @@ export interface ServerSettings extends BodyLimits {
 
 export interface Server {
   port: number
+  connections(): ConnectionCounts
   /** Serves these routes from now on; until then every request gets a 503. May be called once. */
   serve(routes: readonly Route[]): Promise<void>
   /** Refuses new connections, lets running requests finish, and drops the rest after `withinMs`. */
@@ -91,18 +92,18 @@ const discardMs = 2_000
 const maxHeaderBytes = 16_384
 
 /**
- * When a slow head and a slow request end their connection, and how often Node.js
- * looks: connections are few, and who holds many of them open should not do so for long.
+ * When a slow head and a slow request end their connection, and how often Node.js looks:
+ * connections are few, and who holds many of them open should not do so for long.
  */
-const limits = {
+const limitsOf = ({ headWithinMs = 10_000 }: ServerSettings) => ({
   maxHeaderSize: maxHeaderBytes,
-  headersTimeout: 10_000,
+  headersTimeout: headWithinMs,
   requestTimeout: 30_000,
-  connectionsCheckingInterval: 5_000,
+  connectionsCheckingInterval: Math.min(5_000, headWithinMs),
   keepAliveTimeout: 65_000,
   // The routes' own check refuses a missing Host as well, with the headers that all replies have.
   requireHostHeader: false,
-}
+})
 /** With so few, one connection a turn is enough; to accept more takes a process for a moment. */
 const fewConnections = 32
 
@@ -120,13 +121,15 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
     response.writeHead(400, refused).end('A request has one Host header\n')
   }
   let app: FastifyInstance | undefined
-  const server = createServer(limits, take)
+  const server = createServer(limitsOf(settings), take)
   server.setTimeout(60_000)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseUnread(error, socket))
   server.on('checkExpectation', (_request, response) => response.writeHead(417, refused).end('Expectation failed\n'))
   let listeners: Listeners | undefined
-  const open = openSockets(server, (socket) => {
-    if (open.size > settings.maxConnections) socket.destroy()
+  const connections = new Connections<Socket>(settings)
+  const { open } = connections
+  server.prependListener('connection', (socket: Socket) => {
+    if (!connections.admit(socket)) socket.destroy()
     else if (open.size > fewConnections && acceptsInTurn > 1 && server.listening)
       listeners ??= openListeners(server, acceptsInTurn - 1, log)
   })
@@ -134,6 +137,7 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   const address = server.address()
   return {
     port: typeof address === 'object' && address ? address.port : settings.port,
+    connections: () => connections.counts(),
     async serve(routes) {
       app = fastifyFor(server, (taken) => (listener = taken))
       const read = bodyReader(settings)
@@ -168,20 +172,6 @@ const refused = { ...always, 'content-type': plainType, connection: 'close' }
 function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   const hosts = valuesOf(rawHeaders, 'host').length
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
-}
-
-/**
- * The open connections, before `opened` sees the new one.
- * `maxConnections` of Node.js counts by listening handle.
- */
-function openSockets(server: HttpServer, opened: (socket: Socket) => void): ReadonlySet<Socket> {
-  const open = new Set<Socket>()
-  server.prependListener('connection', (socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-    opened(socket)
-  })
-  return open
 }
 
 const listen = (server: HttpServer, { host, port }: ServerSettings): Promise<void> =>

@@ -22,7 +22,7 @@ import { pointMobile, settleWorld } from './world.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where the gateway of a sandbox listens; the sandbox sets everything else. */
-export type SandboxConfig = Pick<GatewayOptions, 'host' | 'port' | 'trustedProxies' | 'tuning'>
+export type SandboxConfig = Pick<GatewayOptions, 'host' | 'port' | 'trustedProxies' | 'maxPerAddress' | 'tuning'>
 
 /** A sandbox that is being started: its directory, and what to stop again, in reverse order. */
 interface Run {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clientAddress, isInternal, reachOf, readNetworks } from '../../src/http/client-address.ts'
+import { clientAddress, connectionOwner, isInternal, reachOf, readNetworks } from '../../src/http/client-address.ts'
 import { consumerAddress } from '../../src/mobile-api/perform.ts'
 
 const { networks: trusted } = readNetworks('10.0.0.0/8, 192.0.2.7 2001:db8:1::/48,::1')
@@ -161,4 +161,26 @@ const reaches: [address: string, reach: ReturnType<typeof reachOf>][] = [
 
 test('a line in clear is private on this machine, in private networks and on the same link, and nowhere else', () => {
   for (const [address, reach] of reaches) assert.equal(reachOf(address), reach, address)
+})
+
+// oxfmt-ignore
+const owners: [connection: string, other: string, are: 'one' | 'two'][] = [
+  ['203.0.113.9',         '203.0.113.9',           'one'],
+  ['203.0.113.9',         '203.0.113.8',           'two'],
+  ['203.0.113.9',         '::ffff:203.0.113.9',    'one'],
+  ['2001:db8:2:3::1',     '2001:db8:2:3:ffff::2',  'one'],
+  ['2001:db8:2:3::1',     '2001:db8:2:4::1',       'two'],
+]
+test('an address owns its connections; IPv6 addresses of one network of 64 bits are one owner', () => {
+  for (const [connection, other, are] of owners)
+    assert.equal(
+      connectionOwner(connection, trusted) === connectionOwner(other, trusted),
+      are === 'one',
+      `${connection} ${other}`,
+    )
+})
+
+test('the connections of a trusted proxy have no owner', () => {
+  for (const proxy of ['10.1.2.3', '::ffff:10.1.2.3', '192.0.2.7', '2001:db8:1::5'])
+    assert.equal(connectionOwner(proxy, trusted), undefined, proxy)
 })

@@ -21,6 +21,7 @@ function watching(own: readonly GatewayGauges[]) {
     openMeters(),
     own.map((one) => ({ gauges: one, unready: () => Promise.resolve(one.holding() ? [] : ['its lease is late']) })),
     {
+      connections: () => ({ open: 3, refused: { all: 0, address: 9 } }),
       pools: () => ({ kept: 0, ending: 0 }),
       gates: () => gates,
       configuration: () => 7n,

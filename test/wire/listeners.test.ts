@@ -10,6 +10,7 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
 import { openListeners } from '../../src/http/listeners.ts'
+import { readNetworks } from '../../src/http/client-address.ts'
 import { openServer } from '../../src/http/server.ts'
 import { until } from '../harness/until.ts'
 
@@ -84,6 +85,33 @@ test('a connection beyond the limit is closed', { timeout: 30_000 }, async () =>
   assert.match(await ask(fourth), /served$/)
   fourth.destroy()
   second.destroy()
+  await server.close(1_000)
+})
+
+test('whoever holds as many connections as one address may have shuts nobody else out', { timeout: 30_000 }, async () => {
+  const limits = { maxBodiesBytes: 1_000, maxConnections: 20, maxPerAddress: 4 }
+  const { networks: trustedProxies } = readNetworks('127.0.0.9')
+  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, trustedProxies, ...ground })
+  await server.serve([{ method: 'GET', path: '/here', handle: () => ({ status: 200, type: 'text/plain', body: 'served' }) }])
+  const from = (localAddress: string) => connect({ host: '127.0.0.1', port: server.port, localAddress }).on('error', () => {})
+  /** The reply, or nothing if the connection was ended. */
+  const ask = (socket: Socket) =>
+    new Promise<string>((resolve) => {
+      socket.once('data', (bytes: Buffer) => resolve(String(bytes))).once('close', () => resolve(''))
+      socket.write('GET /here HTTP/1.1\r\nhost: a\r\n\r\n')
+    })
+  const idle = Array.from({ length: 4 }, () => from('127.0.0.2'))
+  for (const socket of idle) await once(socket, 'connect')
+  assert.equal(await ask(from('127.0.0.2')), '')
+  assert.deepEqual(server.connections(), { open: 4, refused: { all: 0, address: 1 } })
+  const others = [from('127.0.0.3'), ...Array.from({ length: 6 }, () => from('127.0.0.9'))]
+  for (const socket of others) assert.match(await ask(socket), /served$/)
+  const gone = accepted.find(({ remotePort }) => remotePort === idle[0]!.localPort)!
+  idle[0]!.end()
+  await once(gone, 'close')
+  const again = from('127.0.0.2')
+  assert.match(await ask(again), /served$/)
+  for (const socket of [...idle, ...others, again]) socket.destroy()
   await server.close(1_000)
 })
 

@@ -7,15 +7,15 @@ import { nextTurn } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
-import { openServer, type Route } from '../../src/http/server.ts'
+import { openServer, type Route, type ServerSettings } from '../../src/http/server.ts'
 import { closing } from '../harness/opening.ts'
 
 /** What every reply of the server has, whoever answers: a route, the server, or Node.js. */
 
 const log = openLog({ level: 'silent', destination: process.stdout })
 const settings = { maxBodiesBytes: 1_000, maxConnections: 10, turns: openTurns(nextTurn), random: systemRandom, log }
-const open = async () => {
-  const server = await openServer({ host: '127.0.0.1', port: 0, ...settings })
+const open = async (more: Partial<ServerSettings> = {}) => {
+  const server = await openServer({ host: '127.0.0.1', port: 0, ...settings, ...more })
   return { ...server, close: () => server.close(1_000) }
 }
 const server = closing(await open())
@@ -101,4 +101,13 @@ test('a route sees every Authorization header', async () => {
     talk(request('POST /signed', host, 'Content-Length: 0', ...values.map((value) => `Authorization: ${value}`)))
   assert.match(await sent('a'), /\r\n\r\n"a"$/)
   assert.match(await sent('a', 'b'), /\r\n\r\n\["a","b"\]$/)
+})
+
+test('a head that does not come in time ends its connection, whether it began or not', { timeout: 20_000 }, async () => {
+  const impatient = closing(await open({ headWithinMs: 100 }))
+  assert.match(
+    await talk('GET /here HTTP/1.1\r\nHost: x\r\nX-Slow: ', impatient.port),
+    /^HTTP\/1.1 408 [^]*\r\n\r\nRequest Timeout\n$/,
+  )
+  assert.match(await talk('', impatient.port), /^(?:HTTP\/1.1 408 [^]*)?$/)
 })

@@ -23,6 +23,7 @@ Environment
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
   TRUSTED_PROXIES  addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client
+  MAX_CONNECTIONS_PER_ADDRESS  so many may one address have open, unless it is a trusted proxy (1000)
   THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
     )
     .action(serve.bind(undefined, terminal))
