@@ -31,18 +31,18 @@ const precisionMs = 10
  * a request that has nothing to read.
  */
 export async function measureBodies(
-  { site, gatewayOrigin }: Sandbox,
+  { site, operatorUrl }: Sandbox,
   signal: AbortSignal,
   onRow: (row: BodyRow) => void,
 ): Promise<BodyRow[]> {
   const client = new Agent({ connections: atOnce })
-  const url = `${gatewayOrigin}/health`
+  const url = `${operatorUrl}/health`
   const idle: WorstRequest = { route: '/health', what: 'nothing to read', method: 'GET', url, headers: {}, body: '' }
   const rows: BodyRow[] = []
   try {
     for (const one of [idle, ...worstRequests(site)]) {
       await sendAll(one, client, signal)
-      await longestTurnMs(gatewayOrigin)
+      await longestTurnMs(operatorUrl)
       const answers = await sendAll(one, client, signal)
       const [first] = answers
       const row: BodyRow = {
@@ -52,7 +52,7 @@ export async function measureBodies(
         bytes: Buffer.byteLength(one.body),
         answer: (answers.find(({ status }) => status !== first!.status) ?? first!).status,
         answer_p50_ms: rounded(median(answers.map(({ ms }) => ms)), 1),
-        longest_turn_ms: rounded(await longestTurnMs(gatewayOrigin), 1),
+        longest_turn_ms: rounded(await longestTurnMs(operatorUrl), 1),
       }
       rows.push(row)
       onRow(row)
@@ -85,8 +85,8 @@ async function sendAll(
 }
 
 /** The longest turn since the last call: reading the metrics resets it. */
-async function longestTurnMs(origin: string): Promise<number | undefined> {
-  const { body } = await request(`${origin}/metrics`)
+async function longestTurnMs(operatorUrl: string): Promise<number | undefined> {
+  const { body } = await request(`${operatorUrl}/metrics`)
   const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(await body.text())?.[1]
   return seconds === undefined ? undefined : Math.max(0, Number(seconds) * 1_000 - precisionMs)
 }

@@ -19,8 +19,8 @@ export const newConnections = 256
 const withinMs = 60_000
 
 /**
- * Opens so many connections at once, each with one GET of /health; how long each took to the first
- * byte of its reply, in milliseconds.
+ * Opens so many connections at once, each with one `status` that is refused; how long each took to
+ * the first byte of its reply, in milliseconds.
  */
 export async function measureConnects(origin: string): Promise<number[]> {
   const { hostname, port, host } = new URL(origin)
@@ -30,9 +30,9 @@ export async function measureConnects(origin: string): Promise<number[]> {
       const socket = connect({ host: hostname, port: Number(port), timeout: withinMs })
       socket.once('timeout', () => socket.destroy(new Error(`A new connection got no reply within ${withinMs / 1_000} s.`)))
       try {
-        socket.write(`GET /health HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
+        socket.write(`POST /gateway/api/v2/status/0 HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`)
         const [reply] = (await once(socket, 'data')) as [Buffer]
-        if (!reply.toString().startsWith('HTTP/1.1 200 ')) throw new Error(`/health answered ${reply.toString().slice(0, 40)}`)
+        if (!reply.toString().startsWith('HTTP/1.1 200 ')) throw new Error(`status answered ${reply.toString().slice(0, 40)}`)
         return performance.now() - began
       } finally {
         socket.destroy()

@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { parseMetrics, type Sample } from './metrics.ts'
 import { machineTime, type MachineTime } from './proc.ts'
 import { watchProcesses, type CpuByKind } from './processes.ts'
-import { gatewaysOf, type Sandbox } from './sandbox.ts'
+import { gatewaysOf, type Gateway, type Sandbox } from './sandbox.ts'
 import { openWal, type Wal, type WalAt } from './wal.ts'
 
 /**
@@ -40,7 +40,7 @@ export function openGauges(sandbox: Sandbox): GaugeReader {
       const cpu = processes.cpu()
       const machine = machineTime() ?? machineTimeOfNode()
       const own = process.cpuUsage()
-      const [at, ...metrics] = await Promise.all([wal.read(), ...gateways.map(({ gatewayOrigin }) => metricsOf(gatewayOrigin))])
+      const [at, ...metrics] = await Promise.all([wal.read(), ...gateways.map(metricsOf)])
       return { cpu, benchUs: own.user + own.system, machine, wal: at, metrics: metrics.flat() }
     },
     async stop() {
@@ -59,8 +59,8 @@ function machineTimeOfNode() {
 }
 
 /** Empty where the gateway has no such page. */
-async function metricsOf(origin: string): Promise<Sample[]> {
-  const { statusCode, body } = await request(`${origin}/metrics`)
+async function metricsOf({ operatorUrl }: Gateway): Promise<Sample[]> {
+  const { statusCode, body } = await request(`${operatorUrl}/metrics`)
   const text = await body.text()
   return statusCode === 200 ? parseMetrics(text) : []
 }

@@ -14,6 +14,8 @@ import type { Site } from './merchant.ts'
 export interface Gateway {
   pid: number
   gatewayOrigin: string
+  /** Where it has `/health`, `/ready` and `/metrics`. */
+  operatorUrl: string
 }
 
 /**
@@ -34,6 +36,7 @@ export interface Sandbox extends Gateway {
 
 interface SandboxFile {
   base_url: string
+  operator_url: string
   pid: number
   merchant: { login: string; control_key: string }
   endpoints: Record<string, number>
@@ -49,7 +52,7 @@ const main = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
 const startWithinMs = 60_000
 const stopWithinMs = 20_000
 /** No setting of whoever runs the bench may reach what is measured. */
-const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|MAX_CONNECTIONS_PER_ADDRESS|TOLLGATE_.*)$/
+const foreign = /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|LOG_LEVEL|PG[A-Z]+|MAX_CONNECTIONS_PER_ADDRESS|TOLLGATE_.*)$/
 
 /** The bench is one address, and may have all of a gateway's connections. */
 const allConnections = { MAX_CONNECTIONS_PER_ADDRESS: '5000' } as const
@@ -133,6 +136,7 @@ export async function startSandbox(
       },
       pid: file.pid,
       gatewayOrigin: new URL(file.base_url).origin,
+      operatorUrl: file.operator_url,
       acquirerAdminUrl: file.simulators.acquirer_admin_url,
       databaseUrl: file.database_url,
       directory,

@@ -1,6 +1,6 @@
 // A second gateway process on the database of a sandbox (two-processes.ts): `tollgate serve`, but
 // for its callbacks, which go to this machine over plain HTTP as those of the sandbox do. Its
-// first message is its port.
+// first message has its ports.
 import { systemClock } from '../src/base/clock.ts'
 import { keepHeapSmall } from '../src/base/heap.ts'
 import { openLog } from '../src/base/log.ts'
@@ -28,7 +28,7 @@ const gateway = await startGateway({
   explains: false,
   tuning: usualTuning,
 })
-process.send!(gateway.port)
+process.send!({ port: gateway.port, operatorPort: gateway.operatorPort })
 await Promise.race([untilSignal(), gateway.lost])
 await gateway.stop()
 process.exit(0)

@@ -33,8 +33,11 @@ export const start: ByName = {
     output.people(`${start.name}: ${start.means}\n`)
     output.progress.say('Starting a sandbox with an empty database')
     const sandbox = await started.keep(startSandbox({}, started.interrupted, directory))
-    const measure = (what: StartRow['what'], command: string, settings: Record<string, string>) =>
-      measureStarts(what, (port) => spawnTollgate(directory, [command], { ...settings, PORT: String(port) }), output, started)
+    const measure = (what: StartRow['what'], command: string, settings: Record<string, string>) => {
+      const spawn = (port: number) =>
+        spawnTollgate(directory, [command], { ...settings, PORT: String(port), OPERATOR_PORT: String(port + operatorAbove) })
+      return measureStarts(what, spawn, output, started)
+    }
     await measure('gateway', 'serve', servingOn(sandbox))
     await sandbox.stop()
     await measure('sandbox', 'sandbox', {})
@@ -77,7 +80,7 @@ async function readyAt({ ended }: Spawned, port: number, interrupted: AbortSigna
 /** False also while nobody listens. */
 async function isReady(port: number): Promise<boolean> {
   try {
-    const { statusCode, body } = await request(`http://127.0.0.1:${port}/ready`, { reset: true })
+    const { statusCode, body } = await request(`http://127.0.0.1:${port + operatorAbove}/ready`, { reset: true })
     await body.dump()
     return statusCode === 200
   } catch {
@@ -86,7 +89,8 @@ async function isReady(port: number): Promise<boolean> {
 }
 
 /** The system does not give ports of this range to the other programs of a sandbox. */
-const ports = { first: 20_000, last: 32_000 }
+const ports = { first: 20_000, last: 31_000 }
+const operatorAbove = 1_000
 
 async function freePort(): Promise<number> {
   for (;;) {

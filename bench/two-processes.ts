@@ -60,7 +60,7 @@ async function startSecondGateway(sandbox: Sandbox): Promise<Gateway & { stop():
   const log = openSync(join(sandbox.directory, 'log', 'second-gateway.log'), 'a')
   const child = fork(fileURLToPath(new URL('./second-gateway.js', import.meta.url)), {
     // Another port than the sandbox's: on the same one it would take the other's place.
-    env: { ...ownEnvironment(), ...servingOn(sandbox), PORT: '0' },
+    env: { ...ownEnvironment(), ...servingOn(sandbox), PORT: '0', OPERATOR_PORT: '0' },
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],
   })
@@ -76,8 +76,9 @@ async function startSecondGateway(sandbox: Sandbox): Promise<Gateway & { stop():
   }
   try {
     const served = once(child, 'message', { signal: AbortSignal.timeout(startWithinMs) })
-    const [port] = (await Promise.race([served, failed])) as [number]
-    return { pid: child.pid!, gatewayOrigin: `http://127.0.0.1:${port}`, stop }
+    const [ports] = (await Promise.race([served, failed])) as [{ port: number; operatorPort: number }]
+    const at = (port: number) => `http://127.0.0.1:${port}`
+    return { pid: child.pid!, gatewayOrigin: at(ports.port), operatorUrl: at(ports.operatorPort), stop }
   } catch (thrown) {
     child.kill('SIGKILL')
     throw thrown

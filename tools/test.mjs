@@ -270,7 +270,7 @@ function start(command, args, env, stdio = ['ignore', 'inherit', 'inherit']) {
 
 /** No test may find the database, the sandbox or the ports of whoever runs it. */
 function cleanEnvironment() {
-  const foreign = /^(?:DATABASE_URL|PORT|PG[A-Z]+|TOLLGATE_.*|MERCHANT_SERVER_CONFIG|NODE_TEST_CONTEXT)$/
+  const foreign = /^(?:DATABASE_URL|PORT|(?:OPERATOR_|MAX_|TLS_|PG|TOLLGATE_).*|MERCHANT_SERVER_CONFIG|NODE_TEST_CONTEXT)$/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
 }
 

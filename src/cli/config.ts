@@ -1,5 +1,6 @@
 import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
+import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { kekSource, type KekSource } from './key-config.ts'
@@ -11,9 +12,11 @@ export interface ServeConfig {
   kek: KekSource
   host: string
   port: number
+  operator: GatewayOptions['operator']
   logLevel: string
   publicUrls?: readonly [string, ...string[]]
   trustedProxies?: readonly Network[]
+  maxConnections?: number
   maxPerAddress?: number
   threeDSecure?: ThreeDSecureOptions
 }
@@ -38,10 +41,11 @@ export function serveConfig(env: Environment): ServeConfig {
     complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
   else if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
     complaints.push('DATABASE_URL is not a postgres:// URL')
-  const port = readPort(env.PORT, complaints)
+  const port = readPort('PORT', env.PORT, complaints) ?? 8080
+  const operator = readOperator(env, port, complaints)
   const publicUrls = readPublicUrls(env.PUBLIC_URL, complaints)
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
-  const maxPerAddress = readMaxPerAddress(env.MAX_CONNECTIONS_PER_ADDRESS, complaints)
+  const connections = readConnections(env, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
   if (env.THREE_DS_CONFIG && publicUrls === undefined)
     complaints.push(
@@ -53,10 +57,11 @@ export function serveConfig(env: Environment): ServeConfig {
     kek: kek!,
     host: env.HOST ?? '127.0.0.1',
     port,
+    operator,
     logLevel: env.LOG_LEVEL ?? 'info',
     ...(publicUrls === undefined ? {} : { publicUrls }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
-    ...(maxPerAddress === undefined ? {} : { maxPerAddress }),
+    ...connections,
     ...(threeDSecure === undefined ? {} : { threeDSecure }),
   }
 }
@@ -65,14 +70,16 @@ export function serveConfig(env: Environment): ServeConfig {
 export function sandboxConfig(env: Environment): SandboxConfig {
   const complaints: string[] = []
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
-  const port = readPort(env.PORT, complaints)
-  const maxPerAddress = readMaxPerAddress(env.MAX_CONNECTIONS_PER_ADDRESS, complaints)
+  const port = readPort('PORT', env.PORT, complaints) ?? 8080
+  const operatorPort = readPort('OPERATOR_PORT', env.OPERATOR_PORT, complaints) ?? 0
+  const connections = readConnections(env, complaints)
   if (complaints.length > 0) throw new ConfigError(complaints)
   return {
     host: env.HOST ?? '127.0.0.1',
     port,
+    operator: { host: env.OPERATOR_HOST || '127.0.0.1', port: operatorPort },
     ...(trustedProxies && { trustedProxies }),
-    ...(maxPerAddress !== undefined && { maxPerAddress }),
+    ...connections,
     tuning: tuningOf(env),
   }
 }
@@ -109,17 +116,35 @@ function readTrustedProxies(text: string | undefined, complaints: string[]): Net
   return networks.length === 0 || bad.length > 0 ? undefined : networks
 }
 
-function readMaxPerAddress(text: string | undefined, complaints: string[]): number | undefined {
-  if (text === undefined || text === '') return undefined
-  if (/^[0-9]{1,5}$/.test(text) && Number(text) > 0) return Number(text)
-  complaints.push(`MAX_CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}, not a number of connections from 1`)
-  return undefined
+function readConnections(env: Environment, complaints: string[]): Pick<ServeConfig, 'maxConnections' | 'maxPerAddress'> {
+  const read = (name: string) => {
+    const text = env[name]
+    if (text === undefined || text === '') return undefined
+    if (/^[0-9]{1,5}$/.test(text) && Number(text) > 0) return Number(text)
+    complaints.push(`${name} is ${JSON.stringify(text)}, not a number of connections from 1`)
+    return undefined
+  }
+  const [maxConnections, maxPerAddress] = [read('MAX_CONNECTIONS'), read('MAX_CONNECTIONS_PER_ADDRESS')]
+  return { ...(maxConnections && { maxConnections }), ...(maxPerAddress && { maxPerAddress }) }
 }
 
-/** 8080 by default; 0 picks a free one. */
-function readPort(text: string | undefined, complaints: string[]): number {
-  if (text === undefined || text === '') return 8080
+/** Undefined if it is absent; 0 picks a free one. */
+function readPort(name: string, text: string | undefined, complaints: string[]): number | undefined {
+  if (text === undefined || text === '') return undefined
   if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  complaints.push(`PORT is ${JSON.stringify(text)}, not a port from 0 to 65535`)
+  complaints.push(`${name} is ${JSON.stringify(text)}, not a port from 0 to 65535`)
   return 0
+}
+
+/**
+ * The port is by default 1,000 above the API's, so that processes of one machine at 8080, 8081 and
+ * so on have their own.
+ */
+function readOperator(env: Environment, port: number, complaints: string[]): GatewayOptions['operator'] {
+  const host = env.OPERATOR_HOST || '127.0.0.1'
+  const given = readPort('OPERATOR_PORT', env.OPERATOR_PORT, complaints)
+  const usual = port === 0 ? 0 : port + 1_000
+  if (given === undefined && usual > 65_535)
+    complaints.push(`OPERATOR_PORT is missing: it is PORT + 1000 by default, and there is no port ${usual}`)
+  return { host, port: given ?? usual }
 }

@@ -9,7 +9,7 @@ import { openBins } from '../card/store-bins.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Network } from '../http/client-address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
-import { openServer, type Route } from '../http/server.ts'
+import { openServer, type Route, type Server } from '../http/server.ts'
 import { addRefusedAccess } from '../merchant/store-refused-access.ts'
 import { watchRegistry } from '../merchant/store.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
@@ -31,6 +31,8 @@ export interface GatewayOptions {
   host: string
   /** 0 picks a free port. */
   port: number
+  /** Where it tells the operator how it is. A port of its own, or a flood would shut that out. */
+  operator: { host: string; port: number }
   /** Where merchants' servers may be called. */
   callbackPolicy: TargetPolicy
   clock: Clock
@@ -43,7 +45,9 @@ export interface GatewayOptions {
   publicUrls?: readonly [string, ...string[]]
   /** Proxies in front of it, whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly Network[]
-  /** So many connections may one address have open, unless it is a trusted proxy's. */
+  /** So many connections are open at most; 5,000 by default. */
+  maxConnections?: number
+  /** So many of them may be of one address, unless it is a trusted proxy's; a fifth by default. */
   maxPerAddress?: number
   /** If absent, no card can be authenticated. */
   threeDSecure?: ThreeDSecureOptions
@@ -64,6 +68,7 @@ export interface GatewayOptions {
 /** A process that serves. */
 export interface GatewayProcess {
   port: number
+  operatorPort: number
   /** Resolves when the process has lost its lease and must stop. */
   lost: Promise<void>
   /** Takes at most ten seconds. */
@@ -75,9 +80,7 @@ export const basePath = '/gateway'
  * The total size of all bodies being read, in bytes. Further requests are refused because of load.
  */
 const maxBodiesBytes = 64 * 1024 * 1024
-const maxConnections = 5_000
-/** A fifth: nobody alone shuts the others out. */
-const usualMaxPerAddress = 1_000
+const usualMaxConnections = 5_000
 /**
  * So many requests may wait for their turn before further payments are refused because of load. The
  * last one then waits for half a second, or for a second under a flood.
@@ -85,6 +88,8 @@ const usualMaxPerAddress = 1_000
 const maxWaiting = 1_500
 /** A few hundred that come at once are then accepted within some dozen turns. */
 const acceptsInTurn = 16
+/** Nobody but the operator's probes comes there. */
+const operatorLimits = { maxBodiesBytes: 0, maxConnections: 100 }
 /** How long a stop waits for running requests. */
 const drainMs = 1_500
 
@@ -127,12 +132,9 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const keys = await openKeyRing(pool, o.kek, clock, random)
   const cell = await openCell({ pool, databaseUrl: o.databaseUrl, registry: pool, keys }, ground)
 
-  // The server listens first, because others need its address. It answers 503 until it has routes.
-  const proxies = o.trustedProxies ? { trustedProxies: o.trustedProxies } : {}
-  const { maxPerAddress = usualMaxPerAddress } = o
-  const limits = { maxBodiesBytes, maxConnections, maxPerAddress, maxWaiting, acceptsInTurn }
-  const server = await openServer({ host: o.host, port: o.port, ...limits, ...proxies, turns, random, log })
-  closing.add(() => server.close(drainMs))
+  // The servers listen first, because others need an address. They answer 503 until they have routes.
+  const server = await openApi(o, turns, closing)
+  const operator = await openOperator(o, closing)
   const local = (name: string) => `http://${name}:${server.port}`
   const publicUrls = o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const)
   const baseUrl = publicUrls[0] + basePath
@@ -184,10 +186,28 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     directories: () => (facts?.directories ?? []).map((directory) => ({ directory, loaded: ranges().loaded(directory) })),
     turns: turns.counts,
   }
-  await server.serve([...watchRoutes(meters, [gateway], shared), ...(o.routes?.(baseUrl) ?? []), ...gateway.routes])
+  await operator.serve(watchRoutes(meters, [gateway], shared))
+  await server.serve([...(o.routes?.(baseUrl) ?? []), ...gateway.routes])
   // Requests end before the parts that answer them.
+  closing.add(() => Promise.all([server.close(drainMs), operator.close(drainMs)]))
+  return { port: server.port, operatorPort: operator.port, lost: gateway.lost, stop: closing.close }
+}
+
+async function openApi(o: GatewayOptions, turns: Turns, closing: Closing): Promise<Server> {
+  const { host, port, random, log, trustedProxies, maxConnections = usualMaxConnections } = o
+  const { maxPerAddress = Math.ceil(maxConnections / 5) } = o
+  const limits = { maxBodiesBytes, maxConnections, maxPerAddress, maxWaiting, acceptsInTurn }
+  const proxies = trustedProxies ? { trustedProxies } : {}
+  const server = await openServer({ host, port, ...limits, ...proxies, turns, random, log })
   closing.add(() => server.close(drainMs))
-  return { port: server.port, lost: gateway.lost, stop: closing.close }
+  return server
+}
+
+/** Its requests wait for no turn: a probe must not take a busy process for a dead one. */
+async function openOperator({ operator: at, random, log }: GatewayOptions, closing: Closing): Promise<Server> {
+  const operator = await openServer({ ...at, ...operatorLimits, turns: { begin: () => undefined }, random, log })
+  closing.add(() => operator.close(drainMs))
+  return operator
 }
 
 function openMeteredTurns(clock: Clock, meters: Meters): Turns {

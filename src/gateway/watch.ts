@@ -155,7 +155,7 @@ const sum = (all: readonly GatewayGauges[], read: (one: GatewayGauges) => number
 /**
  * `/health`: the process serves. `/ready`: it can accept work, or else 503 with the reasons.
  * `/metrics`: Prometheus text, summed over the gateways of the process. All three are for the
- * operator: a proxy in front of the gateway forwards only `/gateway`.
+ * operator, on a port of their own.
  */
 export function watchRoutes({ registry }: Meters, gateways: readonly Watched[], shared: SharedGauges): Route[] {
   const all = gateways.map((one) => one.gauges)

@@ -6,6 +6,8 @@ export interface SandboxFile {
   merchant: { login: string; control_key: string; signing_secret: string; oauth_private_key_file: string }
   endpoints: Record<string, number>
   endpoint_groups: Record<string, number>
+  /** Where the gateway has `/health`, `/ready` and `/metrics`. */
+  operator_url: string
   /** The target of callbacks, and of calls of the mobile API. */
   merchant_server_url: string
   /** By address, for programs; the banner shows a name for browsers. */
@@ -60,6 +62,7 @@ Tollgate is ready. Everything runs on this machine; no money moves.
   The simulated acquirer                    ${file.simulators.acquirer_admin_url}/
   The simulated issuer, with its test cards ${file.simulators.acs_url}/
   The simulated directory server            ${file.simulators.directory_server_url}
+  Health and metrics of the gateway         ${file.operator_url}/metrics
   All of this for programs                  ${directory}/sandbox.json
   Logs                                      ${directory}/log/
 

@@ -22,7 +22,10 @@ import { pointMobile, settleWorld } from './world.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where the gateway of a sandbox listens; the sandbox sets everything else. */
-export type SandboxConfig = Pick<GatewayOptions, 'host' | 'port' | 'trustedProxies' | 'maxPerAddress' | 'tuning'>
+export type SandboxConfig = Pick<
+  GatewayOptions,
+  'host' | 'port' | 'operator' | 'trustedProxies' | 'maxConnections' | 'maxPerAddress' | 'tuning'
+>
 
 /** A sandbox that is being started: its directory, and what to stop again, in reverse order. */
 interface Run {
@@ -148,7 +151,8 @@ async function serve(
     routes: sandboxDocs({ world: shop, oauthKeyFile: oauth.file, acsUrl: simulators.acs_url }),
     beforeServing,
   }).catch((error: Error & { code?: string; port?: number }) => {
-    throw error.code === 'EADDRINUSE' ? new Error(`Port ${error.port} is taken. Choose another: PORT=8090 npm start`) : error
+    const name = error.port === config.operator.port ? 'OPERATOR_PORT=0' : 'PORT=8090'
+    throw error.code === 'EADDRINUSE' ? new Error(`Port ${error.port} is taken. Choose another: ${name} npm start`) : error
   })
   stops.push({ what: 'gateway', stop: gateway.stop })
   const { baseUrl, merchant } = served!
@@ -165,11 +169,16 @@ async function serve(
     endpoint_groups: shop.groups,
     merchant_server_url: String(merchant.ready.url),
     shop_url: String(merchant.ready.shop_url),
+    operator_url: urlOf(config.operator.host, gateway.operatorPort),
     simulators,
     database_url: databaseUrl,
   }
   return { gateway, merchant, file }
 }
+
+/** An address that stands for all of this machine is reached at its loopback. */
+const urlOf = (host: string, port: number): string =>
+  `http://${['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** For programs; it exists while the sandbox runs. */
 function writeSandboxFile({ directory, stops }: Run, file: SandboxFile): void {

@@ -36,6 +36,6 @@ const gateway = await startGateway({
   tuning: usualTuning,
   routes: () => [block],
 })
-log.info({ port: gateway.port }, 'the gateway serves')
+log.info({ port: gateway.port, operatorPort: gateway.operatorPort }, 'the gateway serves')
 await Promise.race([untilSignal(), gateway.lost])
 await gateway.stop()

@@ -4,7 +4,7 @@ import { until } from './until.ts'
 import { metricsOf } from './metrics.ts'
 import type { World } from './world.ts'
 
-type Gateway = Pick<World, 'baseUrl' | 'databaseUrl'>
+type Gateway = Pick<World, 'baseUrl' | 'operatorUrl' | 'databaseUrl'>
 
 /** Waits until these gateways of one database work by the configuration as it is now. */
 export async function configurationRead(...gateways: readonly [Gateway, ...Gateway[]]): Promise<void> {

@@ -4,11 +4,11 @@ export interface Metrics {
 }
 
 /**
- * The metrics of the gateway at this address, read once: `metric('tollgate_gate_up{gate="7"}')` is
+ * The metrics of a gateway, read once: `metric('tollgate_gate_up{gate="7"}')` is
  * its figure, or nothing where it is not there; `names` lists all.
  */
-export async function metricsOf({ baseUrl }: { baseUrl: string }): Promise<Metrics> {
-  const text = await (await fetch(`${new URL(baseUrl).origin}/metrics`)).text()
+export async function metricsOf({ operatorUrl }: { operatorUrl: string }): Promise<Metrics> {
+  const text = await (await fetch(`${operatorUrl}/metrics`)).text()
   const figures = new Map<string, number>()
   for (const line of text.split('\n')) {
     const end = line.lastIndexOf(' ')

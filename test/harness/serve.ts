@@ -14,13 +14,20 @@ export interface GatewayProcess {
   stop(): Promise<void>
 }
 
+/** What it logs once it serves. */
+interface Serving {
+  port: number
+  operatorPort: number
+}
+
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startWithinMs = 120_000
 
-/** `program` is a test's own, which serves as well. */
-export async function startServe(world: World, program?: string): Promise<GatewayProcess> {
+/** `program` is a test's own, which serves as well; `more` is added to its environment. */
+export async function startServe(world: World, program?: string, more: Record<string, string> = {}): Promise<GatewayProcess> {
   const key = readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8').trim()
-  const env = { ...process.env, DATABASE_URL: world.databaseUrl, TOLLGATE_KEY: key, PORT: '0', LOG_LEVEL: 'info' }
+  const own = { DATABASE_URL: world.databaseUrl, TOLLGATE_KEY: key, PORT: '0', OPERATOR_PORT: '0', LOG_LEVEL: 'info' }
+  const env = { ...process.env, ...own, ...more }
   const child = spawn(process.execPath, program === undefined ? [main, 'serve'] : [program], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -28,20 +35,20 @@ export async function startServe(world: World, program?: string): Promise<Gatewa
   let output = ''
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const lines = createInterface(child.stdout)
-  const port = await new Promise<number>((resolve, reject) => {
+  const { port, operatorPort } = await new Promise<Serving>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`the gateway ended:\n${output}`)))
     const late = setTimeout(() => reject(new Error(`the gateway did not start:\n${output}`)), startWithinMs)
     lines.on('line', (line) => {
       output += `${line}\n`
-      const said: { msg?: string; port?: number } = line.startsWith('{') ? JSON.parse(line) : {}
-      if (said.msg !== 'the gateway serves' || said.port === undefined) return
+      const said: Partial<Serving> & { msg?: string } = line.startsWith('{') ? JSON.parse(line) : {}
+      if (said.msg !== 'the gateway serves') return
       clearTimeout(late)
-      resolve(said.port)
+      resolve(said as Serving)
     })
   })
   return {
     child,
-    world: { ...world, baseUrl: `http://127.0.0.1:${port}/gateway` },
+    world: { ...world, baseUrl: `http://127.0.0.1:${port}/gateway`, operatorUrl: `http://127.0.0.1:${operatorPort}` },
     output: () => output,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return

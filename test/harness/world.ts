@@ -21,6 +21,8 @@ import { holds } from './until.ts'
 export interface World extends Own {
   /** With `/gateway`. */
   baseUrl: string
+  /** Where the gateway has `/health`, `/ready` and `/metrics`. */
+  operatorUrl: string
   acquirerAdminUrl: string
   directoryServerUrl: string
   acsUrl: string
@@ -161,6 +163,7 @@ async function startOwn(options: WorldOptions): Promise<World> {
 
 interface SandboxFile {
   base_url: string
+  operator_url: string
   merchant: { login: string; control_key: string; signing_secret: string }
   endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_fee: number; mobile_random_sum: number }
   endpoint_groups: { multi: number; multi_secure: number }
@@ -172,6 +175,7 @@ interface SandboxFile {
 
 const viewOf = (file: SandboxFile) => ({
   baseUrl: file.base_url,
+  operatorUrl: file.operator_url,
   merchant: {
     login: file.merchant.login,
     controlKey: file.merchant.control_key,

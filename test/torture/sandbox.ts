@@ -32,7 +32,7 @@ const starts = 4
 const stopWithinMs = 30_000
 const programsWithinMs = 5_000
 /** No setting of whoever runs this may reach the sandbox. */
-const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*|NODE_TEST_CONTEXT)$/
+const foreign = /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*|NODE_TEST_CONTEXT)$/
 /** CVV2 217: how long the simulated acquirer takes to answer the reversal. */
 const slowReversalMs = 3_000
 

@@ -82,13 +82,20 @@ function complaintsOf(env: Record<string, string>): readonly string[] {
 
 test('everything that is missing or weak is said at once, and serve ends with 2', async () => {
   const path = fileOf(JSON.stringify(good))
-  const env = { PUBLIC_URL: 'http://pay.example', PORT: '70000', TOLLGATE_KEY: 'short', THREE_DS_CONFIG: path }
+  const env = {
+    PUBLIC_URL: 'http://pay.example',
+    PORT: '70000',
+    OPERATOR_PORT: 'x',
+    TOLLGATE_KEY: 'short',
+    THREE_DS_CONFIG: path,
+  }
   const complaints = complaintsOf(env)
-  assert.equal(complaints.length, 5)
+  assert.equal(complaints.length, 6)
   for (const [i, says] of [
     /^TOLLGATE_KEY is not 32 bytes in base64$/,
     /^DATABASE_URL is missing/,
     /^PORT is "70000", not a port/,
+    /^OPERATOR_PORT is "x", not a port/,
     /^PUBLIC_URL is "http:\/\/pay\.example", not an https origin/,
     /^PUBLIC_URL is missing: with THREE_DS_CONFIG/,
   ].entries())

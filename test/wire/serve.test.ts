@@ -30,6 +30,16 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
     [/TRUSTED_PROXIES is "proxy\.example": it is no IP address or network such as 10\.0\.0\.0\/8/],
   ],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, PORT: '80800' }, 2, [/PORT is "80800"/]],
+  [
+    { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, PORT: '65000' },
+    2,
+    [/OPERATOR_PORT is missing: .* no port 66000/],
+  ],
+  [
+    { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, MAX_CONNECTIONS_PER_ADDRESS: '0' },
+    2,
+    [/MAX_CONNECTIONS_PER_ADDRESS is "0", not a number of connections from 1/],
+  ],
 ]
 
 test('serve refuses what is missing or weak, all of it at once', () => {

@@ -7,10 +7,9 @@ import { metricsOf } from '../harness/metrics.ts'
 import { openWorld } from '../harness/opening.ts'
 
 const world = await openWorld({ own: true })
-const origin = () => new URL(world.baseUrl).origin
 
 test('/health says that the process serves, /ready that it may be given work', async () => {
-  const health = await fetch(`${origin()}/health`)
+  const health = await fetch(`${world.operatorUrl}/health`)
   assert.deepEqual([health.status, await health.json()], [200, { status: 'ok' }])
   // The line to the acquirer is made while it serves already.
   assert.deepEqual(await settled(200), { status: 'ready', reasons: [] })
@@ -26,7 +25,7 @@ test('/ready is 503 with the reason while no line to an acquirer is up, and 200 
 
 test('/metrics counts requests by outcome and changes by batch', async () => {
   await sale(world)
-  const metrics = await (await fetch(`${origin()}/metrics`)).text()
+  const metrics = await (await fetch(`${world.operatorUrl}/metrics`)).text()
   assert.match(metrics, /^tollgate_requests_total\{operation="sale",outcome="ok"\} [1-9]/m)
   assert.match(metrics, /^tollgate_batch_items_total\{batch="orders"\} [1-9]/m)
   assert.match(metrics, /^tollgate_gate_up\{gate="\d+"\} 1$/m)
@@ -70,7 +69,7 @@ const acquirer = (path: string, body: object) =>
 /** Asks until /ready answers so; the line's own time-outs bound it. */
 async function settled(status: number): Promise<{ status: string; reasons: string[] }> {
   const look = async () => {
-    const ready = await fetch(`${origin()}/ready`)
+    const ready = await fetch(`${world.operatorUrl}/ready`)
     return { status: ready.status, body: (await ready.json()) as { status: string; reasons: string[] } }
   }
   return (await until(look, (ready) => ready.status === status, 120_000)).body

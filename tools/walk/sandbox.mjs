@@ -10,7 +10,7 @@ import { root } from '../build.mjs'
 const startWithinMs = 60_000
 const stopWithinMs = 30_000
 /** No setting of whoever runs this may reach the sandbox. */
-const foreign = /^(?:DATABASE_URL|HOST|PORT|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
+const foreign = /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
 
 /**
  * Resolves with `file`, the content of sandbox.json, and `stop`. If the sandbox does not come up it

@@ -12,6 +12,7 @@ export function addSandboxCommand(program: Command, terminal: Terminal): void {
       `
 Environment
   PORT           of the gateway (8080; 0 takes a free one); the other parts take free ports
+  OPERATOR_PORT  of its /health, /ready and /metrics (a free one)
   TOLLGATE_DIR   where data, keys and sandbox.json are kept (./.tollgate)
   DATABASE_URL   use this PostgreSQL 15 or newer instead of the embedded one
 

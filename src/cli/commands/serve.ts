@@ -19,11 +19,13 @@ Environment
   TOLLGATE_KEY_FILE  file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open;
                  or TOLLGATE_KEY_FD, the number of an open descriptor; or, least safe, TOLLGATE_KEY, the key itself
   HOST, PORT     where to listen (127.0.0.1, 8080)
+  OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
   TRUSTED_PROXIES  addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client
-  MAX_CONNECTIONS_PER_ADDRESS  so many may one address have open, unless it is a trusted proxy (1000)
+  MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS  so many are open at most (5000), and of one address that is no
+                 trusted proxy (a fifth)
   THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
     )
     .action(serve.bind(undefined, terminal))
@@ -51,7 +53,7 @@ async function serve(terminal: Terminal): Promise<void> {
     explains: false,
     tuning: usualTuning,
   })
-  log.info({ port: gateway.port }, 'the gateway serves')
+  log.info({ port: gateway.port, operatorPort: gateway.operatorPort }, 'the gateway serves')
   const why = await Promise.race([untilSignal(), gateway.lost.then(() => 'lease lost')])
   log.info({ why }, 'the gateway stops')
   await gateway.stop()
