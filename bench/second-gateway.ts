@@ -9,6 +9,7 @@ import { endOnDefect, untilSignal } from '../src/base/signals.ts'
 import { serveConfig } from '../src/cli/config.ts'
 import { startGateway } from '../src/gateway/start.ts'
 import { localKeks } from '../src/storage/key-encryption.ts'
+import { openHourKeys } from '../src/storage/store-hour-keys.ts'
 import { usualTuning } from '../src/gateway/tuning.ts'
 
 const config = serveConfig(process.env)
@@ -20,6 +21,7 @@ process.on('disconnect', () => process.exit(0))
 const gateway = await startGateway({
   ...config,
   kek: localKeks(config.kek.read, systemRandom),
+  hourKeys: openHourKeys(config.cvv2Keys.directory, systemClock, systemRandom),
   callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
   clock: systemClock,
   random: systemRandom,

@@ -8,7 +8,11 @@ import type { KeyRing } from '../storage/store-keys.ts'
 /** A card with everything that an order needs to authorise; only in memory. */
 export interface Card {
   pan: Secret<string>
-  cvv2?: Secret<string>
+  /**
+   * `lost`: there was one, and its hourly key is gone. Such a payment must not be authorised: the
+   * cardholder gave a CVV2, and the merchant relies on the issuer having checked it.
+   */
+  cvv2?: Secret<string> | 'lost'
   /** The card that a transfer credits. */
   destination?: Secret<string>
 }
@@ -48,18 +52,31 @@ export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random
 /** Adds the CVV2, sealed with the key of the hour; stored only while an authorisation is owed. */
 export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
   if (!card.cvv2) return sealed
-  const cvv2Key = keys.current('cvv2')
-  return {
-    ...sealed,
-    cvv2Sealed: seal(cvv2Key.key, Buffer.from(card.cvv2.reveal()), cvv2Context(place), random),
-    cvv2Key: cvv2Key.version,
-  }
+  const { bytes, keyVersion } = sealCvv2(card.cvv2, cvv2Context(place), keys, random)
+  return { ...sealed, cvv2Sealed: bytes, cvv2Key: keyVersion }
 }
 
-/**
- * Opens sealed values. A CVV2 whose hourly key was destroyed is treated as absent; a number that
- * cannot be opened is a defect and throws.
- */
+/** No key has it. */
+const lostVersion = 0n
+
+/** One that is lost already stays lost. */
+export function sealCvv2(
+  cvv2: NonNullable<Card['cvv2']>,
+  context: string,
+  keys: KeyRing,
+  random: Random,
+): { bytes: Buffer; keyVersion: bigint } {
+  if (cvv2 === 'lost') return { bytes: Buffer.alloc(0), keyVersion: lostVersion }
+  const { key, version } = keys.current('cvv2')
+  return { bytes: seal(key, Buffer.from(cvv2.reveal()), context, random), keyVersion: version }
+}
+
+export function openCvv2(sealed: Buffer, keyVersion: bigint, context: string, keys: KeyRing): NonNullable<Card['cvv2']> {
+  const key = keys.version('cvv2', keyVersion)
+  return key ? secret(unseal(key, sealed, context).toString()) : 'lost'
+}
+
+/** Opens sealed values. A number that cannot be opened is a defect and throws. */
 export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card {
   const panKey = keys.version('pan', sealed.panKey)
   if (!panKey) throw new Error(`the vault has no key ${sealed.panKey} for the card of order ${place.orderId}`)
@@ -69,9 +86,8 @@ export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card 
       ? { destination: secret(unseal(panKey, sealed.destinationSealed, destinationContext(place)).toString()) }
       : {}),
   }
-  const cvv2Key = sealed.cvv2Key === undefined ? undefined : keys.version('cvv2', sealed.cvv2Key)
-  if (!sealed.cvv2Sealed || !cvv2Key) return card
-  return { ...card, cvv2: secret(unseal(cvv2Key, sealed.cvv2Sealed, cvv2Context(place)).toString()) }
+  if (!sealed.cvv2Sealed || sealed.cvv2Key === undefined) return card
+  return { ...card, cvv2: openCvv2(sealed.cvv2Sealed, sealed.cvv2Key, cvv2Context(place), keys) }
 }
 
 /** 32 bytes, equal for equal numbers of one merchant; useless without the key. */
@@ -118,7 +134,7 @@ export function sealProof(proof: Secret<string>, place: Place, keys: KeyRing, ra
   return `${version}.${seal(key, Buffer.from(proof.reveal()), proofContext(place), random).toString('base64')}`
 }
 
-/** Undefined if its hourly key was destroyed: then nothing can be proved any more. */
+/** Undefined if its hourly key is gone: then nothing can be proved any more. */
 export function openProof(sealed: string, place: Place, keys: KeyRing): Secret<string> | undefined {
   const [version = '', text = ''] = sealed.split('.')
   const key = keys.version('cvv2', BigInt(version))

@@ -3,13 +3,14 @@ import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
-import { kekSource, type KekSource } from './key-config.ts'
+import { cvv2KeyDirectory, kekSource, sandboxKeyDirectory, type KekSource, type KeyDirectory } from './key-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
 /** The configuration of `serve`; all missing or weak values are reported at once. */
 export interface ServeConfig {
   databaseUrl: string
   kek: KekSource
+  cvv2Keys: KeyDirectory
   host: string
   port: number
   operator: GatewayOptions['operator']
@@ -36,6 +37,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function serveConfig(env: Environment): ServeConfig {
   const complaints: string[] = []
   const kek = kekSource(env, complaints)
+  const cvv2Keys = cvv2KeyDirectory(env, complaints)
   const databaseUrl = env.DATABASE_URL ?? ''
   if (databaseUrl === '')
     complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
@@ -55,6 +57,7 @@ export function serveConfig(env: Environment): ServeConfig {
   return {
     databaseUrl,
     kek: kek!,
+    cvv2Keys: cvv2Keys!,
     host: env.HOST ?? '127.0.0.1',
     port,
     operator,
@@ -81,6 +84,7 @@ export function sandboxConfig(env: Environment): SandboxConfig {
     ...(trustedProxies && { trustedProxies }),
     ...connections,
     tuning: tuningOf(env),
+    cvv2Keys: (sandbox) => sandboxKeyDirectory(env, sandbox),
   }
 }
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Secret } from '../base/secret.ts'
 import { readKeks } from '../storage/key-encryption.ts'
+import { prepareKeyDirectory, usualKeyDirectory } from '../storage/store-hour-keys.ts'
 
 /** Where the key-encryption keys of an installation come from. */
 export interface KekSource {
@@ -54,4 +56,42 @@ function fileText(name: string, from: string | number): string {
   } catch (error) {
     throw new Error(`${name} cannot be read: ${(error as Error).message}`, { cause: error })
   }
+}
+
+/** Where the keys of CVV2 values are. */
+export interface KeyDirectory {
+  directory: string
+  /** Whether its file system is known to be one of memory, which a reboot empties. */
+  isMemory: boolean
+}
+
+/**
+ * CVV2_KEY_DIRECTORY, or one below /dev/shm. It must not be on a disk: what is deleted there can be
+ * restored, and backups may have it. Only Linux can say what a directory is on; elsewhere the
+ * operator has to name one. Undefined, with a complaint, if there is none that can be used.
+ */
+export function cvv2KeyDirectory(env: Environment, complaints: string[]): KeyDirectory | undefined {
+  const name = 'CVV2_KEY_DIRECTORY'
+  const directory = env[name] || usualKeyDirectory()
+  if (directory === undefined) {
+    complaints.push(`${name} is missing: a directory on a memory file system, for the hourly keys of CVV2 values`)
+    return undefined
+  }
+  try {
+    const { isMemory } = prepareKeyDirectory(directory)
+    if (isMemory || process.platform !== 'linux') return { directory, isMemory }
+    complaints.push(`${name}: ${directory} is on a disk, where keys can be restored. It has to be on a tmpfs, as /dev/shm is`)
+  } catch (error) {
+    complaints.push(`${name} cannot be used: ${(error as Error).message}`)
+  }
+  return undefined
+}
+
+/** That of `serve`, or where it cannot be used, one in the directory of the sandbox. */
+export function sandboxKeyDirectory(env: Environment, sandbox: string): string {
+  const found = cvv2KeyDirectory(env, [])
+  if (found) return found.directory
+  const directory = env['CVV2_KEY_DIRECTORY'] || join(sandbox, 'keys', 'cvv2')
+  prepareKeyDirectory(directory)
+  return directory
 }

@@ -15,6 +15,7 @@ import { watchRegistry } from '../merchant/store.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
 import { openIds } from '../storage/store-ids.ts'
+import type { HourKeys } from '../storage/hour-keys.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
 import { openCell } from './cell.ts'
@@ -28,6 +29,7 @@ import { openMeters, watchRoutes, type Meters } from './watch.ts'
 export interface GatewayOptions {
   databaseUrl: string
   kek: KeyEncryption
+  hourKeys: HourKeys
   host: string
   /** 0 picks a free port. */
   port: number
@@ -129,7 +131,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const turns = openMeteredTurns(clock, meters)
   const ground = { clock, random, log, turns }
   const pool = await openDatabase(o, closing)
-  const keys = await openKeyRing(pool, o.kek, clock, random)
+  const keys = await openKeyRing(pool, o.kek, clock, random, o.hourKeys)
   const cell = await openCell({ pool, databaseUrl: o.databaseUrl, registry: pool, keys }, ground)
 
   // The servers listen first, because others need an address. They answer 503 until they have routes.
@@ -250,7 +252,7 @@ async function openRegistry(pool: Pool, keys: KeyRing, { clock, log }: Ground, g
   closing.add(() => configuration.stop())
   closing.add(
     startPeriodic(clock, log, [
-      { name: 'cvv2 keys', everyMs: 300_000, run: () => keys.turn() },
+      { name: 'turn of keys', everyMs: 300_000, run: () => keys.turn() },
       { name: 'versions of keys', everyMs: refreshMs, run: () => keys.refresh() },
       { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
     ]),

@@ -1,4 +1,5 @@
 import type { Secret } from '../base/secret.ts'
+import type { Card } from '../card/vault.ts'
 import type { MobileKind } from '../spec/mobile/kinds.ts'
 
 /** The app's request without card and session: personal data. */
@@ -50,7 +51,7 @@ export interface InvoiceSecrets {
   pan?: Secret<string>
   /** The card that a transfer credits. */
   toPan?: Secret<string>
-  cvv2?: Secret<string>
+  cvv2?: NonNullable<Card['cvv2']>
 }
 
 /** The price of a transfer at a gate, as it was listed. */

@@ -2,6 +2,7 @@
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
+import { openCvv2, sealCvv2 } from '../card/vault.ts'
 import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import {
@@ -93,9 +94,7 @@ export function sealSecrets({ invoice, secrets }: OpenInvoice, keys: KeyRing, ra
   const bytes = seal(key.key, Buffer.from(JSON.stringify(kept)), contextOf(invoice, 'secrets'), random)
   const sealed = { bytes, keyVersion: key.version }
   if (!secrets.cvv2) return { secrets: sealed }
-  const cvv2Key = keys.current('cvv2')
-  const cvv2 = seal(cvv2Key.key, Buffer.from(secrets.cvv2.reveal()), contextOf(invoice, 'cvv2'), random)
-  return { secrets: sealed, cvv2: { bytes: cvv2, keyVersion: cvv2Key.version } }
+  return { secrets: sealed, cvv2: sealCvv2(secrets.cvv2, contextOf(invoice, 'cvv2'), keys, random) }
 }
 
 export const sealedOf = (row: InvoiceRow, keys: KeyRing): SealedInvoice => {
@@ -157,14 +156,12 @@ function secretsOf(row: InvoiceRow, invoice: Invoice, keys: KeyRing): InvoiceSec
     pan?: string
     toPan?: string
   }
-  // A CVV2 whose hourly key was destroyed is treated as absent.
-  const cvv2Key = row.cvv2_key === null ? undefined : keys.version('cvv2', row.cvv2_key)
-  const cvv2 = row.cvv2_sealed && cvv2Key ? unseal(cvv2Key, row.cvv2_sealed, contextOf(invoice, 'cvv2')).toString() : undefined
+  const { cvv2_sealed: cvv2, cvv2_key: cvv2Key } = row
   return {
     accessToken: secret(kept.accessToken),
     signature: secret(kept.signature),
     ...(kept.pan === undefined ? {} : { pan: secret(kept.pan) }),
     ...(kept.toPan === undefined ? {} : { toPan: secret(kept.toPan) }),
-    ...(cvv2 === undefined ? {} : { cvv2: secret(cvv2) }),
+    ...(cvv2 === null || cvv2Key === null ? {} : { cvv2: openCvv2(cvv2, cvv2Key, contextOf(invoice, 'cvv2'), keys) }),
   }
 }

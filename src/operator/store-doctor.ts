@@ -5,7 +5,7 @@ import { WrongKek, type KeyEncryption } from '../storage/key-encryption.ts'
 import { migrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
-import { contextOf, wrappedKey, type KeyPurpose, type KeyRing } from '../storage/store-keys.ts'
+import { contextOf, wrappedKey, type StoredPurpose, type KeyRing } from '../storage/store-keys.ts'
 import type { Clock } from '../base/clock.ts'
 
 export interface ServerFacts {
@@ -128,7 +128,7 @@ export async function migrationFacts(pool: Pool): Promise<MigrationFacts> {
   }
 }
 
-const wrapped = statement<{ purpose: KeyPurpose; version: bigint; wrapped: Buffer; kek: string | null }>(
+const wrapped = statement<{ purpose: StoredPurpose; version: bigint; wrapped: Buffer; kek: string | null }>(
   `select purpose, version, wrapped, kek from key_version`,
 )
 
@@ -161,7 +161,7 @@ export async function openedKeys(pool: Pool, encryption: KeyEncryption): Promise
     const name = contextOf(key.purpose, key.version)
     opened.set(name, secret(await encryption.unwrap(wrappedKey(key), name)))
   }
-  return { version: (purpose, version) => opened.get(contextOf(purpose, version)) }
+  return { version: (purpose, version) => (purpose === 'cvv2' ? undefined : opened.get(contextOf(purpose, version))) }
 }
 
 /** The control key of every merchant. */

@@ -7,7 +7,7 @@ import { sealedInvoices } from '../mobile-api/store-invoice-rows.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
 import { firstId, resealBatch, usesVersion, type RowId, type SealedTable } from '../storage/reseal.ts'
-import { activationMs, addKey, contextOf, wrappedKey, type KeyPurpose, type KeyRing } from '../storage/store-keys.ts'
+import { activationMs, addKey, contextOf, wrappedKey, type KeyRing, type StoredPurpose } from '../storage/store-keys.ts'
 import type { Desk } from './desk.ts'
 import { Refused, type KeyUse } from './refused.ts'
 import { change } from './store-audit.ts'
@@ -17,7 +17,7 @@ export const rotatable = ['pan', 'control', 'digest', 'receipt', 'fingerprint'] 
 export type Rotatable = (typeof rotatable)[number]
 
 export interface KeyVersion {
-  purpose: KeyPurpose
+  purpose: StoredPurpose
   version: bigint
   /** The key-encryption key that wraps it; undefined if that was not recorded. */
   kek?: string
@@ -28,7 +28,7 @@ export interface KeyVersion {
 }
 
 interface KeyRow {
-  purpose: KeyPurpose
+  purpose: StoredPurpose
   version: bigint
   wrapped: Buffer
   kek: string | null

@@ -63,11 +63,12 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
   const attempt = openAttempt(held.order, transaction)
   const gate = parts.gate(attempt.gateId)
   const about = { transactionNo: transaction.no, attemptNo: attempt.no }
-  const outcome = await ask(parts, attempt.gateId, (connector, deadline, mayStillSend) =>
-    transaction.kind === 'capture' || transaction.kind === 'return'
-      ? connector.follow(followOf(held.order, transaction, transaction.kind, attempt), deadline, mayStillSend)
-      : connector.authorise(authorisationOf(parts.keys, held, transaction, attempt), deadline, mayStillSend),
-  )
+  const outcome = await ask(parts, attempt.gateId, (connector, deadline, mayStillSend) => {
+    if (transaction.kind === 'capture' || transaction.kind === 'return')
+      return connector.follow(followOf(held.order, transaction, transaction.kind, attempt), deadline, mayStillSend)
+    const request = authorisationOf(parts.keys, held, transaction, attempt)
+    return 'is' in request ? Promise.resolve(request) : connector.authorise(request, deadline, mayStillSend)
+  })
   if (outcome.is === 'declined' && outcome.actionCode === authenticationRequired && mayBeDemanded(transaction))
     return {
       is: 'authentication demanded',
@@ -136,21 +137,41 @@ function nextAmount({ request }: Order, { amountMinor, kind }: Transaction): { m
   return next && { minor: BigInt(next[0]), text: next[1] }
 }
 
+/** A payment that must not be sent, because a secret that belongs to it cannot be opened. */
+interface Unsendable {
+  is: 'not sent'
+  why: string
+}
+const keyIsGone = (what: string): Unsendable => ({ is: 'not sent', why: `the ${what} cannot be opened: its hourly key is gone` })
+
 /**
  * The 3-D Secure data for the acquirer: the issuer's proof and its origin, or the ECI of a payment
  * without a proof.
  */
-function proofOf(keys: KeyRing, order: Order, { authentication, result }: Transaction): Authorisation['authentication'] {
+function proofOf(
+  keys: KeyRing,
+  order: Order,
+  { authentication, result }: Transaction,
+): Authorisation['authentication'] | Unsendable {
   if (!authentication || result.eci === undefined) return undefined
   const { authenticationValue, dsTransId, version, status, acsUrl } = authentication
-  const proof = authenticationValue === undefined ? undefined : openProof(authenticationValue, order, keys)
-  if (!proof || dsTransId === undefined) return { eci: result.eci }
+  if (authenticationValue === undefined || dsTransId === undefined) return { eci: result.eci }
+  const proof = openProof(authenticationValue, order, keys)
+  if (!proof) return keyIsGone('proof of the authentication')
   const method = status === 'A' ? 'attempt' : acsUrl === undefined ? 'frictionless' : 'challenge'
   return { eci: result.eci, authenticationValue: proof.reveal(), dsTransId, version, method }
 }
 
-/** The request to the acquirer, derived from the order and its attempt alone. */
-function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Transaction, attempt: Attempt): Authorisation {
+/**
+ * The request to the acquirer, derived from the order and its attempt alone. A payment that came
+ * with a CVV2 or a proof is never sent without it.
+ */
+function authorisationOf(
+  keys: KeyRing,
+  { order, card }: Held,
+  transaction: Transaction,
+  attempt: Attempt,
+): Authorisation | Unsendable {
   const common = {
     orderId: order.orderId,
     amountMinor: transaction.amountMinor,
@@ -161,8 +182,10 @@ function authorisationOf(keys: KeyRing, { order, card }: Held, transaction: Tran
     repeat: transaction.tries > 0,
   }
   if (transaction.kind === 'credit') return { kind: 'credit', pan: destinationOf(order, card), ...common }
+  if (card.cvv2 === 'lost') return keyIsGone('CVV2')
   const { expiryMonth, expiryYear } = order.card
   const authentication = proofOf(keys, order, transaction)
+  if (authentication && 'is' in authentication) return authentication
   return {
     kind: order.kind,
     pan: card.pan,

@@ -6,6 +6,7 @@ import { systemRandom } from '../base/random.ts'
 import { endOnDefect, untilSignal } from '../base/signals.ts'
 import { startGateway, type GatewayOptions } from '../gateway/start.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
+import { openHourKeys } from '../storage/store-hour-keys.ts'
 import { startEmbedded } from '../storage/embedded.ts'
 import { migrate } from '../storage/migrate.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
@@ -25,7 +26,10 @@ type Environment = Readonly<Record<string, string | undefined>>
 export type SandboxConfig = Pick<
   GatewayOptions,
   'host' | 'port' | 'operator' | 'trustedProxies' | 'maxConnections' | 'maxPerAddress' | 'tuning'
->
+> & {
+  /** Where the hourly keys of CVV2 values are; `sandbox` is its own directory. */
+  cvv2Keys: (sandbox: string) => string
+}
 
 /** A sandbox that is being started: its directory, and what to stop again, in reverse order. */
 interface Run {
@@ -119,7 +123,7 @@ async function serve(
   { directory, log, stops }: Run,
   pool: Pool,
   world: CardWorld & { databaseUrl: string; kek: KeyEncryption },
-  config: SandboxConfig,
+  { cvv2Keys, ...config }: SandboxConfig,
 ) {
   const { databaseUrl, kek, acquirer, directoryServer, acs, certificates, oauth, world: shop } = world
   const simulators = {
@@ -141,6 +145,7 @@ async function serve(
     ...config,
     databaseUrl,
     kek,
+    hourKeys: openHourKeys(cvv2Keys(directory), systemClock, systemRandom),
     callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
     clock: systemClock,
     random: systemRandom,

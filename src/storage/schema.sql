@@ -290,7 +290,8 @@ create table key_version (
   created_at timestamp with time zone not null,
   kek text,
   active_at timestamp with time zone not null,
-  constraint key_version_pkey PRIMARY KEY (purpose, version)
+  constraint key_version_pkey PRIMARY KEY (purpose, version),
+  constraint key_version_lasts CHECK ((purpose <> 'cvv2'::text))
 );
 
 create table locator (

@@ -1,6 +1,7 @@
 import { secret, type Secret } from '../base/secret.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
+import type { HourKeys, NumberedKey } from './hour-keys.ts'
 import type { KeyEncryption, WrappedKey } from './key-encryption.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from './pool.ts'
 
@@ -8,15 +9,11 @@ import { bytea, statement, timestamp, type Pool, type Runner } from './pool.ts'
  * `pan`, `cvv2` and `control` seal; `fingerprint` and `digest` are keys of one-way hashes;
  * `receipt` encrypts the ids of receipts; `audit` is the Ed25519 seed that signs the audit trail.
  */
-export type KeyPurpose = 'pan' | 'cvv2' | 'control' | 'fingerprint' | 'digest' | 'receipt' | 'audit'
+export type KeyPurpose = StoredPurpose | 'cvv2'
 
-/** Keys with versions that last until an operator replaces them. */
-const lastingPurposes = ['pan', 'control', 'fingerprint', 'digest', 'receipt', 'audit'] as const
-
-export interface NumberedKey {
-  version: bigint
-  key: Secret<Buffer>
-}
+/** Keys in the database, with versions that last until an operator replaces them. */
+const storedPurposes = ['pan', 'control', 'fingerprint', 'digest', 'receipt', 'audit'] as const
+export type StoredPurpose = (typeof storedPurposes)[number]
 
 /** The data keys of the vault, unwrapped, in memory. */
 export interface KeyRing {
@@ -24,12 +21,10 @@ export interface KeyRing {
   /** Undefined when that key was destroyed. */
   version(purpose: KeyPurpose, version: bigint): Secret<Buffer> | undefined
   /** All versions that are used or were, the current one first. */
-  versions(purpose: KeyPurpose): readonly NumberedKey[]
+  versions(purpose: StoredPurpose): readonly NumberedKey[]
   /** Reads versions that were added, and forgets those that were destroyed. */
   refresh(): Promise<void>
-  /**
-   * Creates CVV2 keys of this hour and the next, destroys yesterday's. Call it every few minutes.
-   */
+  /** Replaces the keys whose time is over. Call it every few minutes. */
   turn(): Promise<void>
 }
 
@@ -47,24 +42,19 @@ export const activationMs = 5 * refreshMs
  */
 const panKeyMs = 7 * 24 * 3_600_000
 
-const hourMs = 3_600_000
-/** A CVV2 key is destroyed well within a day of its hour. */
-const cvv2KeyHours = 20n
-
 const add = statement<object>(
   `insert into key_version (purpose, version, wrapped, kek, created_at, active_at) values ($1, $2, $3, $4, $5, $6)
   on conflict (purpose, version) do nothing returning version`,
 )
-const all = statement<{ purpose: KeyPurpose; version: bigint; wrapped: Buffer; kek: string | null; active_at: number }>(
+const all = statement<{ purpose: StoredPurpose; version: bigint; wrapped: Buffer; kek: string | null; active_at: number }>(
   `select purpose, version, wrapped, kek, active_at from key_version`,
 )
-const destroy = statement<object>(`delete from key_version where purpose = 'cvv2' and version < $1`)
 
 interface HeldKey extends NumberedKey {
   activeAt: number
 }
 
-export const contextOf = (purpose: KeyPurpose, version: bigint): string => `key:${purpose}:${version}`
+export const contextOf = (purpose: StoredPurpose, version: bigint): string => `key:${purpose}:${version}`
 
 export const wrappedKey = ({ wrapped, kek }: { wrapped: Buffer; kek: string | null }): WrappedKey =>
   kek === null ? { wrapped } : { wrapped, kek }
@@ -74,7 +64,7 @@ export async function addKey(
   runner: Runner,
   encryption: KeyEncryption,
   random: Random,
-  { purpose, version, at, activeAt }: { purpose: KeyPurpose; version: bigint; at: number; activeAt: number },
+  { purpose, version, at, activeAt }: { purpose: StoredPurpose; version: bigint; at: number; activeAt: number },
 ): Promise<boolean> {
   const { wrapped, kek } = await encryption.wrap(random.bytes(32), contextOf(purpose, version))
   const values = [purpose, version, bytea(wrapped), kek, timestamp(at), timestamp(activeAt)]
@@ -83,15 +73,21 @@ export async function addKey(
 
 /**
  * Opens the ring with the key-encryption key. Throws a `WrongKek` if the keys of the database were
- * wrapped with another one.
+ * wrapped with another one. Only processes that serve have the keys of CVV2: without `hours`, none
+ * is found, and sealing a CVV2 throws.
  */
-export async function openKeyRing(pool: Pool, encryption: KeyEncryption, clock: Clock, random: Random): Promise<KeyRing> {
+export async function openKeyRing(
+  pool: Pool,
+  encryption: KeyEncryption,
+  clock: Clock,
+  random: Random,
+  hours?: HourKeys,
+): Promise<KeyRing> {
   /** The versions of each purpose, the newest first. */
-  let keys = new Map<KeyPurpose, readonly HeldKey[]>()
-  const hour = () => BigInt(Math.floor(clock.now() / hourMs))
-  const held = (purpose: KeyPurpose, version: bigint) => keys.get(purpose)?.find((one) => one.version === version)
+  let keys = new Map<StoredPurpose, readonly HeldKey[]>()
+  const held = (purpose: StoredPurpose, version: bigint) => keys.get(purpose)?.find((one) => one.version === version)
 
-  async function ensure(purpose: KeyPurpose, version: bigint, activeAt = clock.now()) {
+  async function ensure(purpose: StoredPurpose, version: bigint, activeAt = clock.now()) {
     if (held(purpose, version)) return
     await addKey(pool, encryption, random, { purpose, version, at: clock.now(), activeAt })
   }
@@ -107,25 +103,21 @@ export async function openKeyRing(pool: Pool, encryption: KeyEncryption, clock: 
       }),
     )
     read.sort((a, b) => (a.version < b.version ? 1 : -1))
-    keys = new Map(
-      (['cvv2', ...lastingPurposes] as const).map((purpose) => [purpose, read.filter((one) => one.purpose === purpose)]),
-    )
+    keys = new Map(storedPurposes.map((purpose) => [purpose, read.filter((one) => one.purpose === purpose)]))
   }
 
   async function turn() {
-    const now = hour()
-    for (const version of [now, now + 1n]) await ensure('cvv2', version, Number(version) * hourMs)
+    await hours?.turn()
     const [pan] = keys.get('pan')!
     if (pan && pan.activeAt + panKeyMs < clock.now()) await ensure('pan', pan.version + 1n, clock.now() + activationMs)
-    await pool.run(destroy, [now - cvv2KeyHours])
     await refresh()
   }
 
   await refresh()
-  for (const purpose of lastingPurposes) if (keys.get(purpose)?.length === 0) await ensure(purpose, 1n)
+  for (const purpose of storedPurposes) if (keys.get(purpose)?.length === 0) await ensure(purpose, 1n)
   await turn()
 
-  const active = (purpose: KeyPurpose) => {
+  const active = (purpose: StoredPurpose): readonly NumberedKey[] => {
     const now = clock.now()
     const [newest] = keys.get(purpose) ?? []
     // The usual case: no version waits for its time, and nothing is made for each sale.
@@ -133,11 +125,11 @@ export async function openKeyRing(pool: Pool, encryption: KeyEncryption, clock: 
   }
   return {
     current(purpose) {
-      const found = purpose === 'cvv2' ? held('cvv2', hour()) : active(purpose)[0]
+      const found = purpose === 'cvv2' ? hours?.current() : active(purpose)[0]
       if (!found) throw new Error(`there is no ${purpose} key for now`)
       return found
     },
-    version: (purpose, version) => held(purpose, version)?.key,
+    version: (purpose, version) => (purpose === 'cvv2' ? hours?.version(version) : held(purpose, version)?.key),
     versions: active,
     refresh,
     turn,

@@ -7,6 +7,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { serveConfig } from '../../src/cli/config.ts'
 import { startGateway } from '../../src/gateway/start.ts'
 import { localKeks } from '../../src/storage/key-encryption.ts'
+import { openHourKeys } from '../../src/storage/store-hour-keys.ts'
 import { endOnDefect, untilSignal } from '../../src/base/signals.ts'
 import { usualTuning } from '../../src/gateway/tuning.ts'
 import type { Route } from '../../src/http/server.ts'
@@ -27,6 +28,7 @@ const block: Route = {
 const gateway = await startGateway({
   ...config,
   kek: localKeks(config.kek.read, systemRandom),
+  hourKeys: openHourKeys(config.cvv2Keys.directory, systemClock, systemRandom),
   callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
   clock: systemClock,
   random: systemRandom,

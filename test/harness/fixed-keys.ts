@@ -1,6 +1,7 @@
 import type { Random } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { KeyPurpose, KeyRing, NumberedKey } from '../../src/storage/store-keys.ts'
+import type { NumberedKey } from '../../src/storage/hour-keys.ts'
+import type { KeyPurpose, KeyRing } from '../../src/storage/store-keys.ts'
 
 /** Keys that never rotate. */
 export function openFixedKeys(random: Random): KeyRing {

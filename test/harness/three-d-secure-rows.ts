@@ -36,7 +36,7 @@ interface Stored {
 const storedOrder = `
   select t.state, t.step, o.version, extract(epoch from t.due_at - now())::float8 * 1000 as "dueInMs", t.authentication,
     c.cvv2_sealed as cvv2,
-    (select k.version::float8 from key_version k where k.purpose = 'cvv2' and k.version = c.cvv2_key) as "keyHour"
+    (c.cvv2_key >> 32)::float8 as "keyHour"
   from all_transactions t join orders o using (merchant_id, order_id) join order_facts c using (merchant_id, order_id)
   where t.order_id = $1 and t.transaction_no = 1`
 

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
-import { kekSource } from '../../src/cli/key-config.ts'
+import { openCvv2, sealCvv2 } from '../../src/card/vault.ts'
+import { cvv2KeyDirectory, kekSource, sandboxKeyDirectory } from '../../src/cli/key-config.ts'
 import { kekId, localKeks, WrongKek } from '../../src/storage/key-encryption.ts'
 import { combineShares, splitKek } from '../../src/storage/key-shares.ts'
+import { openHourKeys } from '../../src/storage/store-hour-keys.ts'
 import { isSameRequest, keyedDigest, storedDigest } from '../../src/storage/keyed-digest.ts'
 
 const kek = (fill: number) => secret(Buffer.from(Array.from({ length: 32 }, (_, i) => (i * 7 + fill) % 256)))
@@ -109,5 +112,106 @@ describe('two shares of a key', () => {
     assert.throws(() => combineShares(one, foreign), /not those of one key/)
     assert.throws(() => combineShares(one, text(1)), /This is not a share/)
     assert.throws(() => splitKek(`${text(1)}\n${text(2)}\n`, systemRandom), /has several keys/)
+  })
+})
+
+describe('the hourly keys of CVV2 values', () => {
+  const root = mkdtempSync(join(tmpdir(), 'tollgate-hours-'))
+  test.after(() => rmSync(root, { recursive: true }))
+  const hourMs = 3_600_000
+  /** A machine: its directory, its clock, and processes that share both. */
+  function openMachine() {
+    const directory = mkdtempSync(join(root, 'machine-'))
+    let now = Date.parse('2026-02-03T04:05:06Z')
+    return {
+      directory,
+      pass: (ms: number) => void (now += ms),
+      start: () => openHourKeys(directory, { now: () => now }, systemRandom),
+      reboot: () => readdirSync(directory).forEach((name) => rmSync(join(directory, name))),
+    }
+  }
+
+  test('processes of a machine seal with one key of an hour, and open what another one sealed', async () => {
+    const machine = openMachine()
+    const [one, other] = [machine.start(), machine.start()]
+    await Promise.all([one.turn(), other.turn()])
+    assert.deepEqual(one.current().key.reveal(), other.current().key.reveal())
+    machine.pass(2 * hourMs)
+    assert.deepEqual(other.version(one.current().version)?.reveal(), one.current().key.reveal(), 'made a moment ago')
+    for (const name of readdirSync(machine.directory))
+      assert.equal(statSync(join(machine.directory, name)).mode & 0o777, 0o600, name)
+  })
+  test('a process that is killed and started again opens what it sealed, also in the next hour', () => {
+    const machine = openMachine()
+    const { version, key } = machine.start().current()
+    machine.pass(hourMs)
+    assert.deepEqual(machine.start().version(version)?.reveal(), key.reveal())
+  })
+  test('after a reboot the same hour has another key, and nothing opens what the first one sealed', () => {
+    const machine = openMachine()
+    const before = machine.start().current()
+    machine.reboot()
+    const after = machine.start()
+    assert.notEqual(after.current().version, before.version)
+    assert.equal(after.version(before.version), undefined)
+  })
+  test('a process whose files were removed still opens its own, and stores its keys again for the others', async () => {
+    const machine = openMachine()
+    const one = machine.start()
+    const { version, key } = one.current()
+    machine.reboot()
+    assert.deepEqual(one.version(version)?.reveal(), key.reveal())
+    await one.turn()
+    assert.deepEqual(machine.start().version(version)?.reveal(), key.reveal())
+  })
+  test('a key is destroyed after 20 hours, for every process and as a file', async () => {
+    const machine = openMachine()
+    const [one, other] = [machine.start(), machine.start()]
+    const { version } = one.current()
+    writeFileSync(join(machine.directory, 'cvv2-1.00ff.new'), 'of a process that was killed while it wrote')
+    assert.ok(other.version(version))
+    machine.pass(20 * hourMs)
+    await one.turn()
+    assert.ok(one.version(version), 'it is kept for 20 hours')
+    machine.pass(hourMs)
+    await Promise.all([one.turn(), other.turn()])
+    assert.deepEqual([one.version(version), other.version(version)], [undefined, undefined])
+    assert.equal(readdirSync(machine.directory).length, 3)
+  })
+  test('a CVV2 that was lost once stays lost when it is stored again', () => {
+    const machine = openMachine()
+    const hours = machine.start()
+    const ring = { current: () => hours.current(), version: (_: string, version: bigint) => hours.version(version) }
+    const keys = { ...ring, versions: () => [], refresh: () => Promise.resolve(), turn: () => hours.turn() }
+    const sealed = sealCvv2(secret('123'), 'cvv2:1:1', keys, systemRandom)
+    const opened = openCvv2(sealed.bytes, sealed.keyVersion, 'cvv2:1:1', keys)
+    assert.equal(opened === 'lost' ? opened : opened.reveal(), '123')
+    const lost = sealCvv2('lost', 'cvv2:1:1', keys, systemRandom)
+    assert.equal(openCvv2(lost.bytes, lost.keyVersion, 'cvv2:1:1', keys), 'lost')
+  })
+
+  const onDisk = mkdtempSync(join(dirname(fileURLToPath(import.meta.url)), 'on-disk-'))
+  test.after(() => rmSync(onDisk, { recursive: true }))
+  const open = join(root, 'open')
+  mkdirSync(open)
+  chmodSync(open, 0o750)
+  const link = join(root, 'link')
+  symlinkSync(onDisk, link)
+  // oxfmt-ignore
+  const refused: [string, string, RegExp][] = [
+    ['is on a disk',          onDisk,                      /^CVV2_KEY_DIRECTORY: .* is on a disk, where keys can be restored/],
+    ['others can read',       open,                        /^CVV2_KEY_DIRECTORY cannot be used: .* is open to other users: chmod 700/],
+    ['is a link',             link,                        /^CVV2_KEY_DIRECTORY cannot be used: .* is not a directory/],
+    ['cannot be made',        join(onDisk, 'no\0name'),   /^CVV2_KEY_DIRECTORY cannot be used: /],
+  ]
+  for (const [name, directory, reason] of refused)
+    test(`a directory that ${name} is refused by serve`, () => {
+      const complaints: string[] = []
+      assert.equal(cvv2KeyDirectory({ CVV2_KEY_DIRECTORY: directory }, complaints), undefined)
+      assert.match(complaints.join(), reason)
+    })
+  test('a sandbox keeps them where serve would, or on a disk if it is told to', () => {
+    assert.equal(sandboxKeyDirectory({ CVV2_KEY_DIRECTORY: onDisk }, root), onDisk)
+    assert.ok(existsSync(sandboxKeyDirectory({}, root)))
   })
 })

@@ -37,7 +37,7 @@ const current = async (name: string) => (await keys()).find(({ key, state }) => 
 
 async function rotate(...names: string[]): Promise<void> {
   for (const name of names) await tell(['keys', 'rotate', name])
-  await until(keys, (all) => all.every(({ key, state }) => key === 'cvv2' || state !== 'coming'))
+  await until(keys, (all) => all.every(({ state }) => state !== 'coming'))
 }
 
 const versionsOf = async (table: string, column: string) =>

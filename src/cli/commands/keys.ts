@@ -28,12 +28,12 @@ export function addKeysCommands(program: Command, terminal: Terminal): void {
       'after',
       `
 pan          seals card numbers; replaced by itself after a week
-cvv2         seals CVV2 values for an hour; destroyed after 20
 control      seals the control keys of merchants
 digest       recognises a request that is sent again, and counts by limits
 fingerprint  recognises a card; card-hash-ids are made with it, so it is not replaced
 receipt      makes the ids of receipts
 audit        signs the end of the audit trail
+             (the hourly keys of CVV2 values are not in the database)
 
 Examples
   npx tollgate keys list

@@ -4,6 +4,7 @@ import { openLog } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
 import { localKeks } from '../../storage/key-encryption.ts'
+import { openHourKeys } from '../../storage/store-hour-keys.ts'
 import { serveConfig } from '../config.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -18,6 +19,8 @@ Environment
   DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate)
   TOLLGATE_KEY_FILE  file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open;
                  or TOLLGATE_KEY_FD, the number of an open descriptor; or, least safe, TOLLGATE_KEY, the key itself
+  CVV2_KEY_DIRECTORY  where the hourly keys of CVV2 values are, on a memory file system, shared by the processes of
+                 this machine (/dev/shm/tollgate- and the number of the user)
   HOST, PORT     where to listen (127.0.0.1, 8080)
   OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
   LOG_LEVEL      debug, info, warn, error (info)
@@ -38,6 +41,11 @@ async function serve(terminal: Terminal): Promise<void> {
   const log = openLog({ level: config.logLevel, destination: stdout })
   if (config.kek.from === 'environment')
     log.warn('the key-encryption key is in the environment, where other programs of this user can read it: use TOLLGATE_KEY_FILE')
+  if (!config.cvv2Keys.isMemory)
+    log.warn(
+      { directory: config.cvv2Keys.directory },
+      'nothing here can tell whether CVV2_KEY_DIRECTORY is in memory: see that it is',
+    )
   endOnDefect(log)
   keepHeapSmall()
   // Only this command loads it: without the gateway the others answer twice as fast.
@@ -45,6 +53,7 @@ async function serve(terminal: Terminal): Promise<void> {
   const gateway = await startGateway({
     ...config,
     kek: localKeks(config.kek.read, random),
+    hourKeys: openHourKeys(config.cvv2Keys.directory, clock, random),
     callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
     clock,
     random,

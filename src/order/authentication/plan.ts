@@ -70,7 +70,8 @@ export function authenticationEvent(
   return { is: 'authentication begun', transactionNo, authentication, dueAt: now + waits.methodMs }
 }
 
-const steerOf = ({ cvv2 }: Card, { steering }: AuthenticationPlanner) => (steering ? cvv2?.reveal() : undefined)
+const steerOf = ({ cvv2 }: Card, { steering }: AuthenticationPlanner) =>
+  steering && cvv2 !== 'lost' ? cvv2?.reveal() : undefined
 
 const isSkipped = (card: Card, endpoint: Endpoint | undefined, planner: AuthenticationPlanner): boolean =>
   !endpoint?.settings.threeDSecure || steerOf(card, planner) === '111'
