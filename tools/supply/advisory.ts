@@ -54,9 +54,9 @@ function judgePart({ versions = [], ranges = [] }: Affected, version: string): V
   const ofVersions = ranges.filter(({ type }) => type === 'SEMVER' || type === 'ECOSYSTEM')
   const own = parse(version)
   if (own === null || (versions.length === 0 && ofVersions.length === 0)) return { is: 'unclear' }
-  const judged = ofVersions.map((range) => judgeRange(range, own))
-  if (versions.includes(version) || judged.includes(true)) return { is: 'affected', fixedIn: fixesAfter(ofVersions, own) }
-  return judged.includes(undefined) ? { is: 'unclear' } : { is: 'not affected' }
+  const judged = new Set(ofVersions.map((range) => judgeRange(range, own)))
+  if (versions.includes(version) || judged.has(true)) return { is: 'affected', fixedIn: fixesAfter(ofVersions, own) }
+  return judged.has(undefined) ? { is: 'unclear' } : { is: 'not affected' }
 }
 
 /** As the specification of OSV evaluates it. Undefined if an event names no version. */
