@@ -90,6 +90,7 @@ export function askedOf<O extends Operation>({ ports }: Gateway, operation: O, w
     overloaded: false,
     serialNumber: uuid(random),
     now: ports.clock.now(),
+    client: { clientAddress: '127.0.0.1' },
     registry: configuration,
     merchantOrderId: wanted.clientOrderid,
     entry,

@@ -6,6 +6,7 @@ import { performUploadMethod } from '../src/gateway-api/upload-method.ts'
 import { performUploadPares } from '../src/gateway-api/upload-pares.ts'
 import { openGateway } from '../src/gateway/open.ts'
 import type { CellStores, GatewaySettings, RegistryStores, Transports } from '../src/gateway/parts.ts'
+import { usualLimits } from '../src/merchant/access-limits.ts'
 import { hostedOrders } from '../src/pages/three-d-secure-order.ts'
 import { drawIds } from '../src/storage/store-ids.ts'
 import { askBy } from '../src/three-d-secure/directory-legacy.ts'
@@ -80,6 +81,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
 function cellOf({ stores, clock, ...parts }: GatewayParts): CellStores {
   return {
     ...stores,
+    alive: () => Promise.resolve(1),
     useNonce: () => Promise.resolve(false),
     ...heartOf({ ...parts, clock }),
     upkeep: [{ name: 'Idempotency-Keys', everyMs: 60_000, run: () => stores.orders.forgetIdempotencyKeys(clock.now()) }],
@@ -92,6 +94,7 @@ const settingsOf = ({ name, legacy, maxHeld, sweepMs }: GatewayParts): GatewaySe
   basePath,
   publicUrls: [origin],
   callbackPolicy: policy,
+  access: { limits: usualLimits, trustedProxies: [] },
   threeDSecure: { server, directories, legacy: legacy.directories },
   steering: false,
   explains: false,

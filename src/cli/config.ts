@@ -2,6 +2,7 @@ import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
+import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { cvv2KeyDirectory, kekSource, sandboxKeyDirectory, type KekSource, type KeyDirectory } from './key-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
@@ -19,6 +20,7 @@ export interface ServeConfig {
   trustedProxies?: readonly Network[]
   maxConnections?: number
   maxPerAddress?: number
+  limits: LimitSettings
   threeDSecure?: ThreeDSecureOptions
 }
 
@@ -48,6 +50,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const publicUrls = readPublicUrls(env.PUBLIC_URL, complaints)
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
   const connections = readConnections(env, complaints)
+  const limits = readLimits(env.ACCESS_LIMITS, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
   if (env.THREE_DS_CONFIG && publicUrls === undefined)
     complaints.push(
@@ -62,6 +65,7 @@ export function serveConfig(env: Environment): ServeConfig {
     port,
     operator,
     logLevel: env.LOG_LEVEL ?? 'info',
+    limits,
     ...(publicUrls === undefined ? {} : { publicUrls }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...connections,
@@ -76,6 +80,7 @@ export function sandboxConfig(env: Environment): SandboxConfig {
   const port = readPort('PORT', env.PORT, complaints) ?? 8080
   const operatorPort = readPort('OPERATOR_PORT', env.OPERATOR_PORT, complaints) ?? 0
   const connections = readConnections(env, complaints)
+  const limits = readLimits(env.ACCESS_LIMITS, complaints)
   if (complaints.length > 0) throw new ConfigError(complaints)
   return {
     host: env.HOST ?? '127.0.0.1',
@@ -83,6 +88,7 @@ export function sandboxConfig(env: Environment): SandboxConfig {
     operator: { host: env.OPERATOR_HOST || '127.0.0.1', port: operatorPort },
     ...(trustedProxies && { trustedProxies }),
     ...connections,
+    limits,
     tuning: tuningOf(env),
     cvv2Keys: (sandbox) => sandboxKeyDirectory(env, sandbox),
   }
@@ -130,6 +136,21 @@ function readConnections(env: Environment, complaints: string[]): Pick<ServeConf
   }
   const [maxConnections, maxPerAddress] = [read('MAX_CONNECTIONS'), read('MAX_CONNECTIONS_PER_ADDRESS')]
   return { ...(maxConnections && { maxConnections }), ...(maxPerAddress && { maxPerAddress }) }
+}
+
+/** Such as `merchant=500 pair=10`; what is not named is as usual. */
+function readLimits(text: string | undefined, complaints: string[]): LimitSettings {
+  const limits = { ...usualLimits }
+  for (const part of (text ?? '').split(/[\s,]+/).filter((one) => one !== '')) {
+    const [, written, number] = /^([a-z]+)=([0-9]{1,6})$/.exec(part) ?? []
+    const name = limitNames.find((one) => one === written)
+    if (name) limits[name] = Number(number)
+    else
+      complaints.push(
+        `ACCESS_LIMITS is ${JSON.stringify(part)}, not one of ${limitNames.join(', ')} with a number, such as pair=10`,
+      )
+  }
+  return limits
 }
 
 /** Undefined if it is absent; 0 picks a free one. */

@@ -6,6 +6,7 @@ import { currencyOf } from '../base/money.ts'
 import type { Turns } from '../base/turn.ts'
 import type { CardReference } from '../card/reference.ts'
 import { judgeRedirectUrl, judgeTarget, type Refused, type TargetPolicy } from '../http/address.ts'
+import type { AccessLimits } from '../merchant/access-limits.ts'
 import { idIn, isSwitchedOff, memberFor, type Endpoint, type Entry } from '../merchant/merchant.ts'
 import { cresReader } from '../order/authentication/browser.ts'
 import type { Reader } from '../order/read.ts'
@@ -18,7 +19,19 @@ import { canCarry } from '../three-d-secure/codec.ts'
 import { paramInflater } from '../three-d-secure/pares-param.ts'
 import { needsHere, recurrenceOf } from './needs.ts'
 import { endpointHasRoom, type Room } from './room.ts'
-import type { Addressed, Fields, Filled, Follow, Payment, Read, Rebill, Received, StatusOperation, Upload } from './stages.ts'
+import type {
+  Addressed,
+  ByMerchant,
+  Fields,
+  Filled,
+  Follow,
+  Payment,
+  Read,
+  Rebill,
+  Received,
+  StatusOperation,
+  Upload,
+} from './stages.ts'
 import type { Known, WithCres, WithEndpoint, WithOrder, WithReference, WithTransaction } from './stages.ts'
 
 /**
@@ -50,6 +63,12 @@ export function merchantHasRoom({ entry, registry }: Addressed, room: Room): Ref
   const isFull = endpoints.length > 0 && endpoints.every((endpoint) => !endpointHasRoom(room, registry, endpoint))
   return isFull ? refuse('too many requests') : undefined
 }
+
+/** Counted once the request is known to be the merchant's, so that nobody else uses it up. */
+export const merchantKeepsRate = (
+  { merchant }: ByMerchant,
+  { accessLimits }: { accessLimits: Pick<AccessLimits, 'takes'> },
+): Refusal | undefined => (accessLimits.takes(merchant.merchantId) ? undefined : refuse('too many requests'))
 
 export const bodyIsForm = ({ pairs }: Received): Refusal | Pick<Filled, 'pairs'> =>
   pairs ? { pairs } : refuse('body is invalid')

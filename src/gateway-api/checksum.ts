@@ -1,11 +1,12 @@
 /** The check of the checksum, which every request except those of v4 carries as `control`. */
 import type { Secret } from '../base/secret.ts'
+import type { AccessLimits } from '../merchant/access-limits.ts'
 import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum } from '../merchant/control.ts'
 import { memberFor, type Entry } from '../merchant/merchant.ts'
 import type { OrderStore } from '../order/store.ts'
 import { inWords, waysFor, type Way } from '../spec/gateway/control.ts'
 import { operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
-import { refuse, type Refusal } from '../spec/refusals.ts'
+import { blocked, refuse, type Refusal } from '../spec/refusals.ts'
 import type { Addressed, ByMerchant, Fields, SignedByKey } from './stages.ts'
 
 export interface Signing {
@@ -15,28 +16,35 @@ export interface Signing {
    * work.
    */
   decoyKey: Secret<string>
+  accessLimits: Pick<AccessLimits, 'blocks' | 'succeeded'>
   /** Whether the log shows what a refused checksum should have been made from. */
   explains: boolean
 }
 
-type Request = Pick<Addressed, 'path' | 'registry' | 'entry'> & Fields<SignedByKey>
+type Request = Pick<Addressed, 'path' | 'registry' | 'entry' | 'client'> & Fields<SignedByKey>
 
 /**
  * An unknown login, another merchant's endpoint and a wrong checksum get the same refusal after the
  * same work. The time must not show somebody without the key whether an order exists either: the
  * order is read only if the request as sent does not match, the read always returns one row, and
- * the number of spellings is the same.
+ * the number of spellings is the same. A login that failed too often from this address is not
+ * judged at all.
  */
 export function controlHolds(request: Request, parts: Signing): Refusal | ByMerchant | Promise<Refusal | ByMerchant> {
-  const { entry, registry, values } = request
+  const { entry, registry, values, client } = request
   const { merchant } = entry
   const login = 'login' in values ? values.login : merchant.login
+  if (parts.accessLimits.blocks(login, client)) return blocked(login)
   const named = registry.merchantByLogin(login)
   const isForeign = named !== merchant
   const keys = isForeign ? [] : merchant.controlKeys
   const isOneOf = (accepted: Parts[]) => holds(values.control, accepted, keys, parts.decoyKey)
   const ways = waysOf[request.operation]['amount' in values ? 'withAmount' : 'withoutAmount']
-  if (isOneOf(acceptedSpellings(request, ways.ofTheRequest, [sumSent(request)]))) return { merchant }
+  const accepted = () => {
+    parts.accessLimits.succeeded(login, client)
+    return { merchant }
+  }
+  if (isOneOf(acceptedSpellings(request, ways.ofTheRequest, [sumSent(request)]))) return accepted()
   const refused = () => ({
     ...refuse('control does not match'),
     access: { login, reason: named ? (isForeign ? 'the endpoint is of another merchant' : 'wrong checksum') : 'unknown login' },
@@ -44,7 +52,7 @@ export function controlHolds(request: Request, parts: Signing): Refusal | ByMerc
   })
   const orderId = 'orderid' in values ? values.orderid : undefined
   if (ways.ofTheOrder.length === 0 || orderId === undefined) return refused()
-  return isSignedWithOrder(request, parts, orderId, ways.ofTheOrder, isOneOf).then((good) => (good ? { merchant } : refused()))
+  return isSignedWithOrder(request, parts, orderId, ways.ofTheOrder, isOneOf).then((good) => (good ? accepted() : refused()))
 }
 
 /** The ways to sign a request: those with its own values, and those with the order's amount. */

@@ -69,6 +69,7 @@ const rows = [
   row('the payer response can be read',         '3',    check.paresCanBeRead,        '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    .    x'),
   row('the control holds',                      '2',    controlHolds,                'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
   row('the signature holds, if sent or due',    '2',    signatureHolds,              'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
+  row('the merchant keeps to its rate',         '20',   check.merchantKeepsRate,     'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('no text has a card number',              '3',    textsHaveNoCardNumber,       'x    x   x   x   x x  x   x   x    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.paymentIsEnabled,      'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.followIsEnabled,       '.    .   .   .   . .  x   x   x    .   .   .    .    .   .    .    .'),

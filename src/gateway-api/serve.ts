@@ -4,6 +4,7 @@ import { uuid, type Random } from '../base/random.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Turns } from '../base/turn.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
+import type { AccessLimits } from '../merchant/access-limits.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import { operationNames, operations, type Operation } from '../spec/gateway/operations.ts'
 import { refusalFields } from '../spec/gateway/reply.ts'
@@ -18,6 +19,7 @@ import { endpointText, type Received, type WithMessage } from './stages.ts'
 export type GatewayApi = Ports & Verifying & Serving
 
 interface Serving {
+  accessLimits: Pick<AccessLimits, 'failed' | 'mayLog'>
   registry: () => Registry
   clock: Clock
   random: Random
@@ -74,6 +76,7 @@ async function serve(api: GatewayApi, operation: Operation, group: boolean, requ
     overloaded: request.overloaded,
     serialNumber: uuid(api.random),
     now: api.clock.now(),
+    client: request,
     idempotencyKey: sentKey === undefined ? undefined : String(sentKey),
     registry: api.registry(),
     message: { method: request.method, path: request.path, headers: request.headers, body: request.body ?? nothing },
@@ -86,19 +89,15 @@ async function serve(api: GatewayApi, operation: Operation, group: boolean, requ
     api.log.error({ serial: received.serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
     outcome = refuse('internal error')
   }
-  return answer(api, received, request, outcome)
+  return answer(api, received, wantsJson(request.headers.accept), outcome)
 }
 
 /** How a request ends; `access denied` is all that a wrong signature of v4 shows. */
 type Outcome = Reply | Refusal | 'access denied'
 
-function answer(
-  { log, access, answered, denied }: GatewayApi,
-  { operation, serialNumber, merchantOrderId, path }: Received,
-  { headers, clientAddress: address }: Pick<Incoming, 'headers' | 'clientAddress'>,
-  outcome: Outcome,
-): Answer {
-  const json = wantsJson(headers.accept)
+function answer(api: GatewayApi, received: Received, json: boolean, outcome: Outcome): Answer {
+  const { log, answered, denied } = api
+  const { operation, serialNumber, merchantOrderId } = received
   if (outcome === 'access denied') {
     // The same page for every reason.
     answered(operation, outcome)
@@ -109,14 +108,26 @@ function answer(
     log.debug({ serial: serialNumber, operation, order: outcome['gateway-order-id'] }, 'answered')
     return writers[operation](outcome, json)
   }
-  answered(operation, outcome.refused)
-  const { access: by, expected } = outcome
-  if (by) {
-    const more = expected === undefined ? {} : { more: { expected } }
-    access.refused({ serial: serialNumber, operation, endpoint: endpointText(path), address, ...by, ...more })
-  } else log.info({ serial: serialNumber, operation, ...outcome }, 'refused')
-  const { reply, http } = refusalReply(outcome, serialNumber, outcome.hidesName ? undefined : merchantOrderId)
+  const refusal = told(api, received, outcome)
+  answered(operation, refusal.refused)
+  const name = refusal.hidesName ? undefined : merchantOrderId
+  const { reply, http } = refusalReply(refusal, serialNumber, name)
   return writeRefusal(reply, json, http)
+}
+
+/** Logs a refusal, or counts a failed access. Who fails too often is not told any more why. */
+function told({ log, access, accessLimits }: GatewayApi, received: Received, refusal: Refusal): Refusal {
+  const { operation, serialNumber: serial, path, client } = received
+  const { access: by, expected } = refusal
+  if (!by) {
+    // Those of strangers are not all logged: they could fill a disk.
+    if ('merchant' in received || accessLimits.mayLog(client)) log.info({ serial, operation, ...refusal }, 'refused')
+    return refusal
+  }
+  const more = expected === undefined ? {} : { more: { expected } }
+  access.refused({ serial, operation, endpoint: endpointText(path), address: client.clientAddress, ...by, ...more })
+  const isCounted = refusal.refused !== 'too many requests'
+  return isCounted && accessLimits.failed(by.login, client) ? refuse('too many requests') : refusal
 }
 
 const isRefusal = (outcome: Reply | Refusal): outcome is Refusal => 'refused' in outcome
@@ -128,8 +139,9 @@ function perform(api: GatewayApi, received: Received, incoming: Incoming): Outco
 }
 
 async function performSigned(api: GatewayApi, received: Received, incoming: Incoming): Promise<Outcome> {
-  const merchant = await signerOf(received, incoming, api)
-  return merchant ? performChecked(api, received, { ...received, merchant }) : 'access denied'
+  const signer = await signerOf(received, incoming, api)
+  if (!signer) return 'access denied'
+  return 'refused' in signer ? signer : performChecked(api, received, Object.assign(received, { merchant: signer }))
 }
 
 function performChecked(api: GatewayApi, { operation }: Received, signed: object): Outcome | Promise<Outcome> {

@@ -5,6 +5,7 @@
 import type { Currency } from '../base/money.ts'
 import type { CardReference } from '../card/reference.ts'
 import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.ts'
+import type { Client } from '../merchant/access-limits.ts'
 import type { Message } from '../merchant/message-signature.ts'
 import type { ReadCres } from '../order/authentication/browser.ts'
 import type { Order, Transaction } from '../order/order.ts'
@@ -29,6 +30,7 @@ export interface Received<O extends Operation = Operation> {
   readonly path: { readonly id: string; readonly group: boolean }
   readonly serialNumber: string
   readonly now: number
+  readonly client: Client
   readonly registry: Registry
   /** The server had no room for the body. */
   readonly overloaded: boolean

@@ -11,7 +11,7 @@ import { statement, type Pool } from '../storage/pool.ts'
 import { heartOnThread } from '../storage/store-heart.ts'
 import { heartbeatStore } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import { silentProcesses } from '../storage/store-silence.ts'
+import { aliveProcesses, silentProcesses } from '../storage/store-silence.ts'
 import type { CellStores, Ground } from './parts.ts'
 
 const anything = statement<object>('select 1')
@@ -39,6 +39,7 @@ export async function openCell({ pool, databaseUrl, registry, keys }: CellParts,
     useNonce: (...use) => useNonce(pool, ...use),
     heartbeat: heartbeatStore(pool),
     heart: heartOnThread(databaseUrl, clock, log),
+    alive: () => aliveProcesses(pool),
     silent: () => silentProcesses(pool),
     upkeep: [
       { name: 'used limits', everyMs: 600_000, run: () => forgetCounts(pool) },

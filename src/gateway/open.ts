@@ -1,8 +1,9 @@
 import { reasonOf } from '../base/log.ts'
 import { secret } from '../base/secret.ts'
 import { gatewayRoutes, type GatewayApi } from '../gateway-api/serve.ts'
-import { isInternal } from '../http/client-address.ts'
+import { isInternal, isOneOf } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
+import { openAccessLimits, type AccessLimits } from '../merchant/access-limits.ts'
 import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-access.ts'
 import { openInvoices, type Invoices } from '../mobile-api/invoices.ts'
 import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
@@ -18,7 +19,7 @@ import { receiptRoutes } from '../pages/receipt.ts'
 import { hostedOrders } from '../pages/three-d-secure-order.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import type { Results } from '../three-d-secure/inbound.ts'
-import { startPeriodic } from './periodic.ts'
+import { startPeriodic, type Periodic } from './periodic.ts'
 import { openLease, openMessages, openOrders, waysOf } from './rooms.ts'
 import type { Between, Foundations, Lease, Orders, Ways } from './rooms.ts'
 import type { GatewayGauges, Meters } from './watch.ts'
@@ -26,7 +27,6 @@ import type { GatewayGauges, Meters } from './watch.ts'
 /** Orders whose status may be asked without reading them again: some 4 kB each. */
 const copiesKept = 1_000
 const limits = { maxWaiting: 4_000, maxOfMerchant: 1_500 }
-const accounting = { name: 'refused access', everyMs: 5_000 }
 /**
  * How long a stop waits for running requests to merchants' servers, for the acquirers' answers, and
  * for callbacks.
@@ -86,7 +86,8 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, { hand, copies }, between)
   const reader = openReader({ store: orders, hand, copies, heartbeat, clock, log })
   const access = openAccess(parts)
-  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, access, door, orders: reader, invoices })
+  const accessLimits = openLimits(parts)
+  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, access, accessLimits, door, orders: reader, invoices })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
   const resulting = { ...registry, orders: reader, random, log, door, registry: registry.current }
@@ -94,7 +95,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   steps.sweep(door)
   sender.sweep()
   invoiceWork.sweep()
-  const stopPeriodic = startPeriodic(clock, log, [...cell.upkeep, { ...accounting, run: access.flush }])
+  const stopPeriodic = startPeriodic(clock, log, [...cell.upkeep, ...accounting(parts, access, accessLimits)])
 
   return {
     processId: lease.processId,
@@ -117,6 +118,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
       parked: () => ({ transactions: steps.parked(), invoices: invoiceWork.parked() }),
       holding: heartbeat.holding,
       leases: heartbeat.counts,
+      limits: accessLimits.counts,
     },
     lost: heartbeat.lost,
     async stop() {
@@ -142,7 +144,21 @@ const openAccess = ({ ground, stores, meters }: GatewayParts): RefusedAccess =>
     counted: meters.accessRefused,
   })
 
-type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & { access: RefusedAccess; orders: Reader; invoices: Invoices }
+const openLimits = ({ ground, settings }: GatewayParts): AccessLimits => {
+  const { access } = settings
+  const isShared = (address: string) => isInternal(address) || isOneOf(access.trustedProxies, address)
+  return openAccessLimits({ settings: access.limits, clock: ground.clock, isShared })
+}
+
+const accounting = ({ stores }: GatewayParts, access: RefusedAccess, accessLimits: AccessLimits): Periodic[] => [
+  { name: 'refused access', everyMs: 5_000, run: access.flush },
+  { name: 'shares of limits', everyMs: 5_000, run: async () => accessLimits.shareWith(await stores.cell.alive()) },
+]
+
+type Rooms = Ways &
+  Lease &
+  Cards &
+  Pick<Orders, 'door'> & { access: RefusedAccess; accessLimits: AccessLimits; orders: Reader; invoices: Invoices }
 
 /** All ports except those of the invoice worker, which is built on them. */
 function sharedPorts(

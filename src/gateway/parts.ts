@@ -11,7 +11,9 @@ import type { Issuer } from '../card/bins.ts'
 import type { ReferenceStore } from '../card/store-references.ts'
 import type { DeliveryStore } from '../delivery/store.ts'
 import type { TargetPolicy } from '../http/address.ts'
+import type { Network } from '../http/client-address.ts'
 import type { Outgoing } from '../http/outgoing.ts'
+import type { LimitSettings } from '../merchant/access-limits.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { RefusedSum } from '../merchant/refused-access.ts'
 import type { InvoiceStore } from '../mobile-api/store-invoices.ts'
@@ -81,6 +83,8 @@ export interface CellStores {
   pulse?: Pulse
   /** Processes that have been silent long enough to be dead. */
   silent: () => Promise<bigint[]>
+  /** How many processes are alive. */
+  alive: () => Promise<number>
   /** Periodic work of removal and preparation. */
   upkeep: readonly Periodic[]
   /** Rejects if the database does not answer. */
@@ -121,6 +125,8 @@ export interface GatewaySettings {
    * The directory servers, and how they know this gateway. If absent, no card can be authenticated.
    */
   threeDSecure?: ThreeDSecureFacts
+  /** The limits of access, and proxies, whose own addresses stand for many clients. */
+  access: { limits: LimitSettings; trustedProxies: readonly Network[] }
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean
   /** Whether the log shows the text from which a rejected checksum should have been made. */

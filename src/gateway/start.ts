@@ -10,6 +10,7 @@ import type { TargetPolicy } from '../http/address.ts'
 import type { Network } from '../http/client-address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import { openServer, type Route, type Server } from '../http/server.ts'
+import type { LimitSettings } from '../merchant/access-limits.ts'
 import { addRefusedAccess } from '../merchant/store-refused-access.ts'
 import { watchRegistry } from '../merchant/store.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
@@ -51,6 +52,7 @@ export interface GatewayOptions {
   maxConnections?: number
   /** So many of them may be of one address, unless it is a trusted proxy's; a fifth by default. */
   maxPerAddress?: number
+  limits: LimitSettings
   /** If absent, no card can be authenticated. */
   threeDSecure?: ThreeDSecureOptions
   /** CVV2 values of the sandbox that steer 3-D Secure. */
@@ -170,6 +172,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
       basePath,
       publicUrls,
       callbackPolicy,
+      access: { limits: o.limits, trustedProxies: o.trustedProxies ?? [] },
       ...(facts && { threeDSecure: facts }),
       steering: o.steering,
       explains: o.explains,

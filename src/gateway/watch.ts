@@ -3,6 +3,7 @@ import type { Stray } from '../acquirer/connector.ts'
 import { turnBudget, units, type Turns } from '../base/turn.ts'
 import type { ConnectionCounts } from '../http/connections.ts'
 import type { Answer, Route } from '../http/server.ts'
+import { limitNames, type AccessLimits } from '../merchant/access-limits.ts'
 import type { LeaseMode } from '../storage/heart.ts'
 import type { LeaseCounts } from '../storage/store-heartbeat.ts'
 
@@ -15,6 +16,7 @@ export interface GatewayGauges {
   parked: () => { transactions: number; invoices: number }
   holding: () => boolean
   leases: () => LeaseCounts
+  limits: AccessLimits['counts']
 }
 
 /** The facts that all gateways of a process share. */
@@ -145,6 +147,12 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
     (all) => [[{}, sum(all, (g) => g.leases().lapsedOrders)]]],
   ['tollgate_orders_taken_over_total', 'Orders taken over from processes that fell silent', [],
     (all) => [[{}, sum(all, (g) => g.leases().takenOver)]]],
+  ['tollgate_limit_share', 'What this process allows: requests of a merchant a second, else failures a minute; 0 for no limit', ['limit'],
+    (all) => limitNames.map((limit) => [{ limit }, sum(all, (g) => g.limits()[limit].share)])],
+  ['tollgate_limit_beyond', 'Merchants, logins, addresses, or pairs of login and address that are beyond a limit now', ['limit'],
+    (all) => limitNames.map((limit) => [{ limit }, sum(all, (g) => g.limits()[limit].beyond)])],
+  ['tollgate_limit_refused_total', 'Requests that a limit refused, since the start', ['limit'],
+    (all) => limitNames.map((limit) => [{ limit }, sum(all, (g) => g.limits()[limit].refused)])],
 ]
 
 const leaseModes = ['holding', 'late', 'lost'] as const satisfies LeaseMode[]

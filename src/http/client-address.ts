@@ -64,6 +64,12 @@ export function connectionOwner(connection: string, trusted: readonly Network[])
 const isIn = (networks: readonly Network[], address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
   networks.some((network) => network[0].kind() === address.kind() && address.match([...network]))
 
+/** Whether the address is in one of the networks. */
+export function isOneOf(networks: readonly Network[], text: string): boolean {
+  const address = readAddress(text)
+  return address !== undefined && isIn(networks, address)
+}
+
 /** Proxies write an address with or without the port, an IPv6 one with a port in brackets. */
 function readHop(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const [, bracketed, four] = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(text.trim()) ?? []

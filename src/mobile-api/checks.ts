@@ -5,6 +5,7 @@ import { objectReader } from '../base/json.ts'
 import type { Turns } from '../base/turn.ts'
 import type { Issuer } from '../card/bins.ts'
 import { hasAnyNumber, hasManyDigits, hasThisNumber } from '../card/number-in-text.ts'
+import type { AccessLimits } from '../merchant/access-limits.ts'
 import { idIn } from '../merchant/merchant.ts'
 import { performParts, sessionSignature, signatureHolds as holds } from '../merchant/session.ts'
 import type { Door } from '../order/advance.ts'
@@ -137,6 +138,12 @@ const repeated = (values: JsonValues) =>
     .all()
     .filter(([path]) => path !== 'session.signature' && !path.endsWith('securityCode'))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+/** Counted once the signature holds, as in the gateway API. */
+export const merchantKeepsRate = (
+  { merchant }: MerchantEndpoint,
+  { accessLimits }: { accessLimits: Pick<AccessLimits, 'takes'> },
+): MobileRefusal | undefined => (accessLimits.takes(merchant.merchantId) ? undefined : noRoom)
 
 export interface Room {
   door: Pick<Door, 'load' | 'waiting'>

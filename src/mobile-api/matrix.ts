@@ -35,6 +35,7 @@ const rows = [
   row('the endpoint takes the currency',       'unfit',                  check.currencyIsTaken,      'x       .      .'),
   row('the currency has the amount',           'unfit',                  check.amountCanBeExpressed, 'x       .      .'),
   row('the signature holds',                   'signature does not hold', check.signatureHolds,      'x       .      .'),
+  row('the merchant keeps to its rate',        'no room',                check.merchantKeepsRate,    'x       .      .'),
   row('no text has a card number',             'unfit',                  check.textsHaveNoCardNumber, 'x      .      .'),
   row('the merchant and the gate have room',   'no room',                check.merchantHasRoom,      'x       .      .'),
   row("the invoice is this app's",             'unknown',                check.invoiceIsThisApps,    '.       x      x'),

@@ -4,11 +4,12 @@ import { passChecks } from '../base/matrix.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import type { Registry } from '../merchant/merchant.ts'
+import type { AccessLimits } from '../merchant/access-limits.ts'
 import type { RefusedAccess } from '../merchant/refused-access.ts'
 import { mobileRow } from '../spec/mobile/operations.ts'
 import { bodyLimits } from './body.ts'
 import { checksOf, deeds, type Ports } from './matrix.ts'
-import { answerTo, refuseMobile, type MobileRefusal } from './refusal.ts'
+import { answerTo, noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
 import { answeredByService, type Answered, type Received, type WithEndpoint } from './stages.ts'
 
 /** All that the mobile API works with: every file declares its part. */
@@ -20,6 +21,7 @@ interface Serving {
   random: Random
   log: Log
   access: Pick<RefusedAccess, 'refused'>
+  accessLimits: Pick<AccessLimits, 'failedAt' | 'mayLog'>
 }
 
 /** The routes that merchants' apps call. */
@@ -53,23 +55,26 @@ async function serve(api: MobileApi, answered: Answered, request: Incoming): Pro
     return refuseMobile('internal error', 'internal error')
   })
   if (!isRefusal(answer)) return json(200, answer)
-  const { refused, message, hidesName } = answer
+  const { refused, message, hidesName } = told(api, received, code, answer)
   const { cause, http } = answerTo(operation, refused)
+  return json(http, { error: { cause, code, message }, invoiceId: hidesName ? '' : invoiceId })
+}
+
+/** Logs a refusal, or counts a failed access. Who fails too often is not told any more why. */
+function told({ log, access, accessLimits }: MobileApi, received: Received, code: string, refusal: MobileRefusal): MobileRefusal {
+  const { operation, endpointId, clientAddress, registry } = received
+  const { refused, message } = refusal
   const reason = reasonsOfAccess[refused]
   // The checks add what they find to the request.
-  const { endpoint }: Partial<WithEndpoint> = received as Partial<WithEndpoint>
-  const merchant = endpoint && received.registry.merchant(endpoint.merchantId)
-  if (reason !== undefined && merchant)
-    api.access.refused({
-      serial: code,
-      operation,
-      endpoint: endpointId,
-      login: merchant.login,
-      address: received.clientAddress,
-      reason,
-    })
-  else log.info({ code, operation, cause, message }, 'an app is refused')
-  return json(http, { error: { cause, code, message }, invoiceId: hidesName ? '' : invoiceId })
+  const { endpoint } = received as Partial<WithEndpoint>
+  const login = endpoint && registry.merchant(endpoint.merchantId)?.login
+  if (reason === undefined || login === undefined) {
+    if ('digest' in received || accessLimits.mayLog(received))
+      log.info({ code, operation, cause: answerTo(operation, refused).cause, message }, 'an app is refused')
+    return refusal
+  }
+  access.refused({ serial: code, operation, endpoint: endpointId, login, address: clientAddress, reason })
+  return accessLimits.failedAt(received) ? noRoom : refusal
 }
 
 async function perform(api: MobileApi, received: Received): Promise<object | MobileRefusal> {

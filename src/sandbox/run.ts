@@ -25,7 +25,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Where the gateway of a sandbox listens; the sandbox sets everything else. */
 export type SandboxConfig = Pick<
   GatewayOptions,
-  'host' | 'port' | 'operator' | 'trustedProxies' | 'maxConnections' | 'maxPerAddress' | 'tuning'
+  'host' | 'port' | 'operator' | 'trustedProxies' | 'maxConnections' | 'maxPerAddress' | 'limits' | 'tuning'
 > & {
   /** Where the hourly keys of CVV2 values are; `sandbox` is its own directory. */
   cvv2Keys: (sandbox: string) => string

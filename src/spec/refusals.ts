@@ -37,3 +37,9 @@ export interface Refusal {
 }
 
 export const refuse = (refused: RefusalName, detail = ''): Refusal => ({ refused, detail })
+
+/** The answer to a login that failed too often from this address, before anything is verified. */
+export const blocked = (login: string): Refusal => ({
+  ...refuse('too many requests'),
+  access: { login, reason: 'too many failures before' },
+})

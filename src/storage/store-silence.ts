@@ -22,6 +22,12 @@ const silent = statement<{ process_id: bigint }>(
 export const silentProcesses = async (pool: Pool): Promise<bigint[]> =>
   (await pool.run(silent, [deadAfterMs])).map((row) => row.process_id)
 
+const alive = statement<{ count: number }>(
+  `select count(*)::int as count from heartbeat where beat_at > now() - $1::int * interval '1 millisecond'`,
+)
+
+export const aliveProcesses = async (pool: Pool): Promise<number> => (await pool.run(alive, [deadAfterMs]))[0]!.count
+
 /** How long a reading is valid: all sweeps together read once a second. */
 const goodForMs = 1_000
 /**

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openAccessLimits, usualLimits } from '../../src/merchant/access-limits.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { endpointExists, fieldsCanBeRead } from '../../src/gateway-api/checks.ts'
 import { controlHolds } from '../../src/gateway-api/checksum.ts'
@@ -68,6 +70,9 @@ const stored: Record<string, readonly SignedAmount[]> = {
 
 type Sent = Readonly<Record<string, string>>
 
+const client = { clientAddress: '203.0.113.7' }
+const accessLimits = openAccessLimits({ settings: usualLimits, clock: systemClock, isShared: () => true })
+
 /** Whether a request is refused by its checksum, and what that cost. */
 async function judge(operation: SignedByKey, sent: Sent, path = '11') {
   const orders = {
@@ -76,8 +81,8 @@ async function judge(operation: SignedByKey, sent: Sent, path = '11') {
       return Promise.resolve(stored[String(orderId)])
     },
   }
-  const signing = { orders, decoyKey: new CountedKey('a decoy'), explains: false }
-  const named = { registry, path: { id: path, group: false }, serialNumber: 's', now: 0, overloaded: false }
+  const signing = { orders, decoyKey: new CountedKey('a decoy'), explains: false, accessLimits }
+  const named = { registry, path: { id: path, group: false }, serialNumber: 's', now: 0, overloaded: false, client }
   const received = { ...named, operation, pairs: Object.entries(sent) }
   const addressed = endpointExists(received)
   if ('refused' in addressed) return assert.fail(addressed.refused)

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
 import { openTurns } from '../../src/base/turn.ts'
 import { openMeters, watchRoutes, type GatewayGauges } from '../../src/gateway/watch.ts'
+import { openAccessLimits, usualLimits } from '../../src/merchant/access-limits.ts'
 import type { Incoming } from '../../src/http/server.ts'
 
 /** What an operator reads of a process, over gateways and gates that are made up. */
@@ -12,6 +14,7 @@ const gauges = (held: number, holding: boolean): GatewayGauges => ({
   deliveries: () => ({ delivered: 3, failed: 1, inHand: 0 }),
   parked: () => ({ transactions: 0, invoices: 0 }),
   holding: () => holding,
+  limits: openAccessLimits({ settings: usualLimits, clock: systemClock, isShared: () => false }).counts,
   leases: () => ({ changes: { holding: 1, late: 0, lost: 0 }, lapsedOrders: 0, takenOver: 0 }),
 })
 

@@ -15,6 +15,7 @@ import { noDirectories, noRanges } from '../../src/gateway/three-d-secure.ts'
 import { usualTuning } from '../../src/gateway/tuning.ts'
 import { openOutgoing } from '../../src/http/outgoing.ts'
 import { openServer, type Incoming, type Route } from '../../src/http/server.ts'
+import { usualLimits } from '../../src/merchant/access-limits.ts'
 import { watchRegistry } from '../../src/merchant/store.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
@@ -38,6 +39,8 @@ const gateways: Gateway[] = []
 let gates: Connectors
 /** The world, called by way of these gateways. */
 let world: World
+const switches = { basePath: '/gateway', steering: false, explains: false, tuning: usualTuning }
+const access = { limits: usualLimits, trustedProxies: [] }
 const addRefusedAccess = () => Promise.resolve()
 const limits = { maxBodiesBytes: 1_000_000, maxConnections: 50 }
 const meters = { answered: () => {}, repeated: () => {}, accessRefused: () => {} }
@@ -91,12 +94,10 @@ before(async () => {
       transports: { gates, outgoing, directories: noDirectories },
       settings: {
         instance: `${name} of this test`,
-        basePath: '/gateway',
         publicUrls: [`http://127.0.0.1:${server.port}`],
         callbackPolicy: policy,
-        steering: false,
-        explains: false,
-        tuning: usualTuning,
+        access,
+        ...switches,
       },
       meters,
     })

@@ -25,9 +25,17 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: 'c2hvcnQ=' }, 2, [/TOLLGATE_KEY is not 32 bytes in base64/]],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: Buffer.alloc(32).toString('base64') }, 2, [/TOLLGATE_KEY is weak/]],
   [
-    { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, TRUSTED_PROXIES: '10.0.0.0/8 proxy.example' },
+    {
+      DATABASE_URL: 'postgres://localhost/x',
+      TOLLGATE_KEY: key,
+      TRUSTED_PROXIES: '10.0.0.0/8 proxy.example',
+      ACCESS_LIMITS: 'pair=10 pears=3',
+    },
     2,
-    [/TRUSTED_PROXIES is "proxy\.example": it is no IP address or network such as 10\.0\.0\.0\/8/],
+    [
+      /TRUSTED_PROXIES is "proxy\.example": it is no IP address or network such as 10\.0\.0\.0\/8/,
+      /ACCESS_LIMITS is "pears=3", not one of merchant, login, address, pair with a number/,
+    ],
   ],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, PORT: '80800' }, 2, [/PORT is "80800"/]],
   [

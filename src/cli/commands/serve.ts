@@ -26,6 +26,7 @@ Environment
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
+  ACCESS_LIMITS    limits of requests and failures, such as merchant=500 pair=10; see docs/limits.md
   TRUSTED_PROXIES  addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client
   MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS  so many are open at most (5000), and of one address that is no
                  trusted proxy (a fifth)

@@ -1,0 +1,183 @@
+/** Limits the requests of merchants, and the failures of whoever guesses at their keys. */
+import type { Clock } from '../base/clock.ts'
+
+/** 0 lifts a limit. They hold for the installation: each process enforces its share. */
+export interface LimitSettings {
+  /** Correctly signed requests of a merchant a second. */
+  merchant: number
+  /** Failures a minute in the name of a login, from wherever. */
+  login: number
+  /** Failures a minute from an address, whoever is named. */
+  address: number
+  /** Failures a minute in the name of a login from one address. */
+  pair: number
+}
+
+export type LimitName = keyof LimitSettings
+export const limitNames: readonly LimitName[] = ['merchant', 'login', 'address', 'pair']
+
+/** A minute of failures is more than a broken client has before somebody looks. */
+export const usualLimits: LimitSettings = { merchant: 0, login: 600, address: 300, pair: 30 }
+
+/** Whoever sent a request. The address is looked up only if it is needed. */
+export interface Client {
+  readonly clientAddress: string
+}
+
+export interface AccessLimits {
+  /** Takes a correctly signed request of a merchant; false if there were too many. */
+  takes(merchantId: bigint): boolean
+  /** Whether the pair of login and address failed too often to be looked at now. */
+  blocks(login: string, client: Client): boolean
+  /** A checksum or signature held. */
+  succeeded(login: string, client: Client): void
+  /** One did not; true if login or address fail too often to be told so. */
+  failed(login: string, client: Client): boolean
+  /** As `failed`, of an app: many consumers share the address of their network. */
+  failedAt(client: Client): boolean
+  /** Whether one more line of the log may tell of a refusal that nobody signed for. */
+  mayLog(client: Client): boolean
+  /** How many processes share the limits. */
+  shareWith(processes: number): void
+  counts(): Readonly<Record<LimitName, LimitCounts>>
+}
+
+export interface LimitCounts {
+  /** What this process enforces; a second for a merchant, else a minute. */
+  share: number
+  /** Requests that it refused since the start. */
+  refused: number
+  /** Merchants, logins, addresses or pairs that are beyond it now. */
+  beyond: number
+}
+
+interface Rate {
+  perMs: number
+  burst: number
+}
+
+const minuteMs = 60_000
+/** A pair that used up the failures of so many minutes is locked for as long as `lockMs`. */
+const lockAfterMinutes = 5
+const lockMs = 900_000
+/** The keys of a limit in memory; the one that was not used for the longest time is dropped. */
+const mostKeys = 10_000
+const longestLogin = 64
+
+export interface LimitParts {
+  settings: LimitSettings
+  clock: Clock
+  /** Whether an address may stand for many clients, such as a proxy. */
+  isShared: (address: string) => boolean
+}
+
+export function openAccessLimits({ settings, clock, isShared }: LimitParts): AccessLimits {
+  let processes = 1
+  const refused = { merchant: 0, login: 0, address: 0, pair: 0 }
+  const merchants = openBuckets(clock)
+  const logins = openBuckets(clock)
+  const addresses = openBuckets(clock)
+  const lines = openBuckets(clock)
+
+  const share = (limit: LimitName) => settings[limit] / processes
+  const rate = (limit: LimitName): Rate => ({ perMs: share(limit) / minuteMs, burst: Math.max(1, share(limit)) })
+  /** Two seconds at once, so that a merchant need not send evenly. */
+  const requests = (): Rate => ({ perMs: share('merchant') / 1_000, burst: Math.max(1, 2 * share('merchant')) })
+  const pairs = openPairs(clock, () => rate('pair'))
+  const nameOf = (login: string) => login.slice(0, longestLogin)
+  const pairOf = (login: string, address: string) => `${address} ${nameOf(login)}`
+
+  function refuses(limit: LimitName, isBeyond: boolean): boolean {
+    if (isBeyond) refused[limit]++
+    return isBeyond
+  }
+
+  const failedFrom = (address: string) =>
+    settings.address > 0 && !isShared(address) && refuses('address', !addresses.take(address, rate('address')))
+
+  return {
+    takes: (merchantId) => settings.merchant === 0 || !refuses('merchant', !merchants.take(String(merchantId), requests())),
+    blocks(login, client) {
+      // No request has to pay for looking its address up while nobody fails.
+      return pairs.any() && refuses('pair', pairs.isBeyond(pairOf(login, client.clientAddress)))
+    },
+    succeeded(login, client) {
+      if (pairs.any()) pairs.succeeded(pairOf(login, client.clientAddress))
+    },
+    failed(login, { clientAddress }) {
+      if (settings.pair > 0 && !isShared(clientAddress)) pairs.failed(pairOf(login, clientAddress))
+      const isBeyondName = settings.login > 0 && refuses('login', !logins.take(nameOf(login), rate('login')))
+      return failedFrom(clientAddress) || isBeyondName
+    },
+    mayLog: ({ clientAddress }) => settings.address === 0 || lines.take(clientAddress, rate('address')),
+    failedAt: ({ clientAddress }) => failedFrom(clientAddress),
+    shareWith(count) {
+      processes = Math.max(1, count)
+    },
+    counts() {
+      const of = (limit: LimitName, beyond: number) => ({ share: share(limit), refused: refused[limit], beyond })
+      return {
+        merchant: of('merchant', merchants.empty(requests())),
+        login: of('login', logins.empty(rate('login'))),
+        address: of('address', addresses.empty(rate('address'))),
+        pair: of('pair', pairs.beyond()),
+      }
+    },
+  }
+}
+
+/** A pair slows down once its bucket is empty, and is locked once it has emptied it for minutes. */
+function openPairs(clock: Clock, rate: () => Rate) {
+  const slow = openBuckets(clock)
+  const fatal = openBuckets(clock)
+  const locks = new Map<string, number>()
+  const fatalRate = (): Rate => {
+    const burst = lockAfterMinutes * rate().burst
+    return { burst, perMs: burst / lockMs }
+  }
+  const isLocked = (pair: string) => (locks.get(pair) ?? -Infinity) > clock.monotonic()
+  const isBeyond = (pair: string) => isLocked(pair) || slow.left(pair, rate()) < 1
+  return {
+    any: () => slow.size() > 0 || locks.size > 0,
+    isBeyond,
+    failed(pair: string): void {
+      slow.take(pair, rate())
+      if (fatal.take(pair, fatalRate())) return
+      keep(locks, pair, clock.monotonic() + lockMs)
+      fatal.forget(pair)
+    },
+    succeeded(pair: string): void {
+      slow.forget(pair)
+      fatal.forget(pair)
+    },
+    beyond: () => new Set([...locks.keys(), ...slow.keys()].filter(isBeyond)).size,
+  }
+}
+
+/** Token buckets by key. An absent one is full. */
+function openBuckets(clock: Clock) {
+  const buckets = new Map<string, { left: number; at: number }>()
+  const left = (key: string, { perMs, burst }: Rate): number => {
+    const bucket = buckets.get(key)
+    return bucket ? Math.min(burst, bucket.left + (clock.monotonic() - bucket.at) * perMs) : burst
+  }
+  return {
+    left,
+    /** Takes one; false if there was none. */
+    take(key: string, rate: Rate): boolean {
+      const before = left(key, rate)
+      keep(buckets, key, { left: before < 1 ? before : before - 1, at: clock.monotonic() })
+      return before >= 1
+    },
+    forget: (key: string) => void buckets.delete(key),
+    size: () => buckets.size,
+    keys: () => buckets.keys(),
+    empty: (rate: Rate): number => [...buckets.keys()].filter((key) => left(key, rate) < 1).length,
+  }
+}
+
+function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > mostKeys) map.delete(map.keys().next().value!)
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { encodePairs, newOrderId, readReply, send, signedSale, saleUrl, signedStatus, statusUrl } from '../conformance/client.ts'
+import type { Changes } from '../conformance/client.ts'
+import { initiate, openMobile, read as readAnswer, urlOf, json as jsonType } from '../conformance/mobile.ts'
+import { header, parametersOf, post, v4Url } from '../conformance/oauth.ts'
+import { metricsOf } from '../harness/metrics.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+
+/** Limits as clients meet them, behind a proxy that names their addresses: docs/limits.md. */
+
+const world = await openWorld({ env: { TRUSTED_PROXIES: '127.0.0.1', ACCESS_LIMITS: 'pair=6 address=10 login=1000' } })
+const mobile = await openMobile(world)
+closing(mobile.shop)
+
+let addresses = 0
+/** An address that no other test uses. */
+const newAddress = () => `198.51.100.${++addresses}`
+const from = (address: string): Changes => ({ 'x-forwarded-for': address })
+const wrong: Changes = { control: '0'.repeat(40) }
+
+const status = async (address: string, changes: Changes = {}) => {
+  const fields = signedStatus(world, { client_orderid: 'nobody', ...changes })
+  return readReply(await send('POST', statusUrl(world), encodePairs(Object.entries(fields)), from(address)))
+}
+const codes = async (times: number, ask: () => Promise<Record<string, string>>) => {
+  const found: string[] = []
+  for (let i = 0; i < times; i++) found.push((await ask())['error-code'] ?? 'none')
+  return found
+}
+const refusedBy = async (limit: string) => (await metricsOf(world))(`tollgate_limit_refused_total{limit="${limit}"}`) ?? 0
+
+test('who fails too often for a login is refused with 20 from this address, and the merchant from no other', async () => {
+  const [guesser, shop] = [newAddress(), newAddress()]
+  const before = await refusedBy('pair')
+  assert.deepEqual(await codes(8, () => status(guesser, wrong)), [...Array(6).fill('2'), '20', '20'])
+  const blocked = await status(guesser)
+  assert.deepEqual([blocked['error-code'], blocked.type, blocked['error-message']], ['20', 'error', 'Too many requests'])
+  assert.equal((await status(shop))['error-code'], '6', 'judged, and not found')
+  assert.equal((await refusedBy('pair')) - before, 3)
+})
+
+test('a sale that is refused so makes no order', async () => {
+  const guesser = newAddress()
+  await codes(6, () => status(guesser, wrong))
+  const fields = signedSale(world, { client_orderid: newOrderId() })
+  const sale = (address: string) =>
+    send('POST', saleUrl(world), encodePairs(Object.entries(fields)), from(address)).then(readReply)
+  assert.equal((await sale(guesser))['error-code'], '20')
+  const { client_orderid } = fields
+  assert.equal((await status(newAddress(), { client_orderid }))['error-code'], '6')
+  assert.equal((await sale(newAddress())).type, 'async-response')
+})
+
+test('an address that fails in many names is not told why, and what it signs well is served', async () => {
+  const address = newAddress()
+  let names = 0
+  const fails = () => status(address, { login: `nobody-${++names}`, ...wrong })
+  assert.deepEqual(await codes(12, fails), [...Array(10).fill('2'), '20', '20'])
+  assert.deepEqual(await codes(3, () => status(address)), ['6', '6', '6'])
+})
+
+test('the address of the proxy itself is not counted', async () => {
+  const fields = encodePairs(Object.entries(signedStatus(world, { client_orderid: 'x', ...wrong })))
+  const ask = async () => readReply(await send('POST', statusUrl(world), fields))
+  assert.deepEqual(await codes(20, ask), Array(20).fill('2'))
+})
+
+test('a signature of v4 that fails too often is refused with 20 before it is verified', async () => {
+  const address = newAddress()
+  const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const url = v4Url(world, 'status')
+  const ask = (signing = {}) =>
+    post(url, [['client_orderid', 'x']], header(parametersOf(world, url, [['client_orderid', 'x']], signing)), from(address))
+  for (let i = 0; i < 6; i++) assert.equal((await ask({ key })).httpStatus, 403)
+  assert.equal(readReply(await ask({ key }))['error-code'], '20')
+  assert.equal(readReply(await ask())['error-code'], '20')
+})
+
+test('apps share addresses: one that fails locks out no other', async () => {
+  const address = newAddress()
+  const perform = async (changes = {}) => {
+    const made = initiate(mobile, 'sale', changes)
+    return readAnswer(await send('POST', urlOf(mobile, made), JSON.stringify(made.body), { ...jsonType, ...from(address) }))
+  }
+  const fails = () => perform({ 'session.signature': 'f'.repeat(40) })
+  const causes: unknown[] = []
+  for (let i = 0; i < 12; i++) causes.push(((await fails()).json.error as { cause: string }).cause)
+  const [first, last] = [causes[0], causes[11]]
+  assert.notEqual(first, last)
+  assert.deepEqual(causes, [...Array(10).fill(first), last, last])
+  assert.equal((await perform()).httpStatus, 200)
+})
