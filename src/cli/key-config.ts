@@ -1,12 +1,16 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
-import { readKeks } from '../storage/key-encryption.ts'
-import { prepareKeyDirectory, usualKeyDirectory } from '../storage/store-hour-keys.ts'
+import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
+import { isInMemory, prepareKeyDirectory, usualKeyDirectory } from '../storage/store-hour-keys.ts'
+import { keyServiceKek, tokenIn, type KeyService } from '../storage/store-key-service.ts'
 
 /** Where the key-encryption keys of an installation come from. */
 export interface KekSource {
-  from: 'file' | 'descriptor' | 'environment'
+  from: 'file' | 'descriptor' | 'environment' | 'key service'
+  /** A key service, which wraps then. The keys of `read` may only unwrap. */
+  service?: KeyService
   /**
    * The key that wraps, then those that may only unwrap. A file is read again each time, so that
    * its key can be replaced without a restart. Throws with a reason if it is unreadable then.
@@ -16,11 +20,48 @@ export interface KekSource {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** Answers take some milliseconds; nothing waits for them but starts and rotations. */
+const keyServiceTimeoutMs = 5_000
+
+/** Wraps and unwraps by the keys of a source. */
+export function encryptionBy({ read, service }: KekSource, random: Random): KeyEncryption {
+  const local = localKeks(read, random)
+  return service ? keyServiceKek(service, local) : local
+}
+
 /**
- * TOLLGATE_KEY_FILE, else TOLLGATE_KEY_FD, else TOLLGATE_KEY. Undefined, with a complaint, if there
- * is none or it cannot be used.
+ * The key service of TOLLGATE_KMS_URL, and TOLLGATE_KEY_FILE, else TOLLGATE_KEY_FD, else
+ * TOLLGATE_KEY. Undefined, with a complaint, if there is none or it cannot be used.
  */
 export function kekSource(env: Environment, complaints: string[]): KekSource | undefined {
+  const before = complaints.length
+  const service = env['TOLLGATE_KMS_URL'] ? keyServiceOf(env, complaints) : undefined
+  if (complaints.length > before) return undefined
+  if (service && !env['TOLLGATE_KEY_FILE'] && !env['TOLLGATE_KEY_FD'] && !env['TOLLGATE_KEY'])
+    return { from: 'key service', service, read: () => [] }
+  const local = localSource(env, complaints)
+  if (complaints.length > before) return undefined
+  return local && service ? { ...local, from: 'key service', service } : local
+}
+
+function keyServiceOf(env: Environment, complaints: string[]): KeyService | undefined {
+  const { TOLLGATE_KMS_URL: text = '', TOLLGATE_KMS_KEY: key = 'tollgate', TOLLGATE_KMS_TOKEN_FILE: file } = env
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+  if (!url || !isSafe || url.pathname !== '/' || url.search !== '' || url.username !== '')
+    complaints.push(
+      `TOLLGATE_KMS_URL is ${JSON.stringify(text)}, not an https origin such as https://vault.example:8200 ` +
+        '(http for this machine alone)',
+    )
+  if (!/^[\w-]{1,64}$/.test(key)) complaints.push(`TOLLGATE_KMS_KEY is ${JSON.stringify(key)}, not the name of a transit key`)
+  if (!file) complaints.push('TOLLGATE_KMS_TOKEN_FILE is missing: the file with the token for TOLLGATE_KMS_URL')
+  else if (existsSync(file) && isOpenToOthers(file)) complaints.push(openToOthers('TOLLGATE_KMS_TOKEN_FILE', file))
+  return url && file ? { url: url.origin, key, token: tokenIn(file), timeoutMs: keyServiceTimeoutMs } : undefined
+}
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
+
+function localSource(env: Environment, complaints: string[]): KekSource | undefined {
   const { TOLLGATE_KEY_FILE: path, TOLLGATE_KEY_FD: descriptor, TOLLGATE_KEY: text } = env
   const given = Object.entries({ TOLLGATE_KEY_FILE: path, TOLLGATE_KEY_FD: descriptor, TOLLGATE_KEY: text })
     .filter(([, value]) => value !== undefined && value !== '')
@@ -33,6 +74,7 @@ export function kekSource(env: Environment, complaints: string[]): KekSource | u
     if (path) {
       const read = () => readKeks('TOLLGATE_KEY_FILE', fileText('TOLLGATE_KEY_FILE', path))
       read()
+      if (isOpenToOthers(path)) complaints.push(openToOthers('TOLLGATE_KEY_FILE', path))
       return { from: 'file', read }
     }
     const keks = descriptor
@@ -44,6 +86,20 @@ export function kekSource(env: Environment, complaints: string[]): KekSource | u
     return undefined
   }
 }
+
+/**
+ * Whether other users of the machine can read or change the file. A secret that a container
+ * platform mounts is root's, on a memory file system, and open to the user of the container, whom
+ * the platform does not know: nobody else is in there.
+ */
+function isOpenToOthers(path: string): boolean {
+  const { mode, uid } = statSync(path)
+  const isMounted = uid === 0 && (mode & 0o022) === 0 && isInMemory(path)
+  return process.platform !== 'win32' && (mode & 0o077) !== 0 && !isMounted
+}
+
+const openToOthers = (name: string, path: string): string =>
+  `${name}: other users can read ${path}, which holds a key to all cards: chmod 600 ${path}`
 
 function descriptorNo(text: string): number {
   if (/^[0-9]{1,4}$/.test(text)) return Number(text)

@@ -7,7 +7,7 @@ import { sealedInvoices } from '../mobile-api/store-invoice-rows.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
 import { firstId, resealBatch, usesVersion, type RowId, type SealedTable } from '../storage/reseal.ts'
-import { activationMs, addKey, contextOf, wrappedKey, type KeyRing, type StoredPurpose } from '../storage/store-keys.ts'
+import { activationMs, addKey, contextOf, newKey, wrappedKey, type KeyRing, type StoredPurpose } from '../storage/store-keys.ts'
 import type { Desk } from './desk.ts'
 import { Refused, type KeyUse } from './refused.ts'
 import { change } from './store-audit.ts'
@@ -42,7 +42,9 @@ const all = statement<KeyRow>(
 const locked = statement<KeyRow>(
   `select purpose, version, wrapped, kek, created_at, active_at from key_version order by purpose, version desc for update`,
 )
-const wrapAgain = statement<object>(`update key_version set wrapped = $3, kek = $4 where purpose = $1 and version = $2`)
+const wrapAgain = statement<object>(
+  `update key_version set wrapped = $4, kek = $5 where purpose = $1 and version = $2 and wrapped = $3 returning version`,
+)
 const destroy = statement<object>(`delete from key_version where purpose = $1 and version = $2`)
 
 /** By purpose, the newest first. */
@@ -65,21 +67,26 @@ function stateOf(row: KeyRow, rows: readonly KeyRow[], now: number): KeyVersion[
   return newer ? 'older' : 'current'
 }
 
-/** Adds a version; every process uses it from the time in the result. */
+/**
+ * Adds a version; every process uses it from the time in the result. The key is wrapped before the
+ * transaction, because a key service may take its time, and the rows are locked meanwhile.
+ */
 export async function rotateKeyOf(
   desk: Desk,
   encryption: KeyEncryption,
   purpose: Rotatable,
 ): Promise<{ version: bigint; activeAt: number }> {
   if (purpose === 'fingerprint') throw new Refused({ what: 'key stays', purpose })
+  const newestIn = (rows: readonly KeyRow[]) => rows.find((row) => row.purpose === purpose)
+  const before = newestIn(await desk.pool.run(all))
+  refuseComing(before, desk.clock.now())
+  const version = (before?.version ?? 0n) + 1n
+  const key = await newKey(encryption, desk.random, purpose, version)
   return change(desk, 'orders', async (runner) => {
     const at = desk.clock.now()
-    const newest = (await runner.run(locked)).find((row) => row.purpose === purpose)
-    if (newest && newest.active_at > at)
-      throw new Refused({ what: 'rotation under way', purpose, version: newest.version, activeAt: newest.active_at })
-    const version = (newest?.version ?? 0n) + 1n
     const activeAt = at + activationMs
-    if (!(await addKey(runner, encryption, desk.random, { purpose, version, at, activeAt })))
+    refuseComing(newestIn(await runner.run(locked)), at)
+    if (!(await addKey(runner, key, { at, activeAt })))
       throw new Refused({ what: 'rotation under way', purpose, version, activeAt })
     return {
       note: note('rotate', purpose, version, { active_at: new Date(activeAt).toISOString() }),
@@ -88,26 +95,41 @@ export async function rotateKeyOf(
   })
 }
 
+function refuseComing(newest: KeyRow | undefined, at: number): void {
+  if (!newest || newest.active_at <= at) return
+  const { version, active_at: activeAt } = newest
+  throw new Refused({ what: 'rotation under way', purpose: newest.purpose, version, activeAt })
+}
+
 const note = (does: string, purpose: string, version: bigint, details = {}) => ({
   action: `keys ${does}`,
   subject: `key ${purpose} ${version}`,
   details,
 })
 
-/** Wraps every key with the present key-encryption key; returns how many were under another. */
+/**
+ * Wraps every key with the present key-encryption key; returns how many were under another.
+ * Wrapping is done before the transaction. A row that was changed meanwhile is left to whoever
+ * changed it.
+ */
 export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise<number> {
   const id = await encryption.id()
-  if ((await desk.pool.run(all)).every(({ kek }) => kek === id)) return 0
-  return change(desk, 'orders', async (runner) => {
-    const others = (await runner.run(locked)).filter(({ kek }) => kek !== id)
-    for (const row of others) {
+  const others = (await desk.pool.run(all)).filter(({ kek }) => kek !== id)
+  if (others.length === 0) return 0
+  const again = await Promise.all(
+    others.map(async (row) => {
       const context = contextOf(row.purpose, row.version)
-      const { wrapped, kek } = await encryption.wrap(await encryption.unwrap(wrappedKey(row), context), context)
-      await runner.run(wrapAgain, [row.purpose, row.version, bytea(wrapped), kek])
+      return { row, to: await encryption.wrap(await encryption.unwrap(wrappedKey(row), context), context) }
+    }),
+  )
+  return change(desk, 'orders', async (runner) => {
+    let keys = 0
+    for (const { row, to } of again) {
+      const values = [row.purpose, row.version, bytea(row.wrapped), bytea(to.wrapped), to.kek]
+      keys += (await runner.run(wrapAgain, values)).length
     }
     const from = [...new Set(others.map(({ kek }) => kek ?? 'not recorded'))]
-    const details = { keys: others.length, from, to: id }
-    return { note: { action: 'keys rewrap', subject: 'key-encryption key', details }, result: others.length }
+    return { note: { action: 'keys rewrap', subject: 'key-encryption key', details: { keys, from, to: id } }, result: keys }
   })
 }
 

@@ -136,8 +136,10 @@ export function usualKeyDirectory(): string | undefined {
   return process.platform === 'linux' && self !== undefined && existsSync(shared) ? join(shared, `tollgate-${self}`) : undefined
 }
 
+/** Whether a file or directory is known to be on a memory file system; only Linux can say. */
+export const isInMemory = (path: string): boolean => process.platform === 'linux' && memoryFileSystems.has(statfsSync(path).type)
+
 export interface KeyPlace {
-  /** Whether its file system is known to be one of memory; only Linux can say. */
   isMemory: boolean
 }
 
@@ -154,5 +156,5 @@ export function prepareKeyDirectory(directory: string): KeyPlace {
   if (self !== undefined && found.uid !== self) throw new Error(`${directory} belongs to another user`)
   if (self !== undefined && (found.mode & 0o077) !== 0)
     throw new Error(`${directory} is open to other users: chmod 700 ${directory}`)
-  return { isMemory: process.platform === 'linux' && memoryFileSystems.has(statfsSync(directory).type) }
+  return { isMemory: isInMemory(directory) }
 }

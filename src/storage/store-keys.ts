@@ -22,7 +22,10 @@ export interface KeyRing {
   version(purpose: KeyPurpose, version: bigint): Secret<Buffer> | undefined
   /** All versions that are used or were, the current one first. */
   versions(purpose: StoredPurpose): readonly NumberedKey[]
-  /** Reads versions that were added, and forgets those that were destroyed. */
+  /**
+   * Reads versions that were added, and forgets those that were destroyed. If it fails, the ring
+   * goes on with the versions it has.
+   */
   refresh(): Promise<void>
   /** Replaces the keys whose time is over. Call it every few minutes. */
   turn(): Promise<void>
@@ -59,16 +62,23 @@ export const contextOf = (purpose: StoredPurpose, version: bigint): string => `k
 export const wrappedKey = ({ wrapped, kek }: { wrapped: Buffer; kek: string | null }): WrappedKey =>
   kek === null ? { wrapped } : { wrapped, kek }
 
-/** Adds a new random key; false if there is one of that version. */
-export async function addKey(
-  runner: Runner,
+interface NewKey extends Required<WrappedKey> {
+  purpose: StoredPurpose
+  version: bigint
+}
+
+/** A random key, wrapped. Not called in a transaction: a key service may wrap it. */
+export const newKey = async (
   encryption: KeyEncryption,
   random: Random,
-  { purpose, version, at, activeAt }: { purpose: StoredPurpose; version: bigint; at: number; activeAt: number },
-): Promise<boolean> {
-  const { wrapped, kek } = await encryption.wrap(random.bytes(32), contextOf(purpose, version))
-  const values = [purpose, version, bytea(wrapped), kek, timestamp(at), timestamp(activeAt)]
-  return (await runner.run(add, values)).length > 0
+  purpose: StoredPurpose,
+  version: bigint,
+): Promise<NewKey> => ({ purpose, version, ...(await encryption.wrap(random.bytes(32), contextOf(purpose, version))) })
+
+/** False if there is one of that version. */
+export async function addKey(runner: Runner, key: NewKey, { at, activeAt }: { at: number; activeAt: number }): Promise<boolean> {
+  const { purpose, version, wrapped, kek } = key
+  return (await runner.run(add, [purpose, version, bytea(wrapped), kek, timestamp(at), timestamp(activeAt)])).length > 0
 }
 
 /**
@@ -89,7 +99,7 @@ export async function openKeyRing(
 
   async function ensure(purpose: StoredPurpose, version: bigint, activeAt = clock.now()) {
     if (held(purpose, version)) return
-    await addKey(pool, encryption, random, { purpose, version, at: clock.now(), activeAt })
+    await addKey(pool, await newKey(encryption, random, purpose, version), { at: clock.now(), activeAt })
   }
 
   async function refresh() {

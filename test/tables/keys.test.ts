@@ -59,7 +59,7 @@ describe('the key-encryption key', () => {
   test.after(() => rmSync(folder, { recursive: true }))
   const file = (content: string) => {
     const path = join(folder, `${content.length}.kek`)
-    writeFileSync(path, content)
+    writeFileSync(path, content, { mode: 0o600 })
     return path
   }
   const good = `# of 2026\n${text(1)}\n\n${text(2)}\n`
@@ -76,7 +76,33 @@ describe('the key-encryption key', () => {
     ['no number',              { TOLLGATE_KEY_FD: 'three' },                             /^TOLLGATE_KEY_FD is "three", not the number/],
     ['a closed descriptor',    { TOLLGATE_KEY_FD: '987' },                               /^TOLLGATE_KEY_FD cannot be read: EBADF/],
   ]
-  for (const [name, env, expected] of cases)
+  const rights = (mode: number, where = folder) => {
+    const path = join(where, `${mode.toString(8)}.kek`)
+    writeFileSync(path, good)
+    chmodSync(path, mode)
+    return { TOLLGATE_KEY_FILE: path }
+  }
+  const disk = mkdtempSync(join(dirname(fileURLToPath(import.meta.url)), 'kek-'))
+  test.after(() => rmSync(disk, { recursive: true }))
+  const open = /^TOLLGATE_KEY_FILE: other users can read .*: chmod 600/
+  // oxfmt-ignore
+  const files: typeof cases = [
+    ['a file of its user',     rights(0o400),                                            'file 2'],
+    ['one open to a group',    rights(0o640, disk),                                      open],
+    ['one open to all',        rights(0o604, disk),                                      open],
+    ['one a group may change', rights(0o620),                                            open],
+  ]
+  const service = { TOLLGATE_KMS_URL: 'https://vault.example:8200', TOLLGATE_KMS_TOKEN_FILE: '/run/token' }
+  // oxfmt-ignore
+  const services: typeof cases = [
+    ['a key service',          service,                                                  'key service 0'],
+    ['a service after a file', { ...service, TOLLGATE_KEY_FILE: file(good) },            'key service 2'],
+    ['a service in clear',     { ...service, TOLLGATE_KMS_URL: 'http://vault.example' }, /^TOLLGATE_KMS_URL is .*, not an https origin/],
+    ['a service with a path',  { ...service, TOLLGATE_KMS_URL: 'https://v.example/v1' }, /^TOLLGATE_KMS_URL is/],
+    ['a service, a bad name',  { ...service, TOLLGATE_KMS_KEY: 'a/b' },                  /^TOLLGATE_KMS_KEY is "a\/b", not the name/],
+    ['a service, no token',    { TOLLGATE_KMS_URL: 'http://127.0.0.1:8200' },            /^TOLLGATE_KMS_TOKEN_FILE is missing/],
+  ]
+  for (const [name, env, expected] of [...cases, ...files, ...services])
     test(`from ${name}: ${expected instanceof RegExp ? 'refused' : 'read'}`, () => {
       const complaints: string[] = []
       const source = kekSource(env, complaints)

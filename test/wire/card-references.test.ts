@@ -17,7 +17,7 @@ import { hashIdOf, sealCard } from '../../src/card/vault.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { bytea, openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
-import { addKey, openKeyRing, type KeyRing } from '../../src/storage/store-keys.ts'
+import { addKey, newKey, openKeyRing, type KeyRing } from '../../src/storage/store-keys.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
@@ -306,7 +306,7 @@ test('the database refuses an id of one kind in the place of another, and a numb
 test('after a new key came, old references open under the old one and new ones under the new', async () => {
   const old = await register(payment(newPan()))
   assert.equal(old.sealed.panKey, 1n)
-  assert.ok(await addKey(pool, fixedKek(kek, systemRandom), systemRandom, { purpose: 'pan', version: 2n, at, activeAt: at }))
+  assert.ok(await addKey(pool, await newKey(fixedKek(kek, systemRandom), systemRandom, 'pan', 2n), { at, activeAt: at }))
   const ring = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
   const pan = newPan()
   // Its order was sealed by a process that did not know of the new key yet.

@@ -25,6 +25,7 @@ import {
 } from '../../operator/store-doctor.ts'
 import type { KeyRing } from '../../storage/store-keys.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
+import { KeyServiceFailed } from '../../storage/store-key-service.ts'
 import type { Terminal } from '../terminal.ts'
 import { gateFindings } from './doctor-gates.ts'
 import { inFindingWords, ok, problem, warning, type WordedFinding } from './doctor-words.ts'
@@ -157,7 +158,13 @@ async function keyFinding(pool: Pool, installation: Installation, keys: bigint):
     return problem('keys', reasonOf(error), advice)
   }
   if (keys === 0n) return ok('keys', 'none made yet; the first start of the gateway makes them')
-  const { open, byOlder } = await keysOpen(pool, kek)
+  const found = await keysOpen(pool, kek).catch((error: unknown) => {
+    if (error instanceof KeyServiceFailed) return error
+    throw error
+  })
+  if (found instanceof KeyServiceFailed)
+    return problem('keys', found.message, 'gateways that run go on with the keys they have, but none can start')
+  const { open, byOlder } = found
   if (!open) return problem('keys', 'the key-encryption key does not open the keys of this database', advice)
   if (byOlder === 0) return ok('keys', `the key-encryption key opens all ${keys}`)
   return warning(

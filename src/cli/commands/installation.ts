@@ -7,9 +7,10 @@ import type { TargetPolicy } from '../../http/address.ts'
 import type { Desk } from '../../operator/desk.ts'
 import { Refused } from '../../operator/refused.ts'
 import { openPool } from '../../storage/pool.ts'
-import { localKeks, WrongKek, type KeyEncryption } from '../../storage/key-encryption.ts'
+import { WrongKek, type KeyEncryption } from '../../storage/key-encryption.ts'
 import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
-import { kekSource } from '../key-config.ts'
+import { KeyServiceFailed } from '../../storage/store-key-service.ts'
+import { encryptionBy, kekSource } from '../key-config.ts'
 import type { Environment, Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { failureOf } from './refusals.ts'
@@ -63,7 +64,7 @@ function kekOf(env: Environment): KeyEncryption {
   const complaints: string[] = []
   const source = kekSource(env, complaints)
   if (!source) throw new WrongUsage(complaints.join('\n'))
-  return localKeks(source.read, systemRandom)
+  return encryptionBy(source, systemRandom)
 }
 
 function readSandbox(directory: string): Installation | undefined {
@@ -150,10 +151,13 @@ function osUser(): string {
   }
 }
 
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
 /** What was refused, and what an operator can do about the usual database failures. */
 export function inWords(error: unknown): unknown {
   if (error instanceof Refused) return failureOf(error.refusal)
   if (error instanceof Failure || !(error instanceof Error)) return error
+  if (error instanceof KeyServiceFailed) return new Failure(sentence(error.message))
   const code = 'code' in error ? String(error.code) : ''
   if (code === '42P01' || code === '42703') return new Failure('The database is not at this version. Run: npx tollgate migrate')
   if (code === '57014') return new Failure('The search took longer than 15 s. Narrow it with --from, --to or --merchant.')

@@ -3,9 +3,9 @@ import { keepHeapSmall } from '../../base/heap.ts'
 import { openLog } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
-import { localKeks } from '../../storage/key-encryption.ts'
 import { openHourKeys } from '../../storage/store-hour-keys.ts'
 import { serveConfig } from '../config.ts'
+import { encryptionBy } from '../key-config.ts'
 import type { Terminal } from '../terminal.ts'
 
 export function addServeCommand(program: Command, terminal: Terminal): void {
@@ -19,6 +19,8 @@ Environment
   DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate)
   TOLLGATE_KEY_FILE  file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open;
                  or TOLLGATE_KEY_FD, the number of an open descriptor; or, least safe, TOLLGATE_KEY, the key itself
+  TOLLGATE_KMS_URL  a key service with the transit API of Vault, which holds the key-encryption key; then TOLLGATE_KMS_KEY,
+                 its name there (tollgate), and TOLLGATE_KMS_TOKEN_FILE, the file with the token
   CVV2_KEY_DIRECTORY  where the hourly keys of CVV2 values are, on a memory file system, shared by the processes of
                  this machine (/dev/shm/tollgate- and the number of the user)
   HOST, PORT     where to listen (127.0.0.1, 8080)
@@ -53,7 +55,7 @@ async function serve(terminal: Terminal): Promise<void> {
   const { startGateway } = await import('../../gateway/start.ts')
   const gateway = await startGateway({
     ...config,
-    kek: localKeks(config.kek.read, random),
+    kek: encryptionBy(config.kek, random),
     hourKeys: openHourKeys(config.cvv2Keys.directory, clock, random),
     callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
     clock,
